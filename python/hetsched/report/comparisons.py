@@ -11,17 +11,8 @@ import polars as pl
 
 from hetsched.analysis import METRICS, mean_and_half_width
 from hetsched.analysis.repetitions import check_alike, independent
-from hetsched.report.canvas import (
-    COLOURS,
-    DASHES,
-    draw_panels,
-    interval,
-    length_ticks,
-    look,
-    step,
-    write_lengths,
-    write_ticks,
-)
+from hetsched.report import canvas
+from hetsched.report.canvas import COLOURS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,10 +53,10 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
     for place, (policy, ((x, x_reach), (y, y_reach))) in enumerate(zip(policies, found, strict=True)):
         # Those that lie on the same place are larger the farther behind they are.
         later = (np.abs(at[place + 1 :] - at[place]) < _SAME_PLACE).all(axis=1).sum()
-        style = {**look(place), "linestyle": "none", "markersize": 5 + 2.5 * later}
+        style = {**canvas.look(place), "linestyle": "none", "markersize": 5 + 2.5 * later}
         # No wait is below 0.
         reach = None if x_reach is None else [[min(x_reach, x)], [x_reach]]
-        interval(axes, x, y, xerr=reach, yerr=y_reach, label=str(policy), **style)
+        canvas.interval(axes, x, y, xerr=reach, yerr=y_reach, label=str(policy), **style)
     waits, energies = middles.T
     best = front(waits, -energies)
     if len(best) > 1:
@@ -110,8 +101,8 @@ def _set_scale(axes: Axes, waits: Floats, scale: float) -> None:
     """A linear axis in one unit, or a logarithmic one with ticks in everyday units."""
     if _is_wide(waits):
         axes.set_xscale("log")
-        ticks = length_ticks(waits.min() / 3 * scale, waits.max() * 3 * scale)
-        write_ticks(axes.xaxis, [(at / scale, text) for at, text in ticks])
+        ticks = canvas.length_ticks(waits.min() / 3 * scale, waits.max() * 3 * scale)
+        canvas.write_ticks(axes.xaxis, [(at / scale, text) for at, text in ticks])
         axes.minorticks_off()
         axes.set_xlabel("mean wait")
     else:
@@ -139,12 +130,12 @@ def draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
     if longest_s <= 0:
         has_started = any(len(curve) for curve in curves.values())
         _write_instead(axes, "no job waited" if has_started else "no job started")
-    write_lengths(axes, 1.0, max(longest_s, 10.0) * 1.1)
+    canvas.write_lengths(axes, 1.0, max(longest_s, 10.0) * 1.1)
     for place, (name, curve) in enumerate(zip(wait_names(curves), curves.values(), strict=True)):
         # The step at wait 0 lies left of a logarithmic axis; from there to a second its value holds.
         # Marks lie apart from each other, so that equal curves show all of theirs.
-        marks = {"markersize": 3.5, "markevery": ((0.05 + 0.03 * place) % 0.25, 0.25)}
-        step(axes, curve["wait_s"].clip(1e-3), 100 * curve["longer_ratio"], label=name, **marks, **look(place))
+        style = {**canvas.look(place), "markersize": 3.5, "markevery": ((0.05 + 0.03 * place) % 0.25, 0.25)}
+        canvas.step(axes, curve["wait_s"].clip(1e-3), 100 * curve["longer_ratio"], label=name, **style)
     _set_shares(axes, [100 * curve["longer_ratio"].to_numpy() for curve in curves.values() if len(curve)], longest_s)
     axes.set_xlabel("wait")
     axes.set_ylabel("jobs that wait\nlonger (%)")
@@ -191,7 +182,7 @@ def front(x: Floats, y: Floats) -> npt.NDArray[np.intp]:
 
 def pareto_figure(points: pl.DataFrame, *, title: str = "") -> Figure:
     """Panels of dots with 95 % intervals both ways, x logarithmic, and the front of each."""
-    return draw_panels(points, _draw_pareto, row_in=_ROW_IN, title=title, last=_FRONT)
+    return canvas.draw_panels(points, _draw_pareto, row_in=_ROW_IN, title=title, last=_FRONT)
 
 
 def _draw_pareto(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> None:
@@ -200,8 +191,8 @@ def _draw_pareto(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> No
         x, x_reach = mean_and_half_width(rows["x"].to_numpy())
         y, y_reach = mean_and_half_width(rows["y"].to_numpy())
         middles.append((x, y))
-        style = {**look(places[str(label)]), "linestyle": "none"}
-        interval(axes, x, y, xerr=x_reach, yerr=y_reach, elinewidth=0.6, label=label, **style)
+        style = {**canvas.look(places[str(label)]), "linestyle": "none"}
+        canvas.interval(axes, x, y, xerr=x_reach, yerr=y_reach, elinewidth=0.6, label=label, **style)
     xs, ys = np.array(middles, dtype=np.float64).T
     best = front(xs, ys)
     axes.plot(xs[best], ys[best], color=COLOURS["grey"], linewidth=1.0, zorder=1, label=_FRONT)

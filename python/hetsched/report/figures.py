@@ -14,17 +14,8 @@ import numpy as np
 import polars as pl
 
 from hetsched.analysis import METRICS
-from hetsched.report.canvas import (
-    COLOURS,
-    DASHES,
-    TimeAxis,
-    bin_edges,
-    extent,
-    new_figure,
-    new_page,
-    step,
-    step_area,
-)
+from hetsched.report import canvas
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis
 from hetsched.report.charts import CHART_AXES_IN, MOST_JOBS, check_count, new_chart
 from hetsched.report.comparisons import (
     ENERGY_WAIT_IN,
@@ -75,8 +66,8 @@ def overview(
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
     bins = coarser(bins)
-    with new_figure([1.5, 0.95, 1.1], title=title, share_x=True) as (figure, axes):
-        axis = TimeAxis(*extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
+    with canvas.new_figure([1.5, 0.95, 1.1], title=title, share_x=True) as (figure, axes):
+        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
         _draw_power(axes[0], bins, axis, budget_w)
         _draw_utilization(axes[1], bins, axis, nodes)
         _draw_queue(axes[2], bins, axis)
@@ -94,8 +85,8 @@ def power(
 ) -> Figure:
     """System power over time, split into nodes at work and idle nodes; parameters as in `overview`."""
     bins = coarser(bins)
-    with new_figure([2.1], title=title) as (figure, (axes,)):
-        axis = TimeAxis(*extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
+    with canvas.new_figure([2.1], title=title) as (figure, (axes,)):
+        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
         _draw_power(axes, bins, axis, budget_w)
         axis.write_on(axes)
         legend(figure, named(axes), columns=2)
@@ -105,8 +96,8 @@ def power(
 def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
     """Utilization and queue length over time; parameters as in `overview`."""
     bins = coarser(bins)
-    with new_figure([1.1, 1.4], title=title, share_x=True) as (figure, axes):
-        axis = TimeAxis(*extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
+    with canvas.new_figure([1.1, 1.4], title=title, share_x=True) as (figure, axes):
+        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
         _draw_utilization(axes[0], bins, axis, nodes)
         _draw_queue(axes[1], bins, axis)
         axis.write_on(axes[-1])
@@ -137,7 +128,7 @@ def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
     curves
         From each policy's name to what `hetsched.analysis.waiting_curve` gives.
     """
-    with new_figure([WAITS_IN]) as (figure, (axes,)):
+    with canvas.new_figure([WAITS_IN]) as (figure, (axes,)):
         _draw(figure, axes, draw_waits, curves)
     return figure
 
@@ -158,7 +149,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     baseline
         The policy whose ratios are 1, drawn as a line.
     """
-    with new_figure([ratios_height_in(table, baseline)]) as (figure, (axes,)):
+    with canvas.new_figure([ratios_height_in(table, baseline)]) as (figure, (axes,)):
         _draw(figure, axes, draw_ratios, table, baseline)
     return figure
 
@@ -182,7 +173,7 @@ def comparison(
     if runs is None:
         del panels[1]
     heights = [own_in + legend_height_in(names, columns=2) for _, _, own_in, names in panels]
-    with new_page(heights[0], heights[1:]) as (figure, parts):
+    with canvas.new_page(heights[0], heights[1:]) as (figure, parts):
         for part, (draw, what, *_) in zip(parts, panels, strict=True):
             _draw(part, part.subplots(), draw, *what)
     return figure
@@ -203,7 +194,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     ConfigError
         If runs of one policy are on workloads or platforms of different load.
     """
-    with new_figure([ENERGY_WAIT_IN]) as (figure, (axes,)):
+    with canvas.new_figure([ENERGY_WAIT_IN]) as (figure, (axes,)):
         _draw(figure, axes, draw_energy_against_wait, runs)
     return figure
 
@@ -265,11 +256,11 @@ def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, budget_w: float 
     """Means as areas on top of each other, and a line along the highest power."""
     highest_w = max(bins["power_w_max"].to_numpy().max(initial=0.0), _highest(budget_w))
     unit = METRICS["peak_power_w"].unit_for([highest_w])
-    edges = bin_edges(bins, axis)
+    edges = canvas.bin_edges(bins, axis)
     jobs, total, most = (bins[name] / unit.scale for name in ("job_power_w_mean", "power_w_mean", "power_w_max"))
-    step_area(axes, edges, np.zeros(len(edges)), jobs, color=COLOURS["blue"], label="nodes at work, mean")
-    step_area(axes, edges, jobs, total, color=COLOURS["grey"], label="idle nodes, mean")
-    step(axes, edges, most, color=COLOURS["black"], linewidth=0.5, label=f"highest in each {bin_text(bins)}")
+    canvas.step_area(axes, edges, np.zeros(len(edges)), jobs, color=COLOURS["blue"], label="nodes at work, mean")
+    canvas.step_area(axes, edges, jobs, total, color=COLOURS["grey"], label="idle nodes, mean")
+    canvas.step(axes, edges, most, color=COLOURS["black"], linewidth=0.5, label=f"highest in each {bin_text(bins)}")
     _draw_budget(axes, axis, budget_w, scale=unit.scale)
     axes.set_ylabel(f"power ({unit.name})")
     axes.set_ylim(0, 1.05 * max(highest_w / unit.scale, 1e-9))
@@ -291,7 +282,7 @@ def _draw_budget(axes: Axes, axis: TimeAxis, budget_w: float | pl.DataFrame | No
     if isinstance(budget_w, pl.DataFrame):
         times, values = (budget_w[name].to_numpy() for name in ("time_s", "budget_w"))
         look |= {"linestyle": "-", "linewidth": 0.6}
-        step(axes, axis.shown(times), values / scale, label="power budget", **look)
+        canvas.step(axes, axis.shown(times), values / scale, label="power budget", **look)
     elif budget_w is not None:
         axes.axhline(budget_w / scale, label="power budget", **look)
 
@@ -313,7 +304,9 @@ def _draw_queue(axes: Axes, bins: pl.DataFrame, axis: TimeAxis) -> None:
 
 def _draw_line(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, scale: float, colour: str) -> None:
     """The mean over each bin, in front of a pale band from the lowest to the highest value in it."""
-    edges = bin_edges(bins, axis)
+    edges = canvas.bin_edges(bins, axis)
     low, mean, high = (bins[f"{name}_{kind}"] / scale for kind in ("min", "mean", "max"))
-    step(axes, edges, mean, color=colour, linewidth=1.0, label=f"mean of each {bin_text(bins)}")
-    step_area(axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}")
+    canvas.step(axes, edges, mean, color=colour, linewidth=1.0, label=f"mean of each {bin_text(bins)}")
+    canvas.step_area(
+        axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}"
+    )

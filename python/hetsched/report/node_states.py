@@ -10,18 +10,8 @@ import polars as pl
 
 from hetsched.analysis.node_states import NODE_STATES, state_grid
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import (
-    COLOURS,
-    TimeAxis,
-    bin_edges,
-    extent,
-    length_ticks,
-    new_figure,
-    step_area,
-    write_nodes,
-    write_rows,
-    write_ticks,
-)
+from hetsched.report import canvas
+from hetsched.report.canvas import COLOURS, TimeAxis
 from hetsched.report.lettering import legend, named, swatch
 
 if TYPE_CHECKING:
@@ -64,14 +54,14 @@ def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: fl
     unix_zero_s
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
-    axis = TimeAxis(*extent(timeline["time_s"]), unix_zero_s=unix_zero_s)
+    axis = TimeAxis(*canvas.extent(timeline["time_s"]), unix_zero_s=unix_zero_s)
     bins = binned(timeline, list(_COLUMNS.values()), bins=_AREA_BINS)
-    with new_figure([_AREA_IN], title=title) as (figure, (axes,)):
-        edges = bin_edges(bins, axis)
+    with canvas.new_figure([_AREA_IN], title=title) as (figure, (axes,)):
+        edges = canvas.bin_edges(bins, axis)
         below = np.zeros(len(bins))
         for state, column in _COLUMNS.items():
             above = below + bins[f"{column}_mean"].to_numpy()
-            step_area(axes, edges, below, above, color=_LOOKS[state][1])
+            canvas.step_area(axes, edges, below, above, color=_LOOKS[state][1])
             below = above
         axes.set_ylabel("nodes")
         axes.set_ylim(0, max(below.max(initial=0.0), 1.0))
@@ -95,8 +85,8 @@ def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: 
     """
     from matplotlib.colors import ListedColormap  # noqa: PLC0415 -- slow to import
 
-    axis = TimeAxis(*extent(states["start_s"], states["end_s"]), unix_zero_s=unix_zero_s)
-    with new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
+    axis = TimeAxis(*canvas.extent(states["start_s"], states["end_s"]), unix_zero_s=unix_zero_s)
+    with canvas.new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
         grid = state_grid(states, nodes=nodes, rows=map_rows(nodes), bins=MAP_BINS) if len(states) else None
         colours = ListedColormap([colour for _, colour in _LOOKS.values()])
         _draw_map(axes, grid, axis, nodes, cmap=colours, vmin=-0.5, vmax=len(NODE_STATES) - 0.5)
@@ -128,7 +118,7 @@ def node_use(
     from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415 -- slow to import
 
     axis = TimeAxis(*window, unix_zero_s=unix_zero_s)
-    with new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
+    with canvas.new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
         shades = LinearSegmentedColormap.from_list("use", [_LOOKS[state][1] for state in ("idle", "busy")])
         _draw_map(axes, busy, axis, nodes, cmap=shades, vmin=0.0, vmax=1.0)
         names = {0.0: "idle", 0.5: "working half of the time", 1.0: "working"}
@@ -149,7 +139,7 @@ def _draw_map(axes: Axes, grid: np.ndarray | None, axis: TimeAxis, nodes: int, *
     if grid is not None:
         look |= {"origin": "lower", "aspect": "auto", "interpolation": "none"}
         axes.imshow(grid, extent=(*axis.limits, -0.5, nodes - 0.5), **look)
-    write_nodes(axes, nodes)
+    canvas.write_nodes(axes, nodes)
     axis.write_on(axes)
 
 
@@ -166,7 +156,7 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
     """
     started = jobs.drop_nulls(["queue", "wait_s"]).sort("queue")
     queues = started["queue"].unique(maintain_order=True).to_list()
-    with new_figure([_FOOT_IN + _ROW_IN * max(len(queues), 1)], title=title) as (figure, (axes,)):
+    with canvas.new_figure([_FOOT_IN + _ROW_IN * max(len(queues), 1)], title=title) as (figure, (axes,)):
         waits = [started.filter(queue=queue)["wait_s"].to_numpy() for queue in queues]
         for place, own in enumerate(waits):
             _draw_waits(axes, place, own)
@@ -174,9 +164,9 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
         longest = max([longest, *(float(own.mean()) for own in waits), 1.0])
         axes.set_xscale("symlog", linthresh=_LINEAR_S, linscale=0.5)
         axes.set_xlim(-0.05, longest * 1.3)
-        write_ticks(axes.xaxis, [(0.0, "0"), *length_ticks(1.0, longest * 1.3)])
+        canvas.write_ticks(axes.xaxis, [(0.0, "0"), *canvas.length_ticks(1.0, longest * 1.3)])
         axes.minorticks_off()
-        write_rows(axes, [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)])
+        canvas.write_rows(axes, [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)])
         axes.set_xlabel("wait")
         legend(figure, named(axes), columns=4, columnspacing=1.0, handletextpad=0.5)
     return figure
