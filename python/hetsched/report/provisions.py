@@ -88,7 +88,7 @@ def _best(asked: Asked) -> str:
 def guideline_table(guideline: pl.DataFrame) -> Table:
     """A row a number of nodes: how many CPUs run, by the guideline and in the steady state."""
     names = ("nodes", "CPUs", "P_eff\nkW", "P_avg\nW", "CPU_eff", "steady\nP_avg W", "steady\nCPUs")
-    table = new_table(numbers=names, title="CPUs that the budget feeds")
+    table = new_table(numbers=names, title="CPUs that the budget feeds", vertical="bottom")
     for row in guideline.iter_rows(named=True):
         table.add_row(
             f"{row['nodes']:,}",
@@ -110,7 +110,7 @@ def trial_table(table: pl.DataFrame) -> Table:
         means, half_widths = own["mean"].to_list(), own["half_width_95"].to_list()
         names.append("\n".join([*metric.title.split(" "), metric.unit_for(means).name]))
         columns.append((metric.texts(means), metric.texts(half_widths, like=means), half_widths))
-    shown = new_table("nodes", numbers=names, title="tried by simulation")
+    shown = new_table("nodes", numbers=names, title="tried by simulation", vertical="bottom")
     shown.columns[0].no_wrap = True
     counts = table.filter(metric=next(iter(METRICS))).select("nodes", "runs").rows()
     for place, (nodes, runs) in enumerate(counts):

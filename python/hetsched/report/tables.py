@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from rich import box
@@ -23,17 +23,22 @@ from hetsched.run.metrics import SECTIONS, in_section
 
 
 def new_table(
-    *first: str, numbers: Iterable[str] = (), words: Iterable[str] = (), title: str = "", **options: Any
+    *first: str,
+    numbers: Iterable[str] = (),
+    words: Iterable[str] = (),
+    title: str = "",
+    vertical: Literal["top", "bottom"] = "top",
+    **options: Any,
 ) -> Table:
     """A table in the common style, without rows: columns of words, of numbers, to the right, and of words again."""
     look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "title_justify": "left", "title_style": "bold"}
     table = Table(title=title or None, **look, **options)
     for name in first:
-        table.add_column(name, vertical="bottom", overflow="fold")
+        table.add_column(name, vertical=vertical, overflow="fold")
     for name in numbers:
-        table.add_column(name, vertical="bottom", justify="right", no_wrap=True)
+        table.add_column(name, vertical=vertical, justify="right", no_wrap=True)
     for name in words:
-        table.add_column(name, vertical="bottom")
+        table.add_column(name, vertical=vertical)
     return table
 
 
@@ -139,7 +144,7 @@ def _block(names: _Names, columns: Sequence[_Column], width: int) -> Table:
         room = max(width - 2 - sum(_GAP + own for own in taken), 1)
         if room >= (names.longest if title_width > 9 else names.least_width):
             break
-    table = new_table("policy", numbers=map("\n".join, headers))
+    table = new_table("policy", numbers=map("\n".join, headers), vertical="bottom")
     table.columns[0].no_wrap = True
     for place, policy in enumerate(names.policies):
         _add_rows(table, _name(_title(policy), room), names.runs[place], [column.lines[place] for column in columns])
