@@ -150,7 +150,7 @@ def _slept_j(
 ) -> Floats:
     """The least that sleeping in a gap draws; infinite where the node would not be back for its job."""
     boot_s, shutdown_s = by_node["boot_s"][node], by_node["shutdown_s"][node]
-    # A node that draws more while it is off may sleep late, or again and again: the rest of the gap costs its least watts.
+    # A node that draws more while it is off may sleep late, or several times: the rest of a gap costs its least watts.
     off_w = np.min([by_node[name][node] for name in ("off_w", "idle_w", "boot_w", "shutdown_w")], axis=0)
     boot_j, stop_w = by_node["boot_w"][node] * boot_s, by_node["shutdown_w"][node]
     boot, stop = np.rint(boot_s * TICKS_S), np.rint(shutdown_s * TICKS_S)
