@@ -1,15 +1,18 @@
 """Calls that a reader traces first pass through few files: what a run does not use is neither called nor imported."""
 
+import inspect
 import os
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.features import feature
 
 FOLDER = str(Path(hs.__file__).parent)
 JOBS = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 900], "runtime_s": [60, 30, 30], "node_count": [1, 2, 1]})
@@ -60,3 +63,23 @@ print(*(name for name in sys.modules if name.startswith("hetsched.features.")))
     assert not {"queues", "sleep", "replay", "shares", "eligibility"} & {
         name.rpartition(".")[2] for name in done.stdout.split()
     }
+
+
+PARAMETERS = {
+    "check": ["run"],
+    "settle": ["run"],
+    "engine": ["run"],
+    "drive": ["run", "session"],
+    "before": ["run"],
+    "after": ["ended"],
+}
+
+
+@pytest.mark.parametrize("name", feature._IN_PLAY)
+def test_every_feature_has_functions_that_a_run_asks(name):
+    module = import_module(f"hetsched.features.{name}")
+    found = {
+        hook: list(inspect.signature(getattr(module, hook)).parameters) for hook in PARAMETERS if hasattr(module, hook)
+    }
+    assert found
+    assert found == {hook: PARAMETERS[hook] for hook in found}
