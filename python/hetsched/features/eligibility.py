@@ -17,7 +17,7 @@ import polars as pl
 
 from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError, DeviceWarning
-from hetsched.features.feature import Ended, Feature, Found, Setting
+from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import NodeClass, Platform
 from hetsched.policy import Policy
 from hetsched.policy.parts import choosers, names_of
@@ -255,37 +255,39 @@ class _Reader:
         faults.check()
 
 
-class _Eligibility(Feature):
-    def before(self, run: Setting) -> Iterator[Concern]:
-        """That jobs ask for what the platform says nothing of: then every node counts as good enough."""
-        jobs = run.workload.to_polars()
-        for column, (name, is_said) in _said(run.platform).items():
-            if column == "device" or is_said or not (asking := jobs[column].count() if column in jobs.columns else 0):
-                continue
-            found, advice = (
-                f"{asking:,} of {many(len(jobs), 'job')}",
-                f"without {name} on the platform the column means nothing",
-            )
-            yield Concern(DeviceWarning, f"jobs that ask for {column}", found, advice)
+def before(run: Setting) -> Iterator[Concern]:
+    """That jobs ask for what the platform says nothing of: then every node counts as good enough."""
+    jobs = run.workload.to_polars()
+    for column, (name, is_said) in _said(run.platform).items():
+        if column == "device" or is_said or not (asking := jobs[column].count() if column in jobs.columns else 0):
+            continue
+        found, advice = (
+            f"{asking:,} of {many(len(jobs), 'job')}",
+            f"without {name} on the platform the column means nothing",
+        )
+        yield Concern(DeviceWarning, f"jobs that ask for {column}", found, advice)
 
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        """Cells and wants; nothing in a replay.
 
-        Raises
-        ------
-        ConfigError
-            If texts cannot be read, or the policy has parts that know only nodes that are alike.
-        """
-        found = None if run.needs("observed_starts") else eligibility(run.workload, run.platform)
-        if found is None:
-            return {}
-        if found.divides:
-            _check_policy(found, run.policy, has_agent=run.agent is not None)
-        return {"cells": found.core()}
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Cells and wants; nothing in a replay.
 
-    def after(self, ended: Ended) -> Found:
-        jobs = ended.setting.workload.to_polars()
-        return Found(list(_on_gpus(jobs, ended.recorded, ended.timeline, ended.setting.platform)))
+    Raises
+    ------
+    ConfigError
+        If texts cannot be read, or the policy has parts that know only nodes that are alike.
+    """
+    found = None if run.needs("observed_starts") else eligibility(run.workload, run.platform)
+    if found is None:
+        return {}
+    if found.divides:
+        _check_policy(found, run.policy, has_agent=run.agent is not None)
+    return {"cells": found.core()}
+
+
+def after(ended: Ended) -> Found:
+    """Concern about GPU jobs on nodes without GPUs."""
+    jobs = ended.setting.workload.to_polars()
+    return Found(list(_on_gpus(jobs, ended.recorded, ended.timeline, ended.setting.platform)))
 
 
 def _on_gpus(
@@ -345,6 +347,3 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
         expected = f"one of {known}, which choose within nodes that are alike: {why}"
         faults.add("placement", placement["name"], expected)
     faults.check()
-
-
-FEATURE = _Eligibility()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, listed, shown
-from hetsched.features.feature import AnySetting, Feature, Setting
+from hetsched.features.feature import AnySetting, Setting
 from hetsched.platform import Platform, Queue
 from hetsched.platform.queues import nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
@@ -56,24 +56,22 @@ class Queueing:
         return np.isin(np.asarray(nodes), self.queues[self.of_job[job]].numbers)
 
 
-class _Queues(Feature):
-    def check(self, run: Setting) -> None:
-        """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
-        jobs = run.workload.to_polars()
-        _check_column(jobs, run.platform)
-        _check_jobs(jobs, run.platform, run.policy)
-        _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
-
-    def settle(self, run: AnySetting) -> AnySetting:
-        return with_default_walltimes(run)
-
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        return {"queueing": queueing_of(run.workload, run.platform).core()}
+def check(run: Setting) -> None:
+    """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
+    jobs = run.workload.to_polars()
+    _check_column(jobs, run.platform)
+    _check_jobs(jobs, run.platform, run.policy)
+    _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
 
 
-def with_default_walltimes(run: AnySetting) -> AnySetting:
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Queues and jobs as numbers."""
+    return {"queueing": queueing_of(run.workload, run.platform).core()}
+
+
+def settle(run: AnySetting) -> AnySetting:
     """The same run, in which jobs without walltime have that of their queue."""
-    if FEATURE not in run.features:
+    if run.platform.queues is None or run.needs("observed_starts"):
         return run
     return replace(run, workload=settled(run.workload, run.platform), submitted=run.as_submitted)
 
@@ -264,6 +262,3 @@ def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
             )
             faults.note(f"queues[{position}].preempts", found, expected)
     faults.check()
-
-
-FEATURE = _Queues()

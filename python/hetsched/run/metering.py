@@ -10,7 +10,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.errors import SimulationError
-from hetsched.features.contracts import FEATURE
+from hetsched.features import contracts
 from hetsched.features.feature import Setting
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
@@ -97,7 +97,7 @@ def meter(
     run = run_of(workload, platform, policy, options_given(meter, options))
     schedule = checked_starts(starts, workload, platform)
     setting = Setting(workload, platform, policy, run.options, is_metered=True)
-    FEATURE.check(setting)
+    contracts.check(setting)
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
     engine = _core.Session(

@@ -12,7 +12,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.engine import engine
-from hetsched.features.feature import Ended, Setting
+from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_run, concerns_of_work, draws_record
@@ -44,7 +44,7 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
     segments = cache(attempts) if has_lost else stretches
     whole = segments or (lambda: alone(jobs()))
     ended = Ended(setting, totals, recorded, timeline, between, jobs, nodes, whole, told)
-    found = [feature.after(ended) for feature in setting.features]
+    found: list[Found] = [after(ended) for after in setting.asked("after")]
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         extras: dict[str, int | float | None] = {}

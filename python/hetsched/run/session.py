@@ -15,8 +15,8 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
+from hetsched.features import queues
 from hetsched.features.contracts import Extended
-from hetsched.features.queues import with_default_walltimes
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
@@ -223,7 +223,7 @@ class Session:
         known = app_order(before.apps, before.workload, before.workload)
         check_apps(known, apps, by_cap=before.platform.actual_by_cap is not None)
         Run(after, before.platform, before.policy, before.options).check()
-        setting = with_default_walltimes(replace(before, workload=after, submitted=after, apps=apps))
+        setting = queues.settle(replace(before, workload=after, submitted=after, apps=apps))
         if self._engine.has_begun:
             if isinstance(self._engine, Extended):
                 raise ConfigError([("jobs", f"{len(jobs):,} more jobs under a contract", _NO_MORE_JOBS)])

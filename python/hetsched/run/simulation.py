@@ -65,8 +65,8 @@ class Run(Setting):
         """
         self.check()
         run = self
-        for feature in self.features:
-            run = feature.settle(run)
+        for settle in self.asked("settle"):
+            run = settle(run)
 
         def utilizations(policy: Policy) -> tuple[float, float]:
             return run._utilizations(engine_of(replace(run, policy=policy)), progress)
@@ -140,8 +140,8 @@ def engine_of(
     """
     if succeeds is not None or extends is not None:
         run = replace(run, options=replace(run.options, events=None))
-    keywords = {name: value for feature in run.features for name, value in feature.engine(run).items()}
-    engine = _core.Session(
+    keywords = {name: value for engine in run.asked("engine") for name, value in engine(run).items()}
+    session = _core.Session(
         run.workload.columns if run.apps is None else run.workload.columns_ending(None, run.apps),
         run.platform.machine,
         run.policy.begun(run.options.seed) if parts is None else parts,
@@ -153,8 +153,8 @@ def engine_of(
     )
     if run.options.events is not None:
         # Budgets are among the keywords.
-        _inject(engine, run.options.events, run.workload, None)
-    return reduce(lambda driven, feature: feature.drive(run, driven), run.features, engine)
+        _inject(session, run.options.events, run.workload, None)
+    return reduce(lambda driven, drive: drive(run, driven), run.asked("drive"), session)
 
 
 def inject(engine: _core.Session | Extended, events: Events, workload: Workload) -> None:

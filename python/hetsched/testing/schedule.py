@@ -14,6 +14,9 @@ from hetsched.testing.sleep_laws import check_sleep
 from hetsched.testing.stretch_laws import check_stretches
 from hetsched.workload import Workload
 
+_OF_FEATURES = (check_eligibility, check_sleep, check_queues, check_preemption)
+"""Laws that hold whatever stretches jobs run in."""
+
 
 def check_schedule(result: Result, workload: Workload, platform: Platform, *, events: Events | None = None) -> None:
     """Check a result against the laws of a run.
@@ -67,10 +70,8 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     >>> check_schedule(hs.simulate(workload, platform, policy="easy"), workload, platform)
     """
     run, segments = Facts(result, workload, platform), result.segments
-    check_eligibility(run)
-    check_sleep(run)
-    check_queues(run)
-    check_preemption(run)
+    for law in _OF_FEATURES:
+        law(run)
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
     is_capped = result.has_segments and len(segments) and platform.exclusive and not run.has_outages
     if is_capped and not run.makes_way:
