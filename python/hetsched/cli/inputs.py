@@ -13,7 +13,7 @@ from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
 from hetsched.cli.terminal import changed, inside, noted, renamed
 from hetsched.cli.window import SpanOptions, WindowOptions
 from hetsched.errors import ConfigError, TraceError
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.cli.terminal import Screen

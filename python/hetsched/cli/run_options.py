@@ -238,7 +238,7 @@ class RunTexts:
 
     def check_contract(self, workload: Workload, platform: Platform, options: RunOptions) -> None:
         """Refuse a contract whose dates say nothing on this log's clock."""
-        from hetsched.run.contracting import terms_of  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.features.feature import terms_of  # noqa: PLC0415 -- polars is slow to import
 
         with in_contract(self.contract_file):
             terms_of(workload, platform, options)
