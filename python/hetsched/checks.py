@@ -108,7 +108,7 @@ def whole_text(text: str) -> str:
 
 
 def can_name_a_file(text: str) -> bool:
-    r"""Whether it can be a file's name: no half character and no zero byte."""
+    r"""True if it can be a file's name: no half character and no zero byte."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -180,7 +180,7 @@ class Faults:
         self.found += map(change, inner.details if isinstance(inner, ConfigError) else inner.found)
 
     def has(self, *parameters: str) -> bool:
-        """Whether any of `parameters` is at fault."""
+        """True if any of `parameters` is at fault."""
         paths = [f"{self.path}.{name}" if self.path else name for name in parameters]
         return any(fault.is_of(path) for fault in self.found for path in paths)
 
@@ -278,7 +278,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a file could not be read or written, in a few words."""
+    """Reason why a file could not be read or written, in a few words."""
     # Known by its name: a check of options need not wait for polars to load.
     if type(error).__name__ == "PanicException":
         return "damaged inside"

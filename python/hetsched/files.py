@@ -154,7 +154,7 @@ _ONE_AT_A_TIME = Lock()
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """What C code prints meanwhile goes nowhere: HiGHS 1.8 tells of a repaired solution whatever it is asked."""
+    """Discard what C code prints meanwhile: HiGHS 1.8 reports a repaired solution whatever it is asked."""
     if os.name != "posix":
         yield
         return

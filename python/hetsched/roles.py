@@ -207,7 +207,7 @@ class Analyzer(Protocol):
     """
 
     def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:
-        """How long jobs will run.
+        """Estimate how long jobs will run.
 
         Parameters
         ----------

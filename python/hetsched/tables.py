@@ -83,7 +83,7 @@ class CsvText:
 
     @property
     def is_plainly_even(self) -> bool:
-        """Whether counting separators is proof enough that no record is ragged: no field is quoted."""
+        """True if counting separators is proof enough that no record is ragged: no field is quoted."""
         mark = self.separator.encode()
         lines = (line for line in io.BytesIO(self.data) if line.strip(mark + b" \t\r\n"))
         return b'"' not in self.data and len({line.count(mark) for line in lines}) <= 1
@@ -174,14 +174,14 @@ def refuse_other_frames(frame: object, parameter: str = "frame") -> None:
 
 
 def read_parquet_table(path: str, expected: str) -> Table:
-    """As `read_table`, whatever the file's name."""
+    """Same as `read_table`, whatever the file's name."""
     return Table(path, _read(path, expected, read_parquet))
 
 
 def read_csv_table(
     path: str, expected: str, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None
 ) -> Table:
-    """As `read_table`, whatever the file's name."""
+    """Same as `read_table`, whatever the file's name."""
     return _read(path, expected, lambda data: _csv_table(path, data, words, no_value))
 
 

@@ -252,7 +252,7 @@ def _teller(progress: Tell | str | None) -> Iterator[Tell]:
 
 @contextmanager
 def _inputs_folder(folder: Path | None) -> Iterator[Path]:
-    """Where workloads and platforms are while runs need them."""
+    """Temporary folder of workloads and platforms, while runs need them."""
     try:
         made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()
     except OSError as error:

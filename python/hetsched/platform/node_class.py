@@ -243,7 +243,7 @@ def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[No
 
 
 def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
-    """As `node_classes`, of a value that may be no list."""
+    """Same as `node_classes`, of a value that may be no list."""
     if not isinstance(given, list | tuple):
         faults.add("classes", given, "a list of node classes")
         return []

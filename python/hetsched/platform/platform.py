@@ -253,7 +253,7 @@ class Platform:
         return self._content(lambda table: table.path or table.to_dict())
 
     def content(self) -> dict[str, Any]:
-        """As `to_dict`, but with every table's content."""
+        """Same as `to_dict`, but with every table's content."""
         return self._content(VariationTable.to_dict)
 
     def _content(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
@@ -400,7 +400,7 @@ class Platform:
 
     @property
     def exclusive(self) -> bool:
-        """Whether a job gets whole nodes."""
+        """True if a job gets whole nodes."""
         return self._exclusive
 
     @property
@@ -432,7 +432,7 @@ class Platform:
 
     @property
     def has_caps(self) -> bool:
-        """Whether it is known what nodes draw, and how fast they are, under power caps."""
+        """True if it is known what nodes draw, and how fast they are, under power caps."""
         return self._draws.by_cap is not None or self._draws.model is not None
 
     @property

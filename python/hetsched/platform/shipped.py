@@ -48,7 +48,7 @@ def _file(name: str, parameter: str) -> Traversable:
 
 @dataclass(frozen=True)
 class About:
-    """What a machine's file says of it in its first lines."""
+    """First lines of a machine's file."""
 
     title: str
     source: str

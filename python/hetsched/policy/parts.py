@@ -115,7 +115,7 @@ def _refuse_half_characters(composition: Mapping[str, Mapping[str, Any] | None],
 
 
 def _an_object(given: Any, role: str) -> str:
-    """What a role that only objects take should be given."""
+    """Expected value of a role that only objects take."""
     named = isinstance(given, Mapping) and "python" in given
     wanted = f"as in hs.Policy({role}=...): a file holds no Python" if named else f"with the method `{METHODS[role]}`"
     return f"the object itself, {wanted}" if named else f"an object {wanted}"

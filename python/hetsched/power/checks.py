@@ -64,7 +64,7 @@ def checked_power(power_w: npt.ArrayLike, faults: Faults, *, n_apps: int | None 
 
 
 def same_features(features: Floats) -> bool:
-    """Whether nothing tells the applications apart."""
+    """True if nothing distinguishes the applications."""
     return bool((features == features[0]).all())
 
 

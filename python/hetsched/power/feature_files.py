@@ -55,7 +55,7 @@ class Watts:
 
     @property
     def is_measured(self) -> npt.NDArray[np.bool_]:
-        """Which pairs of device and application were measured, shape (n_devices, n_apps)."""
+        """Measured pairs of device and application, shape (n_devices, n_apps)."""
         return np.asarray(~np.isnan(self.power_w))
 
 

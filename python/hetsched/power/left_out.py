@@ -120,7 +120,7 @@ class LeftOut:
 
     @property
     def is_asked(self) -> npt.NDArray[np.bool_]:
-        """Which cells the model was asked: measured ones that it was not fitted on; in-sample all measured ones."""
+        """Cells that the model was asked for: measured ones that it was not fitted on; in-sample all measured ones."""
         return np.asarray(~np.isnan(self.actual_w))
 
     @cached_property
@@ -268,7 +268,7 @@ def _new_devices(task: _Task, tell: Tell) -> LeftOut:
 
 
 def _test_runs(is_measured: npt.NDArray[np.bool_], split: Split) -> npt.NDArray[np.bool_]:
-    """Which applications a new device would have run, drawn at random among those that it was measured under."""
+    """Applications that a new device would have run, drawn at random among those that it was measured under."""
     drawn = stream(split.seed, "power.new_device").random(is_measured.shape)
     place = np.where(is_measured, drawn, np.inf).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     return np.asarray(is_measured & (place < split.test_runs))

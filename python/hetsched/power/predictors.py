@@ -249,7 +249,7 @@ class History:
 
 
 def _means(asked: pl.DataFrame, measured: pl.DataFrame, keys: tuple[str, ...], last: int | None) -> pl.Series:
-    """For each row of `asked` the mean of the measured jobs of its kind that had ended before its submit."""
+    """Mean, for each row of `asked`, of the measured jobs of its kind that had ended before its submit."""
     mean = (
         pl.col("power_w").cum_sum() / pl.int_range(1, pl.len() + 1)
         if last is None

@@ -59,7 +59,7 @@ def _here(row: Mapping[str, Any]) -> str:
 
 
 def reasons(rows: pl.DataFrame) -> Iterable[str]:
-    """Why something is not simply ``yes``: a line for each reason, with the numbers of its rows.
+    """Reasons why something is not simply ``yes``: a line for each reason, with the numbers of its rows.
 
     What stands behind a reason's first semicolon may be common to several.
     """

@@ -121,7 +121,7 @@ def coarser(bins: pl.DataFrame, *, most: int = _MOST_BINS) -> pl.DataFrame:
 
 
 def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
-    """Which share of the jobs waits longer than a time, a curve a policy; the legend tells how many do not wait.
+    """Share of the jobs that wait longer than a time, a curve for each policy; the legend says how many do not wait.
 
     Parameters
     ----------

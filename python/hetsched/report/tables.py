@@ -126,7 +126,7 @@ class _Column:
 
 
 def _side_by_side(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
-    """As many columns beside each other as there is room for, at least one."""
+    """Columns that fit side by side, at least one."""
     blocks: list[list[_Column]] = [[]]
     for column in columns:
         taken = sum(_GAP + other.least_width for other in (*blocks[-1], column))

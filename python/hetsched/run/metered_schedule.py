@@ -57,7 +57,7 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
 
 
 def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform) -> list[Rule]:
-    """Which nodes have what a job asks for."""
+    """Rules about nodes that have what a job asks for."""
     found = eligibility(workload, platform)
     if found is None:
         return []
@@ -132,7 +132,7 @@ def _rules_of_ids(known: pl.DataFrame) -> list[Rule]:
 
 
 def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
-    """When a job may start, and end."""
+    """Rules about when a job may start, and end."""
     job, times = known["job_id"], {name: micros(known[name], NO_INSTANT) for name in ("start_s", "submit_s", "end_s")}
     start, submit, end = times.values()
     has_end = known["end_s"].is_not_null().to_numpy()
@@ -149,7 +149,7 @@ def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
 
 
 def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
-    """Which nodes a job may have."""
+    """Rules about the nodes that a job may have."""
     nodes, count, start = known["nodes"], known["node_count"], micros(known["start_s"], NO_INSTANT)
     most = int(platform.slots.min())
     asked = (

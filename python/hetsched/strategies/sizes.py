@@ -9,7 +9,7 @@ from hetsched.strategies.shares import SLACK_RATIO, Curve, Curves, Floats, Whole
 
 
 class Equipartition:
-    """As many nodes for each malleable job as for any other, within their ranges.
+    """Equal numbers of nodes for all malleable jobs, within their ranges.
 
     Equipartition, one of the rules that McCann, Vaswani, Zahorjan, A Dynamic Processor Allocation Policy for
     Multiprogrammed Shared-Memory Multiprocessors, ACM TOCS 1993, compare, with nodes for processors. In every pass the
@@ -55,7 +55,7 @@ class Equipartition:
 
 
 def _first_within(low: Whole, nodes: int) -> int:
-    """How many of the first have their fewest nodes together."""
+    """Number of the first jobs that can all have their fewest nodes."""
     return int(np.searchsorted(np.cumsum(low), nodes, side="right"))
 
 
@@ -141,7 +141,7 @@ class MoldableBackfill:
 
 
 def _ratios(queue: Jobs) -> list[Floats]:
-    """How many times as long each job takes at each of its sizes as at the one it asks for."""
+    """Time of each job at each of its sizes, as a ratio to that at the one it asks for."""
     low, high = queue.min_nodes, queue.max_nodes
     found = [np.empty(count) for count in (high - low + 1)]
     for more in range(int((high - low).max()) + 1):

@@ -260,7 +260,7 @@ def _sizes_of_run(low: int, high: int, own: int, is_malleable: bool) -> list[int
 
 
 def _time_ratios(queue: Jobs | Running, sizes: list[list[int]]) -> list[list[float]]:
-    """How many times as long each job takes at each of these sizes as at the one it asks for."""
+    """Time of each job at each of these sizes, as a ratio to that at the one it asks for."""
     most, others = max(map(len, sizes)), queue.min_nodes[len(sizes) :].tolist()
     columns = []
     for place in range(most):

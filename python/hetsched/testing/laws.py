@@ -48,7 +48,7 @@ def _recorded(run: Facts) -> tuple[str, ...]:
 
 
 def close(here: float, there: float, scale: float = 0.0) -> bool:
-    """Whether two numbers are one but for rounding, of their own size or of `scale`."""
+    """True if two numbers are one but for rounding, of their own size or of `scale`."""
     return abs(here - there) <= TOLERANCE * max(abs(here), abs(there), abs(scale), 1e-300)
 
 
@@ -246,7 +246,7 @@ def _check_ends(run: Facts) -> None:
 
 
 def _check_given_ends(run: Facts, ran: Ints, is_killed: Mask) -> None:
-    """With given ends, a job that ran for its walltime and had work left was killed; any other completed."""
+    """Check, with given ends, that a job that ran for its walltime and had work left was killed; others completed."""
     row = run.first(run.started & (ran < 0))
     assert row is None, f"{run.placed(row or 0)}: it ends before it starts"
     for state, which in (("timeout", is_killed), ("completed", ~is_killed)):

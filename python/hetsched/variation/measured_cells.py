@@ -43,12 +43,12 @@ class Cells:
 
     @cached_property
     def ratios(self) -> dict[str, Matrix]:
-        """By quantity, each value over its application's median."""
+        """Ratios of each value to its application's median, by quantity."""
         return {name: values / self.app_medians[name][:, None] for name, values in self.values.items()}
 
     @cached_property
     def is_empty(self) -> npt.NDArray[np.bool_]:
-        """Which pairs have no value, measured or filled in."""
+        """Mask of pairs without a value, measured or filled in."""
         empty: npt.NDArray[np.bool_] = np.isnan(next(iter(self.values.values())))
         return empty
 

@@ -49,12 +49,12 @@ class Normal:
 
     @classmethod
     def relative(cls, mean: float, sd_ratio: float) -> Normal:
-        """With a standard deviation that is a share of the mean."""
+        """Distribution with a standard deviation that is a share of the mean."""
         return cls(mean, mean * sd_ratio)
 
     @classmethod
     def of_range(cls, low: float, high: float, *, width_sd: float = 6.8) -> Normal:
-        """With the mean halfway between two ends that are `width_sd` standard deviations apart.
+        """Distribution with the mean halfway between two ends that are `width_sd` standard deviations apart.
 
         Parameters
         ----------

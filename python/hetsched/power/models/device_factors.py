@@ -117,7 +117,7 @@ def _step(
 
 
 def _noise(rest: Floats, count: Floats, common: float) -> Floats:
-    """Of each application; where few devices say little, nearer to what is common to all."""
+    """Noise of each application, shrunk towards the common one where few devices were measured."""
     return np.maximum((np.maximum(rest, 0.0) + _PRIOR_DEVICES * common) / (count + _PRIOR_DEVICES), _LEAST_VARIANCE)
 
 

@@ -68,7 +68,7 @@ class LinearFit:
         return found
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """For files."""
+        """State for files."""
         return vars(self)
 
     @classmethod

@@ -99,7 +99,7 @@ class Trees:
         return np.block([found[first : first + len(columns)] for first in range(0, len(found), len(columns))])
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """For files."""
+        """State for files."""
         return {**vars(self), "value": self.value.ravel()}
 
     @classmethod
@@ -138,7 +138,7 @@ class TreesFit:
         return sums / self.parts[0].roots.shape[1] if self.kind == "random_forest" else sums
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """For files."""
+        """State for files."""
         arrays = {f"{n}.{name}": array for n, trees in enumerate(self.parts) for name, array in trees.state().items()}
         return {**arrays, "places": self.places}
 

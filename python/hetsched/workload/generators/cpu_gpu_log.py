@@ -297,7 +297,7 @@ def _lengths(given: Any) -> LogNormal | None:
 
 
 def _submits(rng: np.random.Generator, jobs: int, span_s: float) -> Floats:
-    """Of a Poisson process, from 0 to `span_s`."""
+    """Submits of a Poisson process, from 0 to `span_s`."""
     points = np.cumsum(rng.exponential(size=jobs))
     shares: Floats = (points - points[0]) / (points[-1] - points[0])
     return shares * span_s
