@@ -71,7 +71,7 @@ def _regular(path: Path) -> Path:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A hidden name beside a file's, for writing it: none that another writer of the same file has."""
+    """A hidden name next to a file's, for writing it: none that another writer of the same file has."""
     # Cut, so that a name as long as names may be has a temporary one too.
     return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")
 

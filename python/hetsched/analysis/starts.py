@@ -103,7 +103,7 @@ def held_jobs_resubmitted(workload: Workload, *, longest_s: float = HELD_S) -> W
     """The workload with jobs that were observed to wait longer submitted when they started.
 
     Waits of half a day are mostly not the scheduler's: users ask for a start time, or for the end of another job, which
-    logs do not tell. It is the correction of Ohmura et al., section 5.
+    logs do not show. It is the correction of Ohmura et al., section 5.
 
     Parameters
     ----------

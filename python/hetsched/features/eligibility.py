@@ -322,7 +322,7 @@ _GPU_MATTERS = {
 
 
 def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> None:
-    """Raise unless all parts of the policy can tell nodes apart."""
+    """Raise unless all parts of the policy can distinguish nodes."""
     why = f"jobs ask for nodes or licences ({', '.join(found.columns)}) that not all are alike in"
     faults, parts, own = Faults("policy"), policy.parts, policy.own
     if has_agent:

@@ -52,7 +52,7 @@ class Setting:
     forecast: Forecast | None = None
     """What a predictor says of the jobs' own draws."""
     agent: dict[str, Any] | None = None
-    """What the engine is told of an agent, in place of the policy's backfill."""
+    """Keywords of the engine for an agent, in place of the policy's backfill."""
     apps: tuple[str, ...] | None = None
     """Applications in the order in which the engine numbers them; None: sorted."""
     injected: Sequence[Events] = ()

@@ -27,7 +27,7 @@ _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
 
 @dataclass(frozen=True)
 class Queueing:
-    """Queues of a platform beside the jobs that name them."""
+    """Queues of a platform next to the jobs that name them."""
 
     queues: tuple[Queue, ...]
     of_job: npt.NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""`hetsched.compare`: several policies on the same jobs and machine, run beside each other and compared."""
+"""`hetsched.compare`: several policies on the same jobs and machine, run side by side and compared."""
 
 from __future__ import annotations
 
@@ -410,7 +410,7 @@ def compare(
     Returns
     -------
     Comparison
-        Its ``table`` and ``runs`` are frames, its ``notes`` what a reader should know beside them.
+        Its ``table`` and ``runs`` are frames, its ``notes`` what a reader should know about them.
 
     Raises
     ------

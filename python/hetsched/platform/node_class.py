@@ -74,7 +74,7 @@ class NodeClass(Entry):
         Words that jobs' ``constraint`` may name, such as ``("gpu", "a100")``. None: nothing is said, which counts as
         no features where another class has some.
     racks
-        Racks that its nodes stand in: the name of one for all, or a table from names to nodes such as
+        Racks that its nodes are in: the name of one for all, or a table from names to nodes such as
         ``{"r1": "0-35", "r2": "36-71"}``, counted from 0 within the class, ends included. Events name them.
 
     Raises

@@ -174,8 +174,8 @@ class Platform:
         Parameters
         ----------
         data
-            ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
-            them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
+            ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class.
+            Besides them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
             and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
             table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
             ``queue`` a list of the parameters of queues.
@@ -221,7 +221,7 @@ class Platform:
     def shipped(cls, name: str) -> Platform:
         """A machine that comes with hetsched, such as ``"aoba"``; ``hetsched machines`` lists them.
 
-        Every number in its file has its source beside it, or is said to be assumed: see ``hetsched machines NAME``.
+        Every number in its file has its source next to it, or is said to be assumed: see ``hetsched machines NAME``.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class Platform:
         ------
         ConfigError
             If a table has another number of nodes than the platform, or the two differ in applications or in their
-            power caps; if tables by cap lack the one without a cap, stand beside a cap model, or the nodes are shared.
+            power caps; if tables by cap lack the one without a cap, or come with a cap model, or the nodes are shared.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Machines that come with hetsched: TOML files with a source beside every number."""
+"""Machines that come with hetsched: TOML files with a source next to every number."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ LEARN = "learn"
 """The method by which an object in any role learns of jobs that have ended."""
 
 MORE_METHODS = ("bound_ratios", "draws", "learn", "resizes")
-"""What an object may have beside the method of its role."""
+"""Methods that an object may have besides that of its role."""
 
 WHOLE = "scheduler"
 """The role that leaves room for no other."""

@@ -414,7 +414,7 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
 
 
 def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
-    """The object of a whole scheduler; raises if it is none, or stands beside parts."""
+    """The object of a whole scheduler; raises if it is none, or is given with parts."""
     faults = Faults("policy")
     beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
     for role in beside:

@@ -29,7 +29,7 @@ MOST_ALONE = 100
 """Up to how many applications, groups or devices are left out one at a time, if nothing else is said."""
 
 FOLDS = 10
-"""In how many folds more of them are left out, each of which asks for the model anew."""
+"""Further folds in which they are left out, each of which fits the model again."""
 
 Places = npt.NDArray[np.intp]
 Tell = Callable[[int, int], object]
@@ -175,7 +175,7 @@ def predicted(
     devices: Sequence[object] | None = None,
     tell: Tell | None = None,
 ) -> LeftOut:
-    """Predictions of measured cells by a model that is fitted anew each time; all is checked but what a fit checks.
+    """Predictions of measured cells by a model that is fitted again each time; all is checked but what a fit checks.
 
     `devices` are names for messages (None: numbers); `tell` is called with (fits done, fits in all). ConfigError if a
     device is left without a measured application, or nothing can be asked.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_W = 1e6
 
 _LEVELS = {"user and app": ("user", "app"), "user": ("user",), "app": ("app",), "all": ()}
-"""Whose earlier jobs are asked, the closest first, and by which columns they are told apart."""
+"""Kinds of earlier jobs that are asked, the closest first, by the columns that distinguish them."""
 
 
 class Ideal:

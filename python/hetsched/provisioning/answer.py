@@ -179,11 +179,11 @@ def provision(
     sockets
         CPUs a node.
     workload
-        Jobs to run on each of `nodes`, under the preset ``power-slurm`` with this budget. Each gets a cap, dealt by the
+        Jobs to run on each of `nodes`, under the preset ``power-slurm`` with this budget. Each gets a cap, drawn by the
         mix and the seed, and a walltime as much longer as the cap makes it. Its ``power_w`` and ``app`` are not used:
         it draws its cap.
     seeds
-        How many runs of each number of nodes, with caps dealt anew.
+        How many runs of each number of nodes, with caps drawn again.
     seed
         The first seed.
     progress

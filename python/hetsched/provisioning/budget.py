@@ -129,7 +129,7 @@ class Budget(Declared):
         return Policy.preset("power-slurm", budget_w=float(self.budget_w), caps_w=caps_w)
 
     def dealt(self, workload: Workload, seed: int) -> Workload:
-        """The jobs with caps in the mix's shares, dealt at random; walltimes as much longer as jobs take."""
+        """The jobs with caps in the mix's shares, drawn at random; walltimes as much longer as jobs take."""
         jobs = workload.to_polars()
         caps_w = stream(seed, "caps of a mix").permutation(_shares(self.mix, len(jobs)))
         factors = np.array([self.factor(cap_w) for cap_w in caps_w], dtype=np.float64)

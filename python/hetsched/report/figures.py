@@ -186,7 +186,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     ----------
     runs
         One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` or
-        `hetsched.sweep` gives it; policies stand in the order in which they first come. Repetitions are what
+        `hetsched.sweep` gives it; policies are in the order in which they first come. Repetitions are what
         `hetsched.analysis.compare` takes for them.
 
     Raises

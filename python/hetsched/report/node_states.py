@@ -149,7 +149,7 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
     Parameters
     ----------
     jobs
-        `Result.jobs`; those that never started and those without a queue are left out. Queues stand in alphabetical
+        `Result.jobs`; those that never started and those without a queue are left out. Queues are in alphabetical
         order.
     title
         Text above the picture.

@@ -13,7 +13,7 @@ class Equipartition:
 
     Equipartition, one of the rules that McCann, Vaswani, Zahorjan, A Dynamic Processor Allocation Policy for
     Multiprogrammed Shared-Memory Multiprocessors, ACM TOCS 1993, compare, with nodes for processors. In every pass the
-    free nodes and those of the malleable jobs that run are shared anew: one number of nodes for all of them and for
+    free nodes and those of the malleable jobs that run are shared again: one number of nodes for all of them and for
     the first jobs that wait, each within its range, the largest for which there are nodes. Jobs that wait count as
     long as the fewest nodes of all those before them can be had. Give it as the ``sizing`` of a backfill.
 
@@ -39,7 +39,7 @@ class Equipartition:
         self.least_cap_w = least_cap_w
 
     def resizes(self, runs: Running, watts: float, view: View) -> Whole:
-        """The same number of nodes for all malleable jobs that run, and for those that could start beside them."""
+        """The same number of nodes for all malleable jobs that run, and for those that could start next to them."""
         queue, nodes = view.queue, len(view.free) + int(runs.node_count.sum())
         count = _first_within(queue.min_nodes, nodes - int(runs.min_nodes.sum()))
         low = np.concatenate([runs.min_nodes, queue.min_nodes[:count]])

@@ -24,7 +24,7 @@ def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
 
 
 def check_sizes(own: Stretches) -> None:
-    """A job has as many nodes as it can run on, and events tell each change."""
+    """A job has as many nodes as it can run on, and events show each change."""
     run, nodes = own.run, own.frame["nodes"].to_list()
     size = own.frame["nodes"].list.len().cast(pl.Int64).to_numpy()
     own.refuse((size < run.fewest_nodes[own.job]) | (size > run.most_nodes[own.job]), "nodes beyond the job's range")

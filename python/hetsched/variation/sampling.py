@@ -131,8 +131,8 @@ def sample_table(
         Mean and standard deviation of the time factor of the same applications. None: no time factors. Two
         applications' time factors correlate as their watts do.
     time_correlation
-        Between an application's watts and its time factor; negative where hungry nodes are fast. For two applications
-        it is multiplied by their `correlation`.
+        Between an application's watts and its time factor; negative where high-power nodes are fast. For two
+        applications it is multiplied by their `correlation`.
     floor_w
         Draws below it are set to it, and counted: one number, or one a node (such as the idle draws).
     floor_time_ratio

@@ -111,7 +111,7 @@ def _note_unknown(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
 
 
 def _note_cycle(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
-    """Note a cycle: whoever is left once all that wait for nothing, or for those, are taken away."""
+    """Note a cycle: the jobs left once all that wait for nothing, or for those, are taken away."""
     left = rows >= 0
     # Each round halves the way to the last predecessor: none is left after as many as there are bits.
     ahead = rows.copy()

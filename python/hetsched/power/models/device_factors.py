@@ -61,7 +61,7 @@ def posterior_factors(log_w: Floats, model: DeviceFactors) -> Floats:
 
 
 def _of_one_application(log_w: Floats) -> DeviceFactors:
-    """Nothing tells noise from what is the device's own: all of it counts as the latter."""
+    """Nothing distinguishes noise from what is the device's own: all of it counts as the latter."""
     deviation = float(log_w.std())
     rank = int(deviation > 0)
     return DeviceFactors(log_w.mean(keepdims=True), np.full((1, rank), deviation), np.full(1, 1e-9 * deviation**2))

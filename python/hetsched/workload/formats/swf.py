@@ -59,7 +59,7 @@ def read_swf(
     Parameters
     ----------
     source
-        Path (``.swf``, ``.swf.gz``, ``.swf.zst``), ``"-"`` for standard input, or content; compression is told by the
+        Path (``.swf``, ``.swf.gz``, ``.swf.zst``), ``"-"`` for standard input, or content; compression is known by the
         content.
     procs_per_node
         Processors that make one node; sizes are rounded up to whole nodes. None: a processor is a node.
