@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from hetsched.run.stretches import RESIZED
 from hetsched.testing.facts import Facts
+from hetsched.testing.stretches import Stretches
 from hetsched.units import TICKS_S, micros
-
-if TYPE_CHECKING:
-    from hetsched.testing.stretch_laws import Stretches
 
 
 def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
