@@ -108,7 +108,7 @@ def whole_text(text: str) -> str:
 
 
 def can_name_a_file(text: str) -> bool:
-    r"""Whether it can be a file's name: no half character and no zero byte."""
+    r"""True if it can be a file's name: no half character and no zero byte."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -180,7 +180,7 @@ class Faults:
         self.found += map(change, inner.details if isinstance(inner, ConfigError) else inner.found)
 
     def has(self, *parameters: str) -> bool:
-        """Whether any of `parameters` is at fault."""
+        """True if any of `parameters` is at fault."""
         paths = [f"{self.path}.{name}" if self.path else name for name in parameters]
         return any(fault.is_of(path) for fault in self.found for path in paths)
 

@@ -87,7 +87,7 @@ class Fault:
         return self.place, self.found, self.expected
 
     def is_of(self, parameter: str) -> bool:
-        """Whether it is about `parameter` or something inside of it, such as ``parameter[0]`` or ``parameter: x``."""
+        """True if it is about `parameter` or something inside of it, such as ``parameter[0]`` or ``parameter: x``."""
         return self.path == parameter or self.path.startswith((f"{parameter}.", f"{parameter}[", f"{parameter}:"))
 
     def under(self, place: str, joint: str = ".") -> Fault:

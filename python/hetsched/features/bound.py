@@ -1,4 +1,4 @@
-"""What energy a run could have saved: by placing jobs on other nodes, and by sleeping through gaps."""
+"""Energy that a run could have saved: by placing jobs on other nodes, and by sleeping through gaps."""
 
 from __future__ import annotations
 

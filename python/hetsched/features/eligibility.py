@@ -1,4 +1,4 @@
-"""Which nodes can serve which jobs: features, GPUs, memory and licences, asked for by jobs and offered by a platform.
+"""Nodes that can serve jobs: features, GPUs, memory and licences, asked for by jobs and offered by a platform.
 
 Only what both speak of counts. Nodes alike in it make a cell; jobs alike in it have one want. The engine gets numbers.
 """
@@ -33,7 +33,7 @@ _MOST_FAULTS = 10
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """What nodes alike offer, in the order in which they are taken: the plainest first."""
+    """Offer of nodes that are alike, in the order in which they are taken: the plainest first."""
 
     gpus: int
     memory: int
@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Want:
-    """What jobs ask for: cells that can serve them, licences, and what they take of a shared node."""
+    """Demand of jobs: cells that can serve them, licences, and what they take of a shared node."""
 
     cells: tuple[int, ...]
     licences: tuple[tuple[int, int], ...] = ()
@@ -68,13 +68,13 @@ class Eligibility:
 
     @cached_property
     def takes_stock(self) -> bool:
-        """Whether jobs take GPUs or memory of shared nodes."""
+        """True if jobs take GPUs or memory of shared nodes."""
         taken = any(want.lack is None and (want.gpus or want.memory) for want in self.wants)
         return not self.exclusive and taken
 
     @property
     def divides(self) -> bool:
-        """Whether nodes or jobs must be told apart in a run."""
+        """True if nodes or jobs must be told apart in a run."""
         licensed = any(want.lack is None and want.licences for want in self.wants)
         return len(self.cells) > 1 or licensed or self.takes_stock
 
@@ -99,12 +99,12 @@ class Eligibility:
         return np.asarray(node_count) > there[self.of_job]
 
     def may_use(self, job: int, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether each of some nodes can serve a job."""
+        """True if each of some nodes can serve a job."""
         return np.isin(self.of_node[np.asarray(nodes, dtype=np.int64)], self.wants[self.of_job[job]].cells)
 
 
 def eligibility(workload: Workload, platform: Platform) -> Eligibility | None:
-    """Who can run where; None where the jobs ask for nothing that the platform speaks of.
+    """Cells and wants; None where the jobs ask for nothing that the platform speaks of.
 
     Raises
     ------
@@ -205,7 +205,7 @@ class _Reader:
         self.unreadable: list[tuple[str, str, str]] = []
 
     def want(self, row: dict[str, Any], job: Any) -> Want:
-        """What a row asks for; `job` gives the first job that does."""
+        """Demand of a row; `job` gives the first job that does."""
         cells, lack = tuple(range(len(self.cells))), None
         if (text := row.get("constraint")) is not None:
             try:
@@ -228,7 +228,7 @@ class _Reader:
         return Want(cells, licences) if self.exclusive else Want(cells, licences, gpus, memory)
 
     def _licences(self, text: str | None, job: Any) -> tuple[tuple[tuple[int, int], ...], bool]:
-        """How many of which licences, and whether there are never as many."""
+        """Numbers of licences by kind, and whether there are never as many."""
         if text is None or not text.strip():
             return (), False
         try:
@@ -256,7 +256,7 @@ class _Reader:
 
 
 def before(run: Setting) -> Iterator[Concern]:
-    """That jobs ask for what the platform says nothing of: then every node counts as good enough."""
+    """Concern that jobs ask for what the platform says nothing of: then every node counts as good enough."""
     jobs = run.workload.to_polars()
     for column, (name, is_said) in _said(run.platform).items():
         if column == "device" or is_said or not (asking := jobs[column].count() if column in jobs.columns else 0):
@@ -293,7 +293,7 @@ def after(ended: Ended) -> Found:
 def _on_gpus(
     jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
 ) -> Iterator[Concern]:
-    """That jobs for GPUs ran on nodes that have none, as in a replay, or on classes none of which says its GPUs."""
+    """Concern that jobs for GPUs ran on nodes without any, as in a replay, or classes none of which says its GPUs."""
     gpus = [node_class.gpus for node_class in platform.classes]
     is_unsaid = len(gpus) > 1 and all(count is None for count in gpus)
     about, advice = _GPU_MATTERS[is_unsaid]
@@ -318,7 +318,7 @@ _GPU_MATTERS = {
         "once a class says it, they run where there are some",
     ),
 }
-"""What is said of GPU jobs, and what is to be done: by whether nothing is said of the nodes."""
+"""Words and advice on GPU jobs, by whether nothing is said of the nodes."""
 
 
 def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> None:

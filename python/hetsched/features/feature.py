@@ -50,9 +50,9 @@ class Setting:
     submitted: Workload | None = None
     """The jobs before queues gave walltimes to those without; None: those of `workload`."""
     forecast: Forecast | None = None
-    """What a predictor says of the jobs' own draws."""
+    """A predictor's word on the jobs' own draws."""
     agent: dict[str, Any] | None = None
-    """What the engine is told of an agent, in place of the policy's backfill."""
+    """Description of an agent in place of the policy's backfill, for the engine."""
     apps: tuple[str, ...] | None = None
     """Applications in the order in which the engine numbers them; None: sorted."""
     injected: Sequence[Events] = ()
@@ -60,7 +60,7 @@ class Setting:
     former: Sequence[tuple[Policy, float]] = ()
     """Policies that decided before, each with the instant until which it did, seconds on the log's clock."""
     is_metered: bool = False
-    """Whether the schedule was made elsewhere."""
+    """True if the schedule was made elsewhere."""
 
     @cached_property
     def features(self) -> list[ModuleType]:
@@ -113,12 +113,12 @@ class Setting:
         return [*(policy for policy, _ in self.former), self.policy]
 
     def asks(self, *columns: str) -> bool:
-        """Whether any job has a value in any of these columns."""
+        """True if any job has a value in any of these columns."""
         jobs = self.workload.to_polars()
         return any(name in jobs.columns and jobs[name].null_count() < len(jobs) for name in columns)
 
     def needs(self, *names: str) -> bool:
-        """Whether the policy needs any of these of a run."""
+        """True if the policy needs any of these of a run."""
         return not self.policy.needs.keys().isdisjoint(names)
 
 
@@ -152,7 +152,7 @@ class Ended:
     setting: Setting
     totals: Mapping[str, Any]
     recorded: pl.DataFrame
-    """What the engine recorded of each job, in the workload's order."""
+    """The engine's records of each job, in the workload's order."""
     timeline: pl.DataFrame
     between: pl.DataFrame
     """Jobs that fit between no two changes of the budget."""
@@ -164,7 +164,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Found:
-    """What a feature found in a run: concerns, a part of its provenance, and metrics, given those found before."""
+    """Findings of a feature in a run: concerns, a part of its provenance, and metrics, given those found before."""
 
     concerns: Sequence[Concern] = ()
     record: Mapping[str, Any] = field(default_factory=dict)

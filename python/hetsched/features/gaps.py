@@ -147,7 +147,7 @@ def _between(taken: pl.DataFrame) -> pl.DataFrame:
 def _slept_j(
     by_node: NodeDraws, node: npt.NDArray[np.int64], length: npt.NDArray[np.int64], is_for_job: npt.NDArray[np.bool_]
 ) -> Floats:
-    """What sleeping a gap through draws; infinite where the node would not be back for its job."""
+    """Energy drawn by sleeping through a gap; infinite where the node would not be back for its job."""
     boot_s, shutdown_s, off_w = (by_node[name][node] for name in ("boot_s", "shutdown_s", "off_w"))
     boot_j, stop_w = by_node["boot_w"][node] * boot_s, by_node["shutdown_w"][node]
     boot, stop = np.rint(boot_s * TICKS_S), np.rint(shutdown_s * TICKS_S)
@@ -159,7 +159,7 @@ def _slept_j(
 def _beyond_idle_j(
     found: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], by_node: NodeDraws
 ) -> Floats:
-    """What was drawn in each gap beyond an idle node: less, mostly, where the node was switched off."""
+    """Energy drawn in each gap beyond an idle node: less, mostly, where the node was switched off."""
     own = events.filter(pl.col("kind").is_in(list(_TURNS)), pl.col("node").is_not_null()).select(
         pl.col("node").cast(pl.Int64), "kind", "time_s"
     )

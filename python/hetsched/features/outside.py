@@ -1,4 +1,4 @@
-"""What comes from outside a run: whether it can happen to these jobs on this platform, and budgets among it."""
+"""Events from outside a run: whether they can happen to these jobs on this platform, and budgets among them."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Queueing:
         return {"queues": rows, "of_job": self.of_job, "users": self.users, "bars": self.bars}
 
     def may_use(self, job: int, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether each of some nodes belongs to a job's queue."""
+        """True if each of some nodes belongs to a job's queue."""
         return np.isin(np.asarray(nodes), self.queues[self.of_job[job]].numbers)
 
 
@@ -154,7 +154,7 @@ def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
 
 
 def _is_user(user: pl.Expr, place: pl.Series, queues: tuple[Queue, ...]) -> pl.Expr:
-    """Whether the job's queue takes jobs of its user."""
+    """True if the job's queue takes jobs of its user."""
     taken = pl.lit(value=True)
     for number, queue in enumerate(queues):
         if queue.users is not None:

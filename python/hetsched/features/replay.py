@@ -36,7 +36,7 @@ def after(ended: Ended) -> Found:
 
 
 def is_replay(policy: Policy) -> bool:
-    """Whether no job starts before it did in reality."""
+    """True if no job starts before it did in reality."""
     return "backfill" in policy.needs.get("observed_starts", ())
 
 
@@ -72,7 +72,7 @@ def _check_nodes(frame: pl.DataFrame, platform: Platform, faults: Faults) -> Non
 
 
 def _concerns(policy: Policy, late_starts: int, left_out_jobs: int) -> list[Concern]:
-    """That a replay is not what happened in reality."""
+    """Concern that a replay is not what happened in reality."""
     said = []
     if late_starts:
         verb = "starts" if late_starts == 1 else "start"

@@ -186,7 +186,7 @@ def _keep_names(folder: Path) -> None:
 
 
 def _is_torn(line: bytes) -> bool:
-    """Whether a last line may be the beginning of one that was being written; zeros are what some disks leave."""
+    """True if a last line may be the beginning of one that was being written; zeros are what some disks leave."""
     start = line[: len(_START)]
     return not line.endswith(b"\n") and (start == _START[: len(start)] or not line.strip(b"\0"))
 

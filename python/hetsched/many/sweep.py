@@ -239,7 +239,7 @@ def _column(values: list[int | float | None]) -> pl.Series:
 
 @contextmanager
 def _inputs_folder(folder: Path | None) -> Iterator[Path]:
-    """Where workloads and platforms are while runs need them."""
+    """Folder of workloads and platforms while runs need them."""
     try:
         made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()
     except OSError as error:

@@ -51,7 +51,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Events:
-    """What comes from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
+    """Events from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
 
     Made by `from_polars`, `read`, `read_csv`, `read_parquet`, `from_toml` or `budget_from_price`; ``+`` joins two. Rows
     stand in order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
@@ -283,11 +283,11 @@ class Events:
         return self if rows is self._frame else Events(in_order(rows))
 
     def has(self, *kinds: str) -> bool:
-        """Whether there are rows of any of these kinds."""
+        """True if there are rows of any of these kinds."""
         return bool(self._frame["kind"].is_in(kinds).any())
 
     def charges(self, timeline: pl.DataFrame) -> list[Charge]:
-        """What a run's energy comes to under the prices and carbon intensities there are."""
+        """Amounts of a run's energy under the prices and carbon intensities there are."""
         return charges(self._frame, timeline)
 
     def of_nodes(self) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:

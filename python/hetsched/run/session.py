@@ -109,7 +109,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to happen."""
+        """True if nothing is left to happen."""
         return self._engine.is_over
 
     def step_until(self, t_s: float, *, progress: Progress | None = None) -> bool:

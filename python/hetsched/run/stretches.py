@@ -64,7 +64,7 @@ RESIZED = ("grow", "shrink")
 
 
 def is_resized(events: pl.DataFrame) -> bool:
-    """Whether the nodes of any job changed while it ran."""
+    """True if the nodes of any job changed while it ran."""
     return bool(events["kind"].is_in(RESIZED).any())
 
 

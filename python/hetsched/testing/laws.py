@@ -48,7 +48,7 @@ def _recorded(run: Facts) -> tuple[str, ...]:
 
 
 def close(here: float, there: float, scale: float = 0.0) -> bool:
-    """Whether two numbers are one but for rounding, of their own size or of `scale`."""
+    """True if two numbers are one but for rounding, of their own size or of `scale`."""
     return abs(here - there) <= TOLERANCE * max(abs(here), abs(there), abs(scale), 1e-300)
 
 

@@ -63,7 +63,7 @@ def _check_energies(own: Stretches) -> None:
 
 
 def _preempts(run: Facts) -> npt.NDArray[np.bool_]:
-    """Whether jobs of the first queue make those of the second make way, by number."""
+    """True if jobs of the first queue make those of the second make way, by number."""
     assert run.queueing is not None
     queues = run.queueing.queues
     return np.array([[other.name in queue.preempts for other in queues] for queue in queues], dtype=np.bool_)
