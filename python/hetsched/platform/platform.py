@@ -14,8 +14,7 @@ from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
-from hetsched.platform.caps import ByCap, CapModel
-from hetsched.platform.draws import Draws
+from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.reading import arguments_of
