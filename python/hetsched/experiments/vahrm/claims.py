@@ -1,4 +1,4 @@
-"""Claims of the VAHRM paper about its main experiment, beside the runs of ``vahrm``."""
+"""Claims of the VAHRM paper on its main experiment, tested on the runs of ``vahrm``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import numpy as np
 import polars as pl
 
 from hetsched.experiments.claims import alike, limit, statement, value
-from hetsched.experiments.experiment import Row
-from hetsched.experiments.runs import Floats, Runs, over
+from hetsched.experiments.experiment import Floats, Row
+from hetsched.experiments.runs import Runs, over
 from hetsched.experiments.vahrm.fitted import FITTED
-from hetsched.experiments.vahrm.machine import BASELINE, PRESETS, SPREAD, WITH_BACKFILLING, WITHOUT_BACKFILLING
 from hetsched.experiments.vahrm.relative import relative
+from hetsched.experiments.vahrm.system import (
+    BASELINE,
+    PRESETS,
+    SPREAD,
+    TSMVA_MAPE,
+    WITH_BACKFILLING,
+    WITHOUT_BACKFILLING,
+)
 
 SAVING, SAVING_OVER_CVA = (4.5, 5.8), (4.2, 5.4)
 TURNAROUND, TURNAROUND_BACKFILLING = (-21.2, -22.8), (-11.9, -13.8)
@@ -21,9 +28,6 @@ LARGE_WAIT, LARGE_LONGEST, LONGEST_H = 0.99, 18.0, 24.0
 IMPLIED_WAIT = 0.93
 """VU-FCFS's mean wait in mean run times. With both, W and R: VAHRM's wait is 0.56 W (Fig. 14) and its turnaround
 0.788 (W + R) = 0.56 W + R, so that W / R = 0.212 / (0.788 - 0.56)."""
-
-FITTED_MAPE = {"gpu": 1.54, "cpu": 1.69}
-"""TSMVA's in-sample errors, percent (section VI-A)."""
 
 OURS, IDEAL = "vahrm+tsmva", "vahrm+ideal"
 
@@ -44,7 +48,7 @@ def rows(frame: pl.DataFrame) -> list[Row]:
 
 
 def _log(runs: Runs, preset: str) -> str:
-    """Undisclosed conditions of a magnitude, with what they are here."""
+    """Undisclosed conditions of a magnitude, with their values here."""
     waits, run_s, tail_s, makespan_s = (
         runs.mean(name, BASELINE).mean() for name in ("mean_wait_s", "run_s", "tail_s", "makespan_s")
     )
@@ -96,7 +100,8 @@ def _fitted(frame: pl.DataFrame) -> list[Row]:
         return []
     runs = relative(frame.filter(pl.col("repetition").is_in(own["repetition"].unique().implode())), spread=SPREAD)
     found = [_fitted_saving(runs.where(preset=preset), preset) for preset in PRESETS]
-    for device, paper in FITTED_MAPE.items():
+    for device in ("gpu", "cpu"):
+        paper = round(100.0 * TSMVA_MAPE[device], 2)
         errors = runs.values(f"{device}_mape", FITTED, preset="steady")[:, 0]
         quantity = f"in-sample MAPE of the fitted TSMVA, {device.upper()}s, %"
         found.append(value(quantity, errors, paper=paper, undisclosed="counters and watts of the kernels"))
@@ -136,7 +141,7 @@ def _parts(runs: Runs, preset: str) -> list[Row]:
 
 
 def _placement(runs: Runs, preset: str) -> list[Row]:
-    """Finding the better nodes, and how much of what placement could save within VU-FCFS's window."""
+    """Better nodes than under rivals, and the attained share of the saving by placement in VU-FCFS's window."""
     free = {
         label: 100.0 - 100.0 * runs.values("utilization_ratio", label).mean()
         for label in ("cva-fcfs-b", "cgva-fcfs-b", "cgva-fcfs", IDEAL)
@@ -158,7 +163,7 @@ def _placement(runs: Runs, preset: str) -> list[Row]:
 
 
 def _large(runs: Runs, preset: str) -> list[Row]:
-    """Jobs of more than 15 nodes beside VU-FCFS-B."""
+    """Waits of jobs of more than 15 nodes relative to VU-FCFS-B."""
 
     def of(column: str) -> Floats:
         return runs.values(column, OURS)
