@@ -16,7 +16,6 @@ from hetsched.experiments.claims import alike, limit, statement
 from hetsched.experiments.runs import METRICS
 from hetsched.experiments.vahrm import schedulers as schedulers_module
 from hetsched.experiments.vahrm import system
-from hetsched.experiments.vahrm.claims import IMPLIED_WAIT, rows
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva, job_kernels
 from hetsched.experiments.vahrm.predictions import EXACT
 from hetsched.experiments.vahrm.relative import (
@@ -28,6 +27,7 @@ from hetsched.experiments.vahrm.relative import (
     swept,
     waits_by_size,
 )
+from hetsched.experiments.vahrm.schedulers import IMPLIED_WAIT, rows
 from hetsched.experiments.vahrm.system import (
     HIGH_POWER,
     JOBS,
