@@ -12,3 +12,15 @@ OnUnknownApp: TypeAlias = Literal["error", "nominal"]
 
 Walltimes: TypeAlias = Literal["fixed", "stretch"]
 """Walltimes hold as they are, or as long as the job's nodes take for what the walltime allows at nominal speed."""
+
+KnownDraws: TypeAlias = Literal["measured", "table", "tdp"]
+"""What decisions know of a job's draw before it has run: its measured draw, a table's, or the nodes' TDP."""
+
+LearnerName: TypeAlias = Literal["linear", "random_forest", "lightgbm"]
+"""Learners of the stages of power models."""
+
+PowerModelName: TypeAlias = Literal["two-stage", "single-stage", "power-ratio", "shared-response"]
+"""Kinds of power models."""
+
+SplitName: TypeAlias = Literal["in_sample", "leave_one_app_out", "new_device"]
+"""Parts of the measured data that a power model is not fitted on when it is evaluated."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from hetsched.checks import Faults, many
-from hetsched.cli import options as opt
-from hetsched.cli.pictures import check_folder, draw_comparison
+from hetsched.cli.declare import option, whole
+from hetsched.cli.files import check_output, folder
+from hetsched.cli.options import MOST_SEED
+from hetsched.cli.pictures import draw_comparison
 from hetsched.cli.terminal import Screen
 from hetsched.errors import ConfigError
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _NODES = 1024
 _IDLE_W, _TDP_W, _BUSY_W = 250.0, 785.0, 654.0
 _PLACED = "easy:placement=lowest-power"
-_POLICIES = ("fcfs", "easy", "conservative", _PLACED)
+_BASELINE = "fcfs"
+_POLICIES = (_BASELINE, "easy", "conservative", _PLACED)
 _INPUT = (
     "jobs   four days of NREL's Kestrel, September 2024, with their measured draw",
     "       (NREL/raddit, BSD 3-Clause; Energy-Aware HPC Job Scheduling, SC25)",
@@ -34,48 +35,41 @@ _INPUT = (
 
 
 def demo(
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="Where the pictures go.")] = "hetsched-demo",
-    seed: Annotated[str, typer.Option("--seed", metavar="S", help="Which nodes are drawn.")] = "0",
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
+    screen: Screen,
+    faults: Faults,
+    *,
+    out: Annotated[str, option("--out", "DIR", "Where the pictures go.", read=folder)] = "hetsched-demo",
+    seed: Annotated[int, option("--seed", "S", "Which nodes are drawn.", read=whole(0, MOST_SEED))] = 0,
 ) -> None:
     """Compare four policies on a real log that comes with hetsched, and draw the pictures."""
-    del debug
-    screen = Screen(as_json=as_json)
-    faults = Faults()
-    chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
-    faults.folder("--out", out)
     faults.check()
-    check_folder(out)
-    from hetsched.comparison import Keep, compared  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.policy import parse_policy  # noqa: PLC0415
-    from hetsched.report.tables import comparison_table  # noqa: PLC0415
-    from hetsched.run.options import RunOptions  # noqa: PLC0415
+    check_output(out)
+    from hetsched.comparison import Keep, compared
+    from hetsched.policy import parse_policy
+    from hetsched.report.tables import comparison_table
+    from hetsched.run.options import RunOptions
 
-    own_seed = chosen_seed or 0
-    workload, platform = _inputs(own_seed)
-    screen.say(workload.report.line())
-    for line in _INPUT:
-        screen.say(line.format(seed=own_seed))
+    workload, platform = _inputs(seed)
+    about = [line.format(seed=seed) for line in _INPUT]
+    for line in (workload.report.line(), *about):
+        screen.say(line)
     policies = {name: parse_policy(name) for name in _POLICIES}
-    result = compared(
-        workload, platform, policies, baseline="fcfs", options=RunOptions(seed=own_seed), keep=Keep(drawn=True)
-    )
+    options = RunOptions(seed=seed)
+    result = compared(workload, platform, policies, baseline=_BASELINE, options=options, keep=Keep(drawn=True))
     written = [result.write(out), *_pictures(screen, out, result)]
-    screen.show(comparison_table(result.table, baseline="fcfs", width=screen.width))
+    screen.show(comparison_table(result.table, baseline=_BASELINE, width=screen.width))
     screen.tell(_finding(result))
     screen.say(f"wrote {many(len(written), 'file')} to {out}")
-    about = {"input": [line.format(seed=own_seed) for line in _INPUT], "finding": _finding(result)}
-    screen.give({**result.to_dict(), **about, "written": written})
+    screen.give({**result.to_dict(), "input": about, "finding": _finding(result), "written": written})
 
 
 def _inputs(seed: int) -> tuple[Workload, Platform]:
     """The jobs, and nodes that differ like the measured nodes of another machine."""
-    import numpy as np  # noqa: PLC0415
-    import polars as pl  # noqa: PLC0415
+    import numpy as np
+    import polars as pl
 
-    from hetsched.platform import Platform, VariationTable  # noqa: PLC0415
-    from hetsched.workload import read_parquet  # noqa: PLC0415
+    from hetsched.platform import Platform, VariationTable
+    from hetsched.workload import read_parquet
 
     data = files("hetsched") / "data"
     workload = read_parquet(str(data / "kestrel-2024-09.parquet"))
@@ -88,7 +82,7 @@ def _inputs(seed: int) -> tuple[Workload, Platform]:
 def _pictures(screen: Screen, out: str, result: Comparison) -> list[str]:
     """Draw them; without matplotlib, say so in a line and go on."""
     try:
-        return draw_comparison(out, result.table, result.outcomes, baseline="fcfs")
+        return draw_comparison(out, result.table, result.outcomes, baseline=_BASELINE)
     except ConfigError as error:
         screen.say(f"no pictures: {error}")
         return []
@@ -96,10 +90,10 @@ def _pictures(screen: Screen, out: str, result: Comparison) -> list[str]:
 
 def _finding(result: Comparison) -> str:
     """The result in a sentence."""
-    from hetsched.analysis import METRICS  # noqa: PLC0415
+    from hetsched.analysis import METRICS
 
     wait, slowdown = (result.value("easy", metric, "ratio") for metric in ("mean_wait_s", "mean_bounded_slowdown"))
-    before, after = (METRICS["energy_j"].text(result.value(policy, "energy_j")) for policy in ("fcfs", _PLACED))
+    before, after = (METRICS["energy_j"].text(result.value(policy, "energy_j")) for policy in (_BASELINE, _PLACED))
     waits = [result.value(policy, "mean_wait_s") for policy in ("easy", _PLACED)]
     aside = "at the same mean wait as easy" if waits[0] == waits[1] else f"its mean wait {_than(waits[1] / waits[0])}"
     return (

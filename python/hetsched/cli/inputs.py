@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from hetsched.checks import Faults, did_you_mean, exists, listed, many, shown
-from hetsched.cli import options as opt
-from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
+from hetsched.cli.declare import MACHINE, RUN, argument, choice, flag, number, option, whole
+from hetsched.cli.options import complete_platform
 from hetsched.cli.terminal import changed, inside, noted, renamed
 from hetsched.cli.window import SpanOptions, WindowOptions
 from hetsched.errors import ConfigError, TraceError
 from hetsched.run.progress import Bars
+from hetsched.typing import KnownDraws
 
 if TYPE_CHECKING:
     from hetsched.cli.terminal import Screen
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from hetsched.workload.formats import Format
     from hetsched.workload.formats.raw import Source
 
+
+OTHER_DRAWS = "--known-draws table or tdp, or --predictor history, has them not know it"
+"""Options that keep decisions from knowing a job's draw before it has run."""
 
 _READER_OPTIONS = {
     "procs_per_node": "--procs-per-node",
@@ -32,16 +36,71 @@ _READER_OPTIONS = {
 _NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
+def _formats() -> list[str]:
+    from hetsched.workload.formats import FORMATS
+
+    return list(FORMATS)
+
+
+def _separator(faults: Faults, option: str, text: str) -> str:
+    """One character, which may be given by its name."""
+    character = _NAMED_SEPARATORS.get(text, text)
+    if len(character) != 1:
+        faults.add(option, text, f"one character, or {', '.join(_NAMED_SEPARATORS)}")
+    return character
+
+
+def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
+    """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``."""
+    from hetsched.workload.schema import COLUMNS
+
+    found: dict[str, str] = {}
+    for pair in text.split(","):
+        ours, equals, theirs = (part.strip() for part in pair.partition("="))
+        if not (ours and equals and theirs):
+            faults.add(option, pair, "OURS=THEIRS, such as submit_s=Submit, with commas between")
+        elif ours not in COLUMNS and theirs in COLUMNS:
+            faults.add(option, pair, f"hetsched's name first: {theirs}={ours}")
+        elif ours not in COLUMNS:
+            near = did_you_mean(ours, COLUMNS) or f": {listed(COLUMNS)}"
+            faults.add(option, pair, f"one of hetsched's columns before the ={near}")
+        elif theirs in found or ours in found.values():
+            faults.add(option, pair, "each column once")
+        else:
+            found[theirs] = ours
+    return found
+
+
 @dataclass(frozen=True)
 class JobLog:
-    """A log and how to read it, as given on the command line."""
+    """A log and how to read it."""
 
-    trace: opt.Trace
-    procs_per_node: opt.ProcsPerNode = None
-    format: opt.FormatName = None
-    columns: opt.Columns = None
-    separator: opt.Separator = None
-    lenient: opt.Lenient = False
+    trace: Annotated[str, argument("TRACE", "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input.")]
+    procs_per_node: Annotated[
+        int | None,
+        option("--procs-per-node", "P", "Processors that make a node; default: each is one.", MACHINE, read=whole(1)),
+    ] = None
+    format: Annotated[
+        str | None,
+        option("--format", "NAME", "swf, parquet or csv, if the log's name does not tell.", RUN, complete=_formats),
+    ] = None
+    columns: Annotated[
+        dict[str, str] | None,
+        option(
+            "--columns",
+            "OURS=THEIRS,…",
+            "CSV and Parquet: the log's names of columns, such as submit_s=Submit.",
+            RUN,
+            read=_columns,
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        option("--separator", "C", "CSV: what stands between fields; default: a comma.", RUN, read=_separator),
+    ] = None
+    lenient: Annotated[
+        bool, flag("--lenient", "Skip and count lines of the log that are malformed, as long as most are not.", RUN)
+    ] = False
     window: SpanOptions = field(default_factory=SpanOptions)
 
     @property
@@ -49,18 +108,10 @@ class JobLog:
         """Name in messages."""
         return "standard input" if self.trace == "-" else self.trace
 
-    def check(self, faults: Faults) -> None:
-        """Note everything that is wrong with the options as they stand, before anything is read."""
-        whole(faults, "--procs-per-node", self.procs_per_node, low=1)
-        if self.columns is not None:
-            _columns(faults, self.columns)
-        if self.separator is not None and len(_separator(self.separator)) != 1:
-            faults.add("--separator", self.separator, f"one character, or {', '.join(_NAMED_SEPARATORS)}")
-
     def read(self, screen: Screen) -> Workload:
         """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
-        from hetsched.workload import read_trace  # noqa: PLC0415
-        from hetsched.workload.formats.raw import piped  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.workload import read_trace
+        from hetsched.workload.formats.raw import piped
 
         self._refuse_no_file()
         source: Source = piped() if self.trace == "-" else self.trace
@@ -80,7 +131,7 @@ class JobLog:
         return part
 
     def _refuse_no_file(self) -> None:
-        from hetsched.workload.formats import READERS  # noqa: PLC0415
+        from hetsched.workload.formats import READERS
 
         path, is_there = Path(self.trace), exists(self.trace)
         if self.trace != "-" and (not is_there or path.is_dir()):
@@ -89,18 +140,13 @@ class JobLog:
 
     def _options(self) -> dict[str, Any]:
         """The options given, by the readers' names."""
-        columns, separator = self.columns, self.separator
-        given = {
-            "procs_per_node": whole(Faults(), "", self.procs_per_node, low=1),
-            "columns": None if columns is None else _columns(Faults(), columns),
-            "separator": None if separator is None else _separator(separator),
-            "on_bad_line": "skip" if self.lenient else None,
-        }
+        given = {name: getattr(self, name) for name in ("procs_per_node", "columns", "separator")}
+        given["on_bad_line"] = "skip" if self.lenient else None
         return {name: value for name, value in given.items() if value is not None}
 
     def _format(self, source: Source, options: dict[str, Any]) -> Format:
         """The log's format, if what was given fits it."""
-        from hetsched.workload.formats import FORMATS, READERS, format_of  # noqa: PLC0415
+        from hetsched.workload.formats import FORMATS, READERS, format_of
 
         try:
             chosen = format_of(source, self.format, options=options)
@@ -142,31 +188,6 @@ def _as_given(value: object) -> str:
     return "it" if value == "skip" else shown(value)
 
 
-def _separator(text: str) -> str:
-    return _NAMED_SEPARATORS.get(text, text)
-
-
-def _columns(faults: Faults, text: str) -> dict[str, str]:
-    """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``; notes what is invalid."""
-    from hetsched.workload.schema import COLUMNS  # noqa: PLC0415 -- polars is slow to import
-
-    found: dict[str, str] = {}
-    for pair in text.split(","):
-        ours, equals, theirs = (part.strip() for part in pair.partition("="))
-        if not (ours and equals and theirs):
-            faults.add("--columns", pair, "OURS=THEIRS, such as submit_s=Submit, with commas between")
-        elif ours not in COLUMNS and theirs in COLUMNS:
-            faults.add("--columns", pair, f"hetsched's name first: {theirs}={ours}")
-        elif ours not in COLUMNS:
-            near = did_you_mean(ours, COLUMNS) or f": {listed(COLUMNS)}"
-            faults.add("--columns", pair, f"one of hetsched's columns before the ={near}")
-        elif theirs in found or ours in found.values():
-            faults.add("--columns", pair, "each column once")
-        else:
-            found[theirs] = ours
-    return found
-
-
 ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
 """Watts of a node that are assumed where none are given."""
 
@@ -185,44 +206,51 @@ class Machine:
     assumed_w: dict[str, float]
 
 
+def _cap_w(faults: Faults, option: str, text: str) -> float | None:
+    cap_w: float | None = number("watts")(faults, option, text)
+    if cap_w is not None and not cap_w > 0:
+        faults.add(option, cap_w, "watts above 0, or inf: without a cap")
+    return cap_w
+
+
+_CAP_HELP = "With --table: the power cap whose rows to take, of a table of several."
+_TABLE_HELP = "Draw by application and node: .parquet or .csv with app, node, power_w or power_ratio."
+_PLATFORM_HELP = "All of the machine from a file, or one that comes with hetsched; see hetsched machines."
+_DRAWS_HELP = "What decisions know of power_w before a job runs; table, tdp: nothing, and take busy_w or TDP for it."
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """The options of a run's workload and machine, as they were given."""
+    """The options of a run's workload and machine."""
 
     log: MeasuredLog
-    nodes: opt.Nodes = None
-    idle_w: opt.IdleWatts = None
-    tdp_w: opt.TdpWatts = None
-    platform: opt.PlatformFile = None
-    table: opt.TableFile = None
-    cap_w: opt.CapWatts = None
-    known_draws: opt.KnownDraws = None
+    nodes: Annotated[
+        int | None, option("--nodes", "N", "How many; default: as the log's header says.", MACHINE, read=whole(1))
+    ] = None
+    idle_w: Annotated[
+        float | None, option("--idle-w", "W", "Draw of an idle node; default: 100.", MACHINE, read=number("watts"))
+    ] = None
+    tdp_w: Annotated[
+        float | None, option("--tdp-w", "W", "Draw of a busy node; default: 400.", MACHINE, read=number("watts"))
+    ] = None
+    platform: Annotated[
+        str | None, option("--platform", "F.toml|NAME", _PLATFORM_HELP, MACHINE, complete=complete_platform)
+    ] = None
+    table: Annotated[str | None, option("--table", "F", _TABLE_HELP, MACHINE)] = None
+    cap_w: Annotated[float | None, option("--cap-w", "W", _CAP_HELP, MACHINE, read=_cap_w)] = None
+    known_draws: Annotated[str | None, choice("--known-draws", get_args(KnownDraws), _DRAWS_HELP, MACHINE)] = None
 
     def check(self, faults: Faults) -> None:
-        """Note everything that is wrong with them as they stand, before anything is read."""
-        self.log.check(faults)
-        whole(faults, "--nodes", self.nodes, low=1)
-        watts = Faults()
-        for name in ASSUMED_W:
-            number(watts, _OPTIONS[name], getattr(self, name), unit="watts")
-        if not watts.found and self.platform is None:
+        """Note values that do not fit together, before anything is read."""
+        if not faults.has("--idle-w", "--tdp-w") and self.platform is None:
             # On a machine of one node, so that no log of hours is read for a negative draw.
-            with noted(watts):
+            with noted(faults):
                 self._homogeneous(1)
-        faults.extend(watts)
-        self._check_cap(faults)
-        if self.known_draws is not None:
-            chosen(faults, "--known-draws", self.known_draws, KNOWN_DRAWS)
+        if self.cap_w is not None and self.table is None:
+            faults.add("--cap-w", self.cap_w, "nothing without --table; a platform's file says it as cap_w")
         for name in ("nodes", *ASSUMED_W):
             if self.platform is not None and getattr(self, name) is not None:
                 faults.add(_OPTIONS[name], getattr(self, name), "nothing beside --platform, whose file says it")
-
-    def _check_cap(self, faults: Faults) -> None:
-        cap_w = number(faults, "--cap-w", self.cap_w, unit="watts")
-        if self.cap_w is not None and self.table is None:
-            faults.add("--cap-w", self.cap_w, "nothing without --table; a platform's file says it as cap_w")
-        elif cap_w is not None and not cap_w > 0:
-            faults.add("--cap-w", cap_w, "watts above 0, or inf: without a cap")
 
     def read(self, screen: Screen) -> tuple[Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
@@ -231,7 +259,7 @@ class Inputs:
         machine = self._machine(workload) if from_file is None else Machine(from_file, (), {})
         for note in machine.notes:
             screen.say(note)
-        if self._procs_per_node is None and (hint := _processors_hint(_header(workload))):
+        if self.log.procs_per_node is None and (hint := _processors_hint(_header(workload))):
             screen.say(hint)
         if table is not None:
             with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
@@ -245,14 +273,14 @@ class Inputs:
 
     def _files(self) -> tuple[Platform | None, VariationTable | None]:
         """The platform's and the table's file, read before the log, which may take a while."""
-        from hetsched.platform import VariationTable  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.platform import VariationTable
 
         platform = table = None
         if self.platform is not None:
             platform = _platform_of(self.platform)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
-                table = VariationTable.read(self.table, cap_w=number(Faults(), "", self.cap_w, unit="watts"))
+                table = VariationTable.read(self.table, cap_w=self.cap_w)
         return platform, table
 
     def _machine(self, workload: Workload) -> Machine:
@@ -268,9 +296,9 @@ class Inputs:
         return Machine(self._homogeneous(nodes), tuple(notes), assumed)
 
     def _homogeneous(self, nodes: int) -> Platform:
-        from hetsched.platform import Platform  # noqa: PLC0415
+        from hetsched.platform import Platform
 
-        given = {name: number(Faults(), "", getattr(self, name), unit="watts") for name in ASSUMED_W}
+        given = {name: getattr(self, name) for name in ASSUMED_W}
         watts = {name: ASSUMED_W[name] if value is None else value for name, value in given.items()}
         assumed = {name: f"{_OPTIONS[name]} (assumed)" for name, value in given.items() if value is None}
         with renamed(_OPTIONS | assumed):
@@ -278,25 +306,20 @@ class Inputs:
 
     def _nodes(self, workload: Workload) -> tuple[int, str]:
         """The number of nodes, and its source if that is no option."""
-        given = whole(Faults(), "", self.nodes, low=1)
-        if given is not None:
-            return given, ""
-        return header_nodes(_header(workload), procs_per_node=self._procs_per_node, log=self.log.name)
+        if self.nodes is not None:
+            return self.nodes, ""
+        return header_nodes(_header(workload), procs_per_node=self.log.procs_per_node, log=self.log.name)
 
     @property
     def has_table(self) -> bool:
-        """Whether a table is given, or a platform that may name one."""
+        """True if a table is given, or a platform that may name one."""
         return self.table is not None or self.platform is not None
-
-    @property
-    def _procs_per_node(self) -> int | None:
-        return whole(Faults(), "", self.log.procs_per_node, low=1)
 
 
 def _platform_of(text: str) -> Platform:
     """The machine of a file, or else the one of that name that comes with hetsched."""
-    from hetsched.platform import Platform  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.platform.shipped import machine_names  # noqa: PLC0415
+    from hetsched.platform import Platform
+    from hetsched.platform.shipped import machine_names
 
     is_name = not exists(text)
     if is_name and text in machine_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,11 @@ from hetsched.platform.node_class import SLEEP_KEYS, NodeClass, as_homogeneous, 
 from hetsched.platform.plain_values import arguments_of
 from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.shipped import machine_file
+from hetsched.typing import KnownDraws
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence
 
-KNOWN_DRAWS = ("measured", "table", "tdp")
+KNOWN_DRAWS = get_args(KnownDraws)
 """Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
 

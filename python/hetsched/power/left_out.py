@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +21,9 @@ from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
 from hetsched.power.model import PowerModel
 from hetsched.threads import watched
+from hetsched.typing import SplitName
 
-SPLITS = ("in_sample", "leave_one_app_out", "new_device")
+SPLITS = get_args(SplitName)
 
 MOST_ALONE = 100
 """Up to how many applications, groups or devices are left out one at a time, if nothing else is said."""

@@ -7,13 +7,15 @@ import inspect
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from hetsched.checks import did_you_mean, exists, listed, one_line, reason_of, shown
-from hetsched.errors import ConfigError
+from hetsched.checks import Faults, did_you_mean, exists, listed, one_line, reason_of, shown
+from hetsched.cli.terminal import changed, noted
+from hetsched.errors import ConfigError, Fault
 
 if TYPE_CHECKING:
     from hetsched.policy import Policy
@@ -29,7 +31,7 @@ _IN_FILE = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:=]*))?(?P<rest>(?::[^:=]
 
 def policy_of(text: str, settings: Sequence[str] = ()) -> Policy:
     """A policy from a word of the command line."""
-    from hetsched.policy import parse_policy  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.policy import parse_policy
 
     found = _IN_FILE.fullmatch(text.strip())
     if found is None:
@@ -40,8 +42,31 @@ def policy_of(text: str, settings: Sequence[str] = ()) -> Policy:
     return _composed(given, role, rest)
 
 
+def policies_of(faults: Faults, option: str, text: str) -> list[Policy]:
+    """Policies with commas between."""
+    found: list[Policy] = []
+    for name in text.split(","):
+        with noted(faults), of_policy(name, option):
+            policy = policy_of(name)
+            if policy.name in [other.name for other in found]:
+                faults.add(option, policy.name, "each policy once")
+            else:
+                found.append(policy)
+    return found
+
+
+def of_policy(name: str, option: str = "--policies") -> AbstractContextManager[None]:
+    """Name the policy that an error raised in the block is about, unless the fault shows it."""
+
+    def in_list(fault: Fault) -> Fault:
+        place = option if fault.found == shown(name) else f"{option}: {name}"
+        return fault.at(place) if fault.path == "policy" else fault.under(place, ": ")
+
+    return changed(in_list)
+
+
 def _composed(given: Any, role: str, settings: list[str]) -> Policy:
-    from hetsched.policy import Policy, instance_of, parse_policy, parse_settings  # noqa: PLC0415
+    from hetsched.policy import Policy, instance_of, parse_policy, parse_settings
 
     names = inspect.signature(given).parameters if inspect.isclass(given) else {}
     own = [setting for setting in settings if setting.partition("=")[0].strip() in names]
@@ -73,7 +98,7 @@ def _object(file: str, name: str) -> Any:
 
 def _known_in(module: ModuleType) -> list[str]:
     """Names of a file's own that have a role."""
-    from hetsched.policy import Policy, roles_of  # noqa: PLC0415
+    from hetsched.policy import Policy, roles_of
 
     def is_own(value: object) -> bool:
         kind = value if inspect.isclass(value) else type(value)
@@ -84,7 +109,7 @@ def _known_in(module: ModuleType) -> list[str]:
 
 def _role_of(given: Any, text: str) -> str:
     """The one role of an object; nothing for a policy."""
-    from hetsched.policy import METHODS, Policy, roles_of  # noqa: PLC0415
+    from hetsched.policy import METHODS, Policy, roles_of
 
     if isinstance(given, Policy):
         return ""
