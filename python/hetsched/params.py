@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
-from hetsched.checks import Faults, did_you_mean, is_name, listed, plain
+from hetsched.checks import Faults, did_you_mean, is_name, listed, plain, typed
+from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,7 +57,7 @@ class Parameter(Mapping[str, "Parameter"]):
     known: tuple[str, ...] = ()
     kind: type = str
     name: str = ""
-    default: Any = inspect.Parameter.empty
+    default: Any = field(default=inspect.Parameter.empty, compare=False)
 
     def __getitem__(self, key: str) -> Parameter:
         if key != _KEY:
@@ -113,7 +114,7 @@ class Parameter(Mapping[str, "Parameter"]):
         elif self.kind is bool:
             faults.flag(self.name, value)
         elif not is_name(value):
-            faults.add(self.name, value, self.form or "text")
+            faults.note(self.name, typed(value), self.form or "text")
 
     def from_text(self, text: str, faults: Faults) -> Any:
         """The value of a text from a command line or a file, its range unchecked; ``none`` where None may stand."""
@@ -178,6 +179,7 @@ def settled(declared: Any, given: Mapping[str, Any], faults: Faults) -> dict[str
     return {name: one.settle(given[name], faults) for name, one in parameters_of(declared).items()}
 
 
+@dataclass(frozen=True)
 class Declared:
     """Base of frozen dataclasses with declared fields, which are checked together with a call's other arguments."""
 
@@ -185,7 +187,7 @@ class Declared:
         """The same with plain values; as it is where something is invalid, which is noted."""
         before = len(faults.found)
         values = self._settled(faults)
-        return self if len(faults.found) > before else replace(self, **values)  # type: ignore[type-var]
+        return self if len(faults.found) > before else replace(self, **values)
 
     def _settled(self, faults: Faults) -> dict[str, Any]:
         values = settled(type(self), vars(self), faults)
@@ -196,8 +198,12 @@ class Declared:
         """Note values that are allowed by themselves, but not together; may settle some that depend on others."""
 
 
+@dataclass(frozen=True)
 class Record(Declared):
     """Base of frozen dataclasses that refuse invalid values of declared fields, all at once, and hold plain ones."""
+
+    kind_in_words: ClassVar[str] = "a record"
+    """Name of the class in messages, such as ``"a queue"``."""
 
     def __post_init__(self) -> None:
         faults = Faults()
@@ -205,3 +211,32 @@ class Record(Declared):
         faults.check()
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, path: str = "") -> Self:
+        """One made of its keyword arguments.
+
+        Parameters
+        ----------
+        data
+            As `to_dict` gives it.
+        path
+            Where it stands in its file, for messages.
+
+        Raises
+        ------
+        ConfigError
+            If a key is unknown or missing, or a value is invalid; lists all of them.
+        """
+        faults = Faults(path)
+        faults.unknown_keys(data, [one.name for one in fields(cls)])
+        *first, last = needed = [one.name for one in fields(cls) if one.default is MISSING]
+        for name in needed:
+            if name not in data:
+                words = " and ".join([", ".join(first), last])
+                faults.add(name, "nothing", f"a value; {cls.kind_in_words} needs {words}")
+        faults.check()
+        try:
+            return cls(**data)
+        except ConfigError as error:
+            raise error.mapped(lambda fault: fault.under(path)) from None

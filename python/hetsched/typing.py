@@ -24,3 +24,18 @@ PowerModelName: TypeAlias = Literal["two-stage", "single-stage", "power-ratio", 
 
 SplitName: TypeAlias = Literal["in_sample", "leave_one_app_out", "new_device"]
 """Parts of the measured data that a power model is not fitted on when it is evaluated."""
+
+Allocation: TypeAlias = Literal["concentrate", "spread"]
+"""Nodes that a plan takes first for a queue's jobs: those with the fewest free slots, or with the most."""
+
+QueueOrder: TypeAlias = Literal["fcfs", "smallest", "largest", "shortest", "longest", "smallest-area"]
+"""Orders that a queue may have of its own."""
+
+BelowIdle: TypeAlias = Literal["keep", "clip"]
+"""Watts of a device below its idle draw are kept, or set to it."""
+
+UpTimes: TypeAlias = Literal["exponential", "weibull"]
+"""Distributions of the time between a node's repair and its next failure."""
+
+Unfit: TypeAlias = Literal["wait", "reject"]
+"""Jobs that fit between no two windows of a contract wait, or are rejected."""

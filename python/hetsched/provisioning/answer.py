@@ -209,9 +209,8 @@ def provision(
     >>> {name: int(cpus) for name, cpus in found.best_cpus.items()}
     {'guideline': 1052, 'steady': 1502}
     """
-    asked = Budget(plain(budget_w), plain(base_w), plain(mix), plain(sockets))
     faults = Faults()
-    asked.check(faults)
+    asked = Budget(budget_w, base_w, mix, sockets).checked(faults)
     counts = [plain(count) for count in nodes]
     asked.check_nodes(counts, faults)
     faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)

@@ -222,8 +222,7 @@ class Events:
         """
         faults = Faults()
         faults.choice("kind", kind, (PRICE, CARBON))
-        rule = Rule(low_w, high_w, threshold, quantile, between, ahead_s)
-        rule.check(faults)
+        rule = Rule(low_w, high_w, threshold, quantile, between, ahead_s).checked(faults)
         check_events(prices, faults, "prices", is_needed=True)
         if not faults.found and not prices.has(kind):
             faults.note("prices", f"no rows of kind {kind}", "at least one")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.checks import Faults, plain
+from hetsched.checks import Faults
 from hetsched.errors import ConfigError
+from hetsched.params import Declared, choice, number, whole
 from hetsched.platform import Platform
 from hetsched.run.event_rows import FAILED, REPAIRED
 from hetsched.run.events import Events
-
-DISTRIBUTIONS = ("exponential", "weibull")
+from hetsched.typing import UpTimes
 
 _TICKS_S = 1_000_000
 _MAX_S = 1e12
@@ -26,7 +27,7 @@ def failures(
     platform: Platform,
     mtbf_s: float,
     repair_s: float,
-    distribution: str = "exponential",
+    distribution: UpTimes = "exponential",
     shape: float = 1.0,
     *,
     until_s: float,
@@ -77,46 +78,53 @@ def failures(
     given: object = platform
     if not isinstance(given, Platform):
         faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
-    numbers = {"mtbf_s": mtbf_s, "repair_s": repair_s, "shape": shape, "until_s": until_s}
-    values: dict[str, Any] = {name: plain(value) for name, value in numbers.items()}
-    faults.number("mtbf_s", values["mtbf_s"], low=1e-6, high=_MAX_S)
-    faults.number("repair_s", values["repair_s"], low=1e-6, high=_MAX_S)
-    faults.choice("distribution", distribution, DISTRIBUTIONS)
-    faults.number("shape", values["shape"], low=0.1, high=100.0)
-    if distribution == "exponential" and values["shape"] != 1.0:
-        faults.add("shape", shape, 'nothing, or distribution="weibull"')
-    faults.number("until_s", values["until_s"], low=0.0, high=_MAX_S)
-    faults.whole("seed", plain(seed), low=0, high=2**64 - 1)
+    asked = _Failures(mtbf_s, repair_s, distribution, shape, until_s, seed).checked(faults)
     faults.check()
     rows = [
         (fails / _TICKS_S, repaired / _TICKS_S, node)
         for node in range(platform.nodes)
-        for fails, repaired in _outages(
-            _ups(seed, node, values["mtbf_s"], values["shape"]), values["repair_s"], values["until_s"]
-        )
+        for fails, repaired in asked.outages(node)
     ]
     return Events.from_polars(_frame(rows))
 
 
-def _ups(seed: int, node: int, mtbf_s: float, shape: float) -> Iterator[float]:
-    """Up times of a node, seconds, without an end."""
-    random = stream(seed, f"failures of node {node}")
-    scale_s = mtbf_s / math.gamma(1 + 1 / shape)
-    while True:
-        # The inverse of the distribution: exponential at shape 1.
-        yield scale_s * float(-np.log1p(-random.random())) ** (1 / shape)
+_SECONDS = number(1e-6, _MAX_S, unit="seconds")
 
 
-def _outages(ups: Iterator[float], repair_s: float, until_s: float) -> Iterator[tuple[int, int]]:
-    """When a node fails and when it is repaired, in whole microseconds."""
-    now, repair, until = 0, max(1, round(repair_s * _TICKS_S)), round(until_s * _TICKS_S)
-    for up_s in ups:
-        # Up for a microsecond at least: a repair comes before a failure of the same instant.
-        now += max(1, round(min(up_s, 2 * _MAX_S) * _TICKS_S))
-        if now >= until:
-            return
-        yield now, now + repair
-        now += repair
+@dataclass(frozen=True)
+class _Failures(Declared):
+    """Failures as `failures` is asked for them."""
+
+    mtbf_s: float = field(metadata=_SECONDS)
+    repair_s: float = field(metadata=_SECONDS)
+    distribution: UpTimes = field(metadata=choice(UpTimes))
+    shape: float = field(metadata=number(0.1, 100.0))
+    until_s: float = field(metadata=number(0.0, _MAX_S, unit="seconds"))
+    seed: int = field(metadata=whole(0, 2**64 - 1))
+
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
+        del values
+        if self.distribution == "exponential" and self.shape != 1.0:
+            faults.add("shape", self.shape, 'nothing, or distribution="weibull"')
+
+    def outages(self, node: int) -> Iterator[tuple[int, int]]:
+        """When a node fails and when it is repaired, in whole microseconds."""
+        now, repair, until = 0, max(1, round(self.repair_s * _TICKS_S)), round(self.until_s * _TICKS_S)
+        for up_s in self._ups(node):
+            # Up for a microsecond at least: a repair comes before a failure of the same instant.
+            now += max(1, round(min(up_s, 2 * _MAX_S) * _TICKS_S))
+            if now >= until:
+                return
+            yield now, now + repair
+            now += repair
+
+    def _ups(self, node: int) -> Iterator[float]:
+        """Up times of a node, seconds, without an end."""
+        random = stream(self.seed, f"failures of node {node}")
+        scale_s = self.mtbf_s / math.gamma(1 + 1 / self.shape)
+        while True:
+            # The inverse of the distribution: exponential at shape 1.
+            yield scale_s * float(-np.log1p(-random.random())) ** (1 / self.shape)
 
 
 def _frame(rows: list[tuple[float, float, int]]) -> pl.DataFrame:

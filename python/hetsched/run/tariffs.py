@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, plain
+from hetsched.params import Declared, Parameter, number
 from hetsched.run.event_rows import BUDGET, CARBON, PRICE
 
 _J_PER_KWH = 3.6e6
@@ -79,46 +81,40 @@ def _charge(steps: Steps, timeline: pl.DataFrame, key: str, factor: float) -> Ch
     )
 
 
+def _between(value: Any, name: str, faults: Faults) -> tuple[float, float] | None:
+    expected = "two prices, the lower first"
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        faults.add(name, value, expected)
+        return None
+    low, high = (plain(one) for one in value)
+    for place, price in enumerate((low, high)):
+        faults.number(f"{name}[{place}]", price, low=-1e12, high=1e12)
+    if not faults.has(name) and not low < high:
+        faults.add(name, value, expected)
+    return None if faults.has(name) else (float(low), float(high))
+
+
+_WATTS = number(0.0, 1e12, unit="W")
+
+
 @dataclass(frozen=True)
-class Rule:
+class Rule(Declared):
     """How a budget follows a price; `hetsched.Events.budget_from_price` says what each means."""
 
-    low_w: float
-    high_w: float
-    threshold: float | None = None
-    quantile: float | None = None
-    between: Sequence[float] | None = None
-    ahead_s: float | None = None
+    low_w: float = field(metadata=_WATTS)
+    high_w: float = field(metadata=_WATTS)
+    threshold: float | None = field(default=None, metadata=number(-1e12, 1e12))
+    quantile: float | None = field(default=None, metadata=number(0.0, 1.0))
+    between: Sequence[float] | None = field(default=None, metadata=Parameter(take=_between))
+    ahead_s: float | None = field(default=None, metadata=number(0.0, 1e12, unit="seconds"))
 
-    def check(self, faults: Faults) -> None:
-        """Note what is invalid."""
-        for name in ("low_w", "high_w"):
-            faults.number(name, getattr(self, name), low=0.0, high=1e12)
-        if not faults.found and self.low_w > self.high_w:
-            faults.add("low_w", self.low_w, f"at most high_w, {self.high_w:g} W")
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
+        if not faults.has("low_w", "high_w") and values["low_w"] > values["high_w"]:
+            faults.add("low_w", self.low_w, f"at most high_w, {values['high_w']:g} W")
         ways = ("threshold", "quantile", "between")
         given = [name for name in ways if getattr(self, name) is not None]
         if len(given) != 1:
             faults.note(", ".join(ways), " and ".join(given) or "none of them", "exactly one of the three")
-        if self.threshold is not None:
-            faults.number("threshold", self.threshold, low=-1e12, high=1e12)
-        if self.quantile is not None:
-            faults.number("quantile", self.quantile, low=0.0, high=1.0)
-        if self.between is not None:
-            self._check_between(self.between, faults)
-        if self.ahead_s is not None:
-            faults.number("ahead_s", self.ahead_s, low=0.0, high=1e12)
-
-    @staticmethod
-    def _check_between(between: object, faults: Faults) -> None:
-        expected = "two prices, the lower first"
-        if not isinstance(between, list | tuple) or len(between) != 2:
-            faults.add("between", between, expected)
-            return
-        for place, price in enumerate(between):
-            faults.number(f"between[{place}]", price, low=-1e12, high=1e12)
-        if not faults.found and not between[0] < between[1]:
-            faults.add("between", between, expected)
 
     def budgets(self, steps: Steps) -> pl.DataFrame:
         """The budgets as rows of events: a row a stretch of one budget."""

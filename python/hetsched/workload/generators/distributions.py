@@ -198,7 +198,7 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
 _EXPECTED = f"seconds, or one of {listed(one.form for one in DISTRIBUTIONS.values())}"
 
 
-def settled(value: object, parameter: str, faults: Faults) -> Distribution:
+def distribution_of(value: object, parameter: str, faults: Faults) -> Distribution:
     """A distribution from what a user gave: one, a number of seconds, or a text such as ``"uniform:130:151"``."""
     chosen = _chosen(value)
     if not isinstance(chosen, str):

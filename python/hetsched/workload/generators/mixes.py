@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, typed
 from hetsched.errors import ConfigError, Fault
-from hetsched.workload.generators.distributions import Distribution, settled
+from hetsched.workload.generators.distributions import Distribution, distribution_of
 
 Whole = npt.NDArray[np.int64]
 
@@ -62,7 +62,7 @@ class JobClass:
         if not isinstance(self.app, str) or not self.app:
             faults.note("app", typed(self.app), "a name")
         sizes_of(self.node_count, "node_count", faults)
-        settled(self.runtime_s, "runtime_s", faults)
+        distribution_of(self.runtime_s, "runtime_s", faults)
         faults.check()
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ def _settled(given: JobClass) -> JobClass:
     """The same with shares that sum to 1 and a distribution; nothing of it can be wrong any more."""
     sizes = sizes_of(given.node_count, "node_count", Faults())
     nodes = next(iter(sizes)) if len(sizes) == 1 else sizes
-    return replace(given, node_count=nodes, runtime_s=settled(given.runtime_s, "runtime_s", Faults()))
+    return replace(given, node_count=nodes, runtime_s=distribution_of(given.runtime_s, "runtime_s", Faults()))
 
 
 def mix_text(mix: Iterable[JobClass]) -> str:
