@@ -28,10 +28,10 @@ VERBS = (
 
 FAMILIES = {
     "power": (
-        "Learn from counters and measured watts what every device will draw, and predict it.",
+        "Learn the draw of each device from counters and measured watts, and predict it.",
         ("fit", "predict", "evaluate"),
     ),
-    "new": ("Write the first lines of something of your own.", ("policy",)),
+    "new": ("Write a working start of something of your own.", ("policy",)),
 }
 """Verbs that share a first word: that word, what they are about, and the verbs, in modules named ``WORD_VERB``."""
 

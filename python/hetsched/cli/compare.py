@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli.declare import option, whole
@@ -18,15 +19,13 @@ from hetsched.cli.terminal import Screen, noted, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hetsched.policy import Policy
     from hetsched.run.options import RunOptions
-    from hetsched.workload import Workload
 
 _POLICIES = "Policies"
 _POLICIES_HELP = "Presets, NAME:PARAM=VALUE, or FILE.py:NAME for your own, with commas between; see hetsched policies."
-_BASELINE_HELP = "The one whose ratios are 1; default: the first."
-_METRICS_HELP = "What to compare by, such as p95_wait_s: keys of the summary."
-_SEEDS_HELP = "Runs of each policy that uses chance, for intervals."
+_BASELINE_HELP = "Policy whose ratios are 1; default: the first."
+_METRICS_HELP = "Metrics to compare, such as p95_wait_s: keys of the summary."
+_SEEDS_HELP = "Runs per policy that draws random numbers, for confidence intervals."
 
 
 def compare(
@@ -46,7 +45,7 @@ def compare(
     out: opt.Out = None,
     plot: opt.Plot = None,
 ) -> None:
-    """Schedule a job log under several policies, and show them beside each other."""
+    """Schedule a job log under several policies, and show them side by side."""
     from hetsched.comparison import Keep, compared
     from hetsched.report.tables import comparison_table
 
@@ -105,7 +104,7 @@ def _metrics(faults: Faults, text: str, run: RunGiven) -> tuple[str, ...]:
 
 
 def _check_runs(
-    policies: Sequence[Policy], workload: Workload, machine: Machine, run: RunGiven, options: RunOptions
+    policies: Sequence[hs.Policy], workload: hs.Workload, machine: Machine, run: RunGiven, options: RunOptions
 ) -> None:
     """Refuse what can be seen before the first run: nothing to predict, dates of a contract, too low budgets."""
     run.check_inputs(workload, machine.platform)
@@ -114,9 +113,8 @@ def _check_runs(
         _check_budgets(policies, workload, machine, options)
 
 
-def _check_budgets(policies: Sequence[Policy], workload: Workload, machine: Machine, options: RunOptions) -> None:
+def _check_budgets(policies: Sequence[hs.Policy], workload: hs.Workload, machine: Machine, options: RunOptions) -> None:
     """Refuse budgets below the idle machine's draw: each policy on none of the jobs."""
-    from hetsched.run.simulation import simulate
     from hetsched.workload.clock import unix_zero
 
     faults, events, contract = Faults(), options.events, options.contract
@@ -126,11 +124,11 @@ def _check_budgets(policies: Sequence[Policy], workload: Workload, machine: Mach
     for policy in policies:
         if policy.parts["power"] is not None or events is not None or contract is not None:
             with noted(faults), of_policy(policy.name):
-                simulate(workload.head(0), machine.platform, policy, events=events, contract=contract)
+                hs.simulate(workload.head(0), machine.platform, policy, events=events, contract=contract)
     faults.check()
 
 
-def _baseline(faults: Faults, text: str | None, policies: Sequence[Policy]) -> str:
+def _baseline(faults: Faults, text: str | None, policies: Sequence[hs.Policy]) -> str:
     """The baseline's name; notes it if it is not one of the policies."""
     names = [policy.name for policy in policies]
     if text is None or not names:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli.declare import option, whole
 from hetsched.cli.files import check_output, folder
@@ -12,12 +13,6 @@ from hetsched.cli.options import MOST_SEED
 from hetsched.cli.pictures import draw_comparison
 from hetsched.cli.terminal import Screen
 from hetsched.errors import ConfigError
-
-if TYPE_CHECKING:
-    from hetsched.comparison import Comparison
-    from hetsched.platform import Platform
-    from hetsched.workload import Workload
-
 
 _NODES = 1024
 _IDLE_W, _TDP_W, _BUSY_W = 250.0, 785.0, 654.0
@@ -39,13 +34,12 @@ def demo(
     faults: Faults,
     *,
     out: Annotated[str, option("--out", "DIR", "Where the pictures go.", read=folder)] = "hetsched-demo",
-    seed: Annotated[int, option("--seed", "S", "Which nodes are drawn.", read=whole(0, MOST_SEED))] = 0,
+    seed: Annotated[int, option("--seed", "S", "Seed of the random draw of nodes.", read=whole(0, MOST_SEED))] = 0,
 ) -> None:
     """Compare four policies on a real log that comes with hetsched, and draw the pictures."""
     faults.check()
     check_output(out)
     from hetsched.comparison import Keep, compared
-    from hetsched.policy import parse_policy
     from hetsched.report.tables import comparison_table
     from hetsched.run.options import RunOptions
 
@@ -53,7 +47,7 @@ def demo(
     about = [line.format(seed=seed) for line in _INPUT]
     for line in (workload.report.line(), *about):
         screen.say(line)
-    policies = {name: parse_policy(name) for name in _POLICIES}
+    policies = {name: hs.policy.parse_policy(name) for name in _POLICIES}
     options = RunOptions(seed=seed)
     result = compared(workload, platform, policies, baseline=_BASELINE, options=options, keep=Keep(drawn=True))
     written = [result.write(out), *_pictures(screen, out, result)]
@@ -63,23 +57,20 @@ def demo(
     screen.give({**result.to_dict(), "input": about, "finding": _finding(result), "written": written})
 
 
-def _inputs(seed: int) -> tuple[Workload, Platform]:
+def _inputs(seed: int) -> tuple[hs.Workload, hs.Platform]:
     """The jobs, and nodes that differ like the measured nodes of another machine."""
     import numpy as np
     import polars as pl
 
-    from hetsched.platform import Platform, VariationTable
-    from hetsched.workload import read_parquet
-
     data = files("hetsched") / "data"
-    workload = read_parquet(str(data / "kestrel-2024-09.parquet"))
+    workload = hs.read_parquet(str(data / "kestrel-2024-09.parquet"))
     measured = pl.read_csv(str(data / "m100-node-ratio.csv"))["power_ratio"].to_numpy()
     ratios = np.random.default_rng(seed).choice(measured, size=_NODES)
-    table = VariationTable(["*"], power_ratio=ratios[np.newaxis, :])
-    return workload, Platform.homogeneous(nodes=_NODES, idle_w=_IDLE_W, tdp_w=_TDP_W, busy_w=_BUSY_W, actual=table)
+    table = hs.VariationTable(["*"], power_ratio=ratios[np.newaxis, :])
+    return workload, hs.Platform.homogeneous(nodes=_NODES, idle_w=_IDLE_W, tdp_w=_TDP_W, busy_w=_BUSY_W, actual=table)
 
 
-def _pictures(screen: Screen, out: str, result: Comparison) -> list[str]:
+def _pictures(screen: Screen, out: str, result: hs.Comparison) -> list[str]:
     """Draw them; without matplotlib, say so in a line and go on."""
     try:
         return draw_comparison(out, result.table, result.outcomes, baseline=_BASELINE)
@@ -88,12 +79,11 @@ def _pictures(screen: Screen, out: str, result: Comparison) -> list[str]:
         return []
 
 
-def _finding(result: Comparison) -> str:
+def _finding(result: hs.Comparison) -> str:
     """The result in a sentence."""
-    from hetsched.analysis import METRICS
-
     wait, slowdown = (result.value("easy", metric, "ratio") for metric in ("mean_wait_s", "mean_bounded_slowdown"))
-    before, after = (METRICS["energy_j"].text(result.value(policy, "energy_j")) for policy in (_BASELINE, _PLACED))
+    energy = hs.analysis.METRICS["energy_j"]
+    before, after = (energy.text(result.value(policy, energy.key)) for policy in (_BASELINE, _PLACED))
     waits = [result.value(policy, "mean_wait_s") for policy in ("easy", _PLACED)]
     aside = "at the same mean wait as easy" if waits[0] == waits[1] else f"its mean wait {_than(waits[1] / waits[0])}"
     return (

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli.declare import OUTPUT, argument, option
 from hetsched.cli.files import check_output, file_ending_in, picture
@@ -13,19 +14,16 @@ from hetsched.cli.terminal import Screen, renamed
 from hetsched.errors import Fault
 
 if TYPE_CHECKING:
-    from hetsched.workload import Workload
     from hetsched.workload.generators import Generator
 
 _JOBS = "Jobs"
 _KIND_HELP = "A model or a published mix, such as poisson. Without it: all of them, with their parameters."
-_LOAD_HELP = "Offered load, 1 = all the nodes can do; of models."
-_UTILIZATION_HELP = "Share of busy nodes to keep, 0 to 1; of mixes submitted to a target."
+_LOAD_HELP = "Offered load, 1 = all the nodes can do; for models."
+_UTILIZATION_HELP = "Share of busy nodes to keep, 0 to 1; for mixes submitted to a target."
 
 
 def _complete_kind(incomplete: str) -> list[tuple[str, str]]:
-    from hetsched.workload.generators import GENERATORS
-
-    return [(name, one.doc) for name, one in GENERATORS.items() if name.startswith(incomplete)]
+    return [(name, one.doc) for name, one in hs.workload.GENERATORS.items() if name.startswith(incomplete)]
 
 
 def _trace(faults: Faults, option: str, text: str) -> str:
@@ -40,13 +38,13 @@ def generate(
     *,
     kind: Annotated[str | None, argument("[KIND]", _KIND_HELP, complete=_complete_kind)] = None,
     nodes: Annotated[str | None, option("--nodes", "N", "Nodes of the machine it is made for.", _JOBS)] = None,
-    jobs: Annotated[str | None, option("--jobs", "J", "How many jobs.", _JOBS)] = None,
+    jobs: Annotated[str | None, option("--jobs", "J", "Number of jobs.", _JOBS)] = None,
     load: Annotated[str | None, option("--load", "L", _LOAD_HELP, _JOBS)] = None,
     utilization: Annotated[str | None, option("--utilization", "U", _UTILIZATION_HELP, _JOBS)] = None,
     settings: Annotated[
         Sequence[str], option("--set", "NAME=VALUE", "Any parameter of the kind.", _JOBS, is_list=True)
     ] = (),
-    seed: Annotated[str | None, option("--seed", "S", "All chance comes from it; default: 0.", _JOBS)] = None,
+    seed: Annotated[str | None, option("--seed", "S", "Seed of all random numbers; default: 0.", _JOBS)] = None,
     out: Annotated[
         str | None,
         option("--out", "FILE", "Write the jobs there: .swf, .swf.gz, .parquet or .csv.", OUTPUT, read=_trace),
@@ -56,21 +54,20 @@ def generate(
     ] = None,
 ) -> None:
     """Make a workload from a model or a published mix, describe it, and write it as a job log."""
-    from hetsched.workload.generators import GENERATORS
-
     options = {"nodes": nodes, "jobs": jobs, "load": load, "utilization": utilization, "seed": seed}
     given = {name: text for name, text in options.items() if text is not None}
     if kind is None:
         if given or settings or out or plot:
-            faults.note("KIND", "none", f"one of {listed(GENERATORS)}")
+            faults.note("KIND", "none", f"one of {listed(hs.workload.GENERATORS)}")
         faults.check()
         _list_kinds(screen)
         return
-    faults.choice("KIND", kind, list(GENERATORS))
-    parameters = _parameters(faults, GENERATORS[kind], given, settings) if kind in GENERATORS else {}
+    generators = hs.workload.GENERATORS
+    faults.choice("KIND", kind, list(generators))
+    parameters = _parameters(faults, generators[kind], given, settings) if kind in generators else {}
     faults.check()
     check_output(files=[out, plot])
-    generator = GENERATORS[kind]
+    generator = generators[kind]
     with renamed({name: f"--{name}" if name in given else f"--set {name}" for name in parameters}):
         workload = generator.function(**parameters)
     _tell_fluctuation(screen, generator, parameters, workload)
@@ -110,7 +107,7 @@ def _parameters(
     return values
 
 
-def _tell_fluctuation(screen: Screen, generator: Generator, parameters: dict[str, Any], workload: Workload) -> None:
+def _tell_fluctuation(screen: Screen, generator: Generator, parameters: dict[str, Any], workload: hs.Workload) -> None:
     """Say it if a target has less room to wander than was asked for."""
     found = workload.report["parameters"].get("fluctuation")
     if found is not None and found < (asked := parameters.get("fluctuation", generator.default("fluctuation"))):
@@ -119,10 +116,9 @@ def _tell_fluctuation(screen: Screen, generator: Generator, parameters: dict[str
 
 def _list_kinds(screen: Screen) -> None:
     from hetsched.report.workload import generators_table
-    from hetsched.workload.generators import GENERATORS
     from hetsched.workload.generators.parameters import as_text
 
-    screen.show(generators_table(list(GENERATORS.values())))
+    screen.show(generators_table(list(hs.workload.GENERATORS.values())))
     if not screen.as_json:
         screen.tell(f"Before a parameter's meaning stands its default. Distributions of run lengths: {_forms()}.")
     rows = [
@@ -141,7 +137,7 @@ def _list_kinds(screen: Screen) -> None:
                 for parameter in generator.parameters
             ],
         }
-        for generator in GENERATORS.values()
+        for generator in hs.workload.GENERATORS.values()
     ]
     screen.give({"summary": {"generators": len(rows)}, "generators": rows})
 
@@ -152,13 +148,11 @@ def _forms() -> str:
     return listed(one.form for one in DISTRIBUTIONS.values())
 
 
-def _written(workload: Workload, *, out: str | None, plot: str | None) -> list[str]:
+def _written(workload: hs.Workload, *, out: str | None, plot: str | None) -> list[str]:
     """Write what was asked for; gives the names."""
-    from hetsched.workload import write_trace
-
     written = []
     if out is not None:
-        write_trace(workload, out)
+        hs.workload.write_trace(workload, out)
         written.append(out)
     if plot is not None:
         from hetsched.report.canvas import save
@@ -171,8 +165,7 @@ def _written(workload: Workload, *, out: str | None, plot: str | None) -> list[s
     return written
 
 
-def _show(screen: Screen, workload: Workload, written: list[str]) -> None:
-    from hetsched.analysis import METRICS
+def _show(screen: Screen, workload: hs.Workload, written: list[str]) -> None:
     from hetsched.report.workload import apps_table, workload_table
 
     about, summary = workload.report, _summary(workload)
@@ -180,7 +173,8 @@ def _show(screen: Screen, workload: Workload, written: list[str]) -> None:
     screen.show(workload_table(workload, title=title))
     if (apps := apps_table(workload.to_polars())) is not None:
         screen.show(apps)
-    span, load = (METRICS[key].text(summary[name]) for key, name in (("makespan_s", "span_s"), (_LOAD, _LOAD)))
+    metrics = hs.analysis.METRICS
+    span, load = metrics["makespan_s"].text(summary["span_s"]), metrics[_LOAD].text(summary[_LOAD])
     screen.say(f"submitted over {span}, offered load {load}")
     rows = workload.describe().rows(named=True)
     screen.give(
@@ -200,13 +194,12 @@ def _show(screen: Screen, workload: Workload, written: list[str]) -> None:
 _LOAD = "offered_load_ratio"
 
 
-def _summary(workload: Workload) -> dict[str, Any]:
-    from hetsched.platform import Platform
+def _summary(workload: hs.Workload) -> dict[str, Any]:
 
     jobs = workload.to_polars()
     nodes = workload.report["header"]["max_nodes"]
     shared: dict[str, Any] = {"slots": int(jobs["slots"].max()), "exclusive": False} if "slots" in jobs.columns else {}  # type: ignore[arg-type]
-    machine = Platform.homogeneous(nodes=nodes, idle_w=0.0, tdp_w=1.0, **shared)
+    machine = hs.Platform.homogeneous(nodes=nodes, idle_w=0.0, tdp_w=1.0, **shared)
     return {
         "jobs": len(jobs),
         "span_s": float(jobs["submit_s"][-1] - jobs["submit_s"][0]),

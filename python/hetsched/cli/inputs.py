@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
+import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, exists, listed, many, shown
 from hetsched.cli.declare import MACHINE, RUN, argument, choice, flag, number, option, whole
 from hetsched.cli.options import complete_platform
@@ -18,8 +19,6 @@ from hetsched.typing import KnownDraws
 
 if TYPE_CHECKING:
     from hetsched.cli.terminal import Screen
-    from hetsched.platform import Platform, VariationTable
-    from hetsched.workload import Workload
     from hetsched.workload.formats import Format
     from hetsched.workload.formats.raw import Source
 
@@ -78,11 +77,11 @@ class JobLog:
     trace: Annotated[str, argument("TRACE", "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input.")]
     procs_per_node: Annotated[
         int | None,
-        option("--procs-per-node", "P", "Processors that make a node; default: each is one.", MACHINE, read=whole(1)),
+        option("--procs-per-node", "P", "Processors per node; default: each one is a node.", MACHINE, read=whole(1)),
     ] = None
     format: Annotated[
         str | None,
-        option("--format", "NAME", "swf, parquet or csv, if the log's name does not tell.", RUN, complete=_formats),
+        option("--format", "NAME", "swf, parquet or csv, if the log's name does not say.", RUN, complete=_formats),
     ] = None
     columns: Annotated[
         dict[str, str] | None,
@@ -96,10 +95,10 @@ class JobLog:
     ] = None
     separator: Annotated[
         str | None,
-        option("--separator", "C", "CSV: what stands between fields; default: a comma.", RUN, read=_separator),
+        option("--separator", "C", "CSV: the character between fields; default: a comma.", RUN, read=_separator),
     ] = None
     lenient: Annotated[
-        bool, flag("--lenient", "Skip and count lines of the log that are malformed, as long as most are not.", RUN)
+        bool, flag("--lenient", "Skip and count malformed lines of the log, unless most of them are.", RUN)
     ] = False
     window: SpanOptions = field(default_factory=SpanOptions)
 
@@ -108,7 +107,7 @@ class JobLog:
         """Name in messages."""
         return "standard input" if self.trace == "-" else self.trace
 
-    def read(self, screen: Screen) -> Workload:
+    def read(self, screen: Screen) -> hs.Workload:
         """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
         from hetsched.workload import read_trace
         from hetsched.workload.formats.raw import piped
@@ -201,7 +200,7 @@ _OPTIONS = {"nodes": "--nodes", "idle_w": "--idle-w", "tdp_w": "--tdp-w", "procs
 class Machine:
     """A platform, and what was assumed to make it."""
 
-    platform: Platform
+    platform: hs.Platform
     notes: tuple[str, ...]
     assumed_w: dict[str, float]
 
@@ -213,10 +212,12 @@ def _cap_w(faults: Faults, option: str, text: str) -> float | None:
     return cap_w
 
 
-_CAP_HELP = "With --table: the power cap whose rows to take, of a table of several."
+_CAP_HELP = "With --table: take the rows of this power cap, from a table with several."
 _TABLE_HELP = "Draw by application and node: .parquet or .csv with app, node, power_w or power_ratio."
-_PLATFORM_HELP = "All of the machine from a file, or one that comes with hetsched; see hetsched machines."
-_DRAWS_HELP = "What decisions know of power_w before a job runs; table, tdp: nothing, and take busy_w or TDP for it."
+_PLATFORM_HELP = "The whole machine from a file, or one that comes with hetsched; see hetsched machines."
+_DRAWS_HELP = (
+    "What decisions know of a job's power_w before it runs; table, tdp: nothing, and use busy_w or TDP instead."
+)
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ class Inputs:
 
     log: MeasuredLog
     nodes: Annotated[
-        int | None, option("--nodes", "N", "How many; default: as the log's header says.", MACHINE, read=whole(1))
+        int | None, option("--nodes", "N", "Number of nodes; default: from the log's header.", MACHINE, read=whole(1))
     ] = None
     idle_w: Annotated[
         float | None, option("--idle-w", "W", "Draw of an idle node; default: 100.", MACHINE, read=number("watts"))
@@ -252,7 +253,7 @@ class Inputs:
             if self.platform is not None and getattr(self, name) is not None:
                 faults.add(_OPTIONS[name], getattr(self, name), "nothing beside --platform, whose file says it")
 
-    def read(self, screen: Screen) -> tuple[Workload, Machine]:
+    def read(self, screen: Screen) -> tuple[hs.Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
         from_file, table = self._files()
         workload = self.log.read(screen)
@@ -271,19 +272,17 @@ class Inputs:
             screen.say("no job names its application, so the table of the nodes' draw changes nothing")
         return workload, machine
 
-    def _files(self) -> tuple[Platform | None, VariationTable | None]:
+    def _files(self) -> tuple[hs.Platform | None, hs.VariationTable | None]:
         """The platform's and the table's file, read before the log, which may take a while."""
-        from hetsched.platform import VariationTable
-
         platform = table = None
         if self.platform is not None:
             platform = _platform_of(self.platform)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
-                table = VariationTable.read(self.table, cap_w=self.cap_w)
+                table = hs.VariationTable.read(self.table, cap_w=self.cap_w)
         return platform, table
 
-    def _machine(self, workload: Workload) -> Machine:
+    def _machine(self, workload: hs.Workload) -> Machine:
         """A machine of equal nodes, as the options and the log's header say."""
         nodes, note = self._nodes(workload)
         assumed = {name: watts for name, watts in ASSUMED_W.items() if getattr(self, name) is None}
@@ -295,16 +294,14 @@ class Inputs:
             notes.append(f"assumed: {watts} a node; give {options} for the machine's own")
         return Machine(self._homogeneous(nodes), tuple(notes), assumed)
 
-    def _homogeneous(self, nodes: int) -> Platform:
-        from hetsched.platform import Platform
-
+    def _homogeneous(self, nodes: int) -> hs.Platform:
         given = {name: getattr(self, name) for name in ASSUMED_W}
         watts = {name: ASSUMED_W[name] if value is None else value for name, value in given.items()}
         assumed = {name: f"{_OPTIONS[name]} (assumed)" for name, value in given.items() if value is None}
         with renamed(_OPTIONS | assumed):
-            return Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
+            return hs.Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
 
-    def _nodes(self, workload: Workload) -> tuple[int, str]:
+    def _nodes(self, workload: hs.Workload) -> tuple[int, str]:
         """The number of nodes, and its source if that is no option."""
         if self.nodes is not None:
             return self.nodes, ""
@@ -316,25 +313,24 @@ class Inputs:
         return self.table is not None or self.platform is not None
 
 
-def _platform_of(text: str) -> Platform:
+def _platform_of(text: str) -> hs.Platform:
     """The machine of a file, or else the one of that name that comes with hetsched."""
-    from hetsched.platform import Platform
     from hetsched.platform.shipped import machine_names
 
     is_name = not exists(text)
     if is_name and text in machine_names():
-        return Platform.shipped(text)
+        return hs.Platform.shipped(text)
     hint = did_you_mean(text, machine_names()) if is_name else ""
     with inside(text), changed(lambda fault: fault.hinting(hint) if fault.place == text else fault):
-        return Platform.from_toml(text)
+        return hs.Platform.from_toml(text)
 
 
-def _header(workload: Workload) -> dict[str, Any]:
+def _header(workload: hs.Workload) -> dict[str, Any]:
     """The machine as an SWF log's header gives it; empty for other logs."""
     return workload.report.get("header") or {}
 
 
-def _names_applications(workload: Workload) -> bool:
+def _names_applications(workload: hs.Workload) -> bool:
     jobs = workload.to_polars()
     return "app" in jobs.columns and jobs["app"].null_count() < len(jobs)
 

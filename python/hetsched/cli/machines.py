@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli.declare import argument, option
 from hetsched.cli.files import check_output, file
@@ -49,10 +50,9 @@ def _list(screen: Screen) -> None:
 
 
 def _row(name: str) -> dict[str, Any]:
-    from hetsched.platform import Platform
     from hetsched.platform.shipped import about_machine
 
-    platform, about = Platform.shipped(name), about_machine(name)
+    platform, about = hs.Platform.shipped(name), about_machine(name)
     tdp_w = float(sum(one.per_node("tdp_w").sum() for one in platform.classes))
     return {
         "name": name,
@@ -68,7 +68,6 @@ def _row(name: str) -> dict[str, Any]:
 
 def _one(screen: Screen, name: str, out: str | None) -> None:
     from hetsched.files import write_whole
-    from hetsched.platform import Platform
     from hetsched.platform.shipped import machine_text
 
     text = machine_text(name, parameter="NAME")
@@ -77,5 +76,5 @@ def _one(screen: Screen, name: str, out: str | None) -> None:
         write_whole(Path(out), text.encode())
     elif not screen.as_json:
         typer.echo(text, nl=False)
-    summary = {"summary": _row(name), "platform": Platform.shipped(name).to_dict()}
+    summary = {"summary": _row(name), "platform": hs.Platform.shipped(name).to_dict()}
     screen.give(summary, [] if out is None else [out])

@@ -11,14 +11,12 @@ from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, exists, listed, one_line, reason_of, shown
 from hetsched.cli.terminal import changed, noted
 from hetsched.errors import ConfigError, Fault
-
-if TYPE_CHECKING:
-    from hetsched.policy import Policy
 
 BASE = "easy"
 """The preset whose other parts stand beside a part from a file."""
@@ -29,22 +27,20 @@ _BASES = {"allocator": "power-slurm", "monitor": "power-slurm"}
 _IN_FILE = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:=]*))?(?P<rest>(?::[^:=]*=[^:]*)*)")
 
 
-def policy_of(text: str, settings: Sequence[str] = ()) -> Policy:
+def policy_of(text: str, settings: Sequence[str] = ()) -> hs.Policy:
     """A policy from a word of the command line."""
-    from hetsched.policy import parse_policy
-
     found = _IN_FILE.fullmatch(text.strip())
     if found is None:
-        return parse_policy(text, settings=settings)
+        return hs.policy.parse_policy(text, settings=settings)
     given = _object(found["file"], found["name"] or "")
     role = _role_of(given, f"{found['file']}:{found['name']}")
     rest = [*found["rest"].split(":")[1:], *settings]
     return _composed(given, role, rest)
 
 
-def policies_of(faults: Faults, option: str, text: str) -> list[Policy]:
+def policies_of(faults: Faults, option: str, text: str) -> list[hs.Policy]:
     """Policies with commas between."""
-    found: list[Policy] = []
+    found: list[hs.Policy] = []
     for name in text.split(","):
         with noted(faults), of_policy(name, option):
             policy = policy_of(name)
@@ -65,16 +61,14 @@ def of_policy(name: str, option: str = "--policies") -> AbstractContextManager[N
     return changed(in_list)
 
 
-def _composed(given: Any, role: str, settings: list[str]) -> Policy:
-    from hetsched.policy import Policy, instance_of, parse_policy, parse_settings
-
+def _composed(given: Any, role: str, settings: list[str]) -> hs.Policy:
     names = inspect.signature(given).parameters if inspect.isclass(given) else {}
     own = [setting for setting in settings if setting.partition("=")[0].strip() in names]
     settings = [setting for setting in settings if setting not in own]
-    given = given(**parse_settings(own)) if own else instance_of(given, "policy")
+    given = given(**hs.policy.parse_settings(own)) if own else hs.policy.instance_of(given, "policy")
     if role not in ("", "scheduler"):
-        return parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
-    policy: Policy = Policy(scheduler=given) if role else given
+        return hs.policy.parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
+    policy: hs.Policy = hs.Policy(scheduler=given) if role else given
     if settings:
         raise ConfigError([("policy", shown(settings[0]), f"nothing beside {policy.name}, which is a whole policy")])
     return policy
@@ -98,25 +92,22 @@ def _object(file: str, name: str) -> Any:
 
 def _known_in(module: ModuleType) -> list[str]:
     """Names of a file's own that have a role."""
-    from hetsched.policy import Policy, roles_of
 
     def is_own(value: object) -> bool:
         kind = value if inspect.isclass(value) else type(value)
-        return isinstance(value, Policy) or (bool(roles_of(value)) and kind.__module__ == module.__name__)
+        return isinstance(value, hs.Policy) or (bool(hs.policy.roles_of(value)) and kind.__module__ == module.__name__)
 
     return [name for name, value in vars(module).items() if not name.startswith("_") and is_own(value)]
 
 
 def _role_of(given: Any, text: str) -> str:
     """The one role of an object; nothing for a policy."""
-    from hetsched.policy import METHODS, Policy, roles_of
-
-    if isinstance(given, Policy):
+    if isinstance(given, hs.Policy):
         return ""
-    roles = roles_of(given)
+    roles = hs.policy.roles_of(given)
     if len(roles) == 1:
         return roles[0]
-    methods = listed(f"`{METHODS[role]}` ({role})" for role in roles or METHODS)
+    methods = listed(f"`{hs.policy.METHODS[role]}` ({role})" for role in roles or hs.policy.METHODS)
     if not roles:
         raise ConfigError([("policy", shown(text), f"a class or object with a role's method: one of {methods}")])
     raise ConfigError(

@@ -27,7 +27,7 @@ ON_A_BUDGET = ("allocator", "monitor")
 def policy(
     screen: Screen,
     faults: Faults,
-    name: Annotated[str, argument("NAME", "Name of the file and, in capitals, of the class.")],
+    name: Annotated[str, argument("NAME", "Name of the file and, as MyOwn for my_own, of the class.")],
     *,
     role: Annotated[str, choice("--role", ROLES, f"What it decides: {', '.join(ROLES)}.", metavar="ROLE")] = "order",
 ) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+import hetsched as hs
 from hetsched.cli.declare import OUTPUT, RUN, Option, option, whole
 from hetsched.cli.files import folder, plot
+from hetsched.params import parameters_of
+from hetsched.run.options import RunOptions
 
 MOST_SEED = 2**64 - 1
 
@@ -15,20 +18,18 @@ Out = Annotated[
 ]
 Plot = Annotated[
     str | None,
-    option("--plot", "PATH", "Draw: a .png, .svg or .pdf, or a folder for all pictures.", OUTPUT, read=plot),
+    option("--plot", "PATH", "Draw one .png, .svg or .pdf, or all pictures into a folder.", OUTPUT, read=plot),
 ]
 
 
 def seed(high: int = MOST_SEED) -> Option:
     """The option ``--seed``, for what takes seeds up to `high`."""
-    return option("--seed", "S", "All chance comes from it.", RUN, read=whole(0, high))
+    return option("--seed", "S", parameters_of(RunOptions)["seed"].doc, RUN, read=whole(0, high))
 
 
 def complete_policy(incomplete: str) -> Iterator[tuple[str, str]]:
     """Preset names that begin like this, each with its meaning."""
-    from hetsched.policy import PRESETS
-
-    return ((name, preset.doc) for name, preset in PRESETS.items() if name.startswith(incomplete))
+    return ((name, preset.doc) for name, preset in hs.policy.PRESETS.items() if name.startswith(incomplete))
 
 
 def complete_policies(incomplete: str) -> Iterator[tuple[str, str]]:
@@ -39,10 +40,9 @@ def complete_policies(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def complete_metrics(incomplete: str) -> Iterator[tuple[str, str]]:
     """Keys of metrics behind the last comma, each with its title."""
-    from hetsched.analysis import METRICS
-
     before, comma, last = incomplete.rpartition(",")
-    return ((f"{before}{comma}{key}", metric.title) for key, metric in METRICS.items() if key.startswith(last))
+    metrics = hs.analysis.METRICS.items()
+    return ((f"{before}{comma}{key}", metric.title) for key, metric in metrics if key.startswith(last))
 
 
 def complete_platform(incomplete: str) -> list[str]:

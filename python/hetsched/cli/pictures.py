@@ -32,9 +32,13 @@ def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.budget_w, **dates)
     yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.policy: outcome.curve})
-    yield from ((f"{name}.png", figure) for name, figure in _chart(outcome, title))
-    yield from ((f"{name}.png", figure) for name, figure in _in_time(outcome, title))
-    yield from ((f"{name}.png", figure) for name, figure in _of_nodes(outcome, title))
+    yield from ((f"{name}.png", figure) for name, figure in _details(outcome, title))
+
+
+def _details(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
+    """Pictures that only some runs have."""
+    for pictures in (_chart, _in_time, _of_nodes):
+        yield from pictures(outcome, title)
 
 
 def _chart(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
@@ -120,8 +124,7 @@ def _of_comparison(
     names = file_names(first)
     for name, outcome in first.items():
         yield f"overview-{names[name]}.png", _overview(outcome, outcome.title)
-        for pictures in (_chart, _in_time, _of_nodes):
-            yield from ((f"{kind}-{names[name]}.png", figure) for kind, figure in pictures(outcome, outcome.title))
+        yield from ((f"{kind}-{names[name]}.png", figure) for kind, figure in _details(outcome, outcome.title))
 
 
 def _save(pictures: Iterable[tuple[str, Picture]]) -> list[str]:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _MODEL_HELP = f"One of {', '.join(own.MODELS)}, or NAME:PARAM=VALUE; several times. Default: all."
 _SPLIT_HELP = (
-    "leave_one_app_out: each application by a model that never saw it; new_device: each device by one that knows its "
-    "test runs; in_sample: all seen."
+    "leave_one_app_out: each application by a model fitted without it; new_device: each device by a model that knows "
+    "only its test runs; in_sample: all by a model fitted on all."
 )
-_FOLDS_HELP = "Leave out K folds in turn; default: one at a time up to 100, 10 folds of more."
-_GROUPS_HELP = "Labels of applications (column app, and COLUMN): those of one are left out together."
-_RUNS_HELP = "With new_device: under how many applications the device has run."
+_FOLDS_HELP = "Leave out K folds in turn; default: one at a time up to 100, else 10 folds."
+_GROUPS_HELP = "Labels of applications (column app, and COLUMN); those with one label are left out together."
+_RUNS_HELP = "With new_device: number of applications that the device has run."
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def evaluate(
         option("--plot", "FILE", "Draw predicted against measured: .png, .svg or .pdf.", OUTPUT, read=picture),
     ] = None,
 ) -> None:
-    """Tell how far models are off for each application, on what they have seen or on what they have not."""
+    """Show the errors of models by application, on data that they were fitted on or not."""
     asked.check(faults)
     made = own.made_models(faults, models or own.MODELS, learners, asked.seed)
     faults.check()

@@ -32,7 +32,7 @@ def fit(
     learners: own.Learners,
     seed: Annotated[int, opt.seed(own.MOST_SEED)] = 0,
 ) -> None:
-    """Fit a model of what every device draws, and write it to a file."""
+    """Fit a model of each device's draw, and write it to a file."""
     made = own.made_models(faults, [model], learners, seed)
     faults.check()
     check_output(files=[out])

@@ -26,12 +26,14 @@ _LEARNING = {"two-stage": ("mean_model", "device_model"), "single-stage": ("mode
 """Of each model the parameters that are learners; the last is what ``--device-model`` says."""
 
 FeaturesFile = Annotated[
-    str, argument("FEATURES", "A row an application: column app, others numbers; .csv or .parquet.")
+    str, argument("FEATURES", "One row per application: column app, numbers in the others; .csv or .parquet.")
 ]
-WattsFile = Annotated[str, argument("POWER", "Measured: device, app, power_w, a row a run; .csv or .parquet.")]
+WattsFile = Annotated[
+    str, argument("POWER", "Measured draws, one row per run: device, app, power_w; .csv or .parquet.")
+]
 
 _MEAN_HELP = f"Learner of two-stage's mean over devices: {', '.join(LEARNERS)}."
-_DEVICE_HELP = "Learner of what is a device's own; of power-ratio, of the reference device."
+_DEVICE_HELP = "Learner of each device's own part; with power-ratio, of the reference device."
 
 
 @dataclass(frozen=True)

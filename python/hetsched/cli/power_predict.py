@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import hetsched as hs
 from hetsched.checks import Faults, few, many
 from hetsched.cli import power_models as own
 from hetsched.cli.declare import OUTPUT, argument, flag, number, option, whole
@@ -17,14 +18,13 @@ from hetsched.errors import ConfigError
 if TYPE_CHECKING:
     import polars as pl
 
-    from hetsched.platform import VariationTable
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features
 
 _NODES = "Nodes"
 _OUT_HELP = "Write the table for --table of simulate: .parquet or .csv."
-_DEVICE_HELP = "With --out: device, app, power_w by the devices' names instead."
-_REST_HELP = "Watts of the rest of a node while it works."
+_DEVICE_HELP = "With --out: write device, app, power_w by the devices' names instead."
+_REST_HELP = "Watts of the rest of a busy node."
 
 
 def predict(
@@ -33,16 +33,14 @@ def predict(
     model: Annotated[str, argument("MODEL", "A file that power fit wrote.")],
     features: own.FeaturesFile,
     *,
-    per_node: Annotated[
-        int, option("--per-node", "K", "Devices that make a node, in order.", _NODES, read=whole(1, 1024))
-    ] = 1,
+    per_node: Annotated[int, option("--per-node", "K", "Devices per node, in order.", _NODES, read=whole(1, 1024))] = 1,
     rest_w: Annotated[float, option("--rest-w", "W", _REST_HELP, _NODES, read=number("watts", 0.0, 1e6))] = 0.0,
     out: Annotated[
         str | None, option("--out", "FILE", _OUT_HELP, OUTPUT, read=partial(file_ending_in, (".parquet", ".csv")))
     ] = None,
     by_device: Annotated[bool, flag("--by-device", _DEVICE_HELP, OUTPUT)] = False,
 ) -> None:
-    """Predict what every device draws under applications, and write it as a table for simulations."""
+    """Predict the draw of each device under applications, and write it as a table for simulations."""
     if by_device and out is None:
         faults.note("--by-device", "no --out", "a file for it: --out FILE")
     if by_device and (per_node, rest_w) != (1, 0.0):
@@ -93,15 +91,13 @@ def _beyond(model: PowerModel, known: Features) -> pl.DataFrame:
     )
 
 
-def _table(names: Sequence[str], apps: Sequence[str], watts: Any, per_node: int, rest_w: float) -> VariationTable:
+def _table(names: Sequence[str], apps: Sequence[str], watts: Any, per_node: int, rest_w: float) -> hs.VariationTable:
     """Watts of nodes, each of so many devices that follow each other, and of the rest of them."""
-    from hetsched.platform import VariationTable
-
     devices = len(names)
     if devices % per_node:
         raise ConfigError([("--per-node", f"`{per_node}`", f"a divisor of {devices:,}, the model's devices")])
     nodes = watts.reshape(devices // per_node, per_node, len(apps)).sum(axis=1) + rest_w
-    return VariationTable(apps, power_w=nodes.T)
+    return hs.VariationTable(apps, power_w=nodes.T)
 
 
 def _long(names: Sequence[str], apps: Sequence[str], watts: Any) -> pl.DataFrame:
@@ -125,7 +121,7 @@ def _write(frame: pl.DataFrame, out: str) -> None:
 
 
 def _tell(
-    screen: Screen, model: PowerModel, known: Features, table: VariationTable, beyond: pl.DataFrame, *, per_node: int
+    screen: Screen, model: PowerModel, known: Features, table: hs.VariationTable, beyond: pl.DataFrame, *, per_node: int
 ) -> None:
     """Which device is which node, and what the predictions are not to be trusted for."""
     names = [f"{node} = {_of_node(model.device_names_, node, per_node)}" for node in range(table.nodes)]
@@ -150,7 +146,9 @@ def _of_node(devices: tuple[str, ...], node: int, per_node: int) -> str:
     return own_devices[0] if per_node == 1 else f"{own_devices[0]} to {own_devices[-1]}"
 
 
-def _show(screen: Screen, model: PowerModel, table: VariationTable, beyond: pl.DataFrame, written: list[str]) -> None:
+def _show(
+    screen: Screen, model: PowerModel, table: hs.VariationTable, beyond: pl.DataFrame, written: list[str]
+) -> None:
     from hetsched.report.power import predictions_table
 
     assert table.power_w is not None

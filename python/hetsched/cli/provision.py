@@ -1,11 +1,12 @@
-"""``hetsched provision``: how many nodes a power budget feeds, by a guideline and by trial."""
+"""``hetsched provision``: how many nodes a power budget supports, by a guideline and by trial."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, RUN, argument, number, option, whole
@@ -13,12 +14,9 @@ from hetsched.cli.files import check_output, folder, picture
 from hetsched.cli.inputs import JobLog
 from hetsched.cli.terminal import Screen, noted, renamed
 
-if TYPE_CHECKING:
-    from hetsched.provisioning import Provision
-
 _GUIDELINE = "Guideline"
-_MIX_HELP = "Power caps in watts a CPU, each with its share of the jobs; the highest is the draw without a cap."
-_SEEDS_HELP = "Runs of each number of nodes, with caps dealt anew."
+_MIX_HELP = "Power caps in watts per CPU, each with its share of the jobs; the highest is the draw without a cap."
+_SEEDS_HELP = "Runs per number of nodes, each with other random caps."
 
 
 @dataclass(frozen=True)
@@ -46,14 +44,12 @@ class Guideline:
     budget_w: Annotated[
         float, option("--budget-w", "W", "Watts of the whole machine.", _GUIDELINE, read=number("watts"))
     ]
-    base_w: Annotated[
-        float, option("--base-w", "W", "Watts of a CPU that serves no job.", _GUIDELINE, read=number("watts"))
-    ]
+    base_w: Annotated[float, option("--base-w", "W", "Watts of a CPU without a job.", _GUIDELINE, read=number("watts"))]
     mix: Annotated[Any, option("--mix", "W:SHARE,…", _MIX_HELP, _GUIDELINE, read=_mix)]
     nodes: Annotated[
         Sequence[int], option("--nodes", "N,…", "Numbers of nodes to look at, and to try.", _GUIDELINE, read=_counts)
     ] = ()
-    sockets: Annotated[int, option("--sockets", "N", "CPUs a node.", _GUIDELINE, read=whole(1, 1000))] = 1
+    sockets: Annotated[int, option("--sockets", "N", "CPUs per node.", _GUIDELINE, read=whole(1, 1000))] = 1
     seeds: Annotated[int, option("--seeds", "K", _SEEDS_HELP, RUN, read=whole(1, 10_000))] = 1
     seed: Annotated[int, opt.seed(2**63)] = 0
 
@@ -72,9 +68,7 @@ def provision(
         str | None, option("--plot", "FILE", "Draw the trial: a .png, .svg or .pdf.", OUTPUT, read=picture)
     ] = None,
 ) -> None:
-    """Show how many nodes a power budget feeds under caps, by a guideline and, with a log, by trial."""
-    from hetsched.provisioning import provision as answered
-
+    """Show how many nodes a power budget supports under caps, by a guideline and, with a log, by trial."""
     if log.trace and not asked.nodes:
         faults.note("--nodes", "nothing", "the numbers of nodes to try, such as 256,512,1024")
     if not log.trace and plot is not None:
@@ -82,12 +76,12 @@ def provision(
     if not faults.found:
         # The guideline alone, before a log of hours is read.
         with noted(faults, _OPTIONS):
-            answer = answered(**vars(asked))
+            answer = hs.provision(**vars(asked))
     faults.check()
     check_output(out)
     if log.trace:
         with renamed(_OPTIONS):
-            answer = answered(**vars(asked), workload=log.read(screen))
+            answer = hs.provision(**vars(asked), workload=log.read(screen))
     written = [] if out is None else answer.write(out)
     written += [] if plot is None else _drawn(answer, plot)
     for table in answer.tables():
@@ -97,7 +91,7 @@ def provision(
     screen.give(answer.to_dict(), written)
 
 
-def _drawn(answer: Provision, plot: str) -> list[str]:
+def _drawn(answer: hs.Provision, plot: str) -> list[str]:
     from hetsched.report.canvas import save
     from hetsched.report.provisions import provision_figure
 

@@ -28,9 +28,9 @@ def _complete_name(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 _NAME_HELP = f"One of {', '.join(EXPERIMENTS)}."
-_QUICK_HELP = "Few repetitions on smaller traces, no verdicts: seconds."
-_REPETITIONS_HELP = "How many, in place of as many as the experiment has."
-_POLICIES_HELP = "Your own beside the paper's: presets, or NAME:PARAM=VALUE, with commas between."
+_QUICK_HELP = "Few repetitions on smaller traces, without verdicts; takes seconds."
+_REPETITIONS_HELP = "Number of repetitions; default: the experiment's own."
+_POLICIES_HELP = "Policies to run as well as the paper's: presets, or NAME:PARAM=VALUE, with commas between."
 _LOGS_HELP = "A folder of SWF logs in place of the experiment's workloads, where it takes any."
 _OUT_HELP = "Write table, figure and raw frame there; the same command again goes on where it was stopped."
 
@@ -49,7 +49,7 @@ def reproduce(
     seed: Annotated[int, opt.seed()] = 0,
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None,
 ) -> None:
-    """Run a published experiment again, and show its numbers beside ours."""
+    """Run a published experiment again, and show its numbers next to ours."""
     yours = [] if policies is None else policies_of(faults, "--policies", policies)
     if not faults.has("NAME") and (policies is not None or logs is not None):
         with noted(faults):

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
+import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed, read_toml, shown
 from hetsched.cli.declare import MACHINE, RUN, completing, number, option
 from hetsched.cli.terminal import changed, inside, noted
@@ -15,10 +16,7 @@ from hetsched.run.options import RunOptions
 
 if TYPE_CHECKING:
     from hetsched.cli.inputs import Inputs
-    from hetsched.contract import Contract
-    from hetsched.platform import Platform
     from hetsched.platform.predictor import AnyPredictor
-    from hetsched.workload import Workload
 
 _TABLES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 _EVENTS = (*_TABLES, ".toml")
@@ -60,7 +58,7 @@ class Predictor:
         if own.found:
             faults.add(option, text, "noisy:ERROR with a number from 0, such as noisy:0.1")
 
-    def check_inputs(self, workload: Workload, platform: Platform) -> None:
+    def check_inputs(self, workload: hs.Workload, platform: hs.Platform) -> None:
         """Refuse to predict where there is nothing to predict: no table, and no job that brings a measured draw."""
         if platform.actual is not None and self.text != "history":
             return
@@ -72,10 +70,8 @@ class Predictor:
     def made(self, seed: int) -> AnyPredictor:
         """The source of predictions, as `hetsched.simulate` takes it."""
         if self.is_table:
-            from hetsched.platform import VariationTable
-
             with inside(self.text):
-                return VariationTable.read(self.text)
+                return hs.VariationTable.read(self.text)
         if self.text == "ideal":
             return self.text
         from hetsched.power import History, Noisy
@@ -93,8 +89,8 @@ class RunGiven:
         option(
             "--predictor",
             "HOW",
-            "What decisions believe: ideal, noisy:ERROR, history (of earlier jobs' power_w), or a table's file. "
-            "Default: as --table and --known-draws say.",
+            "Predicted draws that decisions use: ideal, noisy:ERROR, history (of earlier jobs' power_w), or a table's "
+            "file. Default: as --table and --known-draws say.",
             MACHINE,
             read=Predictor,
             complete=completing(("ideal", "history", "noisy:")),
@@ -133,22 +129,19 @@ class RunGiven:
 
     def options(self) -> RunOptions:
         """The options with what their files say; raises ConfigError if a file cannot be read."""
-        from hetsched.run.events import Events
-
         return replace(
             self.plain,
             predictor=None if self.predictor is None else self.predictor.made(self.plain.seed),
-            events=None if self.events is None else Events.read(self.events),
+            events=None if self.events is None else hs.Events.read(self.events),
             contract=self._contract(),
         )
 
-    def _contract(self) -> Contract | None:
-        from hetsched.contract import Contract
+    def _contract(self) -> hs.Contract | None:
 
         if not self.has_contract:
             return None
         with inside(self.contract_file):
-            return Contract.from_toml(self.contract_file)
+            return hs.Contract.from_toml(self.contract_file)
 
     @property
     def has_contract(self) -> bool:
@@ -167,12 +160,12 @@ class RunGiven:
         """Options by the library's names of what they give, for errors."""
         return {} if self.predictor is None else {"predictor": f"{self.predictor.option} {self.predictor.text}"}
 
-    def check_inputs(self, workload: Workload, platform: Platform) -> None:
+    def check_inputs(self, workload: hs.Workload, platform: hs.Platform) -> None:
         """Refuse a predictor that has nothing to predict."""
         if self.predictor is not None:
             self.predictor.check_inputs(workload, platform)
 
-    def check_contract(self, workload: Workload, platform: Platform, options: RunOptions) -> None:
+    def check_contract(self, workload: hs.Workload, platform: hs.Platform, options: RunOptions) -> None:
         """Refuse a contract whose dates say nothing on this log's clock."""
         from hetsched.run.contracting import terms_of
 

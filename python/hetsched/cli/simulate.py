@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, flag, option
@@ -21,9 +22,6 @@ from hetsched.run.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.contract.terms import Terms
-    from hetsched.policy import Policy
-    from hetsched.run.result import Result
-    from hetsched.workload import Workload
 
 _POLICY = "Policy"
 _POLICY_HELP = (
@@ -78,16 +76,14 @@ def _is_same(file: str, other: Path) -> bool:
     return Path(file).resolve() == other.resolve()
 
 
-def _policy(faults: Faults, name: str | None, settings: Sequence[str], file: str | None) -> Policy | None:
+def _policy(faults: Faults, name: str | None, settings: Sequence[str], file: str | None) -> hs.Policy | None:
     """The policy asked for; None if there is something wrong with it, which is noted."""
-    from hetsched.policy import Policy
-
     if file is not None:
         for option, value in (("--policy", name), ("--set", " ".join(settings) or None)):
             if value is not None:
                 faults.add(option, value, "nothing beside --policy-file, which says it all")
         with noted(faults), inside(file):
-            return Policy.from_toml(file)
+            return hs.Policy.from_toml(file)
         return None
     for setting in settings:
         if "=" not in setting:
@@ -98,16 +94,14 @@ def _policy(faults: Faults, name: str | None, settings: Sequence[str], file: str
     return None
 
 
-def _run(workload: Workload, machine: Machine, policy: Policy, run: RunGiven) -> Result:
-    from hetsched.run.simulation import simulate as run_it
-
+def _run(workload: hs.Workload, machine: Machine, policy: hs.Policy, run: RunGiven) -> hs.Result:
     options = run.options()
     with Bars() as bars, renamed(run.given_names), run.in_contract():
         tell = bars.bar(policy.name, unit="jobs")
-        return run_it(workload, machine.platform, policy, progress=tell, **vars(options))
+        return hs.simulate(workload, machine.platform, policy, progress=tell, **vars(options))
 
 
-def _draw(result: Result, policy: Policy, plot: str, terms: Terms | None) -> list[str]:
+def _draw(result: hs.Result, policy: hs.Policy, plot: str, terms: Terms | None) -> list[str]:
     """Draw the run; gives the names of the pictures."""
     from hetsched.comparison import Keep, Outcome
 
@@ -115,7 +109,7 @@ def _draw(result: Result, policy: Policy, plot: str, terms: Terms | None) -> lis
     return draw_run(plot, outcome, title=outcome.title)
 
 
-def _show(screen: Screen, machine: Machine, result: Result, written: list[str], window: Window | None) -> None:
+def _show(screen: Screen, machine: Machine, result: hs.Result, written: list[str], window: Window | None) -> None:
     from hetsched.report.tables import summary_table
     from hetsched.run.concerns import draws_note
 

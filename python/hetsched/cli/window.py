@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults, many, whole_text
 from hetsched.cli.declare import number, option
 from hetsched.errors import ConfigError
-
-if TYPE_CHECKING:
-    from hetsched.run.result import Result
-    from hetsched.workload import Workload
 
 _PANEL = "Window"
 _MOST_S = 1e12
@@ -28,7 +24,7 @@ class Window:
     note: str
 
     @classmethod
-    def of(cls, workload: Workload, from_s: float, until_s: float) -> Window:
+    def of(cls, workload: hs.Workload, from_s: float, until_s: float) -> Window:
         """The window of a run of these jobs."""
         submit_s, epoch_s = workload.to_polars()["submit_s"], _epoch_s(workload)
         before, after = int((submit_s < from_s).sum()), int((submit_s > until_s).sum())
@@ -36,7 +32,7 @@ class Window:
         jobs = f"{many(before, 'job')} of warm-up and {after:,} of cool-down run but do not count"
         return cls(from_s, until_s, f"measured from {ends}; {jobs}")
 
-    def summary(self, result: Result) -> dict[str, Any]:
+    def summary(self, result: hs.Result) -> dict[str, Any]:
         """The metrics of a run over it."""
         return hs.analysis.measured(result, from_s=self.from_s, until_s=self.until_s)
 
@@ -52,7 +48,7 @@ class Instant:
             if self._date_s is None:
                 faults.add(option, text, "seconds on the log's clock, or a date such as 2024-05-01T12:00:00")
 
-    def on_clock(self, workload: Workload) -> float:
+    def on_clock(self, workload: hs.Workload) -> float:
         """Seconds on a log's clock; raises ConfigError if the log does not say the date of its second 0."""
         if self._seconds is not None:
             return self._seconds
@@ -85,7 +81,7 @@ class SpanOptions:
         None
     )
 
-    def sliced(self, workload: Workload) -> Workload:
+    def sliced(self, workload: hs.Workload) -> hs.Workload:
         """The jobs submitted from ``--from`` on and before ``--until``."""
         given = [one for one in (self.start, self.end) if one is not None]
         if not given:
@@ -109,7 +105,7 @@ class WindowOptions(SpanOptions):
         option(
             "--warm-up-s",
             "S",
-            "Seconds at the beginning that run but do not count.",
+            "Seconds at the start that run but are not measured.",
             _PANEL,
             read=number("seconds", 0.0, _MOST_S),
         ),
@@ -119,7 +115,7 @@ class WindowOptions(SpanOptions):
         option(
             "--cool-down-s",
             "S",
-            "Seconds before the last submit that run but do not count; nor does what comes later.",
+            "Seconds before the last submission that run but are not measured, like all that follows.",
             _PANEL,
             read=number("seconds", 0.0, _MOST_S),
         ),
@@ -147,7 +143,7 @@ class WindowOptions(SpanOptions):
             if key not in MEASURED:
                 faults.add("--metrics", key, f"what a window has: {', '.join(MEASURED)}")
 
-    def measured(self, workload: Workload) -> Window | None:
+    def measured(self, workload: hs.Workload) -> Window | None:
         """The window that is measured, of the jobs to be run: the same under all policies. None: all of the run."""
         if not self.is_measured:
             return None
@@ -162,12 +158,12 @@ class WindowOptions(SpanOptions):
         raise ConfigError(faults.found)
 
 
-def _submits(workload: Workload) -> tuple[float, float]:
+def _submits(workload: hs.Workload) -> tuple[float, float]:
     submit_s = workload.to_polars()["submit_s"]
     return (float(submit_s[0]), float(submit_s[-1])) if len(submit_s) else (0.0, 0.0)
 
 
-def _epoch_s(workload: Workload) -> float | None:
+def _epoch_s(workload: hs.Workload) -> float | None:
     """When second 0 of the log's clock was, in seconds since 1970; None if it does not say."""
     from hetsched.workload.clock import unix_zero
 
