@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 from hetsched.checks import Faults, did_you_mean, is_name, listed, plain, typed
 from hetsched.errors import ConfigError
@@ -180,14 +180,8 @@ def settled(declared: Any, given: Mapping[str, Any], faults: Faults) -> dict[str
 
 
 @dataclass(frozen=True)
-class Declared:
-    """Base of frozen dataclasses with declared fields, which are checked together with a call's other arguments."""
-
-    def checked(self, faults: Faults) -> Self:
-        """The same with plain values; as it is where something is invalid, which is noted."""
-        before = len(faults.found)
-        values = self._settled(faults)
-        return self if len(faults.found) > before else replace(self, **values)
+class _Declaring:
+    """Base of frozen dataclasses with declared fields."""
 
     def _settled(self, faults: Faults) -> dict[str, Any]:
         values = settled(type(self), vars(self), faults)
@@ -199,11 +193,19 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Record(Declared):
-    """Base of frozen dataclasses that refuse invalid values of declared fields, all at once, and hold plain ones."""
+class Declared(_Declaring):
+    """Base of those that are checked together with other arguments of a call."""
 
-    kind_in_words: ClassVar[str] = "a record"
-    """Name of the class in messages, such as ``"a queue"``."""
+    def checked(self, faults: Faults) -> Self:
+        """The same with plain values; as it is where something is invalid, which is noted."""
+        before = len(faults.found)
+        values = self._settled(faults)
+        return self if len(faults.found) > before else replace(self, **values)
+
+
+@dataclass(frozen=True)
+class Record(_Declaring):
+    """Base of those that refuse invalid values, all at once, and hold plain ones."""
 
     def __post_init__(self) -> None:
         faults = Faults()
@@ -211,6 +213,14 @@ class Record(Declared):
         faults.check()
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True)
+class Entry(Record):
+    """Base of records that stand in files, as tables of their parameters."""
+
+    _kind: ClassVar[str] = "an entry"
+    """Name of the class in messages, such as ``"a queue"``."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, path: str = "") -> Self:
@@ -234,9 +244,27 @@ class Record(Declared):
         for name in needed:
             if name not in data:
                 words = " and ".join([", ".join(first), last])
-                faults.add(name, "nothing", f"a value; {cls.kind_in_words} needs {words}")
+                faults.add(name, "nothing", f"a value; {cls._kind} needs {words}")
         faults.check()
         try:
             return cls(**data)
         except ConfigError as error:
             raise error.mapped(lambda fault: fault.under(path)) from None
+
+
+_Entry = TypeVar("_Entry", bound=Entry)
+
+
+def entries_of(cls: type[_Entry], given: Iterable[Any], path: str, faults: Faults) -> list[_Entry]:
+    """Entries, made of dictionaries where they are such; notes what is invalid."""
+    made: list[_Entry] = []
+    for position, one in enumerate(given):
+        place = f"{path}[{position}]"
+        if not isinstance(one, cls | Mapping):
+            faults.add(place, one, f"{cls._kind}, or a dictionary of its parameters")
+            continue
+        try:
+            made.append(one if isinstance(one, cls) else cls.from_dict(one, path=place))
+        except ConfigError as error:
+            faults.extend(error)
+    return made

@@ -99,7 +99,11 @@ class CsvText:
         return next((line for place, line in enumerate(begins) if place == row), row + 2)
 
     def frame(self, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None) -> pl.DataFrame:
-        """The rows; columns among `words` are text whatever they look like, fields among `no_value` are missing."""
+        """The rows; columns among `words` are text whatever they look like, fields among `no_value` are missing.
+
+        Raises a `TableError` if memory cannot hold a value for each field of each line.
+        """
+        self._check_size()
         return pl.read_csv(
             self.data,
             separator=self.separator,
@@ -107,6 +111,13 @@ class CsvText:
             schema_overrides=dict.fromkeys(words, pl.String),
             null_values=None if no_value is None else list(no_value),
         )
+
+    def _check_size(self) -> None:
+        """Raise if there are more lines than memory can hold: a small compressed file may be made of line ends."""
+        lines = self.data.count(b"\n")
+        # Two numbers a field: what is read is checked and, where types differ, converted.
+        if 16 * lines * len(self.header) > _memory():
+            raise TableError(f"{lines:,} lines, more than memory can hold", "lines with a value in each field")
 
     def _opened(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8-sig", errors="replace", newline="")

@@ -267,7 +267,7 @@ class Inputs:
                 tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
             machine = replace(machine, platform=tabled)
         if self.known_draws is not None:
-            machine = replace(machine, platform=machine.platform.with_known_draws(self.known_draws))
+            machine = replace(machine, platform=machine.platform.with_known_draws(self.known_draws))  # type: ignore[arg-type]
         if machine.platform.actual is not None and not _names_applications(workload):
             screen.say("no job names its application, so the table of the nodes' draw changes nothing")
         return workload, machine

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, Fault
-from hetsched.params import Parameter, Record, number, whole, word
+from hetsched.params import Entry, Parameter, entries_of, number, whole, word
 from hetsched.workload.constraints import is_feature
 from hetsched.workload.convert import node_numbers
 
@@ -35,7 +35,7 @@ def _features(value: Any, name: str, faults: Faults) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class NodeClass(Record):
+class NodeClass(Entry):
     """Nodes of one make.
 
     Parameters
@@ -92,7 +92,7 @@ class NodeClass(Record):
     tdp_w: found `100`, expected at least the idle draw, 200 W
     """
 
-    kind_in_words: ClassVar[str] = "a node class"
+    _kind: ClassVar[str] = "a node class"
 
     name: str = field(metadata=word())
     count: int = field(metadata=_NODES)
@@ -225,17 +225,7 @@ def as_homogeneous(fault: Fault) -> Fault:
 
 def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
     """The classes with idle draws by node handed out to them; none if there is a fault."""
-    made: list[NodeClass] = []
-    for position, given in enumerate(classes):
-        if not isinstance(given, NodeClass | Mapping):
-            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
-            continue
-        try:
-            made.append(
-                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
-            )
-        except ConfigError as error:
-            faults.extend(error)
+    made = entries_of(NodeClass, classes, "classes", faults)
     if not classes:
         faults.add("classes", "none", "at least one node class")
     if faults.found or idle_w is None:
@@ -247,19 +237,9 @@ def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[No
     if values.shape != (nodes,):
         faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
         return made
-    return _with_idle(made, values, faults)
-
-
-def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
-    made, first = [], 0
-    for position, node_class in enumerate(classes):
-        own = {**node_class.to_dict(), "idle_w": idle_w[first : first + node_class.count]}
-        first += node_class.count
-        try:
-            made.append(NodeClass.from_dict(own, path=f"classes[{position}]"))
-        except ConfigError as error:
-            faults.extend(error)
-    return made
+    each = np.split(values, np.cumsum([one.count for one in made])[:-1])
+    own = [{**one.to_dict(), "idle_w": idle_w} for one, idle_w in zip(made, each, strict=True)]
+    return entries_of(NodeClass, own, "classes", faults)
 
 
 def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:

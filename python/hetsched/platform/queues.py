@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import combinations
 from typing import Any, ClassVar
@@ -12,8 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, shown
-from hetsched.errors import ConfigError
-from hetsched.params import Parameter, Record, choice, whole, word
+from hetsched.params import Entry, Parameter, choice, entries_of, whole, word
 from hetsched.typing import Allocation, QueueOrder
 from hetsched.workload.convert import span_seconds
 
@@ -62,7 +61,7 @@ _JOBS = whole(1, _MOST_NODES)
 
 
 @dataclass(frozen=True)
-class Queue(Record):
+class Queue(Entry):
     """Jobs that name it in their column ``queue`` run on its nodes, within its limits.
 
     Parameters
@@ -112,7 +111,7 @@ class Queue(Record):
     allocation: found `pack`, expected one of concentrate, spread
     """
 
-    kind_in_words: ClassVar[str] = "a queue"
+    _kind: ClassVar[str] = "a queue"
 
     name: str = field(metadata=word())
     nodes: str | Sequence[int] | npt.NDArray[np.integer[Any]] = field(metadata=Parameter(take=_numbers))
@@ -208,17 +207,7 @@ def queue_list(given: Any, path: str, faults: Faults) -> tuple[Queue, ...] | Non
     if not isinstance(given, list | tuple):
         faults.add(path, given, "a list of queues")
         return None
-    made = []
-    for position, one in enumerate(given):
-        place = f"{path}[{position}]"
-        if not isinstance(one, Queue | Mapping):
-            faults.add(place, one, "a queue, or a dictionary of its parameters")
-            continue
-        try:
-            made.append(one if isinstance(one, Queue) else Queue.from_dict(one, path=place))
-        except ConfigError as error:
-            faults.extend(error)
-    return tuple(made) or None
+    return tuple(entries_of(Queue, given, path, faults)) or None
 
 
 def check_queues(queues: Sequence[Queue], nodes: int, path: str, faults: Faults) -> None:

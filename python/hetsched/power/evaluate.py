@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats, checked_features, checked_power
 from hetsched.power.left_out import Split, predicted
 from hetsched.power.model import PowerModel
+from hetsched.typing import SplitName
 
 
 def mape(actual_w: npt.ArrayLike, predicted_w: npt.ArrayLike) -> float:
@@ -56,7 +56,7 @@ def evaluate(
     features: npt.ArrayLike,
     power_w: npt.ArrayLike,
     *,
-    split: Literal["in_sample", "leave_one_app_out", "new_device"],
+    split: SplitName,
     apps: Sequence[str] | None = None,
     folds: int | None = None,
     groups: Sequence[object] | None = None,

@@ -20,6 +20,7 @@ LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
 """Options that say how long jobs may run."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Options = TypeVar("_Options", bound=Declared)
 
 
 def _either(words: Any, doc: str) -> Parameter:
@@ -49,7 +50,7 @@ def _contract(given: Any, name: str, faults: Faults) -> Any:
 class RunOptions(Declared):
     """Everything that decides a run but its workload, platform and policy; `hetsched.simulate` says what each means."""
 
-    seed: int = field(default=0, metadata=whole(0, 2**64 - 1, "All chance comes from it."))
+    seed: int = field(default=0, metadata=whole(0, 2**64 - 1, "Seed of all random numbers."))
     kill_at_walltime: bool = field(default=True, metadata=flag("Kill jobs at their walltime."))
     kill_grace_s: float = field(
         default=0.0,
@@ -57,11 +58,13 @@ class RunOptions(Declared):
     )
     walltimes: Walltimes = field(
         default="fixed",
-        metadata=_either(Walltimes, "stretch: walltimes were meant for nominal speed, and are longer on slower nodes."),
+        metadata=_either(Walltimes, "stretch: walltimes are meant for nominal speed, and are longer on slower nodes."),
     )
     on_unknown_app: OnUnknownApp = field(
         default="error",
-        metadata=_either(OnUnknownApp, "What to do with an application that the table does not hold."),
+        metadata=_either(
+            OnUnknownApp, "Applications that the table does not hold are an error, or run at nominal draw and speed."
+        ),
     )
     bound: bool = field(
         default=False, metadata=flag("Also compute the least job energy that any placement could reach.")
@@ -78,7 +81,7 @@ class RunOptions(Declared):
         default="fail",
         metadata=_either(
             OnFailure,
-            "What becomes of jobs on nodes that fail: they end as failed, or are queued again in their old place.",
+            "Jobs on nodes that fail end as failed, or are queued again in their old place.",
         ),
     )
     contract: Contract | None = field(
@@ -129,27 +132,33 @@ class RunKeywords(TypedDict, total=False):
     contract: Contract | None
 
 
-def takes_run_options(*, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
-    """Write the options of a run into the signature of a function that takes them as ``**options``."""
+def takes_run_options(*more: Any, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
+    """Write the fields of `more` and the options of a run into the signature of a function with ``**options``."""
 
     def written(function: _Function) -> _Function:
         signature = inspect.signature(function)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        more = [
+        added = [
             inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-            for one in fields(RunOptions)
+            for group in (*more, RunOptions)
+            for one in fields(group)
             if one.name not in without
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
         return function
 
     return written
 
 
 def options_given(function: Callable[..., Any], options: Mapping[str, Any]) -> RunOptions:
-    """The keywords that a function was called with, as options; an unknown one is the TypeError that Python raises."""
+    """The options of a run among the keywords that a function was called with."""
+    return keywords_given(function, options, RunOptions)
+
+
+def keywords_given(function: Callable[..., Any], given: Mapping[str, Any], of: type[_Options]) -> _Options:
+    """Those of a function's keywords that are fields of a class; an unknown one is the TypeError that Python raises."""
     known = inspect.signature(function).parameters
-    for name in options:
+    for name in given:
         if name not in known:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-    return RunOptions(**options)
+    return of(**{one.name: given[one.name] for one in fields(of) if one.name in given})

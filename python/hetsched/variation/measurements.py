@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ import polars as pl
 from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.tables import misfit, read_table
+from hetsched.typing import Impute
 from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
 from hetsched.variation.table import VariationTable
 
@@ -94,7 +95,7 @@ class Measurements:
         nodes: Sequence[str] | Sequence[int] | None = None,
         min_runs: int = 1,
         straggler_ratio: float = 1.2,
-        impute: Literal["node-ratio", "app-median"] | None = None,
+        impute: Impute | None = None,
     ) -> None:
         _check_frame(runs)
         faults = Faults()

@@ -14,6 +14,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.checks import Faults, one_line
+from hetsched.typing import OnBadLine
 from hetsched.workload.convert import Origin
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents
 from hetsched.workload.generators.parameters import shown_text
@@ -46,7 +47,7 @@ def read_swf(
     source: Source,
     *,
     procs_per_node: int | None = None,
-    on_bad_line: str = "error",
+    on_bad_line: OnBadLine = "error",
     progress: Callable[[int, int], object] | None = None,
 ) -> Workload:
     r"""Read a log in the Standard Workload Format.

@@ -1,4 +1,4 @@
-"""Tables of a platform's dictionary or file: by the paths of their files, or by their contents."""
+"""A platform's dictionary or file as its arguments: classes, queues, tables by their files' paths or their contents."""
 
 from __future__ import annotations
 
@@ -9,27 +9,45 @@ from typing import Any
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
 from hetsched.platform.caps import ByCap
+from hetsched.platform.node_class import CLASS_KEYS, NodeClass, list_of_classes, single_class
+from hetsched.platform.queues import queue_list
 from hetsched.tables import read_table
 from hetsched.variation.frame import checked_cap
 from hetsched.variation.table import VariationTable
 
-TABLES = ("actual", "predicted")
+_TABLES = ("actual", "predicted")
 
-ALL_CAPS = "all"
+_ALL_CAPS = "all"
 """The key `cap_w` of a platform whose tables' files hold several caps, each to be a table of its own."""
 
 _TABLE_FILE = "a file of app, node, cap_w, power_w or power_ratio, and time_ratio if it varies"
 
+_OPTIONS = ("exclusive", "known_draws", "cap_model", "licences")
+_KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws", "cap_model", "licences", "queue")
 
-def wanted_cap(data: Mapping[str, Any], faults: Faults) -> float | str | None:
+
+def arguments_of(data: Mapping[str, Any], folder: Path) -> tuple[list[NodeClass], dict[str, Any]]:
+    """The classes and the options of a platform; files' paths are relative to the folder."""
+    faults = Faults()
+    known = _KEYS if "classes" in data else ("nodes", *CLASS_KEYS, *_KEYS[1:])
+    faults.unknown_keys(data, known)
+    classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
+    cap_w = _wanted_cap(data, faults)
+    tables = {name: _named_table(data[name], name, folder, cap_w, faults) for name in _TABLES if name in data}
+    queues = queue_list(data.get("queue"), "queue", faults)
+    faults.check()
+    return classes, {**tables, "queues": queues, **{name: data[name] for name in _OPTIONS if name in data}}
+
+
+def _wanted_cap(data: Mapping[str, Any], faults: Faults) -> float | str | None:
     """The cap whose rows to take, if one is asked for; or all caps."""
-    if "cap_w" in data and not any(isinstance(data.get(name), str | Path) for name in TABLES):
+    if "cap_w" in data and not any(isinstance(data.get(name), str | Path) for name in _TABLES):
         faults.add("cap_w", data["cap_w"], "nothing without the file of a table as `actual` or `predicted`")
         return None
-    return ALL_CAPS if data.get("cap_w") == ALL_CAPS else checked_cap(data.get("cap_w"), faults)
+    return _ALL_CAPS if data.get("cap_w") == _ALL_CAPS else checked_cap(data.get("cap_w"), faults)
 
 
-def named_table(
+def _named_table(
     given: Any, name: str, folder: Path, cap_w: float | str | None, faults: Faults
 ) -> VariationTable | ByCap | None:
     """The table that a key stands for, or the tables by cap."""
