@@ -100,7 +100,7 @@ def _parameters(
             own = Faults()
             values[name] = known[name].from_text(text, own)
             if not own.found:
-                # Checked here already, so that what is wrong with one is told beside what is wrong with others.
+                # Checked here already, so that faults of all parameters are reported at once.
                 known[name].settle(values[name], own)
             # `mix[0].count` becomes `--set mix[0].count`.
             faults.extend(own, partial(Fault.moved, old=name, new=place))

@@ -70,36 +70,26 @@ def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
     return found
 
 
+_TRACE_HELP = "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."
+_PROCS_HELP = "Processors per node; default: each one is a node."
+_FORMAT_HELP = "swf, parquet or csv, if the log's name does not say."
+_COLUMNS_HELP = "CSV and Parquet: the log's names of columns, such as submit_s=Submit."
+_SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
+_LENIENT_HELP = "Skip and count malformed lines of the log, unless most of them are."
+
+
 @dataclass(frozen=True)
 class JobLog:
     """A log and how to read it."""
 
-    trace: Annotated[str, argument("TRACE", "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input.")]
-    procs_per_node: Annotated[
-        int | None,
-        option("--procs-per-node", "P", "Processors per node; default: each one is a node.", MACHINE, read=whole(1)),
-    ] = None
-    format: Annotated[
-        str | None,
-        option("--format", "NAME", "swf, parquet or csv, if the log's name does not say.", RUN, complete=_formats),
-    ] = None
+    trace: Annotated[str, argument("TRACE", _TRACE_HELP)]
+    procs_per_node: Annotated[int | None, option("--procs-per-node", "P", _PROCS_HELP, MACHINE, read=whole(1))] = None
+    format: Annotated[str | None, option("--format", "NAME", _FORMAT_HELP, RUN, complete=_formats)] = None
     columns: Annotated[
-        dict[str, str] | None,
-        option(
-            "--columns",
-            "OURS=THEIRS,…",
-            "CSV and Parquet: the log's names of columns, such as submit_s=Submit.",
-            RUN,
-            read=_columns,
-        ),
+        dict[str, str] | None, option("--columns", "OURS=THEIRS,…", _COLUMNS_HELP, RUN, read=_columns)
     ] = None
-    separator: Annotated[
-        str | None,
-        option("--separator", "C", "CSV: the character between fields; default: a comma.", RUN, read=_separator),
-    ] = None
-    lenient: Annotated[
-        bool, flag("--lenient", "Skip and count malformed lines of the log, unless most of them are.", RUN)
-    ] = False
+    separator: Annotated[str | None, option("--separator", "C", _SEPARATOR_HELP, RUN, read=_separator)] = None
+    lenient: Annotated[bool, flag("--lenient", _LENIENT_HELP, RUN)] = False
     window: SpanOptions = field(default_factory=SpanOptions)
 
     @property
@@ -168,7 +158,7 @@ class JobLog:
 
 @dataclass(frozen=True)
 class MeasuredLog(JobLog):
-    """The same of a log whose run may be measured in part."""
+    """A log whose run may be measured in part."""
 
     window: WindowOptions = field(default_factory=WindowOptions)
 
@@ -191,7 +181,7 @@ ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
 """Watts of a node that are assumed where none are given."""
 
 _FAR = 2
-"""Where nodes differ, their mean number of processors may be this factor from what most of them have."""
+"""Factor by which the mean number of processors of different nodes may be off from what most of them have."""
 
 _OPTIONS = {"nodes": "--nodes", "idle_w": "--idle-w", "tdp_w": "--tdp-w", "procs_per_node": "--procs-per-node"}
 
@@ -212,6 +202,9 @@ def _cap_w(faults: Faults, option: str, text: str) -> float | None:
     return cap_w
 
 
+_NODES_HELP = "Number of nodes; default: from the log's header."
+_IDLE_HELP = f"Draw of an idle node; default: {ASSUMED_W['idle_w']:g}."
+_TDP_HELP = f"Draw of a busy node; default: {ASSUMED_W['tdp_w']:g}."
 _CAP_HELP = "With --table: take the rows of this power cap, from a table with several."
 _TABLE_HELP = "Draw by application and node: .parquet or .csv with app, node, power_w or power_ratio."
 _PLATFORM_HELP = "The whole machine from a file, or one that comes with hetsched; see hetsched machines."
@@ -225,15 +218,9 @@ class Inputs:
     """The options of a run's workload and machine."""
 
     log: MeasuredLog
-    nodes: Annotated[
-        int | None, option("--nodes", "N", "Number of nodes; default: from the log's header.", MACHINE, read=whole(1))
-    ] = None
-    idle_w: Annotated[
-        float | None, option("--idle-w", "W", "Draw of an idle node; default: 100.", MACHINE, read=number("watts"))
-    ] = None
-    tdp_w: Annotated[
-        float | None, option("--tdp-w", "W", "Draw of a busy node; default: 400.", MACHINE, read=number("watts"))
-    ] = None
+    nodes: Annotated[int | None, option("--nodes", "N", _NODES_HELP, MACHINE, read=whole(1))] = None
+    idle_w: Annotated[float | None, option("--idle-w", "W", _IDLE_HELP, MACHINE, read=number("watts"))] = None
+    tdp_w: Annotated[float | None, option("--tdp-w", "W", _TDP_HELP, MACHINE, read=number("watts"))] = None
     platform: Annotated[
         str | None, option("--platform", "F.toml|NAME", _PLATFORM_HELP, MACHINE, complete=complete_platform)
     ] = None

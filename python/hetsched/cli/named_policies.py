@@ -19,7 +19,7 @@ from hetsched.cli.terminal import changed, noted
 from hetsched.errors import ConfigError, Fault
 
 BASE = "easy"
-"""The preset whose other parts stand beside a part from a file."""
+"""The preset that a part from a file is put into."""
 
 _BASES = {"allocator": "power-slurm", "monitor": "power-slurm"}
 """Others, for roles that `BASE` has no place for."""
@@ -128,7 +128,7 @@ def _module(path: str, file: str) -> ModuleType:
         raise ConfigError([("policy", shown(file), "a Python file")])
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    # What stands beside it can be imported, as if it were run as a script.
+    # Modules in its folder can be imported, as if it were run as a script.
     sys.path.insert(0, str(Path(path).parent))
     try:
         spec.loader.exec_module(module)

@@ -1,4 +1,4 @@
-"""Which power models a command line names, and the files that they learn from."""
+"""Power models named on a command line, and the files that they learn from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEARNERS = get_args(LearnerName)
 MOST_SEED = 2**32 - 1
 
 _LEARNING = {"two-stage": ("mean_model", "device_model"), "single-stage": ("model",), "power-ratio": ("model",)}
-"""Of each model the parameters that are learners; the last is what ``--device-model`` says."""
+"""Parameters of each model that are learners; ``--device-model`` sets the last."""
 
 FeaturesFile = Annotated[
     str, argument("FEATURES", "One row per application: column app, numbers in the others; .csv or .parquet.")

@@ -123,7 +123,7 @@ def _write(frame: pl.DataFrame, out: str) -> None:
 def _tell(
     screen: Screen, model: PowerModel, known: Features, table: hs.VariationTable, beyond: pl.DataFrame, *, per_node: int
 ) -> None:
-    """Which device is which node, and what the predictions are not to be trusted for."""
+    """Show the devices of each node, and for which applications predictions are not to be trusted."""
     names = [f"{node} = {_of_node(model.device_names_, node, per_node)}" for node in range(table.nodes)]
     shown = names if len(names) <= 4 else [*names[:2], "...", names[-1]]
     screen.say(f"{many(table.nodes, 'node')}: {', '.join(shown)}")

@@ -1,4 +1,4 @@
-"""``hetsched reproduce``: a published experiment run again, its numbers beside ours."""
+"""``hetsched reproduce``: a published experiment run again, its numbers next to ours."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _as_options(fault: Fault) -> Fault:
 
 
 def _check_takes(name: str, *, policies: bool, logs: bool) -> None:
-    """Refuse policies or logs beside an experiment that runs on none."""
+    """Refuse policies or logs for an experiment that takes none."""
     from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named
 
     experiment = experiment_named(name)

@@ -22,11 +22,6 @@ _TABLES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 _EVENTS = (*_TABLES, ".toml")
 
 
-def _meaning(name: str) -> str:
-    """A declared option in words, to which more can be added."""
-    return parameters_of(RunOptions)[name].doc.rstrip(".")
-
-
 def _events_file(faults: Faults, option: str, text: str) -> str:
     if not text.lower().endswith(_EVENTS):
         faults.add(option, text, f"a file of events whose name ends in one of {listed(_EVENTS)}")
@@ -79,6 +74,16 @@ class Predictor:
         return History() if self.text == "history" else Noisy(error_ratio=self._error_ratio, seed=seed)
 
 
+_MEANING = {name: one.doc.rstrip(".") for name, one in parameters_of(RunOptions).items()}
+_EVENTS_HELP = f"{_MEANING['events']}: a file ending in .csv, .parquet or .toml."
+_CONTRACT_HELP = f"{_MEANING['contract']}; also read out of the table [contract] of --events."
+_PREDICTORS = ("ideal", "history", "noisy:")
+_PREDICTOR_HELP = (
+    "Predicted draws that decisions use: ideal, noisy:ERROR, history (of earlier jobs' power_w), or a table's file. "
+    "Default: as --table and --known-draws say."
+)
+
+
 @dataclass(frozen=True)
 class RunGiven:
     """The options of a run as they were given."""
@@ -86,36 +91,10 @@ class RunGiven:
     plain: RunOptions
     predictor: Annotated[
         Predictor | None,
-        option(
-            "--predictor",
-            "HOW",
-            "Predicted draws that decisions use: ideal, noisy:ERROR, history (of earlier jobs' power_w), or a table's "
-            "file. Default: as --table and --known-draws say.",
-            MACHINE,
-            read=Predictor,
-            complete=completing(("ideal", "history", "noisy:")),
-        ),
+        option("--predictor", "HOW", _PREDICTOR_HELP, MACHINE, read=Predictor, complete=completing(_PREDICTORS)),
     ] = None
-    events: Annotated[
-        str | None,
-        option(
-            "--events",
-            "F",
-            f"{_meaning('events')}: a file ending in .csv, .parquet or .toml.",
-            RUN,
-            read=_events_file,
-        ),
-    ] = None
-    contract: Annotated[
-        str | None,
-        option(
-            "--contract",
-            "F.toml",
-            f"{_meaning('contract')}; also read out of the table [contract] of --events.",
-            RUN,
-            read=_contract_file,
-        ),
-    ] = None
+    events: Annotated[str | None, option("--events", "F", _EVENTS_HELP, RUN, read=_events_file)] = None
+    contract: Annotated[str | None, option("--contract", "F.toml", _CONTRACT_HELP, RUN, read=_contract_file)] = None
 
     def check(self, faults: Faults, inputs: Inputs) -> None:
         """Note what does not fit the run's other options, or each other."""

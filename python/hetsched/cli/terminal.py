@@ -1,4 +1,4 @@
-"""What a command says: results on standard output, errors and warnings in lines on standard error; its exit code."""
+"""Output of a command: results on standard output, errors and warnings in lines on standard error; its exit code."""
 
 from __future__ import annotations
 

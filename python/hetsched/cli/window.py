@@ -13,6 +13,11 @@ from hetsched.errors import ConfigError
 
 _PANEL = "Window"
 _MOST_S = 1e12
+_LENGTH = number("seconds", 0.0, _MOST_S)
+_FROM_HELP = "Read jobs submitted from then on: a date, or seconds on the log's clock."
+_UNTIL_HELP = "Read jobs submitted before then."
+_WARM_UP_HELP = "Seconds at the start that run but are not measured."
+_COOL_DOWN_HELP = "Seconds before the last submission that run but are not measured, like all that follows."
 
 
 @dataclass(frozen=True)
@@ -67,19 +72,8 @@ class Instant:
 class SpanOptions:
     """The part of a log that is read."""
 
-    start: Annotated[
-        Instant | None,
-        option(
-            "--from",
-            "T",
-            "Read jobs submitted from then on: a date, or seconds on the log's clock.",
-            _PANEL,
-            read=Instant,
-        ),
-    ] = None
-    end: Annotated[Instant | None, option("--until", "T", "Read jobs submitted before then.", _PANEL, read=Instant)] = (
-        None
-    )
+    start: Annotated[Instant | None, option("--from", "T", _FROM_HELP, _PANEL, read=Instant)] = None
+    end: Annotated[Instant | None, option("--until", "T", _UNTIL_HELP, _PANEL, read=Instant)] = None
 
     def sliced(self, workload: hs.Workload) -> hs.Workload:
         """The jobs submitted from ``--from`` on and before ``--until``."""
@@ -100,26 +94,8 @@ class SpanOptions:
 class WindowOptions(SpanOptions):
     """The part of a log that is read, and the part of its run that is measured."""
 
-    warm_up_s: Annotated[
-        float | None,
-        option(
-            "--warm-up-s",
-            "S",
-            "Seconds at the start that run but are not measured.",
-            _PANEL,
-            read=number("seconds", 0.0, _MOST_S),
-        ),
-    ] = None
-    cool_down_s: Annotated[
-        float | None,
-        option(
-            "--cool-down-s",
-            "S",
-            "Seconds before the last submission that run but are not measured, like all that follows.",
-            _PANEL,
-            read=number("seconds", 0.0, _MOST_S),
-        ),
-    ] = None
+    warm_up_s: Annotated[float | None, option("--warm-up-s", "S", _WARM_UP_HELP, _PANEL, read=_LENGTH)] = None
+    cool_down_s: Annotated[float | None, option("--cool-down-s", "S", _COOL_DOWN_HELP, _PANEL, read=_LENGTH)] = None
 
     @property
     def is_measured(self) -> bool:
@@ -164,7 +140,7 @@ def _submits(workload: hs.Workload) -> tuple[float, float]:
 
 
 def _epoch_s(workload: hs.Workload) -> float | None:
-    """When second 0 of the log's clock was, in seconds since 1970; None if it does not say."""
+    """Second 0 of the log's clock, in seconds since 1970; None if it does not say."""
     from hetsched.workload.clock import unix_zero
 
     return unix_zero(workload)
