@@ -125,7 +125,11 @@ def number(unit: str, low: float | None = None, high: float = math.inf) -> Reade
 
 
 def as_command(verb: Callable[..., None]) -> Callable[..., None]:
-    """A verb as typer takes it: its groups of options one by one, all as text, and the options of every verb."""
+    """A verb as typer takes it: its groups of options one by one, all as text, and the options of every verb.
+
+    Its parameter `screen` is the output of the command, and `faults` holds those of its options: the verb adds what does
+    not fit together, and raises all.
+    """
 
     @functools.wraps(verb)
     def called(*, as_json: bool, debug: bool, **given: Any) -> None:
@@ -171,9 +175,9 @@ def _derived(parameter: Parameter) -> Option:
     if parameter.known:
         return choice(name, parameter.known, parameter.doc, RUN)
     if parameter.kind is int:
-        read = whole(int(parameter.low), int(parameter.high))
+        read = whole(int(parameter.low), None if math.isinf(parameter.high) else int(parameter.high))
     else:
-        read = number(parameter.unit, parameter.low, parameter.high)
+        read = number(parameter.unit or "a value", parameter.low, parameter.high)
     return option(name, (parameter.unit or parameter.name)[0].upper(), parameter.doc, RUN, read=read)
 
 
@@ -192,7 +196,7 @@ def _text_of(default: Any, declared: Option) -> Any:
     """A default as its text, which the help shows; a flag counts as not given."""
     if declared.kind is bool:
         return False
-    return f"{default:g}" if isinstance(default, int | float) else default or None
+    return f"{default:.12g}" if isinstance(default, int | float) else default or None
 
 
 def _made(thing: Any, given: Mapping[str, Any], faults: Faults) -> Any:
