@@ -127,8 +127,8 @@ def number(unit: str, low: float | None = None, high: float = math.inf) -> Reade
 def as_command(verb: Callable[..., None]) -> Callable[..., None]:
     """A verb as typer takes it: its groups of options one by one, all as text, and the options of every verb.
 
-    Its parameter `screen` is the output of the command, and `faults` holds those of its options: the verb adds what does
-    not fit together, and raises all.
+    Its parameter `screen` is the output of the command, and `faults` holds those of its options: a verb adds what does
+    not fit together, and raises them all.
     """
 
     @functools.wraps(verb)
