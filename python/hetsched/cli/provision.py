@@ -69,7 +69,7 @@ def provision(
     ] = None,
 ) -> None:
     """Show how many nodes a power budget supports under caps, by a guideline and, with a log, by trial."""
-    if log.trace and not asked.nodes:
+    if log.trace and not asked.nodes and not faults.has("--nodes"):
         faults.note("--nodes", "nothing", "the numbers of nodes to try, such as 256,512,1024")
     if not log.trace and plot is not None:
         faults.add("--plot", plot, "a TRACE beside it: there is a picture of a trial only")
