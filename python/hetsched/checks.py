@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,24 @@ class Faults:
     def note(self, parameter: str, found: str, expected: str, *, row: int | None = None) -> None:
         """Note a fault whose value is told in words: not in back quotes."""
         self.found.append(Fault(f"{self.path}.{parameter}" if self.path else parameter, found, expected, row))
+
+    def some(
+        self,
+        parameter: str,
+        found: Iterable[str],
+        count: int,
+        expected: str,
+        *,
+        most: int = 10,
+        rows: Iterable[int] = (),
+        rest: str = "{} more such jobs",
+        of_rest: str | None = None,
+    ) -> None:
+        """Note the first of `count` faults of a kind, in tables with their `rows`, and how many more there are."""
+        for text, row in islice(zip_longest(found, rows), most):
+            self.note(parameter, text, expected, row=row)
+        if count > most:
+            self.note(parameter, rest.format(f"{count - most:,}"), expected if of_rest is None else of_rest)
 
     def extend(self, inner: ConfigError | Faults, change: Callable[[Fault], Fault] = lambda fault: fault) -> None:
         """Take over the faults found further in, each changed as their place asks for."""

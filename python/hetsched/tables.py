@@ -27,7 +27,10 @@ from hetsched.threads import check_threads
 
 _Read = TypeVar("_Read")
 
-_SUFFIXES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
+ENDINGS = {"csv": (".csv", ".csv.gz", ".csv.zst"), "parquet": (".parquet",), "toml": (".toml",)}
+"""Ends of files' names by kind."""
+
+_SUFFIXES = (*ENDINGS["csv"], *ENDINGS["parquet"])
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _NO_VALUE = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "-"]
 
@@ -145,6 +148,12 @@ class Table:
         return fault.at(fault.moved("runs", "").under(place, ", ").path)
 
 
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """``csv`` (also packed), ``parquet`` or ``toml``, by a file's name; nothing for another."""
+    name = os.path.basename(path).lower()
+    return next((kind for kind, endings in ENDINGS.items() if name.endswith(endings)), "")
+
+
 def read_table(path: object, expected: str, *, words: Iterable[str] = ()) -> Table:
     """The table of a file whose name ends in ``.csv`` (also packed) or ``.parquet``; words for no value are missing.
 
@@ -152,7 +161,7 @@ def read_table(path: object, expected: str, *, words: Iterable[str] = ()) -> Tab
     line; `expected` says what the file should be.
     """
     name = _checked_name(path)
-    if name.lower().endswith(".parquet"):
+    if kind_of(name) == "parquet":
         return read_parquet_table(name, expected)
     return read_csv_table(name, expected, words=words, no_value=_NO_VALUE)
 

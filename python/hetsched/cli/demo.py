@@ -39,7 +39,7 @@ def demo(
     """Compare four policies on a real log that comes with hetsched, and draw the pictures."""
     faults.check()
     check_output(out)
-    from hetsched.comparison import Keep, compared
+    from hetsched.many.compare import Keep, compared
     from hetsched.report.tables import comparison_table
     from hetsched.run.options import RunOptions
 

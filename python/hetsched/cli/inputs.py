@@ -14,7 +14,7 @@ from hetsched.cli.options import complete_platform
 from hetsched.cli.terminal import changed, inside, noted, renamed
 from hetsched.cli.window import SpanOptions, WindowOptions
 from hetsched.errors import ConfigError, TraceError
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 from hetsched.typing import KnownDraws
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hetsched.cli import power_models as own
 from hetsched.cli.declare import OUTPUT, RUN, choice, completing, option, whole
 from hetsched.cli.files import check_output, picture
 from hetsched.cli.terminal import Screen, renamed
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 from hetsched.typing import SplitName
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hetsched.cli.named_policies import policies_of
 from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.errors import Fault

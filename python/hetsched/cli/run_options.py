@@ -146,7 +146,7 @@ class RunGiven:
 
     def check_contract(self, workload: hs.Workload, platform: hs.Platform, options: RunOptions) -> None:
         """Refuse a contract whose dates say nothing on this log's clock."""
-        from hetsched.run.contracting import terms_of
+        from hetsched.features.feature import terms_of
 
         with self.in_contract():
             terms_of(workload, platform, options)

@@ -18,7 +18,7 @@ from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, inside, noted, renamed
 from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.contract.terms import Terms
@@ -66,7 +66,7 @@ def simulate(
     if out is not None:
         result.write(out, csv=csv)
     if plot is not None:
-        from hetsched.run.contracting import terms_of
+        from hetsched.features.feature import terms_of
 
         written += _draw(result, chosen, plot, terms=terms_of(workload, machine.platform, run.options()))
     _show(screen, machine, result, written, measured)
@@ -103,7 +103,7 @@ def _run(workload: hs.Workload, machine: Machine, policy: hs.Policy, run: RunGiv
 
 def _draw(result: hs.Result, policy: hs.Policy, plot: str, terms: Terms | None) -> list[str]:
     """Draw the run; gives the names of the pictures."""
-    from hetsched.comparison import Keep, Outcome
+    from hetsched.many.compare import Keep, Outcome
 
     outcome = Outcome.of(policy.name, result, Keep(drawn=True), terms)
     return draw_run(plot, outcome, title=outcome.title)

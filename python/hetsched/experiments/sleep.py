@@ -20,10 +20,10 @@ from hetsched.errors import ConfigError
 from hetsched.experiments.claims import number, statement
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
 from hetsched.experiments.runs import Floats, Runs
+from hetsched.features.gaps import gap_metrics, gaps
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.comparisons import pareto_figure, point
-from hetsched.run.gaps import gap_metrics, gaps
 from hetsched.run.simulation import simulate
 from hetsched.workload import Workload, generators, read_swf
 

@@ -84,7 +84,7 @@ class Task:
     def begin(self, workload: Workload, seed: int) -> Begun:
         """An episode of these jobs: nothing has happened in it yet."""
         run = run_of(workload, self.platform, self.policy, replace(self.options, seed=seed))
-        return run.begin(agent=self.agent)
+        return replace(run, agent=self.agent).begin()
 
     def draw(self, chance: np.random.Generator) -> tuple[Workload, int]:
         """The jobs of an episode and the seed of its run."""

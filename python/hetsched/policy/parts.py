@@ -50,9 +50,14 @@ def _signed(part: dict[str, Any]) -> dict[str, Any]:
     return part | {"package": engine().package} if is_added else part
 
 
-def names_of(role: str) -> list[str]:
-    """Names of a role's parts."""
-    return [name for part_role, name in parts() if part_role == role]
+def names_of(role: str, flag: str = "name") -> list[str]:
+    """Names of a role's parts; with a `flag` of the registry, of those that have it."""
+    return [name for (own_role, name), part in parts().items() if own_role == role and part[flag]]
+
+
+def choosers() -> str:
+    """Backfills that choose nodes, as messages name them."""
+    return " or ".join(names_of("backfill", "chooses_nodes"))
 
 
 def parameters_of(role: str, name: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,10 @@ class Policy:
         """The objects among its parts by role; ``scheduler`` for one that decides everything."""
         return dict(self._own)
 
+    def part_flag(self, role: str, flag: str) -> bool:
+        """A flag of its part in a role, as the engine's registry has it; False of an object."""
+        return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
+
     def begun(self, seed: int) -> dict[str, Any]:
         """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
         parts = {**self._parts, **objects.begun(self._own, seed)}
@@ -350,7 +355,7 @@ def policy_like(given: object) -> Policy | None:
     if isinstance(given, Policy):
         return given
     if isinstance(given, str):
-        return parse_policy(given)
+        return _of_text(given)
     if isinstance(given, Mapping):
         return Policy.from_dict(given)
     roles = objects.roles_of(given)
@@ -361,6 +366,12 @@ def policy_like(given: object) -> Policy | None:
         expected = f'a whole policy; this is one role of it: hs.Policy.preset("easy", {roles[0]}=...)'
         raise ConfigError([("policy", shown(name), expected)])
     return None
+
+
+@lru_cache(maxsize=128)
+def _of_text(text: str) -> Policy:
+    """A policy from its text form, made once."""
+    return parse_policy(text)
 
 
 def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str, Any] | None = None) -> Policy:

@@ -19,7 +19,7 @@ from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, s
 from hetsched.errors import ConfigError
 from hetsched.platform import Measurements
 from hetsched.power.checks import Floats, in_order_of
-from hetsched.tables import misfit, read_table
+from hetsched.tables import kind_of, misfit, read_table
 
 _MOST = 1e100
 """Of a feature, in size; as the models ask for."""
@@ -245,7 +245,7 @@ def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
 def _parted(where: str) -> tuple[str, str | None]:
     """File and column: a slash after a file's ending does not belong to its path."""
     path, slash, column = where.rpartition("/")
-    return (path, column) if slash and path.endswith((".csv", ".csv.gz", ".csv.zst", ".parquet")) else (where, None)
+    return (path, column) if slash and kind_of(path) in ("csv", "parquet") else (where, None)
 
 
 def _labels(frame: pl.DataFrame, path: str, column: str | None) -> dict[str, str]:

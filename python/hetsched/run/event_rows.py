@@ -205,10 +205,8 @@ class _Rows:
         """Note the first rows of a column that are bad; shows its values."""
         if name in self.unreadable:
             return
-        for row in np.flatnonzero(bad)[:MOST_LISTED].tolist():
-            value = self.frame[name][row] if name in self.frame.columns else None
-            self.faults.note(f"events.{name}", shown(value), expected, row=row)
-        note_others(self.faults, name, int(np.count_nonzero(bad)) - MOST_LISTED, expected)
+        values = self.frame[name] if name in self.frame.columns else [None] * len(self.frame)
+        note_first(self.faults, name, bad, values, expected)
 
     def check_kinds(self) -> None:
         """Note kinds that there are not."""
@@ -331,6 +329,14 @@ def note_rows(faults: Faults, name: str, rows: pl.DataFrame, expected: str) -> N
         found = f"{shown(row[name])} at {row['time_s']:g} s{_and_more(row['count'] - 1)}"
         faults.note(f"events.{name}", found, expected, row=row["row"])
     note_others(faults, name, len(rows) - int(listed_ones["count"].sum()), expected)
+
+
+def note_first(faults: Faults, name: str, bad: _Mask, values: pl.Series | Sequence[Any], expected: str) -> None:
+    """Note the first rows of a column that are bad, by their values, and how many more there are."""
+    rows = np.flatnonzero(bad).tolist()
+    for row in rows[:MOST_LISTED]:
+        faults.add(f"events.{name}", values[row], expected, row=row)
+    note_others(faults, name, len(rows) - MOST_LISTED, expected)
 
 
 def note_others(faults: Faults, name: str, others: int, expected: str) -> None:

@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, many, read_toml, shown
+from hetsched.checks import Faults, many, read_toml
 from hetsched.contract.calendar import zone_named
 from hetsched.errors import ConfigError
+from hetsched.features.least_budget import least_budget
+from hetsched.features.tariffs import Charge, Rule, Steps, charges
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.policy.parts import choosers
 from hetsched.run.event_rows import (
     BUDGET,
     CANCEL,
@@ -29,15 +32,14 @@ from hetsched.run.event_rows import (
     checked_rows,
     in_order,
     no_rows,
+    note_first,
     note_others,
     note_rows,
     on_clock,
     on_nodes,
 )
 from hetsched.run.event_texts import TIMES, WORDS
-from hetsched.run.least_budget import least_budget
-from hetsched.run.tariffs import Charge, Rule, Steps, charges
-from hetsched.tables import Table, read_csv_table, read_parquet_table
+from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero
 
@@ -119,14 +121,10 @@ class Events:
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
         """Events from a CSV, Parquet or TOML file, by its name; as `from_polars`."""
-        name = os.fspath(path)
-        if name.lower().endswith((".csv", ".csv.gz", ".csv.zst")):
-            return cls.read_csv(path, timezone=timezone)
-        if name.lower().endswith(".parquet"):
-            return cls.read_parquet(path, timezone=timezone)
-        if name.lower().endswith(".toml"):
-            return cls.from_toml(path, timezone=timezone)
-        raise ConfigError([(name, "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
+        readers = {"csv": cls.read_csv, "parquet": cls.read_parquet, "toml": cls.from_toml}
+        if (read := readers.get(kind_of(path))) is None:
+            raise ConfigError([(os.fspath(path), "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
+        return read(path, timezone=timezone)
 
     @classmethod
     def read_csv(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
@@ -345,11 +343,9 @@ class Events:
     def check_after(self, reached_s: float) -> None:
         """Raise a `ConfigError` for each row that is not after an instant up to which a run has come."""
         time_s, faults = self._frame["time_s"], Faults()
-        past = np.flatnonzero(time_s.to_numpy() <= reached_s)
+        past = time_s.to_numpy() <= reached_s
         expected = f"seconds after {reached_s:g}, up to which the run has come"
-        for row in past[:MOST_LISTED].tolist():
-            faults.note("events.time_s", shown(time_s[row]), expected, row=row)
-        note_others(faults, "time_s", len(past) - MOST_LISTED, expected)
+        note_first(faults, "time_s", past, time_s, expected)
         faults.check()
 
 
@@ -364,12 +360,11 @@ def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> No
 
 def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     """Note maintenance that is known before it begins to a policy that has no use for that."""
-    backfill = policy.parts["backfill"] or {}
-    if backfill.get("name") == "plan":
+    if policy.part_flag("backfill", "chooses_nodes"):
         return
     is_early = pl.col("announced_s").is_null() | (pl.col("announced_s") < pl.col("time_s"))
     early = rows.filter((pl.col("kind") == MAINTENANCE) & is_early)
-    expected = "time_s, as only the backfill `plan` can plan around maintenance that is known before it begins"
+    expected = f"time_s, as only the backfill `{choosers()}` can plan around maintenance that is known before it begins"
     note_rows(faults, "announced_s", early, expected)
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
 """Options that say how long jobs may run."""
 
+_OF_FEATURES = ("bound", "predictor", "events", "contract")
+"""Options that features read; all others go to the engine, by their names."""
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Options = TypeVar("_Options", bound=Declared)
 
@@ -105,6 +108,11 @@ class RunOptions(Declared):
         for name, thing in (("events", self.events), ("contract", self.contract)):
             own = _without(own, name) if thing is None else own | {name: thing.sha256}
         return own
+
+    @property
+    def of_engine(self) -> dict[str, Any]:
+        """Options as keywords of the engine."""
+        return {name: value for name, value in vars(self).items() if name not in _OF_FEATURES}
 
     @property
     def limits(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.run.result_files import OPTIONAL_FRAMES
+from hetsched.units import ticks
 
 LAST_J = "last_energy_j"
 """Energy of a job's last attempt, as the engine calls it."""
@@ -103,11 +104,6 @@ def with_attempts(last: pl.DataFrame, jobs: pl.DataFrame, recorded: pl.DataFrame
 
 def _speed(jobs: pl.DataFrame) -> pl.Expr:
     """The speed of a job that completed, from its length: one that was killed does not tell."""
-    comm = _ticks("comm_s").fill_null(0) if "comm_s" in jobs.columns else pl.lit(0)
-    computed = _ticks("end_s") - _ticks("start_s") - comm
-    return pl.when(pl.col("state") == "completed", computed > 0).then(_ticks("nominal_runtime_s") / computed)
-
-
-def _ticks(name: str) -> pl.Expr:
-    """Seconds as whole microseconds, which the engine counts in."""
-    return (pl.col(name) * 1e6).round()
+    comm = ticks("comm_s").fill_null(0) if "comm_s" in jobs.columns else pl.lit(0)
+    computed = ticks("end_s") - ticks("start_s") - comm
+    return pl.when(pl.col("state") == "completed", computed > 0).then(ticks("nominal_runtime_s") / computed)

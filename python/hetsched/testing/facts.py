@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.features.eligibility import Eligibility, eligibility
+from hetsched.features.queues import Queueing, queueing_of, settled
 from hetsched.platform import Platform, VariationTable
-from hetsched.run.eligibility import Eligibility, eligibility
-from hetsched.run.queueing import Queueing, queueing_of, settled
 from hetsched.run.result import Result
 from hetsched.run.stretches import by_nodes, is_resized
+from hetsched.units import TICKS_S, micros
 from hetsched.workload import Workload
 from hetsched.workload.sizes import size_columns
 
@@ -26,15 +27,6 @@ Mask = npt.NDArray[np.bool_]
 
 _LEFT_OUT = "no start is known for it"
 _OVER_BUDGET = "would exceed the power budget on any nodes"
-
-TICKS_S = 1_000_000
-"""Microseconds in a second."""
-
-
-def micros(seconds: pl.Series) -> Ints:
-    """Seconds as whole microseconds; -1 for null, as no instant of a run is before zero."""
-    ticks = (seconds.cast(pl.Float64) * TICKS_S).round(mode="half_away_from_zero")
-    return ticks.fill_null(-1).cast(pl.Int64).to_numpy()
 
 
 def _stretched(length: Ints, factor: Floats) -> Ints:

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.outcome import names_in_result
-from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, Mask, micros
+from hetsched.testing.facts import Facts, Floats, Ints, Mask
 from hetsched.testing.wait_laws import check_waits
+from hetsched.units import TICKS_S, micros
 
 TOLERANCE = 1e-9
 

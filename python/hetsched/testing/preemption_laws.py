@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.testing.facts import TICKS_S, Facts, micros
+from hetsched.testing.facts import Facts
 from hetsched.testing.stretch_laws import (
     Stretches,
     check_attempts_of_stretches,
@@ -15,6 +15,7 @@ from hetsched.testing.stretch_laws import (
     check_states_of_stretches,
     check_suspensions,
 )
+from hetsched.units import TICKS_S, micros
 
 
 def check_preemption(run: Facts) -> None:

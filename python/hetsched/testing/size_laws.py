@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.stretches import RESIZED
-from hetsched.testing.facts import TICKS_S, Facts, micros
+from hetsched.testing.facts import Facts
+from hetsched.units import TICKS_S, micros
 
 if TYPE_CHECKING:
     from hetsched.testing.stretch_laws import Stretches

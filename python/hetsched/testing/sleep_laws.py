@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
+from hetsched.testing.facts import Facts, Floats, Ints
+from hetsched.units import TICKS_S, micros
 
 _STEPS = {
     "sleep": ("on", "stopping"),

@@ -10,7 +10,7 @@ import polars as pl
 
 from hetsched.run.events import Events
 from hetsched.testing.capped import draws_and_factors
-from hetsched.testing.facts import TICKS_S, Facts, Floats, micros
+from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import (
     TOLERANCE,
     blur,
@@ -21,6 +21,7 @@ from hetsched.testing.laws import (
     close,
 )
 from hetsched.testing.size_laws import check_limits, check_pauses, check_sizes, resizes
+from hetsched.units import TICKS_S, micros
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hetsched.testing.facts import TICKS_S, Facts, micros
+from hetsched.testing.facts import Facts
 from hetsched.testing.queue_laws import check_at_once
+from hetsched.units import TICKS_S, micros
 
 _ENDS = ("completed", "timeout", "failed", "rejected", "cancelled")
 

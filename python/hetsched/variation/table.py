@@ -16,7 +16,7 @@ from hetsched import _core
 from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
-from hetsched.tables import Table, read_csv_table, read_parquet_table, refuse_other_frames
+from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, refuse_other_frames
 from hetsched.variation.frame import (
     QUANTITIES,
     Matrix,
@@ -213,10 +213,9 @@ class VariationTable:
         ConfigError
             If it cannot be read, or as in `from_polars`.
         """
-        name = Path(path).name.lower()
-        if name.endswith((".csv", ".csv.gz", ".csv.zst")):
+        if kind_of(path) == "csv":
             return cls.read_csv(path, cap_w=cap_w)
-        if name.endswith(".parquet") or Path(path).is_dir():
+        if kind_of(path) == "parquet" or Path(path).is_dir():
             return cls.read_parquet(path, cap_w=cap_w)
         suffix = "".join(Path(path).suffixes[-1:]) or "no suffix"
         raise ConfigError([(os.fspath(path), shown(suffix), "a table whose name ends in .csv or .parquet")])

@@ -105,11 +105,9 @@ def engine_columns(table: pl.DataFrame) -> dict[str, Any]:
 
 def _note_unknown(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
     unknown = np.flatnonzero(rows == -2)
-    for row in unknown[:_MOST_FAULTS].tolist():
-        found = f"{table['depends_on'][row]} of job {table['job_id'][row]}"
-        faults.note("depends_on", found, "the job_id of a job of the workload, or null")
-    if len(unknown) > _MOST_FAULTS:
-        faults.note("depends_on", f"{len(unknown) - _MOST_FAULTS:,} more such jobs", "jobs of the workload, or null")
+    found = (f"{table['depends_on'][row]} of job {table['job_id'][row]}" for row in unknown.tolist())
+    expected, of_rest = "the job_id of a job of the workload, or null", "jobs of the workload, or null"
+    faults.some("depends_on", found, len(unknown), expected, of_rest=of_rest)
 
 
 def _note_cycle(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:

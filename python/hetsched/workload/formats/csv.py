@@ -12,7 +12,7 @@ from hetsched import _core
 from hetsched.checks import Faults, reason_of, shown
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE, for_csv
-from hetsched.tables import CsvText, Record, TableError
+from hetsched.tables import ENDINGS, CsvText, Record, TableError
 from hetsched.typing import OnBadLine
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents, renamed
 from hetsched.workload.jobs import Workload
@@ -155,7 +155,7 @@ def _parts(workload: Workload) -> Iterator[bytes]:
 
 FORMAT = Format(
     name="csv",
-    suffixes=(".csv", ".csv.gz", ".csv.zst"),
+    suffixes=ENDINGS["csv"],
     doc="comma-separated values with hetsched's column names, or with a mapping to them",
     read=read_csv,
     write={".csv": _parts},

@@ -21,28 +21,23 @@ from hetsched.analysis.node_states import busy_grid, node_states
 from hetsched.analysis.ratios import attained_ratio, table_of
 from hetsched.analysis.timeline import run_bins, waiting_curve
 from hetsched.analysis.window import measured
-from hetsched.checks import Faults, did_you_mean, listed
-from hetsched.checks import many as many_of
+from hetsched.checks import Faults, did_you_mean, listed, many
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256, write_whole
+from hetsched.many.axes import Policies, named_policies
+from hetsched.many.many import RunTask, on_threads
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
 from hetsched.report.figures import MOST_JOBS
 from hetsched.report.node_states import MAP_BINS, map_rows
 from hetsched.report.tables import comparison_table
-from hetsched.run.axes import Policies, named_policies
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined
-from hetsched.run.contracting import terms_of
-from hetsched.run.many import many
-from hetsched.run.memory import most_at_once
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, OF_CONTRACT, STATES, columns_of, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
-from hetsched.run.progress import Bars
 from hetsched.run.result import Result
-from hetsched.run.simulation import Progress, Run, run_of
+from hetsched.run.simulation import Run, run_of
 from hetsched.run.stretches import by_nodes, is_resized
-from hetsched.threads import threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -191,7 +186,7 @@ class Outcome:
     @property
     def title(self) -> str:
         """Title of its pictures."""
-        return f"{self.policy}, {many_of(self.nodes, 'node')}"
+        return f"{self.policy}, {many(self.nodes, 'node')}"
 
     def row(self) -> dict[str, Any]:
         """As a row of a frame of runs: policy, seed, and the summary."""
@@ -499,21 +494,15 @@ def compared(
     for concern in runs[0][1].concerns:
         warnings.warn(str(concern), concern.category, stacklevel=3)
     # Made here, so that threads don't make them twice.
-    _ = workload.columns, workload.sha256, platform.machine, platform.sha256
-    with Bars(shown=shown) as bars:
-        folders = file_names(policies)
-        tasks = [
-            _Task(name, run, keep, _bar(bars, name, run), _folder_of(folders[name], run, folder, seeds))
-            for name, run in runs
-        ]
-        outcomes: dict[str, Outcome] = {}
-        count = min(len(tasks), most_at_once([workload], [platform], in_processes=False))
-        with threads(count, stop=bars.stop) as executor, closing(many(tasks, executor=executor)) as answers:
-            for task, (outcome, result) in answers:
-                outcomes[task.key] = outcome
-                if task.folder is not None and result is not None:
-                    # Here, in the main thread: Ctrl-C reaches no other, and must not find a file half-written.
-                    result.write(task.folder)
+    _ = workload.sha256, platform.sha256
+    folders, outcomes = file_names(policies), dict[str, Outcome]()
+    tasks = [_task(name, run, keep, _folder_of(folders[name], run, folder, seeds)) for name, run in runs]
+    with closing(on_threads(tasks, shown=shown)) as answers:
+        for task, (outcome, result, own) in answers:
+            outcomes[task.key] = outcome
+            if own is not None:
+                # Here, in the main thread: Ctrl-C reaches no other, and must not find a file half-written.
+                result.write(own)
     found = [outcomes[task.key] for task in tasks]
     _warn_of(found, before=len(runs[0][1].concerns))
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
@@ -524,30 +513,16 @@ def compared(
     return comparison
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A run under the name of its policy."""
+def _task(policy: str, run: Run, keep: Keep, folder: Path | None) -> RunTask:
+    """A run under the name of its policy; its result is kept as long as its files are to be written."""
 
-    policy: str
-    run: Run
-    keep: Keep
-    tell: Progress
-    folder: Path | None
+    def kept(result: Result) -> tuple[Outcome, Result | None, Path | None]:
+        outcome = Outcome.of(policy, result, keep, run.terms if keep.drawn else None)
+        return outcome, None if folder is None else result, folder
 
-    @property
-    def key(self) -> str:
-        return f"{self.policy} {self.run.options.seed}"
-
-    @property
-    def names(self) -> dict[str, Any]:
-        return {"policy": self.policy, "seed": self.run.options.seed}
-
-    def execute(self) -> tuple[Outcome, Result | None]:
-        """What is kept of it, and the result itself as long as its files are to be written."""
-        result = self.run.execute(self.tell)
-        self.tell(1, 1, 0.0)
-        terms = terms_of(self.run.workload, self.run.platform, self.run.options) if self.keep.drawn else None
-        return Outcome.of(self.policy, result, self.keep, terms), None if self.folder is None else result
+    seed = run.options.seed
+    title = f"{policy}, seed {seed}" if run.policy.uses_chance else policy
+    return RunTask(f"{policy} {seed}", {"policy": policy, "seed": seed}, run, kept, title)
 
 
 def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | None:
@@ -555,10 +530,6 @@ def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | N
     several = seeds > 1 and run.policy.uses_chance
     own = name + (f"-seed-{run.options.seed}" if several else "")
     return None if folder is None else folder / own
-
-
-def _bar(bars: Bars, name: str, run: Run) -> Progress:
-    return bars.bar(f"{name}, seed {run.options.seed}" if run.policy.uses_chance else name, unit="jobs")
 
 
 _LONGEST_NAME = 100

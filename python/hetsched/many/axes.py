@@ -16,16 +16,17 @@ import polars as pl
 from hetsched.bound import check_bound
 from hetsched.checks import Faults, whole_text
 from hetsched.errors import ConfigError, Fault, SimulationError
+from hetsched.features.replay import check_observed
+from hetsched.many.many import within
 from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
 from hetsched.roles import Scheduler
-from hetsched.run.concerns import Concern, check_observed
-from hetsched.run.contracting import on_clock_of
-from hetsched.run.many import within
+from hetsched.run.concerns import Concern
 from hetsched.run.options import RunOptions
-from hetsched.run.simulation import A_POLICY, Run
+from hetsched.run.simulation import A_POLICY, Run, settled
 from hetsched.workload import Workload
+from hetsched.workload.clock import unix_zero
 
 PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
 DrawWorkload = Callable[[int], Workload]
@@ -80,7 +81,7 @@ class Axes:
             dated = on_clock_of(replace(setup, predictor=None), first, platform)
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
-                    Run(_one_job(), platform, policy, dated).check()
+                    Run(_one_job(), platform, policy, dated).stop_before()
                 for (workload_name, seed), workload in self.distinct_workloads.items():
                     place = f"{_workload_place(workload_name, seed)}, platform `{platform_name}`, policy `{name}`"
                     with noted_within(place, faults):
@@ -95,11 +96,19 @@ class Axes:
             place = f"{_workload_place(name, seed)}, platform `{platform_name}`"
             run = Run(workload, self.platforms[platform_name], Policy(), replace(setup, events=None))
             with noted_within(place, faults):
-                run.check()
+                run.stop_before()
             for one in run.concerns:
                 if seed is None or (name, one.category) not in said:
                     yield replace(one, about=f"{place}: {one.about}")
                 said.add((name, one.category))
+
+
+def on_clock_of(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:
+    """The same options for runs on jobs of this workload that do not say themselves when their clock began."""
+    options = settled(options, workload, platform)
+    if options.contract is None:
+        return options
+    return replace(options, contract=options.contract.starting(unix_zero(workload)))
 
 
 def _workload_place(name: str, seed: int | None) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,15 +19,17 @@ import polars as pl
 from hetsched.checks import Faults, reason_of
 from hetsched.errors import OutputError
 from hetsched.files import write_whole
-from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
-from hetsched.run.many import many
+from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
+from hetsched.many.many import RunTask, Task, many
+from hetsched.many.processes import Processes
+from hetsched.many.progress import Bars
+from hetsched.many.spec import Plan, clear, plan_of, written
+from hetsched.many.store import Store
 from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.metrics import columns_of, optional_names
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
-from hetsched.run.processes import Processes
-from hetsched.run.progress import Bars
-from hetsched.run.spec import Plan, clear, plan_of, written
-from hetsched.run.store import Store
+from hetsched.run.result import Result
+from hetsched.run.simulation import run_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -142,6 +144,9 @@ def sweep(
         store = None if folder is None else stack.enter_context(Store(folder))
         if store is not None:
             store.check({plan.key for plan in plans}, summary_names(checked), optional_names())
+        # What a sweep that was killed has left there.
+        for old in () if folder is None else folder.glob(f"{_INPUTS}*"):
+            shutil.rmtree(old, ignore_errors=True)
         tell = stack.enter_context(_teller(progress))
         work = _Work(axes, checked, store, folder)
         frame = _frame(plans, work.summaries(plans, executor, workers, tell))
@@ -171,16 +176,27 @@ class _Work:
         if not missing:
             return known
         runs = len({plan.key for plan in missing})
-        with _inputs_folder(self.folder) as inputs, self._executor(executor, workers, runs) as chosen:
-            if chosen is not None:
+        with ExitStack() as stack:
+            tasks: Sequence[Task] = []
+            chosen = stack.enter_context(self._executor(executor, workers, runs))
+            if chosen is None:
+                tasks = [self._task(plan) for plan in missing]
+            else:
                 self._check_portable({plan.policy for plan in missing})
-            tasks = written(missing, self.axes, self.options, inputs)
+                inputs = stack.enter_context(_inputs_folder(self.folder))
+                tasks = written(missing, self.axes, self.options, inputs)
             with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
                 for task, summary in answers:
                     known[task.key] = summary
                     done += rows[task.key]
                     tell(done, len(plans))
         return known
+
+    def _task(self, plan: Plan) -> RunTask:
+        """A run in this process."""
+        workload, platform = self.axes.workloads[plan.workload][plan.seed], self.axes.platforms[plan.platform]
+        run = run_of(workload, platform, self.axes.policies[plan.policy], replace(self.options, seed=plan.seed))
+        return RunTask(plan.key, plan.names, run, Result.summary, str(plan))
 
     def _check_portable(self, names: Collection[str]) -> None:
         """Refuse policies that cannot be given to other processes."""
@@ -236,9 +252,7 @@ def _teller(progress: Tell | str | None) -> Iterator[Tell]:
 
 @contextmanager
 def _inputs_folder(folder: Path | None) -> Iterator[Path]:
-    """Where workloads and platforms are while runs need them; what a killed sweep left there goes."""
-    for old in () if folder is None else folder.glob(f"{_INPUTS}*"):
-        shutil.rmtree(old, ignore_errors=True)
+    """Where workloads and platforms are while runs need them."""
     try:
         made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()
     except OSError as error:

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.units import TICKS_S, micros
+
 if TYPE_CHECKING:
     from hetsched.platform import Platform
     from hetsched.run.result import Result
 
-_TICKS = 1e6
 _DOWN = {"failed": 1, "out": 1, "repaired": -1, "back": -1}
 _DRAWN = {"sleep": "shutdown_w", "off": "off_w", "wake": "boot_w"}
 _TURNS = ("sleep", "off", "wake", "ready", "failed", "out")
@@ -68,18 +69,18 @@ def gap_metrics(found: pl.DataFrame) -> dict[str, float | None]:
 
 def gaps_of(segments: pl.DataFrame, events: pl.DataFrame, timeline: pl.DataFrame, platform: Platform) -> pl.DataFrame:
     """The gaps of a run, from its frames."""
-    times = _ticks(timeline["time_s"])
+    times = micros(timeline["time_s"])
     window = times[[0, -1]] if len(times) else np.zeros(2, dtype=np.int64)
     found = _between(_taken(segments, events, window, platform.nodes))
     node, start, end = (found[name].to_numpy() for name in ("node", "start", "end"))
     by_node = NodeDraws(platform)
-    length_s = (end - start) / _TICKS
+    length_s = (end - start) / TICKS_S
     idle_j = by_node["idle_w"][node] * length_s
     least_j = np.minimum(idle_j, _slept_j(by_node, node, end - start, (found["ended_by"] == "job").to_numpy()))
     return found.select(
         "node",
-        (pl.col("start") / _TICKS).alias("start_s"),
-        (pl.col("end") / _TICKS).alias("end_s"),
+        (pl.col("start") / TICKS_S).alias("start_s"),
+        (pl.col("end") / TICKS_S).alias("end_s"),
         "ended_by",
         pl.Series("idle_j", idle_j),
         pl.Series("least_j", least_j),
@@ -108,15 +109,10 @@ class NodeDraws:
         return np.nan if value is None else float(value)
 
 
-def _ticks(seconds: pl.Series) -> npt.NDArray[np.int64]:
-    """Whole microseconds, which the engine counts in."""
-    return np.rint(seconds.to_numpy() * _TICKS).astype(np.int64)
-
-
 def _taken(segments: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], nodes: int) -> pl.DataFrame:
     """When nodes hold jobs or are down: ``node, start, end, by``; and the end of the window, for every node."""
-    until = pl.Series(_ticks(segments["end_s"].fill_null(window[1] / _TICKS)))
-    held = pl.DataFrame({"start": _ticks(segments["start_s"]), "end": until, "node": segments["nodes"]})
+    until = pl.Series(micros(segments["end_s"].fill_null(window[1] / TICKS_S)))
+    held = pl.DataFrame({"start": micros(segments["start_s"]), "end": until, "node": segments["nodes"]})
     served = held.explode("node").drop_nulls().select(pl.col("node").cast(pl.Int64), "start", "end", by=pl.lit("job"))
     ends = pl.DataFrame({"node": np.arange(nodes, dtype=np.int64)}).with_columns(
         start=pl.lit(window[1]), end=pl.lit(window[1]), by=pl.lit("end")
@@ -132,7 +128,7 @@ def _outages(events: pl.DataFrame, window: npt.NDArray[np.int64]) -> pl.DataFram
     own = events.filter(pl.col("kind").is_in(list(_DOWN)), pl.col("node").is_not_null()).select(
         pl.col("node").cast(pl.Int64), "kind", "time_s"
     )
-    own = own.with_columns(at=pl.Series(_ticks(own["time_s"]), dtype=pl.Int64))
+    own = own.with_columns(at=pl.Series(micros(own["time_s"]), dtype=pl.Int64))
     own = own.sort("node", "at", maintain_order=True).with_columns(
         depth=pl.col("kind").replace_strict(_DOWN, return_dtype=pl.Int64).cum_sum().over("node"),
         until=pl.col("at").shift(-1).over("node").fill_null(window[1]),
@@ -154,9 +150,9 @@ def _slept_j(
     """What sleeping a gap through draws; infinite where the node would not be back for its job."""
     boot_s, shutdown_s, off_w = (by_node[name][node] for name in ("boot_s", "shutdown_s", "off_w"))
     boot_j, stop_w = by_node["boot_w"][node] * boot_s, by_node["shutdown_w"][node]
-    boot, stop = np.rint(boot_s * _TICKS), np.rint(shutdown_s * _TICKS)
-    to_job_j = stop_w * shutdown_s + boot_j + off_w * (length - boot - stop) / _TICKS
-    to_end_j = (stop_w * np.minimum(length, stop) + off_w * np.maximum(0, length - stop)) / _TICKS
+    boot, stop = np.rint(boot_s * TICKS_S), np.rint(shutdown_s * TICKS_S)
+    to_job_j = stop_w * shutdown_s + boot_j + off_w * (length - boot - stop) / TICKS_S
+    to_end_j = (stop_w * np.minimum(length, stop) + off_w * np.maximum(0, length - stop)) / TICKS_S
     return np.where(is_for_job, np.where(length >= boot + stop, to_job_j, np.inf), to_end_j)
 
 
@@ -167,7 +163,7 @@ def _beyond_idle_j(
     own = events.filter(pl.col("kind").is_in(list(_TURNS)), pl.col("node").is_not_null()).select(
         pl.col("node").cast(pl.Int64), "kind", "time_s"
     )
-    own = own.with_columns(start=pl.Series(_ticks(own["time_s"]), dtype=pl.Int64))
+    own = own.with_columns(start=pl.Series(micros(own["time_s"]), dtype=pl.Int64))
     own = own.sort("node", "start", maintain_order=True).with_columns(
         until=pl.col("start").shift(-1).over("node").fill_null(window[1]).clip(upper_bound=int(window[1]))
     )
@@ -175,7 +171,7 @@ def _beyond_idle_j(
     node, kind = own["node"].to_numpy(), own["kind"].to_numpy()
     watts = np.select([kind == name for name in _DRAWN], [by_node[draw][node] for draw in _DRAWN.values()])
     beyond = watts - by_node["idle_w"][node]
-    drawn = own.select("node", "start", joules=pl.Series(beyond * (own["until"] - own["start"]).to_numpy() / _TICKS))
+    drawn = own.select("node", "start", joules=pl.Series(beyond * (own["until"] - own["start"]).to_numpy() / TICKS_S))
     at = found.select("node", "start", gap=pl.int_range(pl.len()))
     joined = drawn.join_asof(at, on="start", by="node", strategy="backward", check_sortedness=False)
     sums = np.zeros(len(found))

@@ -6,6 +6,7 @@ Only what both speak of counts. Nodes alike in it make a cell; jobs alike in it 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,14 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, shown
-from hetsched.errors import ConfigError
+from hetsched.checks import Faults, listed, many, shown
+from hetsched.errors import ConfigError, DeviceWarning
+from hetsched.features.feature import Ended, Feature, Found, Setting
 from hetsched.platform import NodeClass, Platform
 from hetsched.policy import Policy
+from hetsched.policy.parts import choosers, names_of
+from hetsched.run.concerns import Concern
 from hetsched.workload import Workload
 from hetsched.workload.constraints import UnreadableError, constraint_test, licence_counts
 
-_ASKED = ("constraint", "gpus", "device", "memory_gb", "licences")
 _MEMORY_UNITS = 1024
 """Memory is counted in this part of a GB: what nodes have is rounded down, what jobs need up."""
 
@@ -117,9 +120,8 @@ def eligibility(workload: Workload, platform: Platform) -> Eligibility | None:
     kinds = asked.unique(maintain_order=True).with_row_index("kind")
     of_job = asked.join(kinds, on=columns, how="left", nulls_equal=True, maintain_order="left")["kind"]
     names = tuple(platform.licences or ())
-    faults = Faults("workload")
     wants: dict[Want, int] = {}
-    reader = _Reader(cells, tuple((platform.licences or {}).values()), names, platform.exclusive, faults)
+    reader = _Reader(cells, tuple((platform.licences or {}).values()), names, platform.exclusive)
     numbers = []
     for kind, row in enumerate(kinds.drop("kind").iter_rows(named=True)):
         want = reader.want(row, lambda kind=kind: _first_job(frame, of_job, kind))
@@ -143,19 +145,28 @@ def _first_job(frame: pl.DataFrame, of_job: pl.Series, kind: int) -> Any:
 
 def _in_play(frame: pl.DataFrame, platform: Platform) -> list[str]:
     """The columns in which some job asks for something that the platform speaks of."""
-    said = {
-        "constraint": any(c.features is not None for c in platform.classes),
-        "gpus": any(c.gpus is not None for c in platform.classes),
-        "device": any(c.gpus is not None for c in platform.classes),
-        "memory_gb": any(c.memory_gb is not None for c in platform.classes),
-        "licences": platform.licences is not None,
-    }
 
     def asks(name: str) -> bool:
         values = frame[name]
         return bool((values == "gpu").any()) if name == "device" else values.null_count() < len(values)
 
-    return [name for name in _ASKED if said[name] and name in frame.columns and asks(name)]
+    said = _said(platform)
+    return [name for name, (_, is_said) in said.items() if is_said and name in frame.columns and asks(name)]
+
+
+def _said(platform: Platform) -> dict[str, tuple[str, bool]]:
+    """By column of the jobs, what the platform calls it, and whether it says anything of it."""
+
+    def is_said(name: str) -> bool:
+        return any(getattr(node_class, name) is not None for node_class in platform.classes)
+
+    return {
+        "constraint": ("features", is_said("features")),
+        "gpus": ("gpus", is_said("gpus")),
+        "device": ("gpus", is_said("gpus")),
+        "memory_gb": ("memory_gb", is_said("memory_gb")),
+        "licences": ("licences", platform.licences is not None),
+    }
 
 
 def _cells(platform: Platform, columns: list[str]) -> tuple[tuple[Cell, ...], npt.NDArray[np.int64]]:
@@ -188,11 +199,10 @@ class _Reader:
         licences: tuple[int, ...],
         names: tuple[str, ...],
         exclusive: bool,
-        faults: Faults,
     ) -> None:
-        self.cells, self.licences, self.exclusive, self.faults = cells, licences, exclusive, faults
+        self.cells, self.licences, self.exclusive = cells, licences, exclusive
         self.numbers = {name: place for place, name in enumerate(names)}
-        self.unreadable = 0
+        self.unreadable: list[tuple[str, str, str]] = []
 
     def want(self, row: dict[str, Any], job: Any) -> Want:
         """What a row asks for; `job` gives the first job that does."""
@@ -231,36 +241,82 @@ class _Reader:
         return tuple(sorted(known)), is_short
 
     def _note(self, column: str, text: str, error: UnreadableError, job: Any) -> None:
-        self.unreadable += 1
-        if self.unreadable <= _MOST_FAULTS:
-            place = f"{shown(text)} of job {job}"
-            self.faults.note(column, place, f"{error.expected} at position {error.position}")
+        self.unreadable.append(
+            (column, f"{shown(text)} of job {job}", f"{error.expected} at position {error.position}")
+        )
 
     def check(self) -> None:
         """Raise what was noted."""
-        if self.unreadable > _MOST_FAULTS:
-            self.faults.note("constraint, licences", f"{self.unreadable - _MOST_FAULTS:,} more such texts", "as above")
-        self.faults.check()
+        faults = Faults("workload")
+        for found in self.unreadable[:_MOST_FAULTS]:
+            faults.note(*found)
+        if (more := len(self.unreadable) - _MOST_FAULTS) > 0:
+            faults.note("constraint, licences", f"{more:,} more such texts", "as above")
+        faults.check()
 
 
-_BY_CELL = ("none", "first-fit", "reservations", "plan")
-_IN_PART = ("lowest-id", "random", "lowest-power", "lowest-power-cpu", "best-rank")
+class _Eligibility(Feature):
+    def before(self, run: Setting) -> Iterator[Concern]:
+        """That jobs ask for what the platform says nothing of: then every node counts as good enough."""
+        jobs = run.workload.to_polars()
+        for column, (name, is_said) in _said(run.platform).items():
+            if column == "device" or is_said or not (asking := jobs[column].count() if column in jobs.columns else 0):
+                continue
+            found, advice = (
+                f"{asking:,} of {many(len(jobs), 'job')}",
+                f"without {name} on the platform the column means nothing",
+            )
+            yield Concern(DeviceWarning, f"jobs that ask for {column}", found, advice)
+
+    def engine(self, run: Setting) -> Mapping[str, Any]:
+        """Cells and wants; nothing in a replay.
+
+        Raises
+        ------
+        ConfigError
+            If texts cannot be read, or the policy has parts that know only nodes that are alike.
+        """
+        found = None if run.needs("observed_starts") else eligibility(run.workload, run.platform)
+        if found is None:
+            return {}
+        if found.divides:
+            _check_policy(found, run.policy, has_agent=run.agent is not None)
+        return {"cells": found.core()}
+
+    def after(self, ended: Ended) -> Found:
+        jobs = ended.setting.workload.to_polars()
+        return Found(list(_on_gpus(jobs, ended.recorded, ended.timeline, ended.setting.platform)))
 
 
-def cells_of(workload: Workload, platform: Platform, policy: Policy, *, has_agent: bool = False) -> Eligibility | None:
-    """What a run of the policy has to know of who can run where; None where all nodes serve all jobs, or it replays.
+def _on_gpus(
+    jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
+) -> Iterator[Concern]:
+    """That jobs for GPUs ran on nodes that have none, as in a replay, or on classes none of which says its GPUs."""
+    gpus = [node_class.gpus for node_class in platform.classes]
+    is_unsaid = len(gpus) > 1 and all(count is None for count in gpus)
+    about, advice = _GPU_MATTERS[is_unsaid]
+    is_meant = [is_unsaid or count == 0 for count in gpus]
+    if "device" not in jobs.columns or not any(is_meant):
+        return
+    wanted = recorded.with_row_index("job").filter((jobs["device"] == "gpu") & recorded["start_s"].is_not_null())
+    # One row a job and node; a job that still runs has been there up to the timeline's end.
+    length_s = pl.col("end_s").fill_null(timeline["time_s"].max()) - pl.col("start_s")
+    stays = wanted.select("job", length_s.alias("length_s"), pl.col("nodes").alias("node")).explode("node")
+    counts = [node_class.count for node_class in platform.classes]
+    there = stays.filter(pl.Series(np.repeat(is_meant, counts)[stays["node"].to_numpy()], dtype=pl.Boolean))
+    if len(there):
+        found = f"{there['job'].n_unique():,} of {len(wanted):,}, {there['length_s'].sum():,.0f} node-seconds"
+        yield Concern(DeviceWarning, about, found, advice)
 
-    Raises
-    ------
-    ConfigError
-        If texts cannot be read, or the policy has parts that know only nodes that are alike.
-    """
-    if "observed_starts" in policy.needs:
-        return None
-    found = eligibility(workload, platform)
-    if found is not None and found.divides:
-        _check_policy(found, policy, has_agent=has_agent)
-    return found
+
+_GPU_MATTERS = {
+    False: ("GPU jobs on nodes without GPUs", "a replay repeats the log"),
+    True: (
+        "GPU jobs on nodes whose class does not say how many GPUs they have (gpus)",
+        "once a class says it, they run where there are some",
+    ),
+}
+"""What is said of GPU jobs, and what is to be done: by whether nothing is said of the nodes."""
 
 
 def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> None:
@@ -278,13 +334,17 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
     backfill, placement = parts["backfill"], parts["placement"]
     assert backfill is not None
     assert placement is not None
-    if not found.exclusive and ("backfill" in own or backfill["name"] != "plan"):
+    if not found.exclusive and not policy.part_flag("backfill", "chooses_nodes"):
         name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
-        expected = f"plan, which names nodes: they are shared, and {why}; counts could not promise them"
+        expected = f"{choosers()}, which names nodes: they are shared, and {why}; counts could not promise them"
         faults.add("backfill", name, expected)
-    elif "backfill" not in own and backfill["name"] not in _BY_CELL:
-        faults.add("backfill", backfill["name"], f"one of {', '.join(_BY_CELL)}: {why}")
-    if "placement" not in own and placement["name"] not in _IN_PART:
-        expected = f"one of {', '.join(_IN_PART)}, which choose within nodes that are alike: {why}"
+    elif "backfill" not in own and not policy.part_flag("backfill", "knows_cells"):
+        faults.add("backfill", backfill["name"], f"one of {listed(names_of('backfill', 'knows_cells'))}: {why}")
+    if "placement" not in own and not policy.part_flag("placement", "knows_cells"):
+        known = listed(names_of("placement", "knows_cells"))
+        expected = f"one of {known}, which choose within nodes that are alike: {why}"
         faults.add("placement", placement["name"], expected)
     faults.check()
+
+
+FEATURE = _Eligibility()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,16 @@ from hetsched import _core
 from hetsched.checks import Faults
 from hetsched.contract.bill import Bill
 from hetsched.contract.terms import Terms
+from hetsched.errors import ResultWarning
+from hetsched.features.feature import Ended, Feature, Found, Setting
+from hetsched.features.least_budget import least_budget
+from hetsched.features.tariffs import CHARGES, Charge
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.run.concerns import Concern, percent
 from hetsched.run.event_rows import BUDGET, CARBON, PRICE
-from hetsched.run.least_budget import least_budget
 from hetsched.run.options import RunOptions
-from hetsched.run.tariffs import CHARGES, Charge
 from hetsched.workload import Workload
-from hetsched.workload.clock import unix_zero
 
 _BILLIONTH = 1e-9
 _DAY_S = 86400.0
@@ -32,33 +34,27 @@ _NO_OWN_W = 1e15
 """In place of the budget of a policy that does not say it in watts."""
 
 
-def terms_of(workload: Workload, platform: Platform, options: RunOptions) -> Terms | None:
-    """The contract of a run on its clock and its machine; None if there is none."""
-    if options.contract is None:
-        return None
-    submit_s = workload.to_polars()["submit_s"]
-    return options.contract.on(
-        unix_zero(workload),
-        last_s=float(submit_s[-1]) if len(submit_s) else 0.0,
-        peak_w=float(platform.tdp_w.sum()),
-        log=workload.report.source,
-    )
+class _Contracts(Feature):
+    def check(self, run: Setting) -> None:
+        if run.terms is not None:
+            check_terms(run.terms, run.platform, run.policy, run.options)
 
+    def engine(self, run: Setting) -> Mapping[str, Any]:
+        limits = Budgets.of(run)
+        return {} if limits is None else {"budgets": limits.first(), "unfit": limits.terms.contract.unfit}
 
-def settled(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:
-    """The same options with events in seconds on the log's clock, and on nodes by number."""
-    if options.events is None:
-        return options
-    zero_s = None if options.contract is None else options.contract.starts_s
-    return replace(options, events=options.events.on(workload, platform, zero_s=zero_s))
+    def drive(self, run: Setting, engine: _core.Session) -> _core.Session | Extended:
+        # An agent's run is stepped by the engine itself.
+        limits = None if run.agent is not None else Budgets.of(run)
+        return engine if limits is None else Extended(engine, limits)
 
-
-def on_clock_of(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:
-    """The same options for runs on jobs of this workload that do not say themselves when their clock began."""
-    options = settled(options, workload, platform)
-    if options.contract is None:
-        return options
-    return replace(options, contract=options.contract.starting(unix_zero(workload)))
+    def after(self, ended: Ended) -> Found:
+        events, terms = ended.setting.events, ended.setting.terms
+        charges = [] if events is None else events.charges(ended.timeline)
+        if terms is None:
+            return Found(_concerns(charges, of_contract=False), metrics=lambda _before: _amounts(charges))
+        bill, charges = _billed(terms, ended.timeline, charges)
+        return Found(_concerns(charges, of_contract=True), metrics=lambda _before: _summed(bill, charges))
 
 
 def check_terms(terms: Terms, platform: Platform, policy: Policy, options: RunOptions) -> None:
@@ -90,21 +86,20 @@ class Budgets:
     """Limits are given to the engine by spans of this length, of which it always has the one to come."""
 
     @staticmethod
-    def of(terms: Terms | None, workload: Workload, platform: Platform, policy: Policy) -> Budgets | None:
+    def of(run: Setting) -> Budgets | None:
         """The budgets of a run; None if the contract has no limits, or the policy no budget."""
-        part = policy.parts["power"]
+        terms, part = run.terms, run.policy.parts["power"]
         if terms is None or part is None or not terms.contract.limits:
             return None
-        submit_s = workload.to_polars()["submit_s"]
+        submit_s = run.workload.to_polars()["submit_s"]
         first_s = float(submit_s[0]) if len(submit_s) else 0.0
         is_weekly = all(limit.window.is_weekly for limit in terms.contract.limits)
-        span_s = max(_WEEKS_S, 2 * _longest_s(workload)) if is_weekly else _YEAR_S
-        return Budgets(terms, _own_w(part, platform), first_s, min(span_s, _YEAR_S))
-
-    def at_once(self, workload: Workload) -> Budgets:
-        """The same in spans that are longer than the run, as far as can be known: none are to be given later."""
-        last_s = float(workload.to_polars()["submit_s"].max() or 0.0)  # type: ignore[arg-type]
-        return replace(self, span_s=last_s - self.first_s + _YEAR_S)
+        span_s = max(_WEEKS_S, 2 * _longest_s(run.workload)) if is_weekly else _YEAR_S
+        if run.agent is not None:
+            # Longer than the run, as far as can be known: none are to be given later.
+            last_s = float(submit_s.max() or 0.0)  # type: ignore[arg-type]
+            return Budgets(terms, _own_w(part, run.platform), first_s, last_s - first_s + _YEAR_S)
+        return Budgets(terms, _own_w(part, run.platform), first_s, min(span_s, _YEAR_S))
 
     def known_until_s(self, spans: int) -> float:
         """Up to when the limits of so many spans from the first submit on go."""
@@ -191,7 +186,7 @@ class Extended:
         return getattr(self.core, name)
 
 
-def billed(terms: Terms, timeline: pl.DataFrame, charges: list[Charge]) -> tuple[Bill, list[Charge]]:
+def _billed(terms: Terms, timeline: pl.DataFrame, charges: list[Charge]) -> tuple[Bill, list[Charge]]:
     """The bill of a run, and what its energy comes to by kind: as the contract says, or else the events."""
     bill = terms.bill(timeline)
     by_kind = {PRICE: bill.energy, CARBON: bill.carbon}
@@ -203,14 +198,35 @@ def billed(terms: Terms, timeline: pl.DataFrame, charges: list[Charge]) -> tuple
     return bill, [*own, *(one for one in charges if one.key not in {other.key for other in own})]
 
 
-def excess_of(bill: Bill) -> dict[str, Any]:
-    """The sums of a run that compare its draw with a budget: with the limit in force."""
-    names = ("over_budget_count", "over_budget_s", "over_budget_peak_w")
-    return {name: getattr(bill, name) for name in names}
+def _amounts(charges: Iterable[Charge]) -> dict[str, float]:
+    return {charge.key: charge.amount for charge in charges}
 
 
-def summed(bill: Bill, charges: list[Charge]) -> dict[str, float]:
-    """The optional metrics of a run under a contract; `cost` is all that is to be paid, the penalty among it."""
-    amounts = {charge.key: charge.amount for charge in charges}
+def _summed(bill: Bill, charges: list[Charge]) -> dict[str, float]:
+    """Metrics under a contract: excesses over the limit in force; `cost` is all that is to be paid."""
+    names = ("over_budget_count", "over_budget_s", "over_budget_peak_w", "over_budget_kwh", "penalty")
+    amounts = _amounts(charges)
     cost = amounts.get("cost", 0.0) + bill.penalty
-    return {**amounts, "over_budget_kwh": bill.over_budget_kwh, "penalty": bill.penalty, "cost": cost}
+    return {**amounts, **{name: getattr(bill, name) for name in names}, "cost": cost}
+
+
+def _concerns(charges: Iterable[Charge], *, of_contract: bool) -> list[Concern]:
+    """That prices or carbon intensities do not cover the whole run."""
+    said = "the contract does not say" if of_contract else "no row of the events says"
+    found = []
+    for charge in charges:
+        if charge.bare_s > 0:
+            share = percent(charge.bare_j / charge.energy_j) if charge.energy_j > 0 else "0 %"
+            what = f"{said} what {share} of the energy, drawn in {charge.bare_s:,.0f} s, comes to"
+            advice = f"it is left out; {_ALL_PRICED[of_contract]} would count it"
+            found.append(Concern(ResultWarning, f"{charge.key} of a part of the run", what, advice))
+    return found
+
+
+_ALL_PRICED = {
+    True: "price_per_kwh and carbon_g_per_kwh, which hold where no window does,",
+    False: "rows from the first submit to the last end",
+}
+"""Prices that would cover all energy, by whether a contract gives them."""
+
+FEATURE = _Contracts()

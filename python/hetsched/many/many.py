@@ -1,36 +1,68 @@
 """Many runs: what each answers, as soon as it is known, from a store of finished ones or from any executor.
 
-Sweeps, comparisons and experiments all run here. Whatever has a key and an `execute` can be run: `store` gives what a
-folder already holds of it, and keeps what comes.
+Sweeps, comparisons, provisions and experiments all run here. Whatever has a key and an `execute` can be run: `store`
+gives what a folder already holds of it, and keeps what comes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from hetsched.errors import ConfigError, HetschedError, TraceError
-from hetsched.run.store import Store
-from hetsched.threads import ended
+from hetsched.many.progress import Bars
+from hetsched.many.store import Named, Store
+from hetsched.run.memory import most_at_once
+from hetsched.run.result import Result
+from hetsched.run.simulation import Progress, Run
+from hetsched.threads import ended, threads
 
 
-class Task(Protocol):
+class Task(Named, Protocol):
     """Something to run: plain values or more, as long as the executor can carry it."""
-
-    @property
-    def key(self) -> str:
-        """Unlike that of every other task that may answer otherwise."""
-
-    @property
-    def names(self) -> Mapping[str, Any]:
-        """Names for people to read, for the store's lines."""
 
     def execute(self) -> Any:
         """The answer."""
 
 
 AnyTask = TypeVar("AnyTask", bound=Task)
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """A run, and what is kept of its result; `str` of it is its place in messages."""
+
+    key: str
+    names: Mapping[str, Any]
+    run: Run
+    keep: Callable[[Result], Any]
+    title: str = ""
+    tell: Progress | None = None
+
+    def __str__(self) -> str:
+        return self.title
+
+    def execute(self) -> Any:
+        """What is kept."""
+        result = self.run.execute(self.tell)
+        if self.tell is not None:
+            self.tell(1, 1, 0.0)
+        return self.keep(result)
+
+
+def on_threads(tasks: Sequence[RunTask], *, shown: bool) -> Generator[tuple[RunTask, Any], None, None]:
+    """Each run with its answer, as `many` gives them: on as many threads as memory suffices for, each under a bar."""
+    workloads, platforms = [task.run.workload for task in tasks], [task.run.platform for task in tasks]
+    # Made here, so that threads don't make them twice.
+    _ = [workload.columns for workload in workloads], [platform.machine for platform in platforms]
+    with Bars(shown=shown) as bars:
+        count = min(len(tasks), most_at_once(workloads, platforms, in_processes=False))
+        told = [replace(task, tell=bars.bar(task.title, unit="jobs")) for task in tasks]
+        with threads(count, stop=bars.stop) as executor, closing(many(told, executor=executor)) as answers:
+            yield from answers
 
 
 def many(

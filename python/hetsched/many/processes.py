@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 
 # The modules are found where this process finds them. Nothing is imported before that but what is built in.
 _PROGRAM = (
-    "import sys; sys.path[:] = sys.argv[2].split({!r}); import hetsched.run.worker as w; w.main(int(sys.argv[1]))"
+    "import sys; sys.path[:] = sys.argv[2].split({!r}); import hetsched.many.worker as w; w.main(int(sys.argv[1]))"
 )
 # A process a core: threads inside would only be in each other's way.
 _ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

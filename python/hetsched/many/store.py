@@ -12,26 +12,35 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from hetsched import __version__
 from hetsched.checks import one_line, reason_of
 from hetsched.errors import OutputError, TraceError
-
-if TYPE_CHECKING:
-    from hetsched.run.many import Task
 
 FILE = "sweep.jsonl"
 """A sweep's in its folder."""
 
 _START = b'{"key":'
 _EXPECTED = "a line written by {}, which is a finished run; take the line out to run it again"
+
+
+class Named(Protocol):
+    """Something that can be run, by its key."""
+
+    @property
+    def key(self) -> str:
+        """Unlike that of everything else that may answer otherwise."""
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """Names for people to read, for the store's lines."""
 
 
 class Store:
@@ -68,7 +77,7 @@ class Store:
     ) -> None:
         self._file.close()
 
-    def add(self, task: Task, answer: Any) -> None:
+    def add(self, task: Named, answer: Any) -> None:
         """Write what a task answers; it is on disk when this returns, or no part of it is."""
         line = (json.dumps({"key": task.key, **task.names, self._field: answer}) + "\n").encode()
         try:

@@ -1,6 +1,6 @@
 """The other end of `Processes`: a process that takes calls and answers them until it is told no more.
 
-Started by `hetsched.run.processes` with an interpreter of its own, which knows nothing of the user's script: there is
+Started by `hetsched.many.processes` with an interpreter of its own, which knows nothing of the user's script: there is
 no ``__main__`` to be run twice, and no thread of polars to be lost in a fork.
 """
 

@@ -19,15 +19,14 @@ from hetsched import __version__
 from hetsched.checks import Faults, reason_of, shown
 from hetsched.engine import engine
 from hetsched.errors import ConfigError, TraceError
+from hetsched.features.replay import options_under
 from hetsched.files import UNREADABLE, json_sha256, write_whole
+from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
+from hetsched.many.store import code_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
-from hetsched.run.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of
-from hetsched.run.concerns import options_under
-from hetsched.run.contracting import on_clock_of
 from hetsched.run.simulation import run_of, simulate
-from hetsched.run.store import code_sha256
 from hetsched.workload import Workload
 from hetsched.workload.describe import Report
 from hetsched.workload.schema import COLUMNS

@@ -5,7 +5,8 @@ Where no jobs name queues, or where the policy repeats a log, queues mean nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,12 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, listed, shown
+from hetsched.features.feature import AnySetting, Feature, Setting
 from hetsched.platform import Platform, Queue
 from hetsched.platform.queues import nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
+from hetsched.policy.parts import choosers
 from hetsched.workload import Workload
-
-_MOST_FAULTS = 10
-_NAMES_NODES = "plan"
-"""The backfill that names nodes; all others count them."""
 
 _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
 """Why a queue takes no job of this kind, as numbers for the engine."""
@@ -57,26 +56,26 @@ class Queueing:
         return np.isin(np.asarray(nodes), self.queues[self.of_job[job]].numbers)
 
 
-def has_queues(platform: Platform, policy: Policy) -> bool:
-    """Whether queues matter in a run of the policy: not in one that repeats a log."""
-    return platform.queues is not None and "observed_starts" not in policy.needs
+class _Queues(Feature):
+    def check(self, run: Setting) -> None:
+        """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
+        jobs = run.workload.to_polars()
+        _check_column(jobs, run.platform)
+        _check_jobs(jobs, run.platform, run.policy)
+        _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
+
+    def settle(self, run: AnySetting) -> AnySetting:
+        return with_default_walltimes(run)
+
+    def engine(self, run: Setting) -> Mapping[str, Any]:
+        return {"queueing": queueing_of(run.workload, run.platform).core()}
 
 
-def check_queues(workload: Workload, platform: Platform, policy: Policy, *, has_agent: bool = False) -> None:
-    """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
-    if not has_queues(platform, policy):
-        return
-    _check_column(workload.to_polars(), platform)
-    _check_jobs(workload.to_polars(), platform, policy)
-    _check_policy(platform, policy, has_agent=has_agent)
-
-
-def queueing(workload: Workload, platform: Platform, policy: Policy) -> Queueing | None:
-    """The queues of a run; None if there are none. Every job names one of them."""
-    if not has_queues(platform, policy):
-        return None
-    assert platform.queues is not None
-    return queueing_of(workload, platform)
+def with_default_walltimes(run: AnySetting) -> AnySetting:
+    """The same run, in which jobs without walltime have that of their queue."""
+    if FEATURE not in run.features:
+        return run
+    return replace(run, workload=settled(run.workload, run.platform), submitted=run.as_submitted)
 
 
 def queueing_of(workload: Workload, platform: Platform) -> Queueing:
@@ -89,11 +88,6 @@ def queueing_of(workload: Workload, platform: Platform) -> Queueing:
         users=_users(frame),
         bars=_bars(frame, platform),
     )
-
-
-def with_default_walltimes(workload: Workload, platform: Platform, policy: Policy) -> Workload:
-    """The same jobs, in a run of the policy, those without walltime with that of their queue."""
-    return settled(workload, platform) if has_queues(platform, policy) else workload
 
 
 def settled(workload: Workload, platform: Platform) -> Workload:
@@ -182,10 +176,8 @@ def _check_column(frame: pl.DataFrame, platform: Platform) -> None:
         faults.check()
         return
     wrong = frame.filter(pl.col("queue").is_null() | ~pl.col("queue").is_in(names)).select("job_id", "queue")
-    for job, queue in wrong.head(_MOST_FAULTS).iter_rows():
-        faults.note("queue", f"{'null' if queue is None else shown(queue)} of job {job}", expected)
-    if len(wrong) > _MOST_FAULTS:
-        faults.note("queue", f"{len(wrong) - _MOST_FAULTS:,} more such jobs", expected)
+    found = (f"{'null' if queue is None else shown(queue)} of job {job}" for job, queue in wrong.iter_rows())
+    faults.some("queue", found, len(wrong), expected)
     faults.check()
 
 
@@ -198,8 +190,8 @@ def _check_jobs(frame: pl.DataFrame, platform: Platform, policy: Policy) -> None
             _check_sizes(frame, platform, name, faults)
     if platform.licences is not None and "licences" in frame.columns and frame["licences"].null_count() < len(frame):
         pools = len(pools_of(platform.queues))
-        if pools > 1 and (policy.parts["backfill"] or {}).get("name") != _NAMES_NODES:
-            expected = f"none, or the backfill plan: queues have {pools} sets of nodes, which would share them"
+        if pools > 1 and not policy.part_flag("backfill", "chooses_nodes"):
+            expected = f"none, or the backfill {choosers()}: queues have {pools} sets of nodes, which would share them"
             faults.note("licences", "licences", expected)
     faults.check()
 
@@ -213,8 +205,8 @@ def _check_sizes(frame: pl.DataFrame, platform: Platform, name: str, faults: Fau
         faults.note(name, "sizes to choose from", expected)
         return
     beyond = frame.filter(frame[name] > _of_queue(frame, queues, [queue.max_nodes for queue in queues], pl.Int64))
-    for job, count in beyond.select("job_id", name).head(_MOST_FAULTS).iter_rows():
-        faults.note(name, f"{count} of job {job}", "at most the max_nodes of its queue")
+    found = (f"{count} of job {job}" for job, count in beyond.select("job_id", name).iter_rows())
+    faults.some(name, found, len(beyond), "at most the max_nodes of its queue")
 
 
 def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> None:
@@ -227,7 +219,7 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
     _check_preemption(queues, policy)
     backfill = policy.parts["backfill"]
     assert backfill is not None
-    counts = "backfill" in own or backfill["name"] != _NAMES_NODES
+    counts = not policy.part_flag("backfill", "chooses_nodes")
     pools = pools_of(queues)
     is_whole = len(pools) == 1 and len(pools[0]) == platform.nodes
     if has_agent and not is_whole:
@@ -236,9 +228,8 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
     elif counts and (pair := overlapping(queues)) is not None:
         one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.numbers)})" for queue in pair)
         name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
-        expected = (
-            f"plan, which names nodes: queues {one} and {other} share some nodes and not all, so counts do not do"
-        )
+        shared = f"queues {one} and {other} share some nodes and not all"
+        expected = f"{choosers()}, which names nodes: {shared}, so counts do not do"
         faults.add("backfill", name, expected)
     elif counts and not is_whole:
         for role in own:
@@ -261,14 +252,18 @@ def _told(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
 
 def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
     """Raise if a queue preempts others and the policy does not say which nodes jobs get (rule 7)."""
-    faults, own = Faults("platform"), policy.own
-    backfill = policy.parts["backfill"]
-    if "backfill" not in own and backfill is not None and backfill["name"] == _NAMES_NODES:
+    if policy.part_flag("backfill", "chooses_nodes"):
         return
+    faults, own, backfill = Faults("platform"), policy.own, policy.parts["backfill"]
     name = type(own["backfill"]).__name__ if "backfill" in own else (backfill or {}).get("name")
     for position, queue in enumerate(queues):
         if queue.preempts:
             found = f"{listed(queue.preempts)} of queue {shown(queue.name)}"
-            expected = f"nothing, or the backfill plan, which names the nodes on which jobs make way: it is {name}"
+            expected = (
+                f"nothing, or the backfill {choosers()}, which names the nodes on which jobs make way: it is {name}"
+            )
             faults.note(f"queues[{position}].preempts", found, expected)
     faults.check()
+
+
+FEATURE = _Queues()

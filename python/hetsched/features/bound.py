@@ -1,0 +1,22 @@
+"""What energy a run could have saved: by placing jobs on other nodes, and by sleeping through gaps."""
+
+from __future__ import annotations
+
+from hetsched.bound import energy_bound
+from hetsched.features.feature import Ended, Feature, Found, Metrics
+from hetsched.features.gaps import gap_metrics, gaps_of
+
+
+class _Bound(Feature):
+    def after(self, ended: Ended) -> Found:
+        return Found(metrics=lambda _before: _metrics(ended))
+
+
+def _metrics(ended: Ended) -> Metrics:
+    run, window = ended.setting, (ended.totals["window_start_s"] or 0.0, ended.totals["window_end_s"] or 0.0)
+    least_j = energy_bound(ended.jobs(), run.platform, window_s=window[1] - window[0], **run.options.limits)
+    gaps = gaps_of(ended.segments(), ended.happened(), ended.timeline, run.platform)
+    return {"energy_bound_j": least_j, **gap_metrics(gaps)}
+
+
+FEATURE = _Bound()
