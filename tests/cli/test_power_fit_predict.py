@@ -10,8 +10,9 @@ from power_files import COUNTERS, LINEAR, WATTS, fitted
 import hetsched as hs
 from hetsched.cli.app import FAMILIES
 from hetsched.cli.power_models import LEARNERS, MODELS
-from hetsched.power import learners, load
-from hetsched.power.model import KINDS
+from hetsched.power import load
+from hetsched.power.models import learners
+from hetsched.power.models.model import KINDS
 
 
 def test_names_that_commands_take_are_those_of_models_and_learners():

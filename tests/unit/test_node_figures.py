@@ -175,7 +175,7 @@ def test_waits_of_queues_are_their_quantiles() -> None:
     box = axes.patches[0]
     assert (box.get_x(), box.get_x() + box.get_width()) == (25.0, 75.0)
     range_, median, mean = (line.get_xdata() for line in axes.lines[:3])
-    assert (list(range_), list(median), list(mean)) == ([5.0, 95.0], [50.0, 50.0], [50.0])
+    assert (list(range_), list(median), list(mean)) == ([5.0, 95.0], [50.0], [50.0])
 
 
 def drawn(result: hs.Result) -> Any:

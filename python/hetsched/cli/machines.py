@@ -38,7 +38,7 @@ def machines(
 
 def _list(screen: Screen) -> None:
     from hetsched.platform.shipped import machine_names
-    from hetsched.report.machines import machines_table
+    from hetsched.report.tables import machines_table
 
     rows = [_row(name) for name in machine_names()]
     screen.show(machines_table(rows))

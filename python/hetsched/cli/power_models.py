@@ -75,7 +75,7 @@ def made_models(faults: Faults, texts: Sequence[str], learners: Learners, seed: 
 
 
 def _made(faults: Faults, text: str, learners: Learners, seed: int) -> PowerModel | None:
-    from hetsched.power.model import KINDS
+    from hetsched.power.models.model import KINDS
 
     name, *settings = text.split(":")
     if name not in MODELS:

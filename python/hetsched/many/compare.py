@@ -29,7 +29,7 @@ from hetsched.many.many import RunTask, on_threads
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
-from hetsched.report.figures import MOST_JOBS
+from hetsched.report.charts import MOST_JOBS
 from hetsched.report.node_states import MAP_BINS, map_rows
 from hetsched.report.tables import comparison_table
 from hetsched.run.concerns import CHANGE, Concern, draws_note, joined

@@ -12,7 +12,7 @@ from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats, checked_features, checked_power
 from hetsched.power.left_out import Split, predicted
-from hetsched.power.model import PowerModel
+from hetsched.power.models.model import PowerModel
 from hetsched.typing import SplitName
 
 

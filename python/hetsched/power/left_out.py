@@ -19,7 +19,7 @@ from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
-from hetsched.power.model import PowerModel
+from hetsched.power.models.model import PowerModel
 from hetsched.threads import watched
 from hetsched.typing import SplitName
 

@@ -6,18 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
+from hetsched.files import unheard
 from hetsched.roles import Jobs, Running, View
-from hetsched.strategies.affordable import affordable
-from hetsched.strategies.curves import Curves
-from hetsched.strategies.quiet import unheard
-from hetsched.strategies.shares import SLACK_RATIO, Floats
-
-_Whole = npt.NDArray[np.int64]
-
+from hetsched.strategies.shares import SLACK_RATIO, Curves, Floats, Whole, affordable
 
 _SCALE, _TOLERANCE = 0.01, 2e-4
 """Rules are held to a millionth. At this scale that is more than integers are rounded by, which HiGHS would tell on the
@@ -27,9 +21,9 @@ terminal, and less than this share of the watts, which is left, and than a node.
 class Configurations(NamedTuple):
     """Ways in which jobs may run, one a row."""
 
-    job: _Whole
+    job: Whole
     """Whose."""
-    nodes: _Whole
+    nodes: Whole
     """How many of the free ones it takes."""
     watts: Floats
     """What it draws beyond idle."""
@@ -38,6 +32,11 @@ class Configurations(NamedTuple):
 
 
 _NONE = Configurations(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
+def _configurations(rows: Sequence[tuple[int, int, float, float]]) -> Configurations:
+    whose, nodes, watts, worth = (np.array(column) for column in zip(*rows, strict=True))
+    return Configurations(whose.astype(np.int64), nodes.astype(np.int64), watts, worth)
 
 
 def _joined(running: Configurations, waiting: Configurations, runs: int) -> Configurations:
@@ -108,7 +107,7 @@ class ThroughputIlp:
         """Programs that were solved, and decisions without a solution."""
         return {"solved": self._solved, "fallbacks": self._fallbacks}
 
-    def sizes(self, queue: Jobs, watts: float, view: View) -> _Whole:
+    def sizes(self, queue: Jobs, watts: float, view: View) -> Whole:
         """On how many nodes each job that waits would run; which of them start is kept for `select`."""
         if self._sized[0] == view.now_s:
             # The program has just been solved, with malleable jobs that run in it.
@@ -132,7 +131,7 @@ class ThroughputIlp:
         self._planned = view.now_s, [int(queue.job_id[job]) for job in jobs]
         return chosen
 
-    def resizes(self, runs: Running, watts: float, view: View) -> _Whole:
+    def resizes(self, runs: Running, watts: float, view: View) -> Whole:
         """On how many nodes each malleable job that runs goes on, beside what else runs and could start."""
         running, queue = view.running, view.queue
         sizes = [_sizes_of_run(*one) for one in _ranges(running)]
@@ -163,8 +162,7 @@ class ThroughputIlp:
             for size, ratio in zip(own, ratios[job], strict=True)
             for draw_w, speed in zip(draws_w[job], speeds[job], strict=True)
         ]
-        whose, nodes, watts, worth = (np.array(column) for column in zip(*rows, strict=True))
-        return Configurations(whose.astype(np.int64), nodes.astype(np.int64), watts, worth)
+        return _configurations(rows)
 
     def select(self, queue: Jobs, view: View) -> list[int]:
         """The jobs that the program chose in this pass."""
@@ -209,8 +207,7 @@ class ThroughputIlp:
             for size, ratio in zip(sizes[job], ratios[job], strict=True):
                 speed = weights[job] * asked[job] / (ratio * slowdowns)
                 rows += [(job, size, size * draw, worth) for draw, worth in zip(draws_w, speed, strict=True)]
-        whose, nodes, watts, worth = (np.array(column) for column in zip(*rows, strict=True))
-        return Configurations(whose.astype(np.int64), nodes.astype(np.int64), watts, worth)
+        return _configurations(rows)
 
     def _weights(self, queue: Jobs, view: View) -> Floats:
         length_s = np.maximum(queue.planned_s, 1.0)

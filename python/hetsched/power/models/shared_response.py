@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults
-from hetsched.power.archive import Saved, finite
 from hetsched.power.checks import Floats
-from hetsched.power.curves import KERNELS, Applications, Curve, Scaling, kernel_matrices, model_weights
-from hetsched.power.device_factors import fit_device_factors, posterior_factors
-from hetsched.power.learners import State
-from hetsched.power.model import PowerModel
+from hetsched.power.models.archive import Saved, finite
+from hetsched.power.models.curves import KERNELS, Applications, Curve, Scaling, kernel_matrices, model_weights
+from hetsched.power.models.device_factors import fit_device_factors, posterior_factors
+from hetsched.power.models.learners import State
+from hetsched.power.models.model import PowerModel
 from hetsched.threads import one_blas_thread
 
 _SHOWN = 10

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
-from hetsched.power.archive import Saved
 from hetsched.power.checks import Floats
-from hetsched.power.learners import Fit, Learner, State, check_learner, learned, packed, unpacked
-from hetsched.power.model import PowerModel
+from hetsched.power.models.archive import Saved
+from hetsched.power.models.learners import Fit, Learner, State, check_learner, learned, packed, unpacked
+from hetsched.power.models.model import PowerModel
 
 
 class TwoStage(PowerModel, kind="two_stage"):

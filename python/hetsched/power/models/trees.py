@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from hetsched.chance import stream
 from hetsched.errors import ConfigError
-from hetsched.power.archive import Saved
 from hetsched.power.checks import Floats
+from hetsched.power.models.archive import Saved
 from hetsched.threads import side_by_side
 
 Whole = npt.NDArray[np.int64]
@@ -144,10 +144,7 @@ class TreesFit:
 
     @classmethod
     def restored(cls, arrays: Saved, n_features: int, *, kind: str) -> TreesFit:
-        """From what `state` gave, or what version 2 wrote: trees of one target each, in order."""
-        if "roots" in arrays:
-            trees = Trees.restored(arrays, n_features)
-            return cls(kind, (trees,), np.arange(trees.n_targets))
+        """From what `state` gave."""
         parts: list[Trees] = []
         while f"{len(parts)}.roots" in arrays:
             parts.append(Trees.restored(arrays.inside(str(len(parts))), n_features))

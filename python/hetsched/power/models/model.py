@@ -25,9 +25,7 @@ import numpy.typing as npt
 from hetsched.checks import Faults, did_you_mean, listed, reason_of, shown
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
-from hetsched.power.archive import DAMAGED, Saved, finite, zipped
 from hetsched.power.checks import (
-    MOST_FEATURE,
     Floats,
     checked_features,
     checked_power,
@@ -36,7 +34,8 @@ from hetsched.power.checks import (
     names_of,
     same_features,
 )
-from hetsched.power.learners import CAN_BE_SAVED, State
+from hetsched.power.models.archive import DAMAGED, Saved, finite, zipped
+from hetsched.power.models.learners import CAN_BE_SAVED, State
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -49,8 +48,7 @@ KINDS: dict[str, type[PowerModel]] = {}
 _MOST_SEED = 2**32 - 1
 
 _FORMAT = "hetsched power model"
-_VERSION, _READ = 3, (2, 3)
-"""The version that is written, and those that are read. 2: each forest has one target; names may be left out."""
+_VERSION = 3
 _HEADER, _NAMES = "header", "names"
 _PLAIN = (str, int, float, bool, type(None))
 _EXPECTED = "a power model that hetsched wrote"
@@ -449,15 +447,12 @@ def _loaded(name: str, file: BinaryIO) -> PowerModel:
     # Arrays of numbers that overflow are told by what comes out of them.
     with np.errstate(all="ignore"):
         model = _restored(header, arrays)
-    model.device_names_ = tuple(map(str, range(model.n_devices_)))
-    model.feature_range_ = np.outer([-MOST_FEATURE, MOST_FEATURE], np.ones(model.n_features_in_))
-    if _NAMES in arrays:
-        most = _MOST_TEXT + _MOST_NAME * (model.n_devices_ + model.n_features_in_)
-        try:
-            _set_names(model, json.loads(arrays.text(_NAMES, most=most)))
-        except DAMAGED:
-            found = "names that do not belong to the model"
-            raise ConfigError([(name, found, "a file as hetsched wrote it")]) from None
+    most = _MOST_TEXT + _MOST_NAME * (model.n_devices_ + model.n_features_in_)
+    try:
+        _set_names(model, json.loads(arrays.text(_NAMES, most=most)))
+    except DAMAGED:
+        found = "names that do not belong to the model"
+        raise ConfigError([(name, found, "a file as hetsched wrote it")]) from None
     model.clipped_ = 0
     return model
 
@@ -467,7 +462,7 @@ def _header(name: str, arrays: Saved) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise ConfigError([(name, "an archive of another kind", _EXPECTED)])
     version = header.get("version")
-    if version not in _READ:
+    if version != _VERSION:
         is_older = isinstance(version, int) and version < _VERSION
         hint = "an earlier hetsched wrote it: fit it again" if is_older else "a later hetsched may have written it"
         raise ConfigError([(name, f"version {shown(version)}", f"version {_VERSION}; {hint}")])

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
-from hetsched.power.archive import Saved
 from hetsched.power.checks import Floats
-from hetsched.power.trees import TreesFit, fit_boosted, fit_forest, library
+from hetsched.power.models.archive import Saved
+from hetsched.power.models.trees import TreesFit, fit_boosted, fit_forest, library
 
 State = tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]
 Learner = str | Any
