@@ -264,7 +264,7 @@ def entries_of(cls: type[_Entry], given: Iterable[Any], path: str, faults: Fault
             faults.add(place, one, f"{cls._kind}, or a dictionary of its parameters")
             continue
         try:
-            made.append(one if isinstance(one, cls) else cls.from_dict(dict(one), path=place))
+            made.append(cls.from_dict(one, path=place) if isinstance(one, Mapping) else one)
         except ConfigError as error:
             faults.extend(error)
     return made
