@@ -113,9 +113,10 @@ def number(unit: str, low: float | None = None, high: float = math.inf) -> Reade
         try:
             value = float(text)
         except ValueError:
-            digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ /%").rstrip()
-            is_plain = digits.replace(".", "", 1).isdigit() and text.endswith(("W", "w", "s", "S"))
-            faults.add(option, text, f"{unit} as a plain number, such as {digits if is_plain else '200'}")
+            # 300W is 300, but 3kW is not 3.
+            digits = text.rstrip("WwSs").rstrip()
+            example = digits if digits.replace(".", "", 1).isdigit() else "200"
+            faults.add(option, text, f"{unit} as a plain number, such as {example}")
             return None
         if low is not None:
             faults.number(option, value, low=low, high=high)
