@@ -176,8 +176,8 @@ class Platform:
         data
             ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class.
             Besides them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its
-            content; and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
-            table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
+            content; and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as
+            a table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
             ``queue`` a list of the parameters of queues.
         folder
             Folder that the files' paths are relative to.
