@@ -1,15 +1,15 @@
-"""What energy a run could have saved: by placing jobs on other nodes, and by sleeping through gaps."""
+"""Energy that a run could have saved: by placing jobs on other nodes, and by sleeping through gaps."""
 
 from __future__ import annotations
 
 from hetsched.bound import energy_bound
-from hetsched.features.feature import Ended, Feature, Found, Metrics
+from hetsched.features.feature import Ended, Found, Metrics
 from hetsched.features.gaps import gap_metrics, gaps_of
 
 
-class _Bound(Feature):
-    def after(self, ended: Ended) -> Found:
-        return Found(metrics=lambda _before: _metrics(ended))
+def after(ended: Ended) -> Found:
+    """Least energies that placement and sleep could have reached."""
+    return Found(metrics=lambda _before: _metrics(ended))
 
 
 def _metrics(ended: Ended) -> Metrics:
@@ -17,6 +17,3 @@ def _metrics(ended: Ended) -> Metrics:
     least_j = energy_bound(ended.jobs(), run.platform, window_s=window[1] - window[0], **run.options.limits)
     gaps = gaps_of(ended.segments(), ended.happened(), ended.timeline, run.platform)
     return {"energy_bound_j": least_j, **gap_metrics(gaps)}
-
-
-FEATURE = _Bound()

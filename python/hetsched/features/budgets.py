@@ -8,17 +8,17 @@ import polars as pl
 
 from hetsched.checks import few, many
 from hetsched.errors import ResultWarning
-from hetsched.features.feature import Ended, Feature, Found
+from hetsched.features.feature import Ended, Found
 from hetsched.run.concerns import Concern
 
 
-class _Budgets(Feature):
-    def after(self, ended: Ended) -> Found:
-        emergencies = {}
-        if any((policy.parts["power"] or {}).get("on_excess") for policy in ended.setting.policies):
-            emergencies = {name: ended.totals[name] for name in ("alerts", "lost_energy_j")}
-        jobs = ended.setting.workload.to_polars()
-        return Found(list(_concerns(jobs, ended.between)), metrics=lambda _before: emergencies)
+def after(ended: Ended) -> Found:
+    """Jobs that budgets leave no room for, and emergencies."""
+    emergencies = {}
+    if any((policy.parts["power"] or {}).get("on_excess") for policy in ended.setting.policies):
+        emergencies = {name: ended.totals[name] for name in ("alerts", "lost_energy_j")}
+    jobs = ended.setting.workload.to_polars()
+    return Found(list(_concerns(jobs, ended.between)), metrics=lambda _before: emergencies)
 
 
 def _concerns(jobs: pl.DataFrame, between: pl.DataFrame) -> Iterator[Concern]:
@@ -40,5 +40,3 @@ _BETWEEN = {
     1.0: "they wait for the last row of the events: their starts tell how long the table is; a Contract has no end",
 }
 """Advice on these jobs, by whether the budget leaves what they need after its last change."""
-
-FEATURE = _Budgets()

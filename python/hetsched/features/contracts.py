@@ -14,7 +14,7 @@ from hetsched.checks import Faults
 from hetsched.contract.bill import Bill
 from hetsched.contract.terms import Terms
 from hetsched.errors import ResultWarning
-from hetsched.features.feature import Ended, Feature, Found, Setting
+from hetsched.features.feature import Ended, Found, Setting
 from hetsched.features.least_budget import least_budget
 from hetsched.features.tariffs import CHARGES, Charge
 from hetsched.platform import Platform
@@ -34,30 +34,35 @@ _NO_OWN_W = 1e15
 """In place of the budget of a policy that does not say it in watts."""
 
 
-class _Contracts(Feature):
-    def check(self, run: Setting) -> None:
-        if run.terms is not None:
-            check_terms(run.terms, run.platform, run.policy, run.options)
-
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        limits = Budgets.of(run)
-        return {} if limits is None else {"budgets": limits.first(), "unfit": limits.terms.contract.unfit}
-
-    def drive(self, run: Setting, engine: _core.Session) -> _core.Session | Extended:
-        # An agent's run is stepped by the engine itself.
-        limits = None if run.agent is not None else Budgets.of(run)
-        return engine if limits is None else Extended(engine, limits)
-
-    def after(self, ended: Ended) -> Found:
-        events, terms = ended.setting.events, ended.setting.terms
-        charges = [] if events is None else events.charges(ended.timeline)
-        if terms is None:
-            return Found(_concerns(charges, of_contract=False), metrics=lambda _before: _amounts(charges))
-        bill, charges = _billed(terms, ended.timeline, charges)
-        return Found(_concerns(charges, of_contract=True), metrics=lambda _before: _summed(bill, charges))
+def check(run: Setting) -> None:
+    """Raise if contract, events and policy do not go together."""
+    if run.terms is not None:
+        _check_terms(run.terms, run.platform, run.policy, run.options)
 
 
-def check_terms(terms: Terms, platform: Platform, policy: Policy, options: RunOptions) -> None:
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Limits as budgets of the policy."""
+    limits = Budgets.of(run)
+    return {} if limits is None else {"budgets": limits.first(), "unfit": limits.terms.contract.unfit}
+
+
+def drive(run: Setting, session: _core.Session) -> _core.Session | Extended:
+    """A session whose budgets have no end; that of an agent is stepped by the engine itself."""
+    limits = None if run.agent is not None else Budgets.of(run)
+    return session if limits is None else Extended(session, limits)
+
+
+def after(ended: Ended) -> Found:
+    """The bill, and what the energy comes to under prices."""
+    events, terms = ended.setting.events, ended.setting.terms
+    charges = [] if events is None else events.charges(ended.timeline)
+    if terms is None:
+        return Found(_concerns(charges, of_contract=False), metrics=lambda _before: _amounts(charges))
+    bill, charges = _billed(terms, ended.timeline, charges)
+    return Found(_concerns(charges, of_contract=True), metrics=lambda _before: _summed(bill, charges))
+
+
+def _check_terms(terms: Terms, platform: Platform, policy: Policy, options: RunOptions) -> None:
     """Raise if events say what the contract says, or if the policy would have to keep within what idle nodes draw."""
     contract, faults = terms.contract, Faults()
     said = {BUDGET: contract.limits, PRICE: contract.prices, CARBON: contract.carbon}
@@ -211,7 +216,7 @@ def _summed(bill: Bill, charges: list[Charge]) -> dict[str, float]:
 
 
 def _concerns(charges: Iterable[Charge], *, of_contract: bool) -> list[Concern]:
-    """That prices or carbon intensities do not cover the whole run."""
+    """Warn if prices or carbon intensities do not cover the whole run."""
     said = "the contract does not say" if of_contract else "no row of the events says"
     found = []
     for charge in charges:
@@ -228,5 +233,3 @@ _ALL_PRICED = {
     False: "rows from the first submit to the last end",
 }
 """Prices that would cover all energy, by whether a contract gives them."""
-
-FEATURE = _Contracts()

@@ -1,4 +1,4 @@
-"""Which nodes can serve which jobs: features, GPUs, memory and licences, asked for by jobs and offered by a platform.
+"""Nodes that can serve jobs: features, GPUs, memory and licences, asked for by jobs and offered by a platform.
 
 Only what both speak of counts. Nodes alike in it make a cell; jobs alike in it have one want. The engine gets numbers.
 """
@@ -17,7 +17,7 @@ import polars as pl
 
 from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError, DeviceWarning
-from hetsched.features.feature import Ended, Feature, Found, Setting
+from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import NodeClass, Platform
 from hetsched.policy import Policy
 from hetsched.policy.parts import choosers, names_of
@@ -33,7 +33,7 @@ _MOST_FAULTS = 10
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """What nodes alike offer, in the order in which they are taken: the plainest first."""
+    """Offer of nodes that are alike, in the order in which they are taken: the plainest first."""
 
     gpus: int
     memory: int
@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Want:
-    """What jobs ask for: cells that can serve them, licences, and what they take of a shared node."""
+    """Requests of jobs: cells that can serve them, licences, and what they take of a shared node."""
 
     cells: tuple[int, ...]
     licences: tuple[tuple[int, int], ...] = ()
@@ -68,13 +68,13 @@ class Eligibility:
 
     @cached_property
     def takes_stock(self) -> bool:
-        """Whether jobs take GPUs or memory of shared nodes."""
+        """True if jobs take GPUs or memory of shared nodes."""
         taken = any(want.lack is None and (want.gpus or want.memory) for want in self.wants)
         return not self.exclusive and taken
 
     @property
     def divides(self) -> bool:
-        """Whether nodes or jobs must be told apart in a run."""
+        """True if nodes or jobs must be distinguished in a run."""
         licensed = any(want.lack is None and want.licences for want in self.wants)
         return len(self.cells) > 1 or licensed or self.takes_stock
 
@@ -99,12 +99,12 @@ class Eligibility:
         return np.asarray(node_count) > there[self.of_job]
 
     def may_use(self, job: int, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether each of some nodes can serve a job."""
+        """True if each of some nodes can serve a job."""
         return np.isin(self.of_node[np.asarray(nodes, dtype=np.int64)], self.wants[self.of_job[job]].cells)
 
 
 def eligibility(workload: Workload, platform: Platform) -> Eligibility | None:
-    """Who can run where; None where the jobs ask for nothing that the platform speaks of.
+    """Eligible nodes of each job; None if no job has a constraint that the platform defines.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def _in_play(frame: pl.DataFrame, platform: Platform) -> list[str]:
 
 
 def _said(platform: Platform) -> dict[str, tuple[str, bool]]:
-    """By column of the jobs, what the platform calls it, and whether it says anything of it."""
+    """Names that the platform has for columns of the jobs, and True where it says anything of them."""
 
     def is_said(name: str) -> bool:
         return any(getattr(node_class, name) is not None for node_class in platform.classes)
@@ -205,7 +205,7 @@ class _Reader:
         self.unreadable: list[tuple[str, str, str]] = []
 
     def want(self, row: dict[str, Any], job: Any) -> Want:
-        """What a row asks for; `job` gives the first job that does."""
+        """Request of a row; `job` gives the first job that does."""
         cells, lack = tuple(range(len(self.cells))), None
         if (text := row.get("constraint")) is not None:
             try:
@@ -228,7 +228,7 @@ class _Reader:
         return Want(cells, licences) if self.exclusive else Want(cells, licences, gpus, memory)
 
     def _licences(self, text: str | None, job: Any) -> tuple[tuple[tuple[int, int], ...], bool]:
-        """How many of which licences, and whether there are never as many."""
+        """Numbers of licences, and True if there are never as many."""
         if text is None or not text.strip():
             return (), False
         try:
@@ -255,43 +255,45 @@ class _Reader:
         faults.check()
 
 
-class _Eligibility(Feature):
-    def before(self, run: Setting) -> Iterator[Concern]:
-        """That jobs ask for what the platform says nothing of: then every node counts as good enough."""
-        jobs = run.workload.to_polars()
-        for column, (name, is_said) in _said(run.platform).items():
-            if column == "device" or is_said or not (asking := jobs[column].count() if column in jobs.columns else 0):
-                continue
-            found, advice = (
-                f"{asking:,} of {many(len(jobs), 'job')}",
-                f"without {name} on the platform the column means nothing",
-            )
-            yield Concern(DeviceWarning, f"jobs that ask for {column}", found, advice)
+def before(run: Setting) -> Iterator[Concern]:
+    """Warn about requests that the platform does not define: then every node counts as eligible."""
+    jobs = run.workload.to_polars()
+    for column, (name, is_said) in _said(run.platform).items():
+        if column == "device" or is_said or not (asking := jobs[column].count() if column in jobs.columns else 0):
+            continue
+        found, advice = (
+            f"{asking:,} of {many(len(jobs), 'job')}",
+            f"without {name} on the platform the column means nothing",
+        )
+        yield Concern(DeviceWarning, f"jobs that ask for {column}", found, advice)
 
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        """Cells and wants; nothing in a replay.
 
-        Raises
-        ------
-        ConfigError
-            If texts cannot be read, or the policy has parts that know only nodes that are alike.
-        """
-        found = None if run.needs("observed_starts") else eligibility(run.workload, run.platform)
-        if found is None:
-            return {}
-        if found.divides:
-            _check_policy(found, run.policy, has_agent=run.agent is not None)
-        return {"cells": found.core()}
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Cells and wants; nothing in a replay.
 
-    def after(self, ended: Ended) -> Found:
-        jobs = ended.setting.workload.to_polars()
-        return Found(list(_on_gpus(jobs, ended.recorded, ended.timeline, ended.setting.platform)))
+    Raises
+    ------
+    ConfigError
+        If texts cannot be read, or the policy has parts that know only nodes that are alike.
+    """
+    found = None if run.needs("observed_starts") else eligibility(run.workload, run.platform)
+    if found is None:
+        return {}
+    if found.divides:
+        _check_policy(found, run.policy, has_agent=run.agent is not None)
+    return {"cells": found.core()}
+
+
+def after(ended: Ended) -> Found:
+    """Concern about GPU jobs on nodes without GPUs."""
+    jobs = ended.setting.workload.to_polars()
+    return Found(list(_on_gpus(jobs, ended.recorded, ended.timeline, ended.setting.platform)))
 
 
 def _on_gpus(
     jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
 ) -> Iterator[Concern]:
-    """That jobs for GPUs ran on nodes that have none, as in a replay, or on classes none of which says its GPUs."""
+    """Warn that jobs for GPUs ran on nodes without any, as in a replay, or on classes none of which says its GPUs."""
     gpus = [node_class.gpus for node_class in platform.classes]
     is_unsaid = len(gpus) > 1 and all(count is None for count in gpus)
     about, advice = _GPU_MATTERS[is_unsaid]
@@ -320,7 +322,7 @@ _GPU_MATTERS = {
 
 
 def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> None:
-    """Raise unless all parts of the policy can tell nodes apart."""
+    """Raise unless all parts of the policy can distinguish nodes."""
     why = f"jobs ask for nodes or licences ({', '.join(found.columns)}) that not all are alike in"
     faults, parts, own = Faults("policy"), policy.parts, policy.own
     if has_agent:
@@ -345,6 +347,3 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
         expected = f"one of {known}, which choose within nodes that are alike: {why}"
         faults.add("placement", placement["name"], expected)
     faults.check()
-
-
-FEATURE = _Eligibility()

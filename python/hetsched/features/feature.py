@@ -1,15 +1,26 @@
-"""Features of runs: what a run is made of, as they see it, what each may say of it, and which are in play.
+"""Features of runs: what a run is made of, as they see it, and which of them are in play.
 
-A feature is a file of this folder and a row of `_IN_PLAY`. One that is not in play is neither called nor imported.
+A feature is a file of this folder and a row of `_IN_PLAY`. One that is not in play is neither called nor imported. It
+has those of these functions that it needs:
+
+| function | |
+|---|---|
+| ``check(run)`` | raises if what is asked of it does not go together |
+| ``settle(run)`` | gives the run as decisions see it |
+| ``engine(run)`` | gives keywords of the engine |
+| ``drive(run, session)`` | gives what steps the engine's session in its place |
+| ``before(run)`` | gives concerns about a run that has not begun |
+| ``after(ended)`` | gives what it finds in a run that has ended: `Found` |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from importlib import import_module
 from operator import add
+from types import ModuleType
 from typing import Any, TypeVar
 
 import polars as pl
@@ -41,7 +52,7 @@ class Setting:
     forecast: Forecast | None = None
     """What a predictor says of the jobs' own draws."""
     agent: dict[str, Any] | None = None
-    """What the engine is told of an agent, in place of the policy's backfill."""
+    """Keywords of the engine for an agent, in place of the policy's backfill."""
     apps: tuple[str, ...] | None = None
     """Applications in the order in which the engine numbers them; None: sorted."""
     injected: Sequence[Events] = ()
@@ -49,13 +60,17 @@ class Setting:
     former: Sequence[tuple[Policy, float]] = ()
     """Policies that decided before, each with the instant until which it did, seconds on the log's clock."""
     is_metered: bool = False
-    """Whether the schedule was made elsewhere."""
+    """True if the schedule was made elsewhere."""
 
     @cached_property
-    def features(self) -> list[Feature]:
-        """Features in play, in the order in which they check, settle and tell."""
+    def features(self) -> list[ModuleType]:
+        """Features in play."""
         names = [name for name, is_in_play in _IN_PLAY.items() if is_in_play(self)]
-        return [import_module(f"hetsched.features.{name}").FEATURE for name in names]
+        return [import_module(f"hetsched.features.{name}") for name in names]
+
+    def asked(self, hook: str) -> list[Callable[..., Any]]:
+        """Functions of this name of the features in play."""
+        return [getattr(feature, hook) for feature in self.features if hasattr(feature, hook)]
 
     @cached_property
     def events(self) -> Events | None:
@@ -74,13 +89,13 @@ class Setting:
         found = list(concerns_of_draws(self.workload.to_polars(), self.platform))
         if self.is_metered:
             return found
-        before = (concern for feature in self.features for concern in feature.before(self))
+        before = (concern for before in self.asked("before") for concern in before(self))
         return [*concerns_of_load(self.workload, self.platform), *found, *before]
 
     def check(self) -> None:
         """Raise if what is asked of a feature does not go together."""
-        for feature in self.features:
-            feature.check(self)
+        for check in self.asked("check"):
+            check(self)
 
     @property
     def zero_s(self) -> float | None:
@@ -98,12 +113,12 @@ class Setting:
         return [*(policy for policy, _ in self.former), self.policy]
 
     def asks(self, *columns: str) -> bool:
-        """Whether any job has a value in any of these columns."""
+        """True if any job has a value in any of these columns."""
         jobs = self.workload.to_polars()
         return any(name in jobs.columns and jobs[name].null_count() < len(jobs) for name in columns)
 
     def needs(self, *names: str) -> bool:
-        """Whether the policy needs any of these of a run."""
+        """True if the policy needs any of these of a run."""
         return not self.policy.needs.keys().isdisjoint(names)
 
 
@@ -130,33 +145,6 @@ _IN_PLAY: dict[str, Callable[[Setting], bool]] = {
 AnySetting = TypeVar("AnySetting", bound=Setting)
 
 
-class Feature:
-    """What a feature may say of a run; what it leaves out, it has nothing to say of."""
-
-    def check(self, run: Setting) -> None:
-        """Raise if what is asked of it does not go together."""
-
-    def settle(self, run: AnySetting) -> AnySetting:
-        """The run as decisions see it."""
-        return run
-
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        """Keywords of the engine."""
-        return {}
-
-    def drive(self, run: Setting, engine: Any) -> Any:
-        """What steps the engine in its place."""
-        return engine
-
-    def before(self, run: Setting) -> Iterable[Concern]:
-        """Concerns about a run that has not begun."""
-        return ()
-
-    def after(self, ended: Ended) -> Found:
-        """What it finds in a run that has ended."""
-        return Found()
-
-
 @dataclass(frozen=True)
 class Ended:
     """A run that has ended, and its frames; some are made when they are asked for."""
@@ -176,7 +164,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Found:
-    """What a feature found in a run: concerns, a part of its provenance, and metrics, given those found before."""
+    """Findings of a feature in a run: concerns, a part of its provenance, and metrics, given those found before."""
 
     concerns: Sequence[Concern] = ()
     record: Mapping[str, Any] = field(default_factory=dict)

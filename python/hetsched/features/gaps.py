@@ -74,13 +74,14 @@ def gaps_of(segments: pl.DataFrame, events: pl.DataFrame, timeline: pl.DataFrame
     found = _between(_taken(segments, events, window, platform.nodes))
     node, start, end = (found[name].to_numpy() for name in ("node", "start", "end"))
     by_node = NodeDraws(platform)
-    length_s = (end - start) / TICKS_S
+    start_s, end_s, length_s = (instant / TICKS_S for instant in (start, end, end - start))
     idle_j = by_node["idle_w"][node] * length_s
     least_j = np.minimum(idle_j, _slept_j(by_node, node, end - start, (found["ended_by"] == "job").to_numpy()))
     return found.select(
         "node",
-        (pl.col("start") / TICKS_S).alias("start_s"),
-        (pl.col("end") / TICKS_S).alias("end_s"),
+        # Divided above: the frame library multiplies by the inverse, which is not exact.
+        pl.Series("start_s", start_s),
+        pl.Series("end_s", end_s),
         "ended_by",
         pl.Series("idle_j", idle_j),
         pl.Series("least_j", least_j),
@@ -110,7 +111,7 @@ class NodeDraws:
 
 
 def _taken(segments: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], nodes: int) -> pl.DataFrame:
-    """When nodes hold jobs or are down: ``node, start, end, by``; and the end of the window, for every node."""
+    """Spans in which nodes hold jobs or are down, ``node, start, end, by``, and the window's end for every node."""
     until = pl.Series(micros(segments["end_s"].fill_null(window[1] / TICKS_S)))
     held = pl.DataFrame({"start": micros(segments["start_s"]), "end": until, "node": segments["nodes"]})
     served = held.explode("node").drop_nulls().select(pl.col("node").cast(pl.Int64), "start", "end", by=pl.lit("job"))
@@ -124,7 +125,7 @@ def _taken(segments: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.
 
 
 def _outages(events: pl.DataFrame, window: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """When nodes are down: failed, or in any window of maintenance."""
+    """Spans in which nodes are down: failed, or in any window of maintenance."""
     own = events.filter(pl.col("kind").is_in(list(_DOWN)), pl.col("node").is_not_null()).select(
         pl.col("node").cast(pl.Int64), "kind", "time_s"
     )
@@ -147,8 +148,10 @@ def _between(taken: pl.DataFrame) -> pl.DataFrame:
 def _slept_j(
     by_node: NodeDraws, node: npt.NDArray[np.int64], length: npt.NDArray[np.int64], is_for_job: npt.NDArray[np.bool_]
 ) -> Floats:
-    """What sleeping a gap through draws; infinite where the node would not be back for its job."""
-    boot_s, shutdown_s, off_w = (by_node[name][node] for name in ("boot_s", "shutdown_s", "off_w"))
+    """The least that sleeping in a gap draws; infinite where the node would not be back for its job."""
+    boot_s, shutdown_s = by_node["boot_s"][node], by_node["shutdown_s"][node]
+    # A node that draws more while it is off may sleep late, or several times: the rest of a gap costs its least watts.
+    off_w = np.min([by_node[name][node] for name in ("off_w", "idle_w", "boot_w", "shutdown_w")], axis=0)
     boot_j, stop_w = by_node["boot_w"][node] * boot_s, by_node["shutdown_w"][node]
     boot, stop = np.rint(boot_s * TICKS_S), np.rint(shutdown_s * TICKS_S)
     to_job_j = stop_w * shutdown_s + boot_j + off_w * (length - boot - stop) / TICKS_S
@@ -159,7 +162,7 @@ def _slept_j(
 def _beyond_idle_j(
     found: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], by_node: NodeDraws
 ) -> Floats:
-    """What was drawn in each gap beyond an idle node: less, mostly, where the node was switched off."""
+    """Energy of each idle period beyond that of an idle node: mostly less, where the node was switched off."""
     own = events.filter(pl.col("kind").is_in(list(_TURNS)), pl.col("node").is_not_null()).select(
         pl.col("node").cast(pl.Int64), "kind", "time_s"
     )

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.features.feature import Feature, Setting
+from hetsched.features.feature import Setting
 
 
-class _Labels(Feature):
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        frame = run.workload.to_polars()
-        columns = {"users": "user", "accounts": "account", "queues": "queue"}
-        return {name: _codes(frame[column]) for name, column in columns.items() if column in frame.columns}
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Codes and names of the labels there are."""
+    frame = run.workload.to_polars()
+    columns = {"users": "user", "accounts": "account", "queues": "queue"}
+    return {name: _codes(frame[column]) for name, column in columns.items() if column in frame.columns}
 
 
 def _codes(column: pl.Series) -> tuple[npt.NDArray[np.int64], list[str]]:
@@ -24,6 +24,3 @@ def _codes(column: pl.Series) -> tuple[npt.NDArray[np.int64], list[str]]:
     names = column.drop_nulls().unique().sort()
     codes = column.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)
     return codes.to_numpy(), names.to_list()
-
-
-FEATURE = _Labels()

@@ -1,22 +1,21 @@
-"""What comes from outside a run: whether it can happen to these jobs on this platform, and budgets among it."""
+"""Events from outside a run: checks against these jobs and this platform, and the budgets among them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from hetsched.features.feature import Feature, Setting
+from hetsched.features.feature import Setting
 from hetsched.run.event_rows import BUDGET
 
 
-class _Outside(Feature):
-    def check(self, run: Setting) -> None:
-        assert run.options.events is not None
-        run.options.events.check_for(run.workload, run.platform, run.policy)
-
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        assert run.options.events is not None
-        return {"budgets": run.options.events.of_budgets()} if run.options.events.has(BUDGET) else {}
+def check(run: Setting) -> None:
+    """Raise if events cannot happen to these jobs on this platform under this policy."""
+    assert run.options.events is not None
+    run.options.events.check_for(run.workload, run.platform, run.policy)
 
 
-FEATURE = _Outside()
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Budgets in time."""
+    assert run.options.events is not None
+    return {"budgets": run.options.events.of_budgets()} if run.options.events.has(BUDGET) else {}

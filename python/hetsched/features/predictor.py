@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hetsched.features.feature import AnySetting, Feature, Setting
+from hetsched.features.feature import AnySetting, Setting
 from hetsched.power.forecast import believed
 
 
-class _Predictor(Feature):
-    def settle(self, run: AnySetting) -> AnySetting:
-        platform, forecast = believed(run.workload, run.platform, run.options.predictor)
-        return replace(run, platform=platform, forecast=forecast)
-
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        return {} if run.forecast is None else {"known_w": run.forecast.known_w}
+def settle(run: AnySetting) -> AnySetting:
+    """The platform with predicted tables, and a forecast of the jobs' own draws."""
+    platform, forecast = believed(run.workload, run.platform, run.options.predictor)
+    return replace(run, platform=platform, forecast=forecast)
 
 
-FEATURE = _Predictor()
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Draws that decisions know."""
+    return {} if run.forecast is None else {"known_w": run.forecast.known_w}

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, listed, shown
-from hetsched.features.feature import AnySetting, Feature, Setting
+from hetsched.features.feature import AnySetting, Setting
 from hetsched.platform import Platform, Queue
 from hetsched.platform.queues import nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
@@ -27,7 +27,7 @@ _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
 
 @dataclass(frozen=True)
 class Queueing:
-    """Queues of a platform beside the jobs that name them."""
+    """Queues of a platform next to the jobs that name them."""
 
     queues: tuple[Queue, ...]
     of_job: npt.NDArray[np.int64]
@@ -52,28 +52,26 @@ class Queueing:
         return {"queues": rows, "of_job": self.of_job, "users": self.users, "bars": self.bars}
 
     def may_use(self, job: int, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-        """Whether each of some nodes belongs to a job's queue."""
+        """True if each of some nodes belongs to a job's queue."""
         return np.isin(np.asarray(nodes), self.queues[self.of_job[job]].numbers)
 
 
-class _Queues(Feature):
-    def check(self, run: Setting) -> None:
-        """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
-        jobs = run.workload.to_polars()
-        _check_column(jobs, run.platform)
-        _check_jobs(jobs, run.platform, run.policy)
-        _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
-
-    def settle(self, run: AnySetting) -> AnySetting:
-        return with_default_walltimes(run)
-
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        return {"queueing": queueing_of(run.workload, run.platform).core()}
+def check(run: Setting) -> None:
+    """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
+    jobs = run.workload.to_polars()
+    _check_column(jobs, run.platform)
+    _check_jobs(jobs, run.platform, run.policy)
+    _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
 
 
-def with_default_walltimes(run: AnySetting) -> AnySetting:
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Queues and jobs as numbers."""
+    return {"queueing": queueing_of(run.workload, run.platform).core()}
+
+
+def settle(run: AnySetting) -> AnySetting:
     """The same run, in which jobs without walltime have that of their queue."""
-    if FEATURE not in run.features:
+    if run.platform.queues is None or run.needs("observed_starts"):
         return run
     return replace(run, workload=settled(run.workload, run.platform), submitted=run.as_submitted)
 
@@ -129,7 +127,7 @@ def _users(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
 
 
 def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
-    """Why each job is rejected by its queue, if it is: a place in `_BARS`, the first that holds (rule 2)."""
+    """Reason why its queue rejects each job: a place in `_BARS`, the first that holds (rule 2)."""
     queues = platform.queues
     assert queues is not None
 
@@ -156,7 +154,7 @@ def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
 
 
 def _is_user(user: pl.Expr, place: pl.Series, queues: tuple[Queue, ...]) -> pl.Expr:
-    """Whether the job's queue takes jobs of its user."""
+    """True if the job's queue takes jobs of its user."""
     taken = pl.lit(value=True)
     for number, queue in enumerate(queues):
         if queue.users is not None:
@@ -264,6 +262,3 @@ def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
             )
             faults.note(f"queues[{position}].preempts", found, expected)
     faults.check()
-
-
-FEATURE = _Queues()

@@ -8,7 +8,7 @@ import polars as pl
 
 from hetsched.checks import Faults, many
 from hetsched.errors import ReplayWarning
-from hetsched.features.feature import AnySetting, Ended, Feature, Found, Setting
+from hetsched.features.feature import AnySetting, Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import Concern
@@ -16,23 +16,27 @@ from hetsched.run.options import RunOptions
 from hetsched.workload import Workload
 
 
-class _Replay(Feature):
-    def check(self, run: Setting) -> None:
-        check_observed(run.policy, run.workload, run.platform)
+def check(run: Setting) -> None:
+    """Raise if the log does not say what is to be repeated."""
+    check_observed(run.policy, run.workload, run.platform)
 
-    def settle(self, run: AnySetting) -> AnySetting:
-        return replace(run, options=options_under(run.policy, run.options))
 
-    def after(self, ended: Ended) -> Found:
-        policy = ended.setting.policy
-        if not is_replay(policy):
-            return Found()
-        counts = {name: ended.totals[name] for name in ("late_starts", "left_out_jobs")}
-        return Found(_concerns(policy, **counts), {"replay": counts})
+def settle(run: AnySetting) -> AnySetting:
+    """The run with options that hold in a replay."""
+    return replace(run, options=options_under(run.policy, run.options))
+
+
+def after(ended: Ended) -> Found:
+    """Jobs that started late or were left out."""
+    policy = ended.setting.policy
+    if not is_replay(policy):
+        return Found()
+    counts = {name: ended.totals[name] for name in ("late_starts", "left_out_jobs")}
+    return Found(_concerns(policy, **counts), {"replay": counts})
 
 
 def is_replay(policy: Policy) -> bool:
-    """Whether no job starts before it did in reality."""
+    """True if no job starts before it did in reality."""
     return "backfill" in policy.needs.get("observed_starts", ())
 
 
@@ -68,7 +72,7 @@ def _check_nodes(frame: pl.DataFrame, platform: Platform, faults: Faults) -> Non
 
 
 def _concerns(policy: Policy, late_starts: int, left_out_jobs: int) -> list[Concern]:
-    """That a replay is not what happened in reality."""
+    """Warn that a replay is not what happened in reality."""
     said = []
     if late_starts:
         verb = "starts" if late_starts == 1 else "start"
@@ -77,6 +81,3 @@ def _concerns(policy: Policy, late_starts: int, left_out_jobs: int) -> list[Conc
         verb = "stays" if left_out_jobs == 1 else "stay"
         said.append(f"{many(left_out_jobs, 'job')} without an observed start {verb} pending")
     return [Concern(ReplayWarning, policy.name, "; ".join(said))] if said else []
-
-
-FEATURE = _Replay()

@@ -10,23 +10,22 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.errors import ResultWarning
-from hetsched.features.feature import Feature, Setting
+from hetsched.features.feature import Setting
 from hetsched.run.concerns import Concern
 
 
-class _Shares(Feature):
-    def engine(self, run: Setting) -> Mapping[str, Any]:
-        return {"groups": _groups(run.workload.to_polars(), _column(run))}
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Number of the group of each job."""
+    return {"groups": _groups(run.workload.to_polars(), _column(run))}
 
-    def before(self, run: Setting) -> Iterator[Concern]:
-        """Concern that no job names the group it belongs to."""
-        column = _column(run)
-        if not run.asks(column) and len(run.workload):
-            found = f"no job names its {column}, so all have one share and stand in order of submission"
-            advice = "give the column, or share by something else (order.by)"
-            yield Concern(
-                ResultWarning, f"order {(run.policy.parts['order'] or {})['name']} by {column}", found, advice
-            )
+
+def before(run: Setting) -> Iterator[Concern]:
+    """Concern that no job names the group it belongs to."""
+    column = _column(run)
+    if not run.asks(column) and len(run.workload):
+        found = f"no job names its {column}, so all have one share and stand in order of submission"
+        advice = "give the column, or share by something else (order.by)"
+        yield Concern(ResultWarning, f"order {(run.policy.parts['order'] or {})['name']} by {column}", found, advice)
 
 
 def _groups(frame: pl.DataFrame, column: str) -> npt.NDArray[np.uint32]:
@@ -44,6 +43,3 @@ def _groups(frame: pl.DataFrame, column: str) -> npt.NDArray[np.uint32]:
 def _column(run: Setting) -> str:
     """Column of the jobs by which the policy's order shares the machine."""
     return str((run.policy.parts["order"] or {})["by"])
-
-
-FEATURE = _Shares()

@@ -7,23 +7,24 @@ import math
 import numpy as np
 
 from hetsched.checks import Faults, listed
-from hetsched.features.feature import Ended, Feature, Found, Metrics, Setting
+from hetsched.features.feature import Ended, Found, Metrics, Setting
 from hetsched.platform.node_class import SLEEP_KEYS
 
 
-class _Sleep(Feature):
-    def check(self, run: Setting) -> None:
-        """Raise if the policy puts nodes to sleep of which the platform does not say what that costs."""
-        faults, classes = Faults(), run.platform.classes
-        for position, node_class in enumerate(classes):
-            unsaid = [name for name in SLEEP_KEYS if getattr(node_class, name) is None]
-            place = "platform" if len(classes) == 1 else f"platform.classes[{position}]"
-            if unsaid:
-                faults.note(place, f"no {listed(unsaid)}", _NEEDS.format(run.policy.name))
-        faults.check()
+def check(run: Setting) -> None:
+    """Raise if the policy puts nodes to sleep of which the platform does not say what that costs."""
+    faults, classes = Faults(), run.platform.classes
+    for position, node_class in enumerate(classes):
+        unsaid = [name for name in SLEEP_KEYS if getattr(node_class, name) is None]
+        place = "platform" if len(classes) == 1 else f"platform.classes[{position}]"
+        if unsaid:
+            faults.note(place, f"no {listed(unsaid)}", _NEEDS.format(run.policy.name))
+    faults.check()
 
-    def after(self, ended: Ended) -> Found:
-        return Found(metrics=lambda before: _boots(ended, before))
+
+def after(ended: Ended) -> Found:
+    """Boots, and their wear."""
+    return Found(metrics=lambda before: _boots(ended, before))
 
 
 _NEEDS = (
@@ -42,6 +43,3 @@ def _boots(ended: Ended, before: Metrics) -> Metrics:
         if (cost := before.get("cost")) is not None:
             found["cost"] = cost + wear
     return found
-
-
-FEATURE = _Sleep()

@@ -51,7 +51,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Charge:
-    """What a run's energy comes to under a series, and the part of it that no row has a value for."""
+    """Amount that a run's energy comes to under a series, and the part of it that no row has a value for."""
 
     key: str
     amount: float
@@ -61,7 +61,7 @@ class Charge:
 
 
 def charges(rows: pl.DataFrame, timeline: pl.DataFrame) -> list[Charge]:
-    """What the energy of a timeline comes to, for each kind of series among the events."""
+    """Charges of the energy of a timeline, for each kind of series among the events."""
     kinds = set(rows["kind"])
     return [_charge(Steps.of(rows, kind), timeline, *CHARGES[kind]) for kind in CHARGES if kind in kinds]
 
@@ -99,7 +99,7 @@ _WATTS = number(0.0, 1e12, unit="W")
 
 @dataclass(frozen=True)
 class Rule(Declared):
-    """How a budget follows a price; `hetsched.Events.budget_from_price` says what each means."""
+    """Rule by which a budget follows a price; `hetsched.Events.budget_from_price` says what each means."""
 
     low_w: float = field(metadata=_WATTS)
     high_w: float = field(metadata=_WATTS)
@@ -119,7 +119,7 @@ class Rule(Declared):
     def budgets(self, steps: Steps) -> pl.DataFrame:
         """The budgets as rows of events: a row a stretch of one budget."""
         budget_w = self._watts(steps.value)
-        # Where a row goes on with the budget of the one before, there is nothing to tell.
+        # Where a row goes on with the budget of the one before, there is nothing to report.
         begins = np.append(True, (budget_w[1:] != budget_w[:-1]) | (steps.begin_s[1:] != steps.end_s[:-1]))
         begin_s, end_s = steps.begin_s[begins], steps.end_s[np.append(begins[1:], True)]
         frame = pl.DataFrame({"time_s": begin_s, "value": budget_w[begins], "until_s": end_s})

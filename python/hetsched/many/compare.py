@@ -1,4 +1,4 @@
-"""`hetsched.compare`: several policies on the same jobs and machine, run beside each other and compared."""
+"""`hetsched.compare`: several policies on the same jobs and machine, run side by side and compared."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class Outcome:
 
     @property
     def unix_zero_s(self) -> float | None:
-        """When second 0 of the log's clock was, as `unix_zero` finds it."""
+        """Date of second 0 of the log's clock, as `unix_zero` finds it."""
         return unix_zero(self.provenance, self.bins["start_s"][0] if len(self.bins) else 0.0)
 
     @property
@@ -189,7 +189,7 @@ class Outcome:
         return f"{self.policy}, {many(self.nodes, 'node')}"
 
     def row(self) -> dict[str, Any]:
-        """As a row of a frame of runs: policy, seed, and the summary."""
+        """Row in a frame of runs: policy, seed, and the summary."""
         return {"policy": self.policy, "seed": self.seed, **self.summary}
 
 
@@ -316,7 +316,7 @@ class Comparison:
         return [f"placement could save at most {most:.2%} of {self.baseline}'s job energy; of that: {shares}"]
 
     def _sleep_lines(self) -> list[str]:
-        """What was attained of what sleeping nodes could save."""
+        """Lines about the share attained of what sleeping nodes could save."""
         ratios = {policy: summary.get("sleep_attained_ratio") for policy, summary in self.summaries.items()}
         shares = ", ".join(f"{policy} {ratio:.1%}" for policy, ratio in ratios.items() if ratio)
         return [f"of what sleeping nodes could save, given each policy's starts: {shares}"] if shares else []
@@ -341,7 +341,7 @@ class Comparison:
         return str(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""
+        """Values as JSON holds them: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""
         return {
             "summary": self.summaries,
             "baseline": self.baseline,
@@ -410,7 +410,7 @@ def compare(
     Returns
     -------
     Comparison
-        Its ``table`` and ``runs`` are frames, its ``notes`` what a reader should know beside them.
+        Its ``table`` and ``runs`` are frames, its ``notes`` what a reader should know about them.
 
     Raises
     ------
@@ -526,7 +526,7 @@ def _task(policy: str, run: Run, keep: Keep, folder: Path | None) -> RunTask:
 
 
 def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | None:
-    """Where the files of a run go, in a folder of its own."""
+    """Folder of a run's files."""
     several = seeds > 1 and run.policy.uses_chance
     own = name + (f"-seed-{run.options.seed}" if several else "")
     return None if folder is None else folder / own
@@ -603,12 +603,12 @@ def _with_boots(metrics: tuple[str, ...], runs: pl.DataFrame) -> tuple[str, ...]
 
 
 def _windows_differ(makespans_s: Sequence[float]) -> bool:
-    """Whether the longest is more than 1 % longer than the shortest."""
+    """True if the longest is more than 1 % longer than the shortest."""
     return max(makespans_s) > (1 + _SAME_WINDOW_RATIO) * min(makespans_s)
 
 
 def _are_alike(platform: Platform) -> bool:
-    """Whether every node draws the same, idle and under the same job, which has its nodes to itself."""
+    """True if every node draws the same, idle and under the same job, which has its nodes to itself."""
     draws_w = [np.concatenate([c.per_node(name) for c in platform.classes]) for name in ("idle_w", "busy_w")]
     is_shared = not platform.exclusive and bool((platform.slots > 1).any())
     return platform.actual is None and all(np.ptp(watts) == 0 for watts in draws_w) and not is_shared

@@ -46,7 +46,7 @@ class RunTask:
         return self.title
 
     def execute(self) -> Any:
-        """What is kept."""
+        """Run it; return what is kept."""
         result = self.run.execute(self.tell)
         if self.tell is not None:
             self.tell(1, 1, 0.0)

@@ -34,7 +34,7 @@ _ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_
 
 
 class WorkerTraceback(Exception):  # noqa: N818 -- no error, but where one happened
-    """Where in another process an error was raised; the cause of the error that is raised here."""
+    """Traceback of an error raised in a worker process; the cause of the error that is raised here."""
 
 
 class Processes(Executor):
@@ -175,7 +175,7 @@ class _Worker:
         self._said.close()
 
     def _fail(self) -> None:
-        """It has ended though it was not told to."""
+        """It has ended though it was not asked to."""
         future, self.future, self.is_gone = self.future, None, True
         code = self._process.wait()
         if code < 0:

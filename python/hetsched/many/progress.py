@@ -16,7 +16,7 @@ _PATIENCE_S = 1.0
 
 
 class Stopped(Exception):  # noqa: N818 -- not an error
-    """Raised inside a run that was told to stop."""
+    """Raised inside a run that was asked to stop."""
 
 
 class _Rate(ProgressColumn):

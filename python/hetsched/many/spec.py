@@ -231,7 +231,7 @@ def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path
 
 
 def _check_engine(package: str | None) -> None:
-    """Whether this process has the engine that a run is for."""
+    """True if this process has the engine that a run is for."""
     own = "hetsched's own"
     if package != engine().package:
         raise ConfigError([("engine", engine().package or own, f"{package or own}, which the spec was made with")])

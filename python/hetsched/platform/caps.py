@@ -203,7 +203,7 @@ def _check_apps(bound_ratio: Any, apps: tuple[str, ...], faults: Faults) -> None
 
 
 def check_together(*, has_tables: bool, has_model: bool, exclusive: bool, faults: Faults) -> None:
-    """Note what does not go together: tables by cap beside a model, caps of shared nodes."""
+    """Note what does not go together: tables by cap with a model, caps of shared nodes."""
     if has_tables and has_model:
         faults.note(
             "cap_model", "a model beside tables by cap", "one of the two; a model goes with single tables or none"

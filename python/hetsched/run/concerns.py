@@ -1,4 +1,4 @@
-"""Concerns about a run's inputs and outcomes, for the reader of its numbers; those of a feature stand in its file.
+"""Concerns about a run's inputs and outcomes, for the reader of its numbers; those of a feature are in its file.
 
 Each is said as a warning by `hetsched.simulate`. None of them stops a run: the numbers are exact, but may answer
 another question than was asked.
@@ -63,7 +63,7 @@ def joined(concerns: Mapping[str, Sequence[Concern]]) -> list[Concern]:
 
 
 def concerns_of_load(workload: Workload, platform: Platform) -> Iterator[Concern]:
-    """That more work is submitted than the platform can do."""
+    """Warn if the offered load exceeds 1."""
     offered_load = workload.offered_load(platform)
     if offered_load is None or not 1.0 < offered_load < math.inf:
         return
@@ -75,7 +75,7 @@ def concerns_of_load(workload: Workload, platform: Platform) -> Iterator[Concern
 
 
 def concerns_of_draws(jobs: pl.DataFrame, platform: Platform) -> Iterator[Concern]:
-    """That measured draws are far above what the nodes are built for."""
+    """Warn about measured draws far above what the nodes are built for."""
     if "power_w" not in jobs.columns:
         return
     tdp_w = float(platform.tdp_w.max())
@@ -101,7 +101,7 @@ def concerns_of_run(
 
 
 def _killed(states: pl.Series) -> Concern | None:
-    """That most of the jobs that ran were killed at their walltime."""
+    """Warn if most of the jobs that ran were killed at their walltime."""
     counts: dict[str, int] = dict(states.value_counts().rows())
     killed, ran = counts.get("timeout", 0), sum(counts.get(state, 0) for state in _RAN)
     if killed <= _KILLED_RATIO * ran:
@@ -127,7 +127,7 @@ def _never_started(job_ids: pl.Series, recorded: pl.DataFrame) -> Concern | None
 
 
 def _quiet(timeline: pl.DataFrame, nodes: int) -> Concern | None:
-    """That the machine was as good as empty for much of a run of at least a week."""
+    """Warn about long periods of very low utilization, in runs of at least a week."""
     length_s = np.diff(timeline["time_s"].to_numpy())
     window_s = float(length_s.sum())
     if window_s < _SHORTEST_S:

@@ -10,7 +10,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.errors import SimulationError
-from hetsched.features.contracts import FEATURE
+from hetsched.features import contracts
 from hetsched.features.feature import Setting
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
@@ -97,7 +97,7 @@ def meter(
     run = run_of(workload, platform, policy, options_given(meter, options))
     schedule = checked_starts(starts, workload, platform)
     setting = Setting(workload, platform, policy, run.options, is_metered=True)
-    FEATURE.check(setting)
+    contracts.check(setting)
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
     engine = _core.Session(
@@ -138,7 +138,7 @@ def _provenance(schedule: pl.DataFrame) -> dict[str, Any]:
 
 
 def _raise_conflicts(jobs: pl.DataFrame, schedule: pl.DataFrame, platform: Platform) -> None:
-    """Say which jobs could not start when they were told to, and because of whom."""
+    """Say which jobs could not start when the schedule says, and because of which others."""
     run = jobs[schedule["row"]]
     start = pl.Series("start", micros(schedule["start_s"], NO_INSTANT))
     started, ended = (pl.Series(micros(run[name], NO_INSTANT)) for name in ("start_s", "end_s"))

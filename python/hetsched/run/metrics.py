@@ -75,7 +75,7 @@ class Metric:
     part_title
         What it is called below the metric it is a part of; empty: as its title.
     section
-        Where it stands in the table of a run: one of `SECTIONS`.
+        Where it is in the table of a run: one of `SECTIONS`.
     part_of
         The key of the metric that it is a part of, below which it is indented; empty: none.
     is_rare
@@ -192,7 +192,7 @@ class Facts:
         return float((self.totals["window_end_s"] or 0.0) - (self.totals["window_start_s"] or 0.0))
 
     def mean(self, column: str) -> float:
-        """Of a column of the jobs that have it; 0 if none has."""
+        """Mean of a column, without nulls; 0 if all are null."""
         # Averaged by numpy: its order of addition does not depend on the number of threads.
         known = self.jobs[column].drop_nulls().to_numpy()
         return float(known.mean()) if len(known) else 0.0

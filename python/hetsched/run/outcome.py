@@ -1,4 +1,4 @@
-"""The outcome of a run: the engine's records beside the workload's columns, and where they came from."""
+"""The outcome of a run: the engine's records next to the workload's columns, and where they came from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.engine import engine
-from hetsched.features.feature import Ended, Setting
+from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_run, concerns_of_work, draws_record
@@ -44,7 +44,7 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
     segments = cache(attempts) if has_lost else stretches
     whole = segments or (lambda: alone(jobs()))
     ended = Ended(setting, totals, recorded, timeline, between, jobs, nodes, whole, told)
-    found = [feature.after(ended) for feature in setting.features]
+    found: list[Found] = [after(ended) for after in setting.asked("after")]
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
         extras: dict[str, int | float | None] = {}
@@ -142,7 +142,7 @@ _SLOWDOWN_FLOOR_S = 10.0
 def jobs_frame(
     workload: pl.DataFrame, run: pl.DataFrame, segments: Callable[[], pl.DataFrame] | None = None
 ) -> pl.DataFrame:
-    """One row a job, in the workload's order; `segments` tell the energy of the last of several attempts."""
+    """One row a job, in the workload's order; `segments` show the energy of the last of several attempts."""
     more = [name for name in run.columns if name not in (*JOB_COLUMNS, LAST_J)]
     names = names_in_result(workload.columns, [*more, *(name for name in run.columns if name == LAST_J)])
     own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]

@@ -15,8 +15,8 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
+from hetsched.features import queues
 from hetsched.features.contracts import Extended
-from hetsched.features.queues import with_default_walltimes
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
@@ -47,8 +47,8 @@ _LATEST_S = 1e12
 class Session:
     """A run that is stepped: `simulate`, one stretch of time after another.
 
-    Whatever the steps, the run is the same to the last bit. Beside them, events can be injected that have not been part
-    of it, and forks go their own way: what would happen from here if.
+    Whatever the steps, the run is the same to the last bit. Besides them, events can be injected that have not been
+    part of it, and forks go their own way: what would happen from here if.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to happen."""
+        """True if nothing is left to happen."""
         return self._engine.is_over
 
     def step_until(self, t_s: float, *, progress: Progress | None = None) -> bool:
@@ -176,7 +176,7 @@ class Session:
         Raises
         ------
         ConfigError
-            If an event is not after `reached_s`, or cannot befall these jobs on this platform under this policy: a
+            If an event is not after `reached_s`, or cannot happen to these jobs on this platform under this policy: a
             node that it has not, a budget below the idle machine's draw. If a job is submitted before `reached_s`, has
             the number of another one, or asks for what the run was not set up for: nodes distinguished by what no job
             asked for (``constraint``, ``gpus``, ``memory_gb``, ``licences``), another application where tables by cap
@@ -223,7 +223,7 @@ class Session:
         known = app_order(before.apps, before.workload, before.workload)
         check_apps(known, apps, by_cap=before.platform.actual_by_cap is not None)
         Run(after, before.platform, before.policy, before.options).check()
-        setting = with_default_walltimes(replace(before, workload=after, submitted=after, apps=apps))
+        setting = queues.settle(replace(before, workload=after, submitted=after, apps=apps))
         if self._engine.has_begun:
             if isinstance(self._engine, Extended):
                 raise ConfigError([("jobs", f"{len(jobs):,} more jobs under a contract", _NO_MORE_JOBS)])

@@ -16,8 +16,8 @@ from hetsched import _core
 from hetsched.checks import one_line, reason_of, shown
 from hetsched.contract.contract import Contract
 from hetsched.errors import ConfigError, HetschedError
+from hetsched.features import queues
 from hetsched.features.feature import Setting
-from hetsched.features.queues import with_default_walltimes
 from hetsched.features.replay import options_under
 from hetsched.files import MALFORMED, frame_sha256, write_whole
 from hetsched.platform import Platform, VariationTable
@@ -156,7 +156,7 @@ def _session(members: zipfile.ZipFile) -> Saved:
     done = record["deeds"] if "deeds" in record else [{"reached_s": at_s} for at_s in record["injected_at_s"]]
     deeds = tuple(_deed(members, place, one) for place, one in enumerate(done))
     reached_s = record["reached_s"]
-    setting = with_default_walltimes(Setting(workload, platform, policy, options, forecast=forecast))
+    setting = queues.settle(Setting(workload, platform, policy, options, forecast=forecast))
     return Saved(setting, None if reached_s is None else float(reached_s), deeds)
 
 

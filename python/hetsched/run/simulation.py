@@ -65,8 +65,8 @@ class Run(Setting):
         """
         self.check()
         run = self
-        for feature in self.features:
-            run = feature.settle(run)
+        for settle in self.asked("settle"):
+            run = settle(run)
 
         def utilizations(policy: Policy) -> tuple[float, float]:
             return run._utilizations(engine_of(replace(run, policy=policy)), progress)
@@ -120,7 +120,7 @@ class Begun:
 
 
 def _notes(objects: Mapping[str, Any]) -> dict[str, Any]:
-    """What objects have to say of a run, by the first of their roles: what their method ``notes`` gives."""
+    """Notes of custom objects on a run, by the first of their roles: what their method ``notes`` gives."""
     first = {id(own): role for role, own in reversed(list(objects.items()))}
     telling = {role: objects[role] for role in objects if first[id(objects[role])] == role}
     return {role: plain(own.notes()) for role, own in telling.items() if callable(getattr(own, "notes", None))}
@@ -140,8 +140,8 @@ def engine_of(
     """
     if succeeds is not None or extends is not None:
         run = replace(run, options=replace(run.options, events=None))
-    keywords = {name: value for feature in run.features for name, value in feature.engine(run).items()}
-    engine = _core.Session(
+    keywords = {name: value for engine in run.asked("engine") for name, value in engine(run).items()}
+    session = _core.Session(
         run.workload.columns if run.apps is None else run.workload.columns_ending(None, run.apps),
         run.platform.machine,
         run.policy.begun(run.options.seed) if parts is None else parts,
@@ -153,8 +153,8 @@ def engine_of(
     )
     if run.options.events is not None:
         # Budgets are among the keywords.
-        _inject(engine, run.options.events, run.workload, None)
-    return reduce(lambda driven, feature: feature.drive(run, driven), run.features, engine)
+        _inject(session, run.options.events, run.workload, None)
+    return reduce(lambda driven, drive: drive(run, driven), run.asked("drive"), session)
 
 
 def inject(engine: _core.Session | Extended, events: Events, workload: Workload) -> None:
@@ -240,7 +240,7 @@ def simulate(
     ConfigError
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
         nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
-        the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
+        the workload has no observed starts; if events cannot happen to this platform under this policy; if jobs ask for
         caps that the platform knows nothing of; if a ``constraint`` or ``licences`` cannot be read, or a part of the
         policy does not know nodes that differ in what jobs ask for (docs/background/rules.md); if nodes sleep of which
         the platform does not say ``boot_s``, ``shutdown_s`` and ``off_w``.
@@ -295,7 +295,7 @@ def check_progress(progress: object) -> None:
 
 
 def run_of(workload: object, platform: object, policy: object, options: RunOptions) -> Run:
-    """A run of what a user gave; raises ConfigError with all that can be told from each thing by itself."""
+    """A run of what a user gave; raises ConfigError with all faults that each thing shows by itself."""
     check_threads()
     faults = Faults()
     check_inputs(workload, platform, faults)

@@ -71,7 +71,7 @@ def poisson(
     Raises
     ------
     ConfigError
-        If any value is invalid; lists all of them: one out of its range, `load` beside `rate_per_h`, a size of more
+        If any value is invalid; lists all of them: one out of its range, `load` next to `rate_per_h`, a size of more
         than the nodes there are, times longer than any workload holds.
 
     Examples
