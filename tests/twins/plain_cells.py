@@ -1,6 +1,6 @@
 """A pass of the backfills that count nodes that differ, cell by cell, with licences and under a budget of whole watts.
 
-Rules 5, 6, 10 and 11 of the page's section "Unlike nodes".
+Rules 5, 6, 10 and 11 of the page's section "Heterogeneous nodes".
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from rich.console import Console
 from hetsched.analysis import mean_and_half_width
 from hetsched.checks import Faults, plain
 from hetsched.files import write_whole
+from hetsched.many.progress import Told, check_progress
 from hetsched.provisioning.budget import Budget
 from hetsched.provisioning.trial import tried
 from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
@@ -30,7 +31,7 @@ _MOST_SEEDS = 10_000
 
 @dataclass(frozen=True, repr=False)
 class Provision:
-    """How many CPUs a budget feeds. Made by `hetsched.provision`.
+    """Number of CPUs that a budget feeds. Made by `hetsched.provision`.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ class Provision:
         return "\n".join([*lines, *self.notes]).strip("\n")
 
     def tables(self) -> list[Any]:
-        """As tables for a terminal: both readings, and the trial if there was one."""
+        """Tables for a terminal: both readings, and the trial if there was one."""
         first = [guideline_table(self.guideline)] if len(self.guideline) else []
         return first + ([] if self.table is None else [trial_table(self.table)])
 
@@ -128,7 +129,7 @@ class Provision:
         return written
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it: ``summary`` has both readings of the best number of CPUs."""
+        """Values as JSON holds them: ``summary`` has both readings of the best number of CPUs."""
         asked = {"budget_w": self.budget_w, "base_w": self.base_w, "sockets": self.sockets}
         return {
             "summary": {f"{name}_best_cpus": cpus for name, cpus in self.best_cpus.items()},
@@ -156,9 +157,9 @@ def provision(
     workload: Workload | None = None,
     seeds: int = 1,
     seed: int = 0,
-    progress: str | None = "bar",
+    progress: Told = "bar",
 ) -> Provision:
-    """How many nodes a power budget feeds whose jobs run under caps: what ``hetsched provision`` shows.
+    """Find the number of nodes that a power budget feeds if jobs run under caps, as ``hetsched provision`` does.
 
     Two readings and a trial. The guideline of Sakamoto et al. (IPDPS 2017): ``effective_w`` = budget - base × installed
     CPUs; available CPUs = that / mean cap; effective CPUs = the smaller of available and installed. It counts the base
@@ -179,15 +180,15 @@ def provision(
     sockets
         CPUs a node.
     workload
-        Jobs to run on each of `nodes`, under the preset ``power-slurm`` with this budget. Each gets a cap, dealt by the
+        Jobs to run on each of `nodes`, under the preset ``power-slurm`` with this budget. Each gets a cap, drawn by the
         mix and the seed, and a walltime as much longer as the cap makes it. Its ``power_w`` and ``app`` are not used:
         it draws its cap.
     seeds
-        How many runs of each number of nodes, with caps dealt anew.
+        How many runs of each number of nodes, with caps drawn again.
     seed
         The first seed.
     progress
-        ``"bar"``: a bar a run on standard error, if that is a terminal. None: nothing.
+        As in `hetsched.compare`.
 
     Returns
     -------
@@ -209,15 +210,13 @@ def provision(
     >>> {name: int(cpus) for name, cpus in found.best_cpus.items()}
     {'guideline': 1052, 'steady': 1502}
     """
-    asked = Budget(plain(budget_w), plain(base_w), plain(mix), plain(sockets))
     faults = Faults()
-    asked.check(faults)
+    asked = Budget(budget_w, base_w, mix, sockets).checked(faults)
     counts = [plain(count) for count in nodes]
     asked.check_nodes(counts, faults)
     faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)
     faults.whole("seed", seed, low=0, high=2**64 - _MOST_SEEDS - 1)
-    if not (progress is None or progress == "bar"):
-        faults.add("progress", progress, "`bar`, or None")
+    check_progress(progress, faults, "runs")
     given: object = workload
     if given is not None and not isinstance(given, Workload):
         faults.add("workload", type(given).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
@@ -228,5 +227,5 @@ def provision(
     rows = pl.DataFrame([asked.row(count) for count in counts], schema=schema)
     runs = None
     if workload is not None:
-        runs = tried(asked, workload, counts, range(seed, seed + seeds), is_shown=progress == "bar")
+        runs = tried(asked, workload, counts, range(seed, seed + seeds), progress)
     return Provision(asked.budget_w, asked.base_w, asked.mix, asked.sockets, rows, runs)

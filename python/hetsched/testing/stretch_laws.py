@@ -10,7 +10,7 @@ import polars as pl
 
 from hetsched.run.events import Events
 from hetsched.testing.capped import draws_and_factors
-from hetsched.testing.facts import TICKS_S, Facts, Floats, micros
+from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import (
     TOLERANCE,
     blur,
@@ -21,52 +21,10 @@ from hetsched.testing.laws import (
     close,
 )
 from hetsched.testing.size_laws import check_limits, check_pauses, check_sizes, resizes
+from hetsched.testing.stretches import Stretches
+from hetsched.units import TICKS_S, micros
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
-
-
-class Stretches:
-    """The segments of a run as arrays: a row a stretch, times in whole microseconds."""
-
-    def __init__(self, run: Facts, segments: pl.DataFrame) -> None:
-        self.run, self.frame = run, segments
-        row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
-        self.job = np.array([row_of.get(job_id, -1) for job_id in segments["job_id"].to_list()], dtype=np.int64)
-        self.attempt = segments["attempt"].cast(pl.Int64).to_numpy()
-        self.start, end = micros(segments["start_s"]), micros(segments["end_s"])
-        self.end = np.where(end >= 0, end, run.window[1])
-        self.runs = (segments["state"] == "running").to_numpy()
-        self.speed = segments["speed_ratio"].to_numpy()
-        self.power_w, self.energy_j = segments["power_w"].to_numpy(), segments["energy_j"].to_numpy()
-        self.cap_w = segments["cap_w"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        self.lasts_s: Floats = (self.end - self.start) / TICKS_S
-        same = (self.job[1:] == self.job[:-1]) & (self.attempt[1:] == self.attempt[:-1])
-        self.goes_on = np.append(False, same) if len(self.job) else np.zeros(0, dtype=np.bool_)
-        last_attempt = np.zeros(len(run.start), dtype=np.int64)
-        np.maximum.at(last_attempt, self.job, self.attempt)
-        self.attempts = last_attempt
-        nodes = segments["nodes"].to_list()
-        self.changed = self.goes_on & np.array(
-            [here != there for here, there in zip(nodes, [[], *nodes], strict=False)]
-        )
-        self.is_last = (self.attempt == last_attempt[self.job]) & run.started[self.job]
-        self.goes_beyond = self.is_last & (run.end[self.job] < 0) & (self.end == run.window[1])
-
-    def name(self, place: int) -> str:
-        """Name of a stretch in messages."""
-        attempt = f", attempt {self.attempt[place]}" if self.attempt[place] > 1 else ""
-        return f"{self.run.name(int(self.job[place]))}{attempt}, from {self.start[place] / TICKS_S} s"
-
-    def refuse(self, broken: np.ndarray, law: str) -> None:
-        """Raise at the first stretch that breaks a law."""
-        places = np.flatnonzero(broken)
-        if len(places):
-            raise AssertionError(f"{self.name(int(places[np.argmin(self.start[places])]))}: {law}")
-
-    def by_node(self) -> pl.DataFrame:
-        """A row a stretch and node: ``place, node``."""
-        frame = self.frame.select(pl.int_range(pl.len()).alias("place"), pl.col("nodes").alias("node"))
-        return frame.explode("node").with_columns(pl.col("node").cast(pl.Int64))
 
 
 def check_stretches(run: Facts, segments: pl.DataFrame, events: Events | None) -> None:
@@ -180,7 +138,7 @@ def _check_no_node_serves_two(own: Stretches) -> None:
 
 
 def _has_one_cap_a_job(own: Stretches) -> bool:
-    """Whether all nodes of a job have one cap, so that the mean tells each node's; an object may set one for each."""
+    """True if all nodes of a job have one cap, so that the mean shows each node's; an object may set one for each."""
     allocator = (own.run.policy["power"] or {}).get("allocator")
     return isinstance(allocator, str | None) and (allocator != "equal-slowdown" or own.run.platform.cap_model is None)
 
@@ -319,7 +277,7 @@ def _check_power(own: Stretches) -> None:
 
 
 def _check_happened(own: Stretches) -> None:
-    """Events tell what the stretches and the states show: suspensions, requeues, kills, alerts."""
+    """Events show what the stretches and the states show: suspensions, requeues, kills, alerts."""
     run, happened = own.run, own.run.result.events
     summary, row_of = run.result.summary(), {job_id: row for row, job_id in enumerate(run.job_id)}
     at = micros(happened["time_s"])
@@ -399,7 +357,7 @@ def _check_budget(own: Stretches, events: Events | None) -> None:
 
 
 def _must_keep(own: Stretches, budget_w: Floats, events: Events | None) -> bool:
-    """Whether predictions are exact, no job overstays its plan, and the budget never falls unforeseen."""
+    """True if predictions are exact, no job overstays its plan, and the budget never falls unforeseen."""
     run, platform, options = own.run, own.run.platform, own.run.result.provenance["options"]
     is_exact = platform.predicted is None and platform.known_draws == "measured" and options["predictor"] is None
     if not is_exact or not run.in_service or bool(run.profiled.any()):
