@@ -110,7 +110,7 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
             **({} if platform.cap_model is None else {"cap_model": platform.cap_model}),
             **({} if platform.queues is None else {"queue": [queue.to_dict() for queue in platform.queues]}),
         },
-        "tables": {**platform.tables_sha256, **_caps_w(platform)},
+        "tables": {**platform._tables_sha256, **_caps_w(platform)},
         "known_draws": draws_record(
             policy, platform, jobs=totals["measured_jobs"], forecast=None if forecast is None else forecast.report
         ),
