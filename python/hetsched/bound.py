@@ -210,7 +210,7 @@ def _levels(values: Floats, weights: Floats, most: int, *, last: float = -math.i
 
 
 def _shares(values: Floats, levels: Floats) -> list[tuple[Whole, Floats]]:
-    """For each value the levels below and above it, and its share of each."""
+    """Levels, for each value, below and above it, and its share of each."""
     above = np.searchsorted(levels, values).clip(max=len(levels) - 1)
     below = np.maximum(above - 1, 0)
     gap = levels[above] - levels[below]

@@ -1,6 +1,6 @@
 """Strict reading of configuration, from TOML or Python, with all faults reported at once.
 
-This module collects faults with their paths, finds the name that a misspelt one was meant to be, tells counts and long
+This module collects faults with their paths, finds the name that a misspelt one was meant to be, shows counts and long
 lists, and reads TOML; the parameters of a platform or a policy are their own business.
 """
 
@@ -154,7 +154,7 @@ class Faults:
         self.note(parameter, shown(value), expected, row=row)
 
     def note(self, parameter: str, found: str, expected: str, *, row: int | None = None) -> None:
-        """Note a fault whose value is told in words: not in back quotes."""
+        """Note a fault whose value is reported in words: not in back quotes."""
         self.found.append(Fault(f"{self.path}.{parameter}" if self.path else parameter, found, expected, row))
 
     def some(
@@ -278,7 +278,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a file could not be read or written, in a few words."""
+    """Reason why a file could not be read or written, in a few words."""
     # Known by its name: a check of options need not wait for polars to load.
     if type(error).__name__ == "PanicException":
         return "damaged inside"

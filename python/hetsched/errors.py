@@ -78,7 +78,7 @@ class Fault:
 
     @property
     def place(self) -> str:
-        """Path and row, as a message tells them."""
+        """Path and row, as a message shows them."""
         return self.path if self.row is None else f"{self.path}, row {self.row}"
 
     @property
@@ -119,7 +119,7 @@ class ConfigError(HetschedError):
     Parameters
     ----------
     faults
-        All faults found, each as (parameter, value, what is allowed). The text tells the first of them.
+        All faults found, each as (parameter, value, what is allowed). The text shows the first of them.
 
     Examples
     --------

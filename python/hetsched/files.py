@@ -71,7 +71,7 @@ def _regular(path: Path) -> Path:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A hidden name beside a file's, for writing it: none that another writer of the same file has."""
+    """A hidden name next to a file's, for writing it: none that another writer of the same file has."""
     # Cut, so that a name as long as names may be has a temporary one too.
     return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")
 
@@ -154,7 +154,7 @@ _ONE_AT_A_TIME = Lock()
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """What C code prints meanwhile goes nowhere: HiGHS 1.8 tells of a repaired solution whatever it is asked."""
+    """Discard what C code prints meanwhile: HiGHS 1.8 reports a repaired solution whatever it is asked."""
     if os.name != "posix":
         yield
         return

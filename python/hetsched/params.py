@@ -217,7 +217,7 @@ class Record(_Declaring):
 
 @dataclass(frozen=True)
 class Entry(Record):
-    """Base of records that stand in files, as tables of their parameters."""
+    """Base of records that are in files, as tables of their parameters."""
 
     _kind: ClassVar[str] = "an entry"
     """Name of the class in messages, such as ``"a queue"``."""
@@ -231,7 +231,7 @@ class Entry(Record):
         data
             As `to_dict` gives it.
         path
-            Where it stands in its file, for messages.
+            Where it is in its file, for messages.
 
         Raises
         ------

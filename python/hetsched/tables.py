@@ -2,7 +2,7 @@
 
 Polars takes memory for as many values as a Parquet file says it has. Where damage has made that a number beyond all
 memory the interpreter ends, without an error that could be caught. So the numbers of values in the footer and before
-each page are read here first, by the field numbers of Parquet's thrift definition; all else is for polars to tell.
+each page are read here first, by the field numbers of Parquet's thrift definition; all else is for polars to report.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class CsvText:
 
     @property
     def is_plainly_even(self) -> bool:
-        """Whether counting separators is proof enough that no record is ragged: no field is quoted."""
+        """True if counting separators is proof enough that no record is ragged: no field is quoted."""
         mark = self.separator.encode()
         lines = (line for line in io.BytesIO(self.data) if line.strip(mark + b" \t\r\n"))
         return b'"' not in self.data and len({line.count(mark) for line in lines}) <= 1
@@ -128,7 +128,7 @@ class CsvText:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A file's rows, and where they stand in it; a Parquet file has no text, and its rows no lines."""
+    """A file's rows, and where they are in it; a Parquet file has no text, and its rows no lines."""
 
     path: str
     frame: pl.DataFrame
@@ -174,14 +174,14 @@ def refuse_other_frames(frame: object, parameter: str = "frame") -> None:
 
 
 def read_parquet_table(path: str, expected: str) -> Table:
-    """As `read_table`, whatever the file's name."""
+    """Same as `read_table`, whatever the file's name."""
     return Table(path, _read(path, expected, read_parquet))
 
 
 def read_csv_table(
     path: str, expected: str, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None
 ) -> Table:
-    """As `read_table`, whatever the file's name."""
+    """Same as `read_table`, whatever the file's name."""
     return _read(path, expected, lambda data: _csv_table(path, data, words, no_value))
 
 
@@ -229,7 +229,7 @@ def _csv_table(path: str, data: bytes, words: Iterable[str], no_value: Sequence[
 
 
 def _check_head(data: bytes) -> None:
-    """Raise the faults that the first lines show; polars would tell them in terms of its own."""
+    """Raise the faults that the first lines show; polars would report them in its own terms."""
     if b"\0" in data[:4096]:
         raise TableError("binary data", "a text file with commas between the fields")
     head, _, rest = data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
@@ -246,7 +246,7 @@ def _check_head(data: bytes) -> None:
 
 def _check_records(text: CsvText) -> None:
     """Raise the first record that has not as many fields as the header, or a column's name that stands twice."""
-    # Text that the reader of records refuses is for polars to tell.
+    # Text that the reader of records refuses is for polars to report.
     ragged = None if text.is_plainly_even else next(text.ragged(strict=True), None)
     if ragged is not None:
         found = f"{many(len(ragged.fields), 'field')} in `{','.join(ragged.fields)}`"
@@ -299,7 +299,7 @@ class DamagedParquetError(ValueError):
 
 def read_parquet(data: bytes) -> pl.DataFrame:
     """A frame of a Parquet file's rows; raises a `DamagedParquetError` if it claims to hold what it cannot."""
-    # A file that does not look like one at all is for polars to tell.
+    # A file that does not look like one at all is for polars to report.
     if len(data) >= 12 and data[-4:] == _MARK:
         try:
             _check(memoryview(data))

@@ -132,7 +132,7 @@ class Contract:
     def from_toml(cls, path: str | os.PathLike[str]) -> Contract:
         """A contract from a TOML file: its parameters at the top, or in a table ``[contract]``.
 
-        The table may stand in a file of events, which `Events.from_toml` reads the other part of.
+        The table may be in a file of events, the rest of which `Events.from_toml` reads.
 
         Raises
         ------

@@ -74,7 +74,7 @@ class Eligibility:
 
     @property
     def divides(self) -> bool:
-        """True if nodes or jobs must be told apart in a run."""
+        """True if nodes or jobs must be distinguished in a run."""
         licensed = any(want.lack is None and want.licences for want in self.wants)
         return len(self.cells) > 1 or licensed or self.takes_stock
 
@@ -155,7 +155,7 @@ def _in_play(frame: pl.DataFrame, platform: Platform) -> list[str]:
 
 
 def _said(platform: Platform) -> dict[str, tuple[str, bool]]:
-    """By column of the jobs, what the platform calls it, and whether it says anything of it."""
+    """Names that the platform has for columns of the jobs, and True where it says anything of them."""
 
     def is_said(name: str) -> bool:
         return any(getattr(node_class, name) is not None for node_class in platform.classes)
@@ -322,7 +322,7 @@ _GPU_MATTERS = {
 
 
 def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> None:
-    """Raise unless all parts of the policy can tell nodes apart."""
+    """Raise unless all parts of the policy can distinguish nodes."""
     why = f"jobs ask for nodes or licences ({', '.join(found.columns)}) that not all are alike in"
     faults, parts, own = Faults("policy"), policy.parts, policy.own
     if has_agent:

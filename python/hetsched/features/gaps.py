@@ -111,7 +111,7 @@ class NodeDraws:
 
 
 def _taken(segments: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], nodes: int) -> pl.DataFrame:
-    """When nodes hold jobs or are down: ``node, start, end, by``; and the end of the window, for every node."""
+    """Spans in which nodes hold jobs or are down, ``node, start, end, by``, and the window's end for every node."""
     until = pl.Series(micros(segments["end_s"].fill_null(window[1] / TICKS_S)))
     held = pl.DataFrame({"start": micros(segments["start_s"]), "end": until, "node": segments["nodes"]})
     served = held.explode("node").drop_nulls().select(pl.col("node").cast(pl.Int64), "start", "end", by=pl.lit("job"))
@@ -125,7 +125,7 @@ def _taken(segments: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.
 
 
 def _outages(events: pl.DataFrame, window: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """When nodes are down: failed, or in any window of maintenance."""
+    """Spans in which nodes are down: failed, or in any window of maintenance."""
     own = events.filter(pl.col("kind").is_in(list(_DOWN)), pl.col("node").is_not_null()).select(
         pl.col("node").cast(pl.Int64), "kind", "time_s"
     )

@@ -108,7 +108,7 @@ class _Failures(Declared):
             faults.add("shape", self.shape, 'nothing, or distribution="weibull"')
 
     def outages(self, node: int) -> Iterator[tuple[int, int]]:
-        """When a node fails and when it is repaired, in whole microseconds."""
+        """Failures and repairs of a node, in whole microseconds."""
         now, repair, until = 0, max(1, round(self.repair_s * _TICKS_S)), round(self.until_s * _TICKS_S)
         for up_s in self._ups(node):
             # Up for a microsecond at least: a repair comes before a failure of the same instant.

@@ -27,7 +27,7 @@ _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
 
 @dataclass(frozen=True)
 class Queueing:
-    """Queues of a platform beside the jobs that name them."""
+    """Queues of a platform next to the jobs that name them."""
 
     queues: tuple[Queue, ...]
     of_job: npt.NDArray[np.int64]
@@ -127,7 +127,7 @@ def _users(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
 
 
 def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
-    """Why each job is rejected by its queue, if it is: a place in `_BARS`, the first that holds (rule 2)."""
+    """Reason why its queue rejects each job: a place in `_BARS`, the first that holds (rule 2)."""
     queues = platform.queues
     assert queues is not None
 

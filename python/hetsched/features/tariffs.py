@@ -119,7 +119,7 @@ class Rule(Declared):
     def budgets(self, steps: Steps) -> pl.DataFrame:
         """The budgets as rows of events: a row a stretch of one budget."""
         budget_w = self._watts(steps.value)
-        # Where a row goes on with the budget of the one before, there is nothing to tell.
+        # Where a row goes on with the budget of the one before, there is nothing to report.
         begins = np.append(True, (budget_w[1:] != budget_w[:-1]) | (steps.begin_s[1:] != steps.end_s[:-1]))
         begin_s, end_s = steps.begin_s[begins], steps.end_s[np.append(begins[1:], True)]
         frame = pl.DataFrame({"time_s": begin_s, "value": budget_w[begins], "until_s": end_s})

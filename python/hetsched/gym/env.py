@@ -84,7 +84,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
     Raises
     ------
     ConfigError
-        If any value is invalid; if a part needs a run before or beside it; if `caps` and the platform or `power` has
+        If any value is invalid; if a part needs a run before or besides it; if `caps` and the platform or `power` has
         none.
 
     Examples

@@ -60,7 +60,7 @@ class TaskKeywords(RunKeywords, total=False):
 
 
 class Task:
-    """What every episode of an environment has in common."""
+    """Settings that every episode of an environment shares."""
 
     def __init__(
         self, workload: Workload | Callable[[int], Workload], platform: Any, asked: TaskOptions, options: RunOptions
@@ -92,7 +92,7 @@ class Task:
 
     @property
     def agent(self) -> dict[str, Any]:
-        """What the engine is told of the agent."""
+        """Keywords of the engine for the agent."""
         placements = [policy.parts["placement"] for policy in self.placements]
         return {"rows": self.shape.queue, "placements": placements, "caps": self.levels_w is not None}
 

@@ -34,7 +34,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
     """Runs side by side, stepped in one call: `SchedulingEnv`, many times.
 
     Each run is what a `SchedulingEnv` of the same seed would be. Actions are an array of one action a run;
-    observations, rewards and ``info["action_mask"]`` have a row a run. Runs begin anew by themselves as gymnasium's
+    observations, rewards and ``info["action_mask"]`` have a row a run. Runs begin again by themselves as gymnasium's
     ``AutoresetMode.NEXT_STEP`` says: the step after the one that ended an episode ignores this run's action and returns
     the next episode's first observation, with reward 0. With ``AutoresetMode.DISABLED`` they do not: the caller resets
     them, with ``options={"reset_mask": …}``.
@@ -49,7 +49,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
     num_envs
         Number of runs.
     copy
-        Whether observations are copies. False: every call returns the same arrays, filled anew.
+        Whether observations are copies. False: every call returns the same arrays, filled again.
     summaries
         Whether the metrics of runs that have ended are worked out.
     autoreset_mode
@@ -139,7 +139,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         Parameters
         ----------
         actions
-            A legal one a run; those of runs that begin anew are ignored.
+            A legal one a run; those of runs that begin again are ignored.
 
         Returns
         -------
@@ -184,7 +184,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         return mask
 
     def result(self, row: int) -> Result:
-        """The result of a run whose episode has ended and that has not begun anew, as `simulate` returns it."""
+        """The result of a run whose episode has ended and that has not begun again, as `simulate` returns it."""
         if not 0 <= row < self.num_envs or not self._ended[row]:
             raise SimulationError(f"run {row} has no result: it is under way, or there is no such run")
         return self._runs.result(row)

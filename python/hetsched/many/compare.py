@@ -1,4 +1,4 @@
-"""`hetsched.compare`: several policies on the same jobs and machine, run beside each other and compared."""
+"""`hetsched.compare`: several policies on the same jobs and machine, run side by side and compared."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ class Outcome:
 
     @property
     def unix_zero_s(self) -> float | None:
-        """When second 0 of the log's clock was, as `unix_zero` finds it."""
+        """Date of second 0 of the log's clock, as `unix_zero` finds it."""
         return unix_zero(self.provenance, self.bins["start_s"][0] if len(self.bins) else 0.0)
 
     @property
@@ -412,7 +412,7 @@ def compare(
     Returns
     -------
     Comparison
-        Its ``table`` and ``runs`` are frames, its ``notes`` what a reader should know beside them.
+        Its ``table`` and ``runs`` are frames, its ``notes`` what a reader should know about them.
 
     Raises
     ------

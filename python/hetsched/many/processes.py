@@ -175,7 +175,7 @@ class _Worker:
         self._said.close()
 
     def _fail(self) -> None:
-        """It has ended though it was not told to."""
+        """It has ended though it was not asked to."""
         future, self.future, self.is_gone = self.future, None, True
         code = self._process.wait()
         if code < 0:

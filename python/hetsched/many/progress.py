@@ -33,7 +33,7 @@ def teller(progress: Told) -> Callable[[int, int], object]:
 
 
 class Stopped(Exception):  # noqa: N818 -- not an error
-    """Raised inside a run that was told to stop."""
+    """Raised inside a run that was asked to stop."""
 
 
 class _Rate(ProgressColumn):

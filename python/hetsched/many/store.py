@@ -90,7 +90,7 @@ class Store:
     def check(self, keys: Iterable[str], names: Collection[str], optional: Collection[str] = ()) -> None:
         """See that what was read of these keys has just these numbers; a TraceError at the first line that has not.
 
-        It may have `optional` ones beside them.
+        It may have `optional` ones besides them.
         """
         for key in keys:
             if key not in self._line_of:
@@ -197,7 +197,7 @@ def _is_metric(value: object) -> bool:
 
 @functools.cache
 def code_sha256() -> str:
-    """Sha256 of the compiled module that runs simulate with: built anew, it may run them in another way."""
+    """Sha256 of the compiled module that runs simulate with: built again, it may run them in another way."""
     # Only its bytes are wanted, nothing of what it does.
     module = find_spec("hetsched._core")
     assert module is not None

@@ -59,7 +59,7 @@ def sweep(
     ----------
     workloads, platforms, policies
         One, a list, or a dictionary of names; a policy is whatever `hetsched.simulate` takes (a single policy's own
-        dictionary stands in a list). Python objects in its roles go to other processes by `pickle`. In a list each is
+        dictionary is in a list). Python objects in its roles go to other processes by `pickle`. In a list each is
         called what it calls itself: a workload by its file's name, a platform by its number of nodes, a policy by its
         name. The second of one name is called ``name #2``, and so on. In place of a workload stands a function of the
         seed that gives one, a generator say: the rows of each seed are on a draw of their own, the same for all
@@ -72,7 +72,7 @@ def sweep(
     out
         A folder for finished runs. The same call again, after a kill at any instant, runs only what is missing. Runs
         are known by everything that decides them (the content of workload, platform and tables, policy with all
-        parameters, seed, options, version, and the bytes of the compiled module: another build runs everything anew),
+        parameters, seed, options, version, and the bytes of the compiled module: another build runs everything again),
         so that other calls can use the same folder: they take the runs that they share and add the rest. The frame is
         written there, too, as ``sweep.parquet``.
     progress
@@ -88,7 +88,7 @@ def sweep(
     Returns
     -------
     polars.DataFrame
-        A row a run: ``workload, platform, policy, seed``, and the keys of `Result.summary`. Rows stand in the order of
+        A row a run: ``workload, platform, policy, seed``, and the keys of `Result.summary`. Rows are in the order of
         the arguments, the seed changing fastest: the same rows, bit for bit, whatever the number of workers. Where
         neither policy nor workload depends on the seed, one run serves the rows of all seeds.
 

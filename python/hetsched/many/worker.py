@@ -1,4 +1,4 @@
-"""The other end of `Processes`: a process that takes calls and answers them until it is told no more.
+"""The other end of `Processes`: a process that takes calls and answers them until there are no more.
 
 Started by `hetsched.many.processes` with an interpreter of its own, which knows nothing of the user's script: there is
 no ``__main__`` to be run twice, and no thread of polars to be lost in a fork.
@@ -34,7 +34,7 @@ def main(descriptor: int) -> None:
             return
         try:
             answer: tuple[Any, BaseException | None, str] = (function(*arguments, **keywords), None, "")
-        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is told on the other side
+        except BaseException as error:  # noqa: BLE001 -- whatever it is, it is reported on the other side
             answer = (None, error, traceback.format_exc())
         _send(connection, answer)
 
@@ -44,7 +44,7 @@ def _send(connection: Connection[Any, Any], answer: tuple[Any, BaseException | N
         connection.send(answer)
     except (BrokenPipeError, ConnectionResetError):
         sys.exit(0)
-    except Exception as error:  # noqa: BLE001 -- an error that cannot be pickled is told by its text
+    except Exception as error:  # noqa: BLE001 -- an error that cannot be pickled is reported by its text
         text = f"{type(answer[1]).__name__}: {answer[1]} ({type(error).__name__} on its way)"
         connection.send((None, RuntimeError(text), answer[2]))
 

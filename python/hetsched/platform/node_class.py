@@ -74,7 +74,7 @@ class NodeClass(Entry):
         Words that jobs' ``constraint`` may name, such as ``("gpu", "a100")``. None: nothing is said, which counts as
         no features where another class has some.
     racks
-        Racks that its nodes stand in: the name of one for all, or a table from names to nodes such as
+        Racks that its nodes are in: the name of one for all, or a table from names to nodes such as
         ``{"r1": "0-35", "r2": "36-71"}``, counted from 0 within the class, ends included. Events name them.
 
     Raises
@@ -243,7 +243,7 @@ def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[No
 
 
 def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
-    """As `node_classes`, of a value that may be no list."""
+    """Same as `node_classes`, of a value that may be no list."""
     if not isinstance(given, list | tuple):
         faults.add("classes", given, "a list of node classes")
         return []

@@ -14,8 +14,7 @@ from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
-from hetsched.platform.caps import ByCap, CapModel
-from hetsched.platform.draws import Draws
+from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.reading import arguments_of
@@ -174,10 +173,10 @@ class Platform:
         Parameters
         ----------
         data
-            ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
-            them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
-            and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
-            table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
+            ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class.
+            Besides them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its
+            content; and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each
+            a table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
             ``queue`` a list of the parameters of queues.
         folder
             Folder that the files' paths are relative to.
@@ -221,7 +220,7 @@ class Platform:
     def shipped(cls, name: str) -> Platform:
         """A machine that comes with hetsched, such as ``"aoba"``; ``hetsched machines`` lists them.
 
-        Every number in its file has its source beside it, or is said to be assumed: see ``hetsched machines NAME``.
+        Every number in its file has its source next to it, or is said to be assumed: see ``hetsched machines NAME``.
 
         Parameters
         ----------
@@ -253,7 +252,7 @@ class Platform:
         return self._content(lambda table: table.path or table.to_dict())
 
     def content(self) -> dict[str, Any]:
-        """As `to_dict`, but with every table's content."""
+        """Same as `to_dict`, but with every table's content."""
         return self._content(VariationTable.to_dict)
 
     def _content(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
@@ -285,7 +284,7 @@ class Platform:
         ------
         ConfigError
             If a table has another number of nodes than the platform, or the two differ in applications or in their
-            power caps; if tables by cap lack the one without a cap, stand beside a cap model, or the nodes are shared.
+            power caps; if tables by cap lack the one without a cap, or come with a cap model, or the nodes are shared.
 
         Examples
         --------
@@ -400,7 +399,7 @@ class Platform:
 
     @property
     def exclusive(self) -> bool:
-        """Whether a job gets whole nodes."""
+        """True if a job gets whole nodes."""
         return self._exclusive
 
     @property
@@ -432,7 +431,7 @@ class Platform:
 
     @property
     def has_caps(self) -> bool:
-        """Whether it is known what nodes draw, and how fast they are, under power caps."""
+        """True if it is known what nodes draw, and how fast they are, under power caps."""
         return self._draws.by_cap is not None or self._draws.model is not None
 
     @property

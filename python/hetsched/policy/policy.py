@@ -249,7 +249,7 @@ class Policy:
         return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
 
     def begun(self, seed: int) -> dict[str, Any]:
-        """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
+        """Parts as the engine takes them: `to_dict`, with a fresh copy of each object in its place."""
         parts = {**self._parts, **objects.begun(self._own, seed)}
         for outer in objects.outer_roles():
             if outer not in self._own and (part := self._parts.get(outer)):
@@ -277,7 +277,7 @@ class Policy:
 
     @property
     def uses_chance(self) -> bool:
-        """Whether the schedule depends on the seed: some part chooses at random.
+        """True if the schedule depends on the seed: some part chooses at random.
 
         Examples
         --------
@@ -293,7 +293,7 @@ class Policy:
 
     @property
     def needs(self) -> dict[str, list[str]]:
-        """What a run has to bring or to do for the policy, and the roles of the parts that need it.
+        """Requirements of the policy on a run, and the roles of the parts that need it.
 
         ``observed_starts`` and ``observed_nodes``: columns of the log. ``first_runs``: the column of profiled runs.
         ``utilizations``: a run before, under random placement; see `measured_in`.
@@ -414,7 +414,7 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
 
 
 def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
-    """The object of a whole scheduler; raises if it is none, or stands beside parts."""
+    """The object of a whole scheduler; raises if it is none, or is given with parts."""
     faults = Faults("policy")
     beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
     for role in beside:

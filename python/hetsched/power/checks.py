@@ -12,7 +12,7 @@ from hetsched.checks import Faults, did_you_mean, few, one_line, shown
 Floats = npt.NDArray[np.float64]
 
 SHOWN = 10
-"""Faults of a kind that a message tells."""
+"""Most faults of a kind in a message."""
 MOST_FEATURE = 1e100
 """So that squares of features stay finite."""
 _MOST_W = 1e6
@@ -64,7 +64,7 @@ def checked_power(power_w: npt.ArrayLike, faults: Faults, *, n_apps: int | None 
 
 
 def same_features(features: Floats) -> bool:
-    """Whether nothing tells the applications apart."""
+    """True if nothing distinguishes the applications."""
     return bool((features == features[0]).all())
 
 

@@ -153,7 +153,7 @@ def _labels(groups: object, faults: Faults) -> list[object] | None:
 
 
 def _names(given: Sequence[str] | None, features: object, known: Floats | None, faults: Faults) -> list[str]:
-    """Of the features."""
+    """Names of the features."""
     if known is None:
         return []
     names = list(map(str, getattr(features, "columns", range(known.shape[1])) if given is None else given))
@@ -171,7 +171,7 @@ def _numbers(name: str, watts: npt.ArrayLike) -> Floats:
 
 
 def _check_errors(actual: Floats, predicted: Floats) -> npt.NDArray[np.bool_]:
-    """Which cells were measured; ConfigError if an error of one of them cannot be a share of its watts."""
+    """Measured cells; ConfigError if an error of one of them cannot be a share of its watts."""
     faults = Faults()
     if actual.shape != predicted.shape:
         faults.add("predicted_w", f"shape {predicted.shape}", f"{actual.shape}, the shape of `actual_w`")

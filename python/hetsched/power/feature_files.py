@@ -1,6 +1,6 @@
 """Files that power models are fitted on: features and groups of applications, and measured watts of devices.
 
-All are read strictly; faults are told by the file's line and column. A file of features has a row an
+All are read strictly; faults are reported by the file's line and column. A file of features has a row an
 application: its name in a column ``app``, and a number in every other column. A file of watts has a row a run,
 ``device, app, power_w``, or a row a device: ``device`` and a column an application.
 """
@@ -55,7 +55,7 @@ class Watts:
 
     @property
     def is_measured(self) -> npt.NDArray[np.bool_]:
-        """Which pairs of device and application were measured, shape (n_devices, n_apps)."""
+        """Measured pairs of device and application, shape (n_devices, n_apps)."""
         return np.asarray(~np.isnan(self.power_w))
 
 
@@ -92,7 +92,7 @@ def _features(path: str, frame: pl.DataFrame) -> Features:
 
 
 def _is_words(column: pl.Series) -> bool:
-    # Of a file without any name, all of them are missing, which is told row by row.
+    # Of a file without any name, all of them are missing, which is reported row by row.
     return column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 

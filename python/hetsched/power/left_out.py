@@ -29,7 +29,7 @@ MOST_ALONE = 100
 """Up to how many applications, groups or devices are left out one at a time, if nothing else is said."""
 
 FOLDS = 10
-"""In how many folds more of them are left out, each of which asks for the model anew."""
+"""Further folds in which they are left out, each of which fits the model again."""
 
 Places = npt.NDArray[np.intp]
 Tell = Callable[[int, int], object]
@@ -120,7 +120,7 @@ class LeftOut:
 
     @property
     def is_asked(self) -> npt.NDArray[np.bool_]:
-        """Which cells the model was asked: measured ones that it was not fitted on; in-sample all measured ones."""
+        """Cells that the model was asked for: measured ones that it was not fitted on; in-sample all measured ones."""
         return np.asarray(~np.isnan(self.actual_w))
 
     @cached_property
@@ -175,7 +175,7 @@ def predicted(
     devices: Sequence[object] | None = None,
     tell: Tell | None = None,
 ) -> LeftOut:
-    """Predictions of measured cells by a model that is fitted anew each time; all is checked but what a fit checks.
+    """Predictions of measured cells by a model that is fitted again each time; all is checked but what a fit checks.
 
     `devices` are names for messages (None: numbers); `tell` is called with (fits done, fits in all). ConfigError if a
     device is left without a measured application, or nothing can be asked.
@@ -268,7 +268,7 @@ def _new_devices(task: _Task, tell: Tell) -> LeftOut:
 
 
 def _test_runs(is_measured: npt.NDArray[np.bool_], split: Split) -> npt.NDArray[np.bool_]:
-    """Which applications a new device would have run, drawn at random among those that it was measured under."""
+    """Applications that a new device would have run, drawn at random among those that it was measured under."""
     drawn = stream(split.seed, "power.new_device").random(is_measured.shape)
     place = np.where(is_measured, drawn, np.inf).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     return np.asarray(is_measured & (place < split.test_runs))

@@ -1,4 +1,4 @@
-"""What a guideline of provisioning is about: a budget, the base of every CPU, a mix of caps, and jobs that get them."""
+"""Inputs of a guideline of provisioning: a budget, the base of every CPU, a mix of caps, and jobs that get them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _mix(given: Any, name: str, faults: Faults) -> Any:
 
 @dataclass(frozen=True)
 class Budget(Declared):
-    """What the guideline is about: watts of the machine, watts of a CPU that does nothing, and the mix of caps."""
+    """Inputs of the guideline: watts of the machine, watts of a CPU that does nothing, and the mix of caps."""
 
     budget_w: float = field(metadata=number(0.0, 1e12, unit="W"))
     base_w: float = field(metadata=number(0.0, _MOST_W, unit="W"))
@@ -80,7 +80,7 @@ class Budget(Declared):
         return max(self.mix)
 
     def factor(self, cap_w: float) -> float:
-        """How many times as long a job takes under a cap: speed goes with the watts above the base."""
+        """Slowdown of a job under a cap: speed goes with the watts above the base."""
         return (self.uncapped_w - self.base_w) / (cap_w - self.base_w)
 
     @property
@@ -129,7 +129,7 @@ class Budget(Declared):
         return Policy.preset("power-slurm", budget_w=float(self.budget_w), caps_w=caps_w)
 
     def dealt(self, workload: Workload, seed: int) -> Workload:
-        """The jobs with caps in the mix's shares, dealt at random; walltimes as much longer as jobs take."""
+        """The jobs with caps in the mix's shares, drawn at random; walltimes as much longer as jobs take."""
         jobs = workload.to_polars()
         caps_w = stream(seed, "caps of a mix").permutation(_shares(self.mix, len(jobs)))
         factors = np.array([self.factor(cap_w) for cap_w in caps_w], dtype=np.float64)

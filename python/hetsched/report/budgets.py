@@ -219,7 +219,7 @@ def _shades() -> Any:
 
 
 def _labels(row: dict[str, Any]) -> Iterator[str]:
-    """What may stand in a box, the fullest first."""
+    """Labels that may go in a box, the fullest first."""
     if row["cap_w"] is not None and row["state"] == "running":
         yield f"{row['job_id']}: {row['cap_w']:.4g} W"
         yield f"{row['job_id']}\n{row['cap_w']:.4g} W"

@@ -1,6 +1,6 @@
 """Common parts of all pictures: size, fonts, colours, axes of time, and the files they are written to.
 
-Matplotlib is imported when a picture is made, not before; a message of one line tells if it is missing.
+Matplotlib is imported when a picture is made, not before; a message of one line shows if it is missing.
 """
 
 from __future__ import annotations

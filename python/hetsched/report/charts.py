@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_JOBS = 300
-"""Most jobs of a chart; boxes of more cannot be told apart."""
+"""Most jobs of a chart; boxes of more cannot be distinguished."""
 
 CHART_AXES_IN = (2.85, 1.75)
 """Width and height that a chart leaves to its axes."""

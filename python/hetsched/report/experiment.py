@@ -41,7 +41,7 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
 
 
 def verdict(reproduced: str | None, paper: float | None) -> str:
-    """A row's verdict as a table shows it; what stands beside no value of a paper is a claim, not a reproduction."""
+    """A row's verdict as a table shows it; what stands next to no value of a paper is a claim, not a reproduction."""
     if reproduced is None:
         return ""
     return reproduced if paper is not None else _OF_CLAIMS.get(reproduced, reproduced)
@@ -59,7 +59,7 @@ def _here(row: Mapping[str, Any]) -> str:
 
 
 def reasons(rows: pl.DataFrame) -> Iterable[str]:
-    """Why something is not simply ``yes``: a line for each reason, with the numbers of its rows.
+    """Reasons why something is not simply ``yes``: a line for each reason, with the numbers of its rows.
 
     What stands behind a reason's first semicolon may be common to several.
     """
@@ -96,7 +96,7 @@ def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:
     """A panel a scenario and in it a line a policy: mean saving with its 95 % interval over repetitions.
 
     A row of `savings` is a panel, policy and repetition: ``panel, label, saving``, and ``paper, attainable`` where
-    known, in percent; panels and policies stand in the order in which they first come.
+    known, in percent; panels and policies are in the order in which they first come.
     """
     panels = [own for _, own in savings.group_by("panel", maintain_order=True)]
     heights = [_PANEL_IN + _FOOT_IN / len(panels) + _ROW_IN * own["label"].n_unique() for own in panels]

@@ -121,7 +121,7 @@ def coarser(bins: pl.DataFrame, *, most: int = _MOST_BINS) -> pl.DataFrame:
 
 
 def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
-    """Which share of the jobs waits longer than a time, a curve a policy; the legend tells how many do not wait.
+    """Share of the jobs that wait longer than a time, a curve for each policy; the legend says how many do not wait.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     ----------
     runs
         One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` or
-        `hetsched.sweep` gives it; policies stand in the order in which they first come. Repetitions are what
+        `hetsched.sweep` gives it; policies are in the order in which they first come. Repetitions are what
         `hetsched.analysis.compare` takes for them.
 
     Raises

@@ -43,7 +43,7 @@ _LINEAR_S = 1.0
 
 
 def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: float | None = None) -> Figure:
-    """How many nodes work, are idle, boot or shut down, are off and are down over time: areas on top of each other.
+    """Numbers of nodes at work, idle, booting or shutting down, off and down over time, as stacked areas.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: fl
 
 
 def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
-    """What every node is when: time to the right, nodes upwards, a colour a state.
+    """States of every node: time to the right, nodes upwards, a colour a state.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
     Parameters
     ----------
     jobs
-        `Result.jobs`; those that never started and those without a queue are left out. Queues stand in alphabetical
+        `Result.jobs`; those that never started and those without a queue are left out. Queues are in alphabetical
         order.
     title
         Text above the picture.

@@ -90,7 +90,7 @@ def _draw_panel(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> Non
 
 
 def _estimates(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """Where a curve's points are, their means over repetitions, and half the widths of their intervals."""
+    """Positions of a curve's points, their means over repetitions, and half the widths of their intervals."""
     found = []
     for (place,), own in rows.drop_nulls("value").group_by("x", maintain_order=True):
         middle, reach = mean_and_half_width(own["value"].to_numpy())

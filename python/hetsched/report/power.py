@@ -22,7 +22,7 @@ _PANEL_IN = 3.0
 _FOOT_IN = 0.5
 _TITLE_LETTERS = 40
 _OFF_RATIO = 0.1
-"""Distance of the lines beside the diagonal."""
+"""Distance of the lines next to the diagonal."""
 
 _NUMBERS = ("MAPE mean", "MAPE max", "devices")
 _LEAST_MODEL = 20

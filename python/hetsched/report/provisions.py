@@ -39,7 +39,7 @@ METRICS = {
 
 
 class Asked(Protocol):
-    """What the lines on a guideline need to know."""
+    """Values that the lines on a guideline need."""
 
     @property
     def budget_w(self) -> float:

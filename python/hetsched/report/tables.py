@@ -1,7 +1,7 @@
 """Tables for a terminal: a run's summary, a comparison, the presets and parts of policies, the machines.
 
 Rich tables for the width of the terminal, 80 columns in a pipe. Names are folded at their marks; columns that do not
-fit beside each other stand in tables below each other.
+fit side by side are in tables below each other.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
 
 
 def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80) -> Group:
-    """Policies below each other and metrics beside each other: values first, then ratios to the baseline.
+    """Policies below each other and metrics side by side: values first, then ratios to the baseline.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80
 _GAP = 3
 """Between two columns."""
 _NAME_LEAST = 24
-"""Least width of policies' names, as long as a number fits beside them."""
+"""Least width of policies' names, as long as a number fits next to them."""
 
 Cell = tuple[str, str]
 
@@ -126,7 +126,7 @@ class _Column:
 
 
 def _side_by_side(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
-    """As many columns beside each other as there is room for, at least one."""
+    """Columns that fit side by side, at least one."""
     blocks: list[list[_Column]] = [[]]
     for column in columns:
         taken = sum(_GAP + other.least_width for other in (*blocks[-1], column))

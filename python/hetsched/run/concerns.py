@@ -1,4 +1,4 @@
-"""Concerns about a run's inputs and outcomes, for the reader of its numbers; those of a feature stand in its file.
+"""Concerns about a run's inputs and outcomes, for the reader of its numbers; those of a feature are in its file.
 
 Each is said as a warning by `hetsched.simulate`. None of them stops a run: the numbers are exact, but may answer
 another question than was asked.

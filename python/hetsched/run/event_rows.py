@@ -31,7 +31,7 @@ EVENT_COLUMNS: dict[str, type[pl.DataType]] = {
 """Columns of events, in order."""
 
 OPEN_COLUMNS: dict[str, type[pl.DataType]] = {"rack": pl.String, "is_date": pl.Boolean}
-"""Columns that say what only a run tells: the nodes of a rack, and seconds since 1970 on the log's clock."""
+"""Columns that say what only a run shows: the nodes of a rack, and seconds since 1970 on the log's clock."""
 
 COLUMN_NAMES = listed([*EVENT_COLUMNS, *WRITTEN])
 
@@ -104,7 +104,7 @@ def in_order(rows: pl.DataFrame) -> pl.DataFrame:
 def _refuse_missing(frame: pl.DataFrame) -> list[Any]:
     """The kinds of all rows; a `ConfigError` if a column is not there that some row needs."""
     kinds = frame["kind"].to_list() if "kind" in frame.columns else []
-    # Failures are told first where rows of several kinds lack their columns.
+    # Failures are reported first where rows of several kinds lack their columns.
     needed = [_KINDS[kind].needed for kind in _KINDS if kind in kinds] or (["node"] if not kinds else [])
     wanted = ["time_s", "kind", *needed[:1]]
     is_there = {name: not {name, *_IN_PLACE.get(name, ())}.isdisjoint(frame.columns) for name in needed}
@@ -119,7 +119,7 @@ def _refuse_missing(frame: pl.DataFrame) -> list[Any]:
 
 
 _IN_PLACE = {"node": ("nodes", "rack"), "until_s": ("for_s",)}
-"""Columns that stand in place of others."""
+"""Columns that replace others."""
 
 
 class _Rows:
@@ -228,7 +228,7 @@ class _Rows:
         self.note("for_s", self.has_span & self.has_until, "nothing beside until_s")
 
     def check_nodes(self) -> None:
-        """Note rows that name nodes in several ways, or too many of them; nodes in a list stand in for a number."""
+        """Note rows that name nodes in several ways, or too many of them; nodes in a list replace a number."""
         by_number, by_list = ~np.isnan(self.numbers["node"]), self.nodes.is_not_null().to_numpy()
         by_rack = self.rack.is_not_null().to_numpy()
         self.note("nodes", by_list & by_number, "nothing beside node")

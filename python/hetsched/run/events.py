@@ -54,7 +54,7 @@ class Events:
     """Events from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
 
     Made by `from_polars`, `read`, `read_csv`, `read_parquet`, `from_toml` or `budget_from_price`; ``+`` joins two. Rows
-    stand in order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
+    are in order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
     fails that has failed, or is repaired and has not; a job is cancelled that runs or has ended.
 
     ================== ======================= =====================================================================
@@ -141,8 +141,8 @@ class Events:
     def from_toml(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
         """Events from a TOML file: a table ``[[events]]`` each, with the keys of `from_polars`; as that.
 
-        A table ``[contract]`` beside them is for `Contract.from_toml`; a file of a contract may have no events.
-        ``timezone`` at the top of the file stands in place of the parameter.
+        A table ``[contract]`` next to them is for `Contract.from_toml`; a file of a contract may have no events.
+        ``timezone`` at the top of the file replaces the parameter.
         """
         name = os.fspath(path)
         content = read_toml(name)
@@ -318,7 +318,7 @@ class Events:
         return self._frame.filter(pl.col("kind").is_in(kinds)).rechunk()
 
     def check_for(self, workload: Workload, platform: Platform, policy: Policy) -> None:
-        """Raise a `ConfigError` for each row that cannot befall these jobs on this platform under this policy."""
+        """Raise a `ConfigError` for each row that cannot happen to these jobs on this platform under this policy."""
         rows, faults = self._frame.with_row_index("row"), Faults()
         beyond = np.flatnonzero(rows["node"].fill_null(-1).to_numpy() >= platform.nodes)
         expected = f"a node of the platform, 0 to {platform.nodes - 1}"

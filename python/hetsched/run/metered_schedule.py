@@ -1,6 +1,6 @@
 """A schedule made elsewhere, as a frame of starts: brought into one form, held to its workload and platform.
 
-Whether two jobs want one node at once is asked when their ends are known, which the engine tells: `conflicts`.
+Whether two jobs want one node at once is asked when their ends are known, which the engine shows: `conflicts`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform)
 
 
 def instant(ticks: int) -> str:
-    """An instant as messages tell it."""
+    """An instant as messages show it."""
     whole, rest = divmod(abs(ticks), TICKS_S)
     return f"{'-' if ticks < 0 else ''}{f'{whole}.{rest:06d}'.rstrip('0').rstrip('.')} s"
 
@@ -132,7 +132,7 @@ def _rules_of_ids(known: pl.DataFrame) -> list[Rule]:
 
 
 def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
-    """When a job may start, and end."""
+    """Rules about when a job may start, and end."""
     job, times = known["job_id"], {name: micros(known[name], NO_INSTANT) for name in ("start_s", "submit_s", "end_s")}
     start, submit, end = times.values()
     has_end = known["end_s"].is_not_null().to_numpy()
@@ -185,7 +185,7 @@ _MOST_RIVALS = 5
 
 
 def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[Fault]:
-    """A fault for each job, of the first ten, that cannot start as it was told to."""
+    """A fault for each job, of the first ten, that cannot start as the schedule says."""
     per_node = 1 if platform.exclusive else int(platform.slots.min())
     jobs = told.filter(pl.col("row").is_in(late)).sort("start", "row")
     served = told.explode("nodes").filter(pl.col("start") < pl.col("end"))
@@ -194,7 +194,7 @@ def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[F
 
 
 def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault | None:
-    """The first node on which a job finds others when it is to start, and too little beside them."""
+    """The first node on which a job finds others when it is to start, and too little next to them."""
     at, need = job["start"], job["need"]
     here = served.filter(
         (pl.col("start") <= at) & (pl.col("end") > at) & (pl.col("row") != job["row"]),

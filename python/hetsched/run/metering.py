@@ -138,7 +138,7 @@ def _provenance(schedule: pl.DataFrame) -> dict[str, Any]:
 
 
 def _raise_conflicts(jobs: pl.DataFrame, schedule: pl.DataFrame, platform: Platform) -> None:
-    """Say which jobs could not start when they were told to, and because of whom."""
+    """Say which jobs could not start when the schedule says, and because of which others."""
     run = jobs[schedule["row"]]
     start = pl.Series("start", micros(schedule["start_s"], NO_INSTANT))
     started, ended = (pl.Series(micros(run[name], NO_INSTANT)) for name in ("start_s", "end_s"))

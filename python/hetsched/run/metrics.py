@@ -75,7 +75,7 @@ class Metric:
     part_title
         What it is called below the metric it is a part of; empty: as its title.
     section
-        Where it stands in the table of a run: one of `SECTIONS`.
+        Where it is in the table of a run: one of `SECTIONS`.
     part_of
         The key of the metric that it is a part of, below which it is indented; empty: none.
     is_rare

@@ -1,4 +1,4 @@
-"""The outcome of a run: the engine's records beside the workload's columns, and where they came from."""
+"""The outcome of a run: the engine's records next to the workload's columns, and where they came from."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ _SLOWDOWN_FLOOR_S = 10.0
 def jobs_frame(
     workload: pl.DataFrame, run: pl.DataFrame, segments: Callable[[], pl.DataFrame] | None = None
 ) -> pl.DataFrame:
-    """One row a job, in the workload's order; `segments` tell the energy of the last of several attempts."""
+    """One row a job, in the workload's order; `segments` show the energy of the last of several attempts."""
     more = [name for name in run.columns if name not in (*JOB_COLUMNS, LAST_J)]
     names = names_in_result(workload.columns, [*more, *(name for name in run.columns if name == LAST_J)])
     own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]

@@ -32,9 +32,9 @@ class Parts:
     segments: Callable[[], pl.DataFrame] | None = None
     alone: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     """From the jobs to the segments of a run in which each attempt is one; None: it was read from files."""
-    """None: every attempt is one stretch, which the jobs tell."""
+    """None: every attempt is one stretch, which the jobs show."""
     events: Callable[[], pl.DataFrame] | None = None
-    """None: nothing happened beside starts and ends."""
+    """None: nothing happened besides starts and ends."""
 
 
 class _Kept:

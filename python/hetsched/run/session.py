@@ -47,8 +47,8 @@ _LATEST_S = 1e12
 class Session:
     """A run that is stepped: `simulate`, one stretch of time after another.
 
-    Whatever the steps, the run is the same to the last bit. Beside them, events can be injected that have not been part
-    of it, and forks go their own way: what would happen from here if.
+    Whatever the steps, the run is the same to the last bit. Besides them, events can be injected that have not been
+    part of it, and forks go their own way: what would happen from here if.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class Session:
         Raises
         ------
         ConfigError
-            If an event is not after `reached_s`, or cannot befall these jobs on this platform under this policy: a
+            If an event is not after `reached_s`, or cannot happen to these jobs on this platform under this policy: a
             node that it has not, a budget below the idle machine's draw. If a job is submitted before `reached_s`, has
             the number of another one, or asks for what the run was not set up for: nodes distinguished by what no job
             asked for (``constraint``, ``gpus``, ``memory_gb``, ``licences``), another application where tables by cap

@@ -240,7 +240,7 @@ def simulate(
     ConfigError
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
         nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
-        the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
+        the workload has no observed starts; if events cannot happen to this platform under this policy; if jobs ask for
         caps that the platform knows nothing of; if a ``constraint`` or ``licences`` cannot be read, or a part of the
         policy does not know nodes that differ in what jobs ask for (docs/background/rules.md); if nodes sleep of which
         the platform does not say ``boot_s``, ``shutdown_s`` and ``off_w``.
@@ -295,7 +295,7 @@ def check_progress(progress: object) -> None:
 
 
 def run_of(workload: object, platform: object, policy: object, options: RunOptions) -> Run:
-    """A run of what a user gave; raises ConfigError with all that can be told from each thing by itself."""
+    """A run of what a user gave; raises ConfigError with all faults that each thing shows by itself."""
     check_threads()
     faults = Faults()
     check_inputs(workload, platform, faults)

@@ -34,7 +34,7 @@ def by_node(runs: Running, of_jobs: Floats) -> Floats:
 
 
 def spread(watts: float, least_w: Floats, most_w: Floats, weight: Floats) -> Floats:
-    """What each is given: its least, and the rest by weight up to its most, until all is given or all have that."""
+    """Amount that each is given: its least, and the rest by weight up to its most, as long as any is left."""
     if most_w.sum() <= watts:
         return most_w
 
@@ -93,7 +93,7 @@ class Curve:
         return np.asarray(np.interp(cap_w, self.caps_w, self._draws_w), dtype=np.float64)
 
     def slowdown(self, cap_w: float | Floats) -> Floats:
-        """How many times longer it takes than without a cap."""
+        """Slowdown in relation to no cap."""
         return np.asarray(np.interp(cap_w, self.caps_w, self._slowdowns), dtype=np.float64)
 
 

@@ -9,11 +9,11 @@ from hetsched.strategies.shares import SLACK_RATIO, Curve, Curves, Floats, Whole
 
 
 class Equipartition:
-    """As many nodes for each malleable job as for any other, within their ranges.
+    """Equal numbers of nodes for all malleable jobs, within their ranges.
 
     Equipartition, one of the rules that McCann, Vaswani, Zahorjan, A Dynamic Processor Allocation Policy for
     Multiprogrammed Shared-Memory Multiprocessors, ACM TOCS 1993, compare, with nodes for processors. In every pass the
-    free nodes and those of the malleable jobs that run are shared anew: one number of nodes for all of them and for
+    free nodes and those of the malleable jobs that run are shared again: one number of nodes for all of them and for
     the first jobs that wait, each within its range, the largest for which there are nodes. Jobs that wait count as
     long as the fewest nodes of all those before them can be had. Give it as the ``sizing`` of a backfill.
 
@@ -39,7 +39,7 @@ class Equipartition:
         self.least_cap_w = least_cap_w
 
     def resizes(self, runs: Running, watts: float, view: View) -> Whole:
-        """The same number of nodes for all malleable jobs that run, and for those that could start beside them."""
+        """The same number of nodes for all malleable jobs that run, and for those that could start next to them."""
         queue, nodes = view.queue, len(view.free) + int(runs.node_count.sum())
         count = _first_within(queue.min_nodes, nodes - int(runs.min_nodes.sum()))
         low = np.concatenate([runs.min_nodes, queue.min_nodes[:count]])
@@ -55,7 +55,7 @@ class Equipartition:
 
 
 def _first_within(low: Whole, nodes: int) -> int:
-    """How many of the first have their fewest nodes together."""
+    """Number of the first jobs that can all have their fewest nodes."""
     return int(np.searchsorted(np.cumsum(low), nodes, side="right"))
 
 
@@ -141,7 +141,7 @@ class MoldableBackfill:
 
 
 def _ratios(queue: Jobs) -> list[Floats]:
-    """How many times as long each job takes at each of its sizes as at the one it asks for."""
+    """Time of each job at each of its sizes, as a ratio to that at the one it asks for."""
     low, high = queue.min_nodes, queue.max_nodes
     found = [np.empty(count) for count in (high - low + 1)]
     for more in range(int((high - low).max()) + 1):

@@ -14,8 +14,8 @@ from hetsched.roles import Jobs, Running, View
 from hetsched.strategies.shares import SLACK_RATIO, Curves, Floats, Whole, affordable
 
 _SCALE, _TOLERANCE = 0.01, 2e-4
-"""Rules are held to a millionth. At this scale that is more than integers are rounded by, which HiGHS would tell on the
-terminal, and less than this share of the watts, which is left, and than a node."""
+"""Rules are held to a millionth. At this scale that is more than integers are rounded by, which HiGHS would report on
+the terminal, and less than this share of the watts, which is left, and than a node."""
 
 
 class Configurations(NamedTuple):
@@ -51,9 +51,9 @@ class ThroughputIlp:
     Sarood, Langer, Gupta, Kale, Maximizing Throughput of Overprovisioned HPC Data Centers Under a Strict Power Budget,
     SC 2014. Whenever a job arrives or ends, an integer linear program chooses at most one configuration, nodes and
     cap, of each job, so that nodes and watts suffice and the sum of weight × power-aware speed is largest. The weight
-    of a job grows as it waits, lest it starve.
+    of a job grows as it waits, so that it does not starve.
 
-    A moldable job keeps the size with which it starts, and its cap is chosen anew; a malleable one that runs enters
+    A moldable job keeps the size with which it starts, and its cap is chosen again; a malleable one that runs enters
     the program with other sizes, too: its least and most nodes, half and twice those that it has. That a change costs
     time (``resize_s``) is not weighed. The program is solved by HiGHS, through scipy. Where it finds no solution
     within `node_limit` nodes of its search, jobs start in policy order as they ask, at the lowest caps; `notes` counts
@@ -132,7 +132,7 @@ class ThroughputIlp:
         return chosen
 
     def resizes(self, runs: Running, watts: float, view: View) -> Whole:
-        """On how many nodes each malleable job that runs goes on, beside what else runs and could start."""
+        """On how many nodes each malleable job that runs goes on, next to what else runs and could start."""
         running, queue = view.running, view.queue
         sizes = [_sizes_of_run(*one) for one in _ranges(running)]
         waiting = self._waiting(queue, view) if len(queue) else _NONE
@@ -260,7 +260,7 @@ def _sizes_of_run(low: int, high: int, own: int, is_malleable: bool) -> list[int
 
 
 def _time_ratios(queue: Jobs | Running, sizes: list[list[int]]) -> list[list[float]]:
-    """How many times as long each job takes at each of these sizes as at the one it asks for."""
+    """Time of each job at each of these sizes, as a ratio to that at the one it asks for."""
     most, others = max(map(len, sizes)), queue.min_nodes[len(sizes) :].tolist()
     columns = []
     for place in range(most):

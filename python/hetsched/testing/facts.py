@@ -111,7 +111,7 @@ _ANY_POLICY = {"order": None, "backfill": None, "placement": None, "power": None
 
 
 class Facts:
-    """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null."""
+    """A result next to its inputs, as arrays with a row a job; times in whole microseconds, -1 = null."""
 
     def __init__(self, result: Result, workload: Workload, platform: Platform) -> None:
         self.result, self.platform = result, platform
@@ -135,7 +135,7 @@ class Facts:
         ).item()
         stands = "suspended_s" in self.jobs.columns
         self.makes_way = stands and any(queue.preempts for queue in platform.queues or ())
-        # Emergencies queue jobs again, too, and tell how long these stood still.
+        # Emergencies queue jobs again, too, and show how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and (self.makes_way or not stands)
         was_down = result.events["kind"].is_in(["failed", "out"]).any()
         self.in_service = not self.has_outages and not was_down
@@ -155,7 +155,7 @@ class Facts:
 
     @cached_property
     def withdrawn(self) -> Ints:
-        """When jobs left the queue that were cancelled in it."""
+        """Times at which jobs were cancelled in the queue."""
         events = self.result.events
         cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
         queued = self.jobs.select("job_id").filter(pl.Series(self.joined >= 0, dtype=pl.Boolean))
@@ -250,7 +250,7 @@ class Facts:
 
     @property
     def has_queues(self) -> bool:
-        """True if jobs stand in queues: not in a replay, nor in a schedule that is metered."""
+        """True if jobs are in queues: not in a replay, nor in a schedule that is metered."""
         return self.platform.queues is not None and (self.policy["backfill"] or {}).get("name") != "observed"
 
     @cached_property
@@ -282,7 +282,7 @@ class Facts:
 
     @cached_property
     def in_queue_from(self) -> Ints:
-        """When each job joined the queue, or may have; -1: never."""
+        """Time at which each job joined the queue, or may have; -1: never."""
         return np.where((self.joined < 0) & self.may_have_waited, self.submit, self.joined)
 
     @property
@@ -292,7 +292,7 @@ class Facts:
 
     @property
     def has_budgets_in_time(self) -> bool:
-        """True if the budget changes while the run goes on; the timeline tells which is in force."""
+        """True if the budget changes while the run goes on; the timeline shows which is in force."""
         return "budget_w" in self.result.timeline.columns
 
     @cached_property
@@ -351,7 +351,7 @@ class Facts:
 
     @cached_property
     def running(self) -> tuple[Ints, Ints]:
-        """When jobs begin to run, and when they do no more."""
+        """Times at which jobs begin to run, and at which they no longer do."""
         if not self.makes_way:
             return self.start[self.started], self.end[self.end >= 0]
         stretches = self.stretches.filter(pl.col("state") == "running")

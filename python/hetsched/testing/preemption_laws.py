@@ -89,7 +89,7 @@ def _check_causes(run: Facts, suspended: list[tuple[int, int]]) -> None:
 
 
 def _check_slots(run: Facts) -> None:
-    """A job that starts finds its slots beside all that do not make way for it, suspended jobs among them."""
+    """A job that starts finds its slots next to all that do not make way for it, suspended jobs among them."""
     assert run.queueing is not None
     preempts, queue = _preempts(run), run.queueing.of_job
     attempts = run.held.group_by("job", "attempt", "node", "slots", maintain_order=True)

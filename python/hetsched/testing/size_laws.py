@@ -12,7 +12,7 @@ from hetsched.units import TICKS_S, micros
 
 
 def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
-    """Changes that events tell: rows of jobs, instants, kinds and numbers of nodes from then on."""
+    """Changes that events show: rows of jobs, instants, kinds and numbers of nodes from then on."""
     told = run.result.events.filter(pl.col("kind").is_in(RESIZED))
     row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
     rows = [row_of[job_id] for job_id in told["job_id"].to_list()]
@@ -20,7 +20,7 @@ def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
 
 
 def check_sizes(own: Stretches) -> None:
-    """A job has as many nodes as it can run on, and events tell each change."""
+    """A job has as many nodes as it can run on, and events show each change."""
     run, nodes = own.run, own.frame["nodes"].to_list()
     size = own.frame["nodes"].list.len().cast(pl.Int64).to_numpy()
     own.refuse((size < run.fewest_nodes[own.job]) | (size > run.most_nodes[own.job]), "nodes beyond the job's range")

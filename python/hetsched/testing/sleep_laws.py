@@ -31,7 +31,7 @@ def check_sleep(run: Facts) -> None:
 
 
 def _spans(run: Facts, events: pl.DataFrame) -> pl.DataFrame:
-    """When each node was in a state other than on; invalid steps are told."""
+    """Spans of each node in a state other than on; reports invalid steps."""
     lasts = {
         kind: micros(pl.Series(_of_nodes(run, name))) for kind, name in (("off", "shutdown_s"), ("ready", "boot_s"))
     }

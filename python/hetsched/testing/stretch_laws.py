@@ -138,7 +138,7 @@ def _check_no_node_serves_two(own: Stretches) -> None:
 
 
 def _has_one_cap_a_job(own: Stretches) -> bool:
-    """True if all nodes of a job have one cap, so that the mean tells each node's; an object may set one for each."""
+    """True if all nodes of a job have one cap, so that the mean shows each node's; an object may set one for each."""
     allocator = (own.run.policy["power"] or {}).get("allocator")
     return isinstance(allocator, str | None) and (allocator != "equal-slowdown" or own.run.platform.cap_model is None)
 
@@ -277,7 +277,7 @@ def _check_power(own: Stretches) -> None:
 
 
 def _check_happened(own: Stretches) -> None:
-    """Events tell what the stretches and the states show: suspensions, requeues, kills, alerts."""
+    """Events show what the stretches and the states show: suspensions, requeues, kills, alerts."""
     run, happened = own.run, own.run.result.events
     summary, row_of = run.result.summary(), {job_id: row for row, job_id in enumerate(run.job_id)}
     at = micros(happened["time_s"])

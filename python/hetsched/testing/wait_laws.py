@@ -98,7 +98,7 @@ def _check_outages(run: Facts) -> None:
 
 
 def _down_spans(events: pl.DataFrame) -> pl.DataFrame:
-    """When each node is down."""
+    """Spans in which each node is down."""
     change = {"failed": 1, "out": 1, "repaired": -1, "back": -1}
     causes: dict[int, int] = {}
     since: dict[int, float] = {}

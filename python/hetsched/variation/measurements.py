@@ -50,7 +50,7 @@ class Measurements:
     time_s
         Column of a run's seconds, or of any time that is proportional to them for an application. None: no times.
     nodes
-        The nodes' names (or numbers) in the order of the platform. None: as told for `node`. Runs of other nodes are
+        The nodes' names (or numbers) in the order of the platform. None: as for `node`. Runs of other nodes are
         dropped and counted; listed nodes without runs are missing.
     min_runs
         With fewer usable runs, an application counts as not measured on a node.
@@ -122,7 +122,7 @@ class Measurements:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], **columns: Any) -> Measurements:
-        """Measured runs from a file; CSV or Parquet, told by its name.
+        """Measured runs from a file; CSV or Parquet, known by its name.
 
         Parameters
         ----------

@@ -199,7 +199,7 @@ class VariationTable:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
-        """A table from a file; ``.parquet`` or ``.csv``, told by its name.
+        """A table from a file; ``.parquet`` or ``.csv``, known by its name.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class VariationTable:
         data
             ``apps``, the matrices, and ``cap_w`` if set.
         path
-            Where it stands in its file, for messages.
+            Where it is in its file, for messages.
 
         Raises
         ------
@@ -316,7 +316,7 @@ class VariationTable:
         """The table of the same nodes under a power cap: less draw, longer runs, the hungrier the longer.
 
         A node that draws more than the cap at nominal speed runs at the highest speed that keeps within it; what it
-        draws is then the cap. The model and its sources stand in `PowerCap`. A node within the cap stays as it is.
+        draws is then the cap. The model and its sources are in `PowerCap`. A node within the cap stays as it is.
 
         Parameters
         ----------

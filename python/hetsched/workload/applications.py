@@ -120,7 +120,7 @@ def flag_first_runs(workload: Workload, ratio: float, *, seed: int = 0) -> Workl
     """The workload with a column ``first_run`` that is true for a share of the jobs, drawn job by job.
 
     A job is flagged where its own uniform draw is below `ratio`. The draws are the seed's, so that with a higher ratio
-    the same jobs are flagged and others beside them.
+    the same jobs are flagged and others in addition.
 
     Parameters
     ----------

@@ -82,12 +82,12 @@ def array_codes(table: pl.DataFrame) -> tuple[Rows, Rows] | None:
 
 
 def has_waits(table: pl.DataFrame) -> bool:
-    """Whether a job waits for anything, may be withdrawn, or belongs to an array."""
+    """True if a job waits for anything, may be withdrawn, or belongs to an array."""
     return any(name in table.columns and table[name].null_count() < len(table) for name in WAIT_COLUMNS)
 
 
 def engine_columns(table: pl.DataFrame) -> dict[str, Any]:
-    """What jobs wait for as the engine takes it; nothing where none waits for anything."""
+    """Columns of what jobs wait for; none where no job waits for anything."""
     if not has_waits(table):
         return {}
     columns: dict[str, Any] = {
@@ -111,7 +111,7 @@ def _note_unknown(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
 
 
 def _note_cycle(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
-    """Note a cycle: whoever is left once all that wait for nothing, or for those, are taken away."""
+    """Note a cycle: the jobs left once all that wait for nothing, or for those, are taken away."""
     left = rows >= 0
     # Each round halves the way to the last predecessor: none is left after as many as there are bits.
     ahead = rows.copy()

@@ -1,6 +1,6 @@
 """A smooth function of counters from few applications: kernel regressions, averaged by how well each leaves one out.
 
-No one kernel, scale and amount of smoothing is right for every machine, and a few dozen applications do not tell which
+No one kernel, scale and amount of smoothing is right for every machine, and a few dozen applications do not show which
 is. So many are fitted, each is judged by its exact leave-one-out errors, and their predictions are averaged with
 weights that fall with these errors (pseudo Bayesian model averaging, the exponent tempered by one half).
 """
@@ -49,7 +49,7 @@ KERNELS = tuple(Kernel(*own) for own in product(_SCALES, _LENGTHS, _LINEAR, (Fal
 class Scaling:
     """Scales of features: their mean size, and mean and deviation on each scale, shape (3, n_features).
 
-    The deviation of a constant feature is infinite, so that it tells nothing.
+    The deviation of a constant feature is infinite, so that it shows nothing.
     """
 
     size: Floats
@@ -181,7 +181,7 @@ class Trials:
 class Applications:
     """Applications that functions are fitted to, with what all functions of the same features have in common.
 
-    Where there are many, those that tell regressions apart lie evenly over the range of `values`.
+    Where there are many, those that distinguish regressions lie evenly over the range of `values`.
     """
 
     def __init__(self, features: Floats, values: Floats) -> None:

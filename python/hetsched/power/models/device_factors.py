@@ -61,7 +61,7 @@ def posterior_factors(log_w: Floats, model: DeviceFactors) -> Floats:
 
 
 def _of_one_application(log_w: Floats) -> DeviceFactors:
-    """Nothing tells noise from what is the device's own: all of it counts as the latter."""
+    """Nothing distinguishes noise from what is the device's own: all of it counts as the latter."""
     deviation = float(log_w.std())
     rank = int(deviation > 0)
     return DeviceFactors(log_w.mean(keepdims=True), np.full((1, rank), deviation), np.full(1, 1e-9 * deviation**2))
@@ -117,7 +117,7 @@ def _step(
 
 
 def _noise(rest: Floats, count: Floats, common: float) -> Floats:
-    """Of each application; where few devices say little, nearer to what is common to all."""
+    """Noise of each application, shrunk towards the common one where few devices were measured."""
     return np.maximum((np.maximum(rest, 0.0) + _PRIOR_DEVICES * common) / (count + _PRIOR_DEVICES), _LEAST_VARIANCE)
 
 

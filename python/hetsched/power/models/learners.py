@@ -68,7 +68,7 @@ class LinearFit:
         return found
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """For files."""
+        """State for files."""
         return vars(self)
 
     @classmethod
@@ -147,7 +147,7 @@ _FITS: dict[str, Callable[[Saved, int], Fit]] = {
 }
 
 _NEVER_CONSTANT = ("linear", "random_forest")
-"""A line is the best of all lines, be it flat, and a tree parts whatever features tell apart."""
+"""A line is the best of all lines, be it flat, and a tree parts whatever features distinguish."""
 
 
 def check_learner(parameter: str, learner: Learner, faults: Faults) -> None:
@@ -168,7 +168,7 @@ def learned(
     """Fit every target (row; NaN = unknown) on the applications that it has.
 
     `purpose` names the stream of the draws, `names` are the devices that the targets belong to (None: the single target
-    belongs to all). ConfigError if a function came out constant although features tell its applications apart.
+    belongs to all). ConfigError if a function came out constant although features distinguish its applications.
     """
     if isinstance(learner, str):
         fit = LEARNERS[learner](features, targets, seed, purpose)

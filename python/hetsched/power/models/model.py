@@ -1,12 +1,12 @@
 """`PowerModel`: the promises of every model of device power, whatever it learns; and fitted models as files.
 
 A model takes features of applications and gives watts of every device under each of them. The base class checks input,
-leaves out what was never measured, keeps names, clips invalid answers, and writes and tells parameters as
+leaves out what was never measured, keeps names, clips invalid answers, and writes and shows parameters as
 scikit-learn's estimators do; a kind of model adds what it learns and how it predicts.
 
 A file is a zip archive of one JSON header and numpy arrays. The header says which kind of model it is and in which
-version it is written; reading makes the model anew by its class and hands it its arrays. Pickles, which run whatever
-they were told to, are neither written nor read.
+version it is written; reading makes the model again by its class and hands it its arrays. Pickles, which run whatever
+they hold, are neither written nor read.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class PowerModel(ABC):
 
     A kind of model is a subclass that stores its parameters in ``__init__`` under their own names and does nothing else
     there, and defines four methods: `_learn` and `_watts`, `_state` and `_restore`. Whatever it learns has a name that
-    ends in ``_``. With ``kind="name"`` beside its base class, `hetsched.power.load` knows it by this name.
+    ends in ``_``. With ``kind="name"`` after its base class, `hetsched.power.load` knows it by this name.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class PowerModel(ABC):
         ----------
         features
             Shape (n_apps, n_features); any number of applications. Of a frame, if the model was fitted with one, the
-            columns may stand in any order.
+            columns may be in any order.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class PowerModel(ABC):
         """Share of the spread of measured watts that the predictions explain: R², as of scikit-learn's regressors.
 
         ``1 - Σ (measured - predicted)² / Σ (measured - mean of measured)²`` over all measured cells of all devices
-        together. It says little where devices differ much: `mape` and `evaluate` tell errors as shares.
+        together. It says little where devices differ much: `mape` and `evaluate` show errors as shares.
 
         Parameters
         ----------
@@ -444,7 +444,7 @@ def load(path: str | os.PathLike[str]) -> PowerModel:
 def _loaded(name: str, file: BinaryIO) -> PowerModel:
     arrays = Saved.of(file)
     header = _header(name, arrays)
-    # Arrays of numbers that overflow are told by what comes out of them.
+    # Arrays of numbers that overflow are reported by what comes out of them.
     with np.errstate(all="ignore"):
         model = _restored(header, arrays)
     most = _MOST_TEXT + _MOST_NAME * (model.n_devices_ + model.n_features_in_)

@@ -263,7 +263,7 @@ class PowerRatio(PowerModel, kind="power_ratio"):
 def app_means(power_w: Floats) -> Floats:
     """Mean over devices of each application's watts, where not every device was measured under every application.
 
-    A simple mean over those that were would look hungry where only hungry devices ran. So watts are taken apart into
+    A simple mean over those that were would look high-power where only high-power devices ran. So watts are split into
     what an application adds and what a device adds, by least squares over the measured cells (two-way analysis of
     variance, Searle, Linear Models for Unbalanced Data, 1987); devices add 0 on average. Devices that share no
     application, directly or through others, cannot be compared; each such group is taken to be alike on average.

@@ -133,7 +133,7 @@ def _check_watts(power_w: Floats) -> None:
 
 
 def _of_some_devices(log_w: Floats) -> Floats:
-    """As many devices as what is shared is learned from; all, if that would leave out an application."""
+    """Devices from which the shared part is learned; all, if that would leave out an application."""
     some = log_w[_evenly(np.arange(len(log_w)), _MOST_DEVICES)]
     return log_w if np.isnan(some).all(axis=0).any() else some
 
@@ -187,7 +187,7 @@ class AppResponse:
         return self.log_share * from_log + (1.0 - self.log_share) * from_watts, loadings
 
     def state(self) -> State:
-        """For files: values that JSON can hold, and arrays."""
+        """State for files: values that JSON can hold, and arrays."""
         header = {
             "log_share": self.log_share,
             "watts": [self.low_w, self.high_w],
@@ -242,7 +242,7 @@ def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppRe
 
 
 def _values(curves: tuple[Curve, ...], scaling: Scaling, rows: Floats, columns: Floats) -> Floats:
-    """Of every curve, shape (n_apps, n_curves)."""
+    """Values of every curve, shape (n_apps, n_curves)."""
     used = np.unique(np.concatenate([curve.kernels for curve in curves]))
     matrices = kernel_matrices(scaling, rows, columns, used.tolist())
     return np.stack([curve.values(matrices[np.searchsorted(used, curve.kernels)]) for curve in curves], axis=1)

@@ -26,7 +26,7 @@ from hetsched.threads import side_by_side
 Whole = npt.NDArray[np.int64]
 
 _MOST_CELLS = 50_000
-"""Pairs of tree and application that are looked up beside each other: they should stay in the processor's cache."""
+"""Pairs of tree and application that are looked up side by side: they should stay in the processor's cache."""
 
 _STRIDE = 3
 """Steps down a tree between two looks for those that have arrived."""
@@ -99,7 +99,7 @@ class Trees:
         return np.block([found[first : first + len(columns)] for first in range(0, len(found), len(columns))])
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """For files."""
+        """State for files."""
         return {**vars(self), "value": self.value.ravel()}
 
     @classmethod
@@ -138,7 +138,7 @@ class TreesFit:
         return sums / self.parts[0].roots.shape[1] if self.kind == "random_forest" else sums
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """For files."""
+        """State for files."""
         arrays = {f"{n}.{name}": array for n, trees in enumerate(self.parts) for name, array in trees.state().items()}
         return {**arrays, "places": self.places}
 
@@ -189,7 +189,7 @@ def _bagged(seed: int, work: tuple[Floats, Floats, str, range]) -> Trees:
     # Trees of scikit-learn see float32: in shares of the range, neither offset nor size costs a digit.
     low, reach = features.min(axis=0), np.ptp(features, axis=0)
     scaled = np.divide(features - low, reach, out=np.zeros_like(features), where=reach > 0).astype(np.float32)
-    # Rounded, lest equally good splits be told apart by the last bits of what was subtracted before.
+    # Rounded, so that equally good splits are not distinguished by the last bits of what was subtracted before.
     step = np.ldexp(1.0, np.frexp(np.abs(targets).max(axis=1))[1] - _BITS)
     wanted = np.ascontiguousarray((np.rint(targets / step[:, None]) * step[:, None]).T)
     grow, trees = library("sklearn.tree").DecisionTreeRegressor, []

@@ -59,7 +59,7 @@ def read_swf(
     Parameters
     ----------
     source
-        Path (``.swf``, ``.swf.gz``, ``.swf.zst``), ``"-"`` for standard input, or content; compression is told by the
+        Path (``.swf``, ``.swf.gz``, ``.swf.zst``), ``"-"`` for standard input, or content; compression is known by the
         content.
     procs_per_node
         Processors that make one node; sizes are rounded up to whole nodes. None: a processor is a node.
@@ -165,7 +165,7 @@ def _numbered(names: pl.Series, noun: str, notes: list[tuple[str, object]]) -> p
 
 
 def _is_number(name: str) -> bool:
-    """Whether a name is a number as a reader gives it back: `007` would come back as `7`, which may be another's."""
+    """True if a name is a number as a reader gives it back: `007` would come back as `7`, which may be another's."""
     is_digits = name.isascii() and name.isdigit() and len(name) < 18
     return is_digits and (name == "0" or not name.startswith("0"))
 

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from hetsched.chance import stream
 from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
-from hetsched.workload.generators.made import generated
+from hetsched.workload.generators.columns import generated
 from hetsched.workload.jobs import Workload
 
 Floats = npt.NDArray[np.float64]
@@ -192,7 +192,7 @@ def _daytimes(own: _Period, seed: int) -> Floats:
 
 
 def _regular(own: _Period, queue: Whole, is_script: npt.NDArray[np.bool_], seed: int) -> Floats:
-    """For the jobs of scripts: each queue's at equal intervals, the first of them anywhere in its interval."""
+    """Submits of the jobs of scripts: each queue's at equal intervals, the first of them anywhere in its interval."""
     own_count = np.bincount(queue[is_script], minlength=len(own.queues))
     ranks = pl.DataFrame({"queue": queue, "is_script": is_script}).select(pl.col("is_script").cum_sum().over("queue"))
     phase = stream(seed, "aoba.scripts").random(len(own.queues))[queue]

@@ -5,7 +5,7 @@ submissions, those of a Poisson process, are brought to the span that the offere
 are in one of the nine mixes of the paper's Table III.
 
 A limit takes from the mean of a distribution with a long tail. Here the other parameter is found so that the mean
-after the limit is the one that is wanted; what is told of a log are means of what was seen.
+after the limit is the one that is wanted; what is known of a log are means of what was seen.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
+from hetsched.workload.generators.columns import Floats, generated, note_too_long
 from hetsched.workload.generators.distributions import LONGEST_S, LogNormal
-from hetsched.workload.generators.made import Floats, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes
 from hetsched.workload.jobs import Workload
 
@@ -297,7 +297,7 @@ def _lengths(given: Any) -> LogNormal | None:
 
 
 def _submits(rng: np.random.Generator, jobs: int, span_s: float) -> Floats:
-    """Of a Poisson process, from 0 to `span_s`."""
+    """Submits of a Poisson process, from 0 to `span_s`."""
     points = np.cumsum(rng.exponential(size=jobs))
     shares: Floats = (points - points[0]) / (points[-1] - points[0])
     return shares * span_s

@@ -68,7 +68,7 @@ class Distribution(Record, ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
 
     def __str__(self) -> str:
         return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
@@ -94,7 +94,7 @@ class Fixed(Distribution):
         return self.length_s
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many times the same."""
+        """Draw the same length so many times."""
         del rng
         return np.full(count, self.length_s)
 
@@ -127,7 +127,7 @@ class Uniform(Distribution):
             faults.note("low_s", typed(self.low_s), f"a number at most the high end, {values['high_s']:g}")
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return rng.uniform(self.low_s, self.high_s, count)
 
 
@@ -152,7 +152,7 @@ class LogUniform(Uniform):
         return (self.high_s - self.low_s) / math.log(self.high_s / self.low_s)
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return np.exp(rng.uniform(math.log(self.low_s), math.log(self.high_s), count))
 
 
@@ -171,7 +171,7 @@ class Exponential(Distribution):
     form: ClassVar[str] = "exponential:MEAN"
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return rng.exponential(self.mean_s, count)
 
 
@@ -191,7 +191,7 @@ class LogNormal(Distribution):
     form: ClassVar[str] = "lognormal:MEAN:SIGMA"
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return rng.lognormal(math.log(self.mean_s) - self.sigma**2 / 2, self.sigma, count)
 
 

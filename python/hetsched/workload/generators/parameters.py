@@ -1,4 +1,4 @@
-"""Parameters that several generators have, and how values of parameters are taken and told.
+"""Parameters that several generators have, and how values of parameters are taken and reported.
 
 ``load: Annotated[float, Parameter("offered load", low=0.1)] = 0.7`` says all of a parameter (`hetsched.params`): the
 checks of the function, the lists of ``hetsched generate`` and its ``--set`` read it.

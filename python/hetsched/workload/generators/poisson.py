@@ -11,8 +11,8 @@ from hetsched.chance import stream
 from hetsched.checks import Faults
 from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
+from hetsched.workload.generators.columns import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.distributions import Distribution
-from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes, sizes_of
 from hetsched.workload.jobs import Workload
 
@@ -71,7 +71,7 @@ def poisson(
     Raises
     ------
     ConfigError
-        If any value is invalid; lists all of them: one out of its range, `load` beside `rate_per_h`, a size of more
+        If any value is invalid; lists all of them: one out of its range, `load` next to `rate_per_h`, a size of more
         than the nodes there are, times longer than any workload holds.
 
     Examples

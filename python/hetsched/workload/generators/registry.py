@@ -49,7 +49,7 @@ class Generator:
 
     @property
     def name(self) -> str:
-        """As in ``generate(name)`` and ``hetsched generate NAME``."""
+        """Name, as in ``generate(name)`` and ``hetsched generate NAME``."""
         return kind_of(self.function)
 
     @property
