@@ -54,8 +54,8 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
 
     after = [
         *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
-        *concerns_of_work(platform, setting.options, totals, recorded),
         *(concern for one in found for concern in one.concerns),
+        *concerns_of_work(platform, setting.options, totals, recorded),
     ]
     own: dict[str, Any] = reduce(or_, (one.record for one in found), {})
     return Result(
