@@ -12,7 +12,8 @@ from hetsched.errors import SimulationError
 from hetsched.experiments import EXPERIMENTS, reproduction
 from hetsched.experiments.claims import number, statement, value
 from hetsched.experiments.experiment import Experiment, Parameter, assumed, printed
-from hetsched.experiments.runs import Runs
+from hetsched.experiments.runs import Runs, saved_over
+from hetsched.report.experiment import experiment_figure
 
 SEED = 5
 SAVED = dict(zip(reproduction.repetition_seeds("pools", SEED, 3), (5, 6, 7), strict=True))
@@ -53,7 +54,8 @@ def by_hand(monkeypatch):
         rows=rows,
         savings=lambda frame: Runs(frame, "naive").drawn({"busy": "busy"}, ["coa"], {}),
         quick_parameters=(Parameter("nodes", 4, "ours, of a quick run"),),
-        yours=lambda frame: Runs(frame, "naive").saved_by_yours(["busy"]),
+        yours=saved_over("naive", ["busy"]),
+        draw=experiment_figure,
     )
     monkeypatch.setattr(reproduction, "experiment_named", lambda name: experiment)
 

@@ -1,28 +1,25 @@
 """The experiment on our own preset: what its rows are made of, and what its pictures show."""
 
-import dataclasses
-import json
-
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hetsched.experiments import experiment_named, reproduce
-from hetsched.experiments import hetsched as module
-from hetsched.experiments import reproduction as reproduction_module
-from hetsched.experiments.hetsched import OURS, PRESETS, RIVALS, TUNED, Setting
-from hetsched.experiments.vahrm import machine as machine_module
-from hetsched.experiments.vahrm.machine import HUNGRY
+from hetsched.experiments import experiment_named
+from hetsched.experiments import own_preset as module
+from hetsched.experiments.experiment import Repetition
+from hetsched.experiments.own_preset import OURS, PRESETS, RIVALS, TUNED, Setting
+from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.vahrm.relative import relative
+from hetsched.experiments.vahrm.system import HIGH_POWER
 from hetsched.policy import parse_policy
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.comparisons import front, pareto_figure, point
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
-SMALL = 300
+LABEL = "yours: sjf:placement=lowest-power"
 
 
 def own(frame, preset, setting):
@@ -31,60 +28,76 @@ def own(frame, preset, setting):
 
 
 @pytest.fixture(scope="module")
-def report():
-    """On a small machine and traces of a thousand jobs, with two repetitions."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine_module, "JOBS", 1000)
-        patch.setattr(machine_module, "NODES", SMALL)
-        short = dataclasses.replace(experiment_named("hetsched"), repetitions=2)
-        patch.setattr(reproduction_module, "experiment_named", lambda name: short)
-        return reproduce("hetsched", seed=11, policies=["sjf:placement=lowest-power"])
+def report(quick_report):
+    """The quick run that all tests share."""
+    return quick_report("hetsched", beside=True)
+
+
+@pytest.fixture(scope="module")
+def runs(report):
+    """Its runs, and those under half the budget, which quick runs leave out, of two repetitions."""
+    halved = [
+        {"repetition": number, "seed": seed, **row}
+        for number, seed in enumerate(repetition_seeds("hetsched", 0, 2))
+        for row in module._halved(Repetition(seed, is_quick=True))
+    ]
+    return pl.concat([report.runs, pl.DataFrame(halved, infer_schema_length=None)], how="diagonal_relaxed")
+
+
+@pytest.fixture(scope="module")
+def rows(runs):
+    """Their rows, judged."""
+    return experiment_named("hetsched").rows(runs)
 
 
 class TestReport:
-    def test_every_row_is_judged_and_can_be_written(self, report):
-        found = json.loads(json.dumps(report.to_dict(), allow_nan=False))["rows"]
-        quantities = [row["quantity"] for row in found]
+    def test_every_row_is_judged_and_named_once(self, rows):
+        quantities = [row.quantity for row in rows]
         assert len(set(quantities)) == len(quantities)
-        assert all(row["paper"] is None or row["quantity"].startswith("placement part where devices") for row in found)
+        assert all(row.reproduced is not None for row in rows)
+        assert all(row.paper is None for row in rows)
         # Three promises on each workload of both logs, and with other spreads, errors and budgets.
         promises = [quantity for quantity in quantities if "the better of VAHRM and CGVA-FCFS-B" in quantity]
         assert len(promises) == 2 * 2 * (len(MIXES) + 4)
 
-    def test_what_was_tuned_on_is_marked(self, report):
-        marked = {row.quantity for row in report.rows if "(tuned on)" in row.quantity}
+    def test_what_was_tuned_on_is_marked(self, rows, runs):
+        marked = {row.quantity for row in rows if "(tuned on)" in row.quantity}
         assert len(marked) == 2 * 3 * len(TUNED)
         for number, mix in enumerate(MIXES):
             assert any(f" {mix} (" in quantity for quantity in marked) == (number in TUNED)
-        assert report.runs.filter("was_tuned_on")["workload"].unique().to_list() == list(TUNED)
+        assert runs.filter("was_tuned_on")["workload"].unique().to_list() == list(TUNED)
 
     def test_where_devices_do_not_differ_everybody_draws_the_same(self, report):
         for preset in PRESETS:
             equal = own(report.runs, preset, Setting(spread=0.0))
-            for label in module.BESIDE:
+            for label in module.UNDER_ALL:
                 np.testing.assert_allclose(equal.metric("placement", label), 0.0, atol=1e-9)
 
-    def test_half_the_budget_is_felt_and_kept(self, report):
-        halved = report.runs.filter(pcr=0.5)
+    def test_half_the_budget_is_felt_and_kept(self, runs):
+        halved = runs.filter(pcr=0.5)
         assert (halved["over_budget_s"] == 0).all()
-        hungry = halved.filter(pl.col("workload").is_in(HUNGRY), policy="vu-fcfs")
-        free = report.runs.filter(pl.col("workload").is_in(HUNGRY), policy="vu-fcfs", pcr=1.0, spread=0.04, error=0.0)
+        hungry = halved.filter(pl.col("workload").is_in(HIGH_POWER), policy="vu-fcfs")
+        free = runs.filter(
+            pl.col("workload").is_in(HIGH_POWER) & (pl.col("repetition") < 2),
+            policy="vu-fcfs",
+            pcr=1.0,
+            spread=0.04,
+            error=0.0,
+        )
         assert hungry["mean_wait_s"].mean() > free["mean_wait_s"].mean()
 
-    def test_a_quick_run_says_nothing_of_half_the_budget_and_the_rest_alike(self, report):
-        unhalved = experiment_named("hetsched").rows(report.runs.filter(pcr=1.0))
-        claimed = [row for row in report.rows if row.reproduced is not None]
-        assert unhalved == [row for row in claimed if "PCR" not in row.quantity]
-        assert len(claimed) - len(unhalved) == 2 * 2 * 3
+    def test_a_quick_run_has_no_rows_of_half_the_budget_and_the_rest_alike(self, rows, report):
+        unhalved = experiment_named("hetsched").rows(report.runs)
+        assert unhalved == [row for row in rows if "PCR" not in row.quantity]
+        assert len(rows) - len(unhalved) == 2 * 2 * 3
 
     def test_a_policy_of_ones_own_has_numbers_a_dot_and_a_curve(self, report):
-        label = "yours: sjf:placement=lowest-power"
-        rows = [row for row in report.rows if row.quantity.startswith(f"{label}: ")]
+        rows = [row for row in report.rows if row.quantity.startswith(f"{LABEL}: ")]
         assert len(rows) == 2 * 4
         assert all(row.reproduced is None for row in rows)
-        shown = report.savings.filter(label=label)
+        shown = report.savings.filter(label=LABEL)
         assert set(shown["figure"]) == {"pareto", "workloads"}
-        turnaround = own(report.runs, "steady", Setting()).mean("turnaround", label).mean()
+        turnaround = own(report.runs, "steady", Setting()).mean("turnaround", LABEL).mean()
         assert any(row.here == pytest.approx(turnaround) for row in rows)
 
     def test_both_figures_come_from_the_runs(self, report):
@@ -95,7 +108,7 @@ class TestReport:
         turnaround = dot.filter(pl.col("column").str.starts_with("turnaround"))
         np.testing.assert_allclose(turnaround["y"], runs.mean("placement", "vahrm"))
         np.testing.assert_allclose(turnaround["x"], 1 + runs.mean("turnaround", "vahrm") / 100)
-        assert set(drawn["workloads"]["label"]) == {OURS, *RIVALS, "yours: sjf:placement=lowest-power"}
+        assert set(drawn["workloads"]["label"]) == {OURS, *RIVALS, LABEL}
         for picture in drawn.values():
             assert picture_bytes(report.draw(picture, title="x"), ".png")[:4] == b"\x89PNG"
 

@@ -7,8 +7,7 @@ import pytest
 import hetsched as hs
 from hetsched.experiments.experiment import Repetition
 from hetsched.experiments.overprovision import allocators as allocators_module
-from hetsched.experiments.overprovision.guideline import Guideline
-from hetsched.experiments.overprovision.machine import (
+from hetsched.experiments.overprovision.ha8000 import (
     BIN_S,
     DRAWN,
     FIRST,
@@ -18,15 +17,16 @@ from hetsched.experiments.overprovision.machine import (
     Setting,
     arrivals,
     binned_means,
+    caps_of_jobs,
     counts,
-    dealt,
     power_slurm,
     runs_of,
     slowed,
     steady_state,
     steady_window,
-    under_budget,
 )
+from hetsched.experiments.overprovision.nodes import processors
+from hetsched.experiments.runs import under_budget
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
 
@@ -61,14 +61,14 @@ class TestJobs:
     )
     def test_mixes_are_exact(self, mix, expected):
         assert counts(mix) == expected
-        found = dealt(mix, 5)
+        found = caps_of_jobs(mix, 5)
         assert [int((found == cap).sum()) for cap in (85.0, 70.0, 55.0)] == expected
 
     def test_the_seed_decides_who_gets_which_cap(self):
-        assert (dealt("1:1:1", 5) == dealt("1:1:1", 5)).all()
-        assert (dealt("1:1:1", 5) != dealt("1:1:1", 6)).any()
+        assert (caps_of_jobs("1:1:1", 5) == caps_of_jobs("1:1:1", 5)).all()
+        assert (caps_of_jobs("1:1:1", 5) != caps_of_jobs("1:1:1", 6)).any()
         # The same order for all mixes: who asks for 55 W where a sixth does, does where a third does.
-        assert (dealt("1:1:1", 5)[dealt("3:2:1", 5) == 55.0] == 55.0).all()
+        assert (caps_of_jobs("1:1:1", 5)[caps_of_jobs("3:2:1", 5) == 55.0] == 55.0).all()
 
     def test_caps_slow_as_the_paper_says_and_walltimes_are_rounded_up(self):
         assert slowed(np.array([85.0, 70.0, 55.0])).tolist() == pytest.approx([1.0, 4 / 3, 2.0])
@@ -126,18 +126,12 @@ def test_bins_lie_around_multiples_and_are_whole():
     assert binned_means(np.array([0.0, 45.0, 90.0]), np.array([60.0, 90.0, 0.0])) == pytest.approx([60.0, 60.0, 90.0])
 
 
-class TestGuideline:
-    def test_the_papers_example(self):
-        found = Guideline(100_000.0, 680, 25.0, "1:1:1")
-        assert found.effective_w == 66_000.0
-        assert found.available == pytest.approx(942.857, abs=1e-3)
-        assert found.at_work == found.available
-        # (85 + 70 × 4/3 + 55 × 2) / (1 + 4/3 + 2) = 66.538 W, less the base of 25 W.
-        assert found.available_once == pytest.approx(1588.889, abs=1e-3)
-        assert found.at_work_once == 1360.0
-
-    def test_no_more_than_are_installed(self):
-        assert Guideline(100_000.0, 400, 25.0, "0:0:1").at_work == 800.0
+def test_processors_at_work_are_those_of_the_papers_example():
+    assert processors("1:1:1", "effective_cpus")[680] == pytest.approx(66_000 / 70)
+    # The steady state feeds 1,589: all that are installed.
+    assert processors("1:1:1", "steady_effective_cpus")[680] == 1360
+    # No more than are installed, and a cap that no job has counts nothing.
+    assert processors("0:0:1", "effective_cpus")[400] == 800
 
 
 class TestRuns:
@@ -153,10 +147,12 @@ class TestRuns:
         assert all(row["completed"] == 600 and row["over_budget_s"] == 0 for row in rows)
 
     def test_what_else_a_users_budget_says_stays(self):
-        own = under_budget(hs.Policy.preset("power-slurm", budget_w=5.0, allocator="uniform", caps_w=[110.0]), 100.0)
+        own = under_budget(
+            hs.Policy.preset("power-slurm", budget_w=5.0, allocator="uniform", caps_w=[110.0]), budget_w=100_000.0
+        )
         assert own.parts["power"]["allocator"] == "uniform"
         assert own.parts["power"]["budget_w"] == 100_000.0
-        assert under_budget(hs.Policy.preset("easy"), 100.0).parts["power"]["allocator"] == "static"
+        assert under_budget(hs.Policy.preset("easy"), budget_w=100_000.0).parts["power"]["allocator"] == "static"
 
     def test_drawn_windows_differ_from_repetition_to_repetition(self):
         first, second, again = (
@@ -211,12 +207,3 @@ class TestReports:
 
     def test_both_parts_of_the_log_are_there(self, report):
         assert set(report.runs["log"].drop_nulls()) == {FIRST, DRAWN}
-
-
-@pytest.mark.slow
-def test_the_guidelines_numbers_are_rows(quick_report):
-    found = {row.quantity: row.here for row in quick_report("overprovision-nodes").rows}
-    assert found["guideline: P_eff, 680 nodes, W"] == 66_000
-    assert found["guideline: CPU_available, 680 nodes"] == pytest.approx(942.9, abs=0.05)
-    assert found["steady state: processors that the budget feeds, 680 nodes"] == pytest.approx(1589, abs=0.5)
-    assert found["steady state: of them installed, 680 nodes"] == 1360

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.experiments import strategies as own
+from hetsched.experiments import table_ii as own
 from hetsched.experiments.experiment import Repetition
 from hetsched.testing import check_schedule
 
@@ -33,14 +33,14 @@ def test_jobs_are_the_allocators_studys_with_ranges_and_queues() -> None:
 @pytest.mark.parametrize("label", [label for label in own.LABELS if label != own.SAROOD])
 def test_each_strategy_runs_on_the_papers_machine_and_keeps_its_budget(label: str) -> None:
     repetition = Repetition(seed=2, is_quick=True)
-    power_w = own.node_watts(2)
-    platform = own._platform(power_w[: own.WORST_NODES] if label == own.WORST else power_w)
-    workload = own._workload(repetition, own.WORST_NODES)
-    result = hs.simulate(workload, platform, own._policies()[label])
+    power_w, most = own.node_watts(2), own.WORST_NODES // own.PART
+    platform = own.platform_of(power_w[: most if label == own.WORST else own.NODES // own.PART])
+    workload, budget_w = own._workload(repetition, most), own.BUDGET_W / own.PART
+    result = hs.simulate(workload, platform, own._policies(budget_w)[label])
     check_schedule(result, workload, platform)
-    assert result.summary()["completed"] == 60
+    assert result.summary()["completed"] == own.QUICK_JOBS
     assert result.summary()["over_budget_s"] == 0.0
-    measured = own._measured(result)
+    measured = own._measured(result, budget_w)
     assert (measured["nodes_ratio"] != 1.0) == (label in (own.PATKI, own.MALLEABLE))
     assert (measured["programs"] > 0.0) == (label == own.MALLEABLE)
 
@@ -48,7 +48,7 @@ def test_each_strategy_runs_on_the_papers_machine_and_keeps_its_budget(label: st
 def test_the_figure_has_a_dot_for_each_row_and_cost() -> None:
     rng = np.random.default_rng(1)
     rows = [
-        {"repetition": repetition, "policy": label, **{name: rng.uniform(1, 2) for name in own._TOLD}}
+        {"repetition": repetition, "policy": label, **{name: rng.uniform(1, 2) for name in own.QUANTITIES}}
         for repetition in range(3)
         for label in own.LABELS
     ]

@@ -24,7 +24,7 @@ def errors_of(report, split):
 class TestReport:
     def test_a_second_stage_is_nearer_in_sample_on_every_draw(self, report):
         errors = errors_of(report, SEEN)
-        assert len(errors) == 4 * len(TYPES)
+        assert len(errors) == 3 * len(TYPES)
         assert (errors["LR+RF"] < errors["LR"]).all()
         assert (errors["RF+RF"] < errors["RF"]).all()
 

@@ -14,35 +14,34 @@ from hetsched.experiments import experiment_named, reproduce
 from hetsched.experiments import reproduction as reproduction_module
 from hetsched.experiments.claims import alike, limit, statement
 from hetsched.experiments.runs import METRICS
-from hetsched.experiments.vahrm import machine as machine_module
 from hetsched.experiments.vahrm import schedulers as schedulers_module
-from hetsched.experiments.vahrm.claims import IMPLIED_WAIT, rows
+from hetsched.experiments.vahrm import system
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva, job_kernels
-from hetsched.experiments.vahrm.machine import (
-    CPU_MAPE,
-    GPU_MAPE,
-    HUNGRY,
+from hetsched.experiments.vahrm.predictions import EXACT
+from hetsched.experiments.vahrm.relative import (
+    LARGE_NODES,
+    SIZES,
+    large_job_waits,
+    log_under_baseline,
+    relative,
+    swept,
+    waits_by_size,
+)
+from hetsched.experiments.vahrm.schedulers import IMPLIED_WAIT, rows
+from hetsched.experiments.vahrm.system import (
+    HIGH_POWER,
     JOBS,
     NODES,
     PRESETS,
     READINGS,
     SCHEDULERS,
+    TSMVA_MAPE,
     WITH_BACKFILLING,
     WITHOUT_BACKFILLING,
     Case,
     case_row,
     cases,
     drawn_machine,
-)
-from hetsched.experiments.vahrm.predictions import EXACT
-from hetsched.experiments.vahrm.relative import (
-    LARGE_NODES,
-    SIZES,
-    fate_of_large_jobs,
-    log_under_baseline,
-    relative,
-    swept,
-    waits_by_size,
 )
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.power import Noisy
@@ -112,7 +111,10 @@ class TestMachine:
         machine = drawn_machine(SEED, nodes=20_000)
         actual, predicted = machine.tsmva.actual, machine.tsmva.predicted
         # A node's error is the mean of its devices'. |normal| has the mean sd × √(2/π), alike for the mean of several.
-        for app, idle_w, devices, mape in (("cpu-large", 240, 2, CPU_MAPE), ("gpu-large", 80, 4, GPU_MAPE)):
+        for app, idle_w, devices, mape in (
+            ("cpu-large", 240, 2, TSMVA_MAPE["cpu"]),
+            ("gpu-large", 80, 4, TSMVA_MAPE["gpu"]),
+        ):
             row = actual.apps.index(app)
             used_w = actual.power_w[row] - idle_w
             error = (predicted.power_w[row] - actual.power_w[row]) / used_w
@@ -123,7 +125,7 @@ class TestMachine:
         machine = drawn_machine(SEED, nodes=4)
         assert [label for label in SCHEDULERS if machine.of(label).predicted is not None] == ["vahrm+tsmva"]
 
-    def test_the_hungry_workloads_are_those_that_half_the_tdp_cannot_feed(self):
+    def test_the_high_power_workloads_are_those_that_half_the_tdp_cannot_feed(self):
         machine = tsubame3()
         budget_w = 0.5 * NODES * machine.tdp_w
         hungry = []
@@ -134,7 +136,7 @@ class TestMachine:
             cpu_w, gpu_w = TSUBAME3_JOBS_W[f"cpu-{power}"][1] + 240, TSUBAME3_JOBS_W[f"gpu-{power}"][1] + 80
             if NODES * (cpu * cpu_w + (1 - cpu) * gpu_w) > budget_w:
                 hungry.append(number)
-        assert tuple(hungry) == HUNGRY
+        assert tuple(hungry) == HIGH_POWER
 
 
 FEW = 12
@@ -162,7 +164,7 @@ class TestFittedTsmva:
                 assert found.std() < own.std()
 
     def test_errors_are_of_the_papers_size(self, fitted):
-        for device, printed in (("gpu", GPU_MAPE), ("cpu", CPU_MAPE)):
+        for device, printed in TSMVA_MAPE.items():
             assert 50 * printed < fitted.mape[device] < 400 * printed
             assert 0 < fitted.jobs_mape[device] < 15
 
@@ -302,9 +304,9 @@ class TestLargeJobs:
         }
         assert len(found) == len(SIZES)
 
-    def test_the_fate_of_jobs_of_more_than_15_nodes(self):
+    def test_waits_of_jobs_of_more_than_15_nodes(self):
         other_s = np.array([0.0, 0.0, 0.0, 1e6, 100.0, 200.0, 59.0])
-        found = fate_of_large_jobs(self.JOBS, other_s)
+        found = large_job_waits(self.JOBS, other_s)
         assert LARGE_NODES == 16
         assert found == {
             "large_wait_s": 150.0,
@@ -391,7 +393,7 @@ class TestReports:
         assert report.runs["preset"].unique().sort().to_list() == sorted(
             READINGS if report.name == "vahrm" else PRESETS
         )
-        assert (report.runs["completed"] == 2_000).all()
+        assert (report.runs["completed"] == 1_000).all()
         assert report.runs.select("repetition", "scenario", "policy").is_unique().all()
         for quantity in ("energy_j", "tail_idle_j", "over_budget_s"):
             assert (report.runs[quantity] >= 0).all()
@@ -436,10 +438,10 @@ def without_errors(seed):
 def runs():
     """Short traces, under fitted models in two of three repetitions."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(machine_module, "JOBS", 1000)
-        patch.setattr(machine_module, "NODES", SMALL)
+        patch.setattr(system, "JOBS", 1000)
+        patch.setattr(system, "NODES", SMALL)
         patch.setattr(schedulers_module, "fitted_tsmva", without_errors)
-        short = dataclasses.replace(experiment_named("vahrm"), repetitions=3, beside_repetitions=2)
+        short = dataclasses.replace(experiment_named("vahrm"), repetitions=3, further_repetitions=2)
         patch.setattr(reproduction_module, "experiment_named", lambda name: short)
         return reproduce("vahrm", seed=SEED)
 

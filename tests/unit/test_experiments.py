@@ -16,12 +16,12 @@ import hetsched as hs
 from hetsched.experiments import EXPERIMENTS, experiment_named, reproduce
 from hetsched.experiments import experiment as experiment_module
 from hetsched.experiments import reproduction as reproduction_module
-from hetsched.experiments.capped import by_length, by_size, speed_ranks, spread_inside_jobs
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, alike, limit, number, statement, value
 from hetsched.experiments.experiment import Report, Verdict, assumed, measured, printed, write_report
 from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
+from hetsched.experiments.swa import by_length, by_size, speed_ranks, spread_inside_jobs
 from hetsched.report.experiment import experiment_figure, reasons, settings
 
 # 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.302653 / 1.732 = 2.484.
@@ -331,9 +331,9 @@ YOURS = "sjf:placement=lowest-power"
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
-def test_quick_runs_have_four_repetitions_at_least_and_no_more_than_full_ones(name):
+def test_quick_runs_have_three_repetitions_at_least_and_no_more_than_full_ones(name):
     experiment = experiment_named(name)
-    assert 4 <= experiment.quick_repetitions <= experiment.repetitions
+    assert 3 <= experiment.quick_repetitions <= experiment.repetitions
     assert {one.name for one in experiment.quick_parameters} <= {one.name for one in experiment.parameters}
 
 
@@ -398,8 +398,8 @@ class TestEveryReport:
         found = {one.name: one.value for one in report.parameters}
         assert found["quick"] is True
         if report.name.startswith("vahrm") or report.name == "hetsched":
-            assert found["jobs"] == 2_000
-            assert (report.runs["jobs"] == 2_000).all()
+            assert found["jobs"] == 1_000
+            assert (report.runs["jobs"] == 1_000).all()
         if report.name == "tsmva":
             assert found["in_sample_devices"] == 12
 

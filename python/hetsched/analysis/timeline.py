@@ -118,13 +118,13 @@ def binned(timeline: pl.DataFrame, columns: Sequence[str], *, bins: int = 600) -
     series: list[Floats] = [edges[:-1], edges[1:]]
     for name in columns:
         values = timeline[name].cast(pl.Float64).to_numpy()
-        series.append(_means(times, values, edges))
+        series.append(bin_means(times, values, edges))
         series += [reduce.reduceat(values, bounds)[::2] for reduce in (np.minimum, np.maximum)]
     return pl.DataFrame(dict(zip(_names(columns), series, strict=True)))
 
 
-def _means(times: Floats, values: Floats, edges: Floats) -> Floats:
-    """Over each bin, from the integral of the step function, which is linear between the times."""
+def bin_means(times: Floats, values: Floats, edges: Floats) -> Floats:
+    """Means of a step function over bins, from its integral, which is linear between the times."""
     integral = np.append(0.0, np.cumsum(values[:-1] * np.diff(times)))
     means: Floats = np.diff(np.interp(edges, times, integral)) / np.diff(edges)
     return means

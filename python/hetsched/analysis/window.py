@@ -59,18 +59,18 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
     power_w, busy = (timeline[name].to_numpy() for name in ("power_w", "busy_nodes"))
     # What the last row says goes on: a job that is refused may come when all others have ended.
     _check(from_s, until_s, times, is_over=not busy[-1:].any())
-    held_s = np.clip(np.minimum(np.append(times[1:], until_s), until_s) - np.maximum(times, from_s), 0.0, None)
+    inside_s = held_s(times, from_s, until_s)
     jobs, length_s = result.jobs, until_s - from_s
     submit_s, end_s = pl.col("submit_s"), pl.col("end_s")
     completed = jobs.filter((pl.col("state") == "completed") & end_s.is_between(from_s, until_s))
-    energy_j = float(power_w @ held_s)
+    energy_j = float(power_w @ inside_s)
     return {
         **_of_jobs(jobs.filter(submit_s.is_between(from_s, until_s))),
         "throughput_jobs_per_hour": len(completed) * 3600.0 / length_s,
-        "utilization_ratio": float(busy @ held_s) / (len(result.nodes) * length_s),
+        "utilization_ratio": float(busy @ inside_s) / (len(result.nodes) * length_s),
         "energy_j": energy_j,
         "mean_power_w": energy_j / length_s,
-        "peak_power_w": float(power_w[held_s > 0].max()),
+        "peak_power_w": float(power_w[inside_s > 0].max()),
         "budget_w": result.summary()["budget_w"],
         "window_start_s": float(from_s),
         "window_end_s": float(until_s),
@@ -81,6 +81,14 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
 
 MEASURED = tuple(key for key, metric in METRICS.items() if metric.in_windows)
 """The metrics that a window has."""
+
+
+def held_s(times: np.ndarray, from_s: float, until_s: float) -> np.ndarray:
+    """Seconds within a window during which each row of a timeline holds; the last row goes on."""
+    seconds: np.ndarray = np.clip(
+        np.minimum(np.append(times[1:], until_s), until_s) - np.maximum(times, from_s), 0.0, None
+    )
+    return seconds
 
 
 def _of_jobs(jobs: pl.DataFrame) -> dict[str, int | float | None]:

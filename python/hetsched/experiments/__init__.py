@@ -1,7 +1,7 @@
-"""Published experiments, made again: machines, mixes and repetitions of each paper, and its numbers beside ours.
+"""Published experiments, run again: machines, mixes and repetitions of each paper, and its numbers next to ours.
 
-Each is in the module that `EXPERIMENTS` leads to; `reproduce` runs one by its name. What a policy does is not decided
-here: every run is a call of `hetsched.simulate` with a composition that users can name, too.
+`reproduce` runs one by its name. What a policy does is not decided here: every run is a call of `hetsched.simulate`
+with a composition that users can name, too.
 """
 
 from __future__ import annotations
@@ -18,50 +18,36 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "Experiment", "Report", "Row", "reproduce"]
 
-EXPERIMENTS = {
-    "coa-single": "Optimal assignment of jobs to single nodes, busy and free",
-    "swa-multi": "The sliding window for jobs of eight nodes under a tight power cap",
-    "swa-history": "The same on a week of jobs of seconds and of hours",
-    "pools": "Three pools of nodes by their efficiency",
-    "tsmva": "Two-stage models of each device's power, and their rivals",
-    "vahrm": "VAHRM and its rivals on nine workloads of CPU and GPU jobs",
-    "vahrm-congestion": "The same with submissions closer together",
-    "vahrm-beta": "VAHRM from waiting time alone to energy alone",
-    "vahrm-pcr": "The same under a power budget",
-    "vahrm-error": "VAHRM with predictions that are wrong, under half the budget",
-    "vahrm-first-run": "VAHRM with jobs whose power is not known yet",
-    "overprovision-budget": "Power-aware Slurm: a whole machine under three budgets",
-    "overprovision-arrivals": "Power-aware Slurm: jobs submitted at three rates",
-    "overprovision-nodes": "How many more nodes than the budget feeds at their peak are worth having",
-    "overprovision-mix": "The same by the jobs' hunger, and who splits the watts best",
-    "aoba-validation": "AOBA's digital twin: how near simulated starts come to observed ones",
-    "aoba-saving": "AOBA in quiet weeks: idle nodes switched off, by seven settings",
-    "aoba-lending": "AOBA on busy days: nodes moved to, or shared with, the queues of parallel jobs",
-    "strategies": "The strategies of Table II of power-aware Slurm, and ours, at one budget",
-    "sleep": "Every way to switch idle nodes off, on generated workloads or on your logs",
-    "hetsched": "Our own preset beside all others, and each of its parts taken away once",
+_ROWS = {
+    "coa-single": ("coa_single", "Optimal assignment of jobs to single nodes, busy and free"),
+    "swa-multi": ("swa", "The sliding window for jobs of eight nodes under a tight power cap"),
+    "swa-history": ("swa", "The same on a week of jobs of seconds and of hours"),
+    "pools": ("pools", "Three pools of nodes by their efficiency"),
+    "tsmva": ("tsmva", "Two-stage models of each device's power, and their rivals"),
+    "vahrm": ("vahrm.schedulers", "VAHRM and its rivals on nine workloads of CPU and GPU jobs"),
+    "vahrm-congestion": ("vahrm.pressure", "The same with submissions closer together"),
+    "vahrm-beta": ("vahrm.beta", "VAHRM from waiting time alone to energy alone"),
+    "vahrm-pcr": ("vahrm.pressure", "The same under a power budget"),
+    "vahrm-error": ("vahrm.predictions", "VAHRM with predictions that are wrong, under half the budget"),
+    "vahrm-first-run": ("vahrm.predictions", "VAHRM with jobs whose power is not known yet"),
+    "overprovision-budget": ("overprovision.pressure", "Power-aware Slurm: a whole machine under three budgets"),
+    "overprovision-arrivals": ("overprovision.pressure", "Power-aware Slurm: jobs submitted at three rates"),
+    "overprovision-nodes": (
+        "overprovision.nodes",
+        "How many more nodes than the budget feeds at their peak are worth having",
+    ),
+    "overprovision-mix": ("overprovision.mix", "The same by the jobs' caps, and comparison of power allocators"),
+    "aoba-validation": ("aoba.validation", "AOBA's digital twin: how near simulated starts come to observed ones"),
+    "aoba-saving": ("aoba.saving", "AOBA in quiet weeks: idle nodes switched off, by seven settings"),
+    "aoba-lending": ("aoba.lending", "AOBA on busy days: nodes moved to, or shared with, the queues of parallel jobs"),
+    "strategies": ("table_ii", "The strategies of Table II of power-aware Slurm, and ours, at one budget"),
+    "sleep": ("idle_nodes", "Every way to switch idle nodes off, on generated workloads or on your logs"),
+    "hetsched": ("own_preset", "Our own preset against all others, and without each of its parts"),
 }
-"""Every experiment's name, and what it is about."""
+"""A row an experiment: from its name to its module and its subject."""
 
-_MODULES = {
-    "coa-single": "coa_single",
-    "swa-multi": "capped",
-    "swa-history": "capped",
-    "vahrm": "vahrm.schedulers",
-    "vahrm-congestion": "vahrm.pressure",
-    "vahrm-beta": "vahrm.beta",
-    "vahrm-pcr": "vahrm.pressure",
-    "vahrm-error": "vahrm.predictions",
-    "overprovision-budget": "overprovision.pressure",
-    "overprovision-arrivals": "overprovision.pressure",
-    "overprovision-nodes": "overprovision.nodes",
-    "overprovision-mix": "overprovision.mix",
-    "vahrm-first-run": "vahrm.predictions",
-    "aoba-validation": "aoba.validation",
-    "aoba-saving": "aoba.saving",
-    "aoba-lending": "aoba.lending",
-}
-"""Home of an experiment that is not in the module of its name."""
+EXPERIMENTS = {name: about for name, (_, about) in _ROWS.items()}
+"""From every experiment's name to its subject."""
 
 _HOMES = {"experiment": ("Experiment", "Report", "Row"), "reproduction": ("reproduce",)}
 
@@ -79,19 +65,19 @@ def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
     if not isinstance(name, str) or name not in EXPERIMENTS:
         meant = did_you_mean(name, EXPERIMENTS) if isinstance(name, str) else ""
         raise ConfigError([(parameter, shown(name), f"one of {listed(EXPERIMENTS)}{meant}")])
-    module = import_module(f"hetsched.experiments.{_MODULES.get(name, name)}")
+    module = import_module(f"hetsched.experiments.{_ROWS[name][0]}")
     found: dict[str, Experiment] = {one.name: one for one in module.EXPERIMENTS}
     return found[name]
 
 
 def check_takes_logs(experiment: Experiment, *, parameter: str = "logs") -> None:
-    """Refuse logs beside an experiment that has its own workloads."""
+    """Refuse logs for an experiment that has its own workloads."""
     if experiment.logs is None:
         raise ConfigError([(parameter, f"logs beside {experiment.name}", "none: it has its own workloads")])
 
 
 def check_runs_policies(experiment: Experiment, *, parameter: str = "policies") -> None:
-    """Refuse policies beside an experiment that runs none."""
+    """Refuse policies for an experiment that runs none."""
     if experiment.yours is None:
         expected = "none: it compares models of power, and schedules no job"
         raise ConfigError([(parameter, f"policies beside {experiment.name}", expected)])

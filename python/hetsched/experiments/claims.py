@@ -1,7 +1,7 @@
 """Verdicts on quantities: one rule for every row of every experiment.
 
 What is judged is the 95 % interval of our mean over the repetitions; they are paired: both sides of a difference ran on
-the same draws. Where the interval holds what one verdict asks for beside what another does, it is too wide to say:
+the same draws. Where the interval holds values of more than one verdict, it is too wide to say:
 ``uncertain``. So more repetitions decide more, and fewer never reproduce more.
 
 A *value* that a paper prints is reproduced (``yes``) if it lies in the interval, or our mean is within `TOLERANCE` of
@@ -16,7 +16,7 @@ within `TOLERANCE` of the first, ``no`` if none of it does; likewise a *limit*. 
 repetition. Where two things are the same to the last digit in every repetition the claim is ``not tested``: these runs
 give it nothing that could differ.
 
-A *number* of which nothing is claimed has no verdict.
+Rows of a user's own policies are *numbers* of which nothing is claimed: they have no verdict.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ def _accepted(undisclosed: str) -> tuple[float, float]:
 
 
 def _is_outside(low: float, high: float, least: float, most: float) -> bool:
-    """Whether an interval has nothing in common with another."""
+    """True if two intervals are disjoint."""
     return high < least or low > most
 
 
 def number(quantity: str, values: npt.ArrayLike, *, told: str = "a number: nothing is claimed of it") -> Row:
-    """Something that is measured and of which nothing is claimed: it has no verdict, and `told` for a reason."""
+    """A measure of which nothing is claimed, as in rows of a user's policies: no verdict, and `told` as the reason."""
     mean, interval = _estimate(values)
     return Row(quantity, None, mean, interval, None, told)
 
@@ -99,12 +99,12 @@ def statement(
     return Row(quantity, None, mean, interval, "uncertain" if how == "not certain" else "no", reason)
 
 
-def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike, claim: str, why: str = "") -> Row:
-    """The difference of two things that are said to be about the same, the first of which is `of`."""
+def alike(quantity: str, values: npt.ArrayLike, *, of: npt.ArrayLike = 100.0, claim: str, why: str = "") -> Row:
+    """The difference of two things that are said to be about the same; `of` is the first of them, or a percentage."""
     mean, interval = _estimate(values)
     if interval == (0.0, 0.0):
         return Row(quantity, None, mean, interval, "not tested", _untested(claim))
-    whole, _ = _estimate(of)
+    whole = float(np.mean(np.asarray(of, dtype=np.float64)))
     nearest, farthest = (far / abs(whole) if whole else np.inf for far in _reach(interval))
     verdict = _kept(nearest, farthest, TOLERANCE)
     apart = {
@@ -137,7 +137,7 @@ def _reach(interval: tuple[float, float]) -> tuple[float, float]:
 
 
 def _kept(nearest: float, farthest: float, most: float) -> Literal["yes", "no", "uncertain"]:
-    """Whether what reaches from one distance to another keeps to the most allowed."""
+    """The verdict on a range of distances from 0 under the most allowed."""
     return "yes" if farthest <= most else "no" if nearest > most else "uncertain"
 
 

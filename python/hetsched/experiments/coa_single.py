@@ -12,15 +12,26 @@ from typing import Any
 import polars as pl
 
 from hetsched.experiments.claims import limit, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
+from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.ito import COA_SWA, IMPLIED, NODE_WATTS, TIMES, single_nodes
-from hetsched.experiments.runs import Floats, Runs, run_row
+from hetsched.experiments.runs import Runs, saved_over, side_by_side
+from hetsched.report.experiment import experiment_figure
 from hetsched.workload.generators import coa_single
 
-NODES = 1990
-UTILIZATION = {"busy": 0.8, "free": 0.4}
-SUBMIT_INTERVAL_S = 10.0
-STREAM_S, HPCG_S = 234.0, 392.0
+P = Parameters()
+NODES = P.printed("nodes", 1990)
+UTILIZATION = P.printed("utilization", {"busy": 0.8, "free": 0.4})
+P.printed("stream_jobs", 5700)
+P.printed("hpcg_jobs", 3400)
+HPCG_S = P.assumed("hpcg_runtime_s", 392.0, "HPCG 104³'s 140.5 s × 128·192·128 / 104³")
+STREAM_S = P.noted("stream_runtime_s", 234.0, "so that the total times are equal, as printed")
+P.assumed("fluctuation", 0.04, "from the figure of the paper's generator")
+SUBMIT_INTERVAL_S = P.assumed("submit_interval_s", 10.0, "jobs submitted together are matched together")
+P.assumed("coa_interval_s", 0.0, "a pass at every submission and end, none delayed")
+P.noted("t_comm_s", 0.0, "single-node jobs")
+P += [*NODE_WATTS, IMPLIED, *TIMES]
+P.noted("idle_w", 0.0, "not in the paper's count, nor in job energy")
+
 PAPER_COA_FREE, PAPER_COA_OVER_PAA_BUSY = 2.92, 17.0
 
 _EASY = {"name": "reservations", "depth": 1}
@@ -34,30 +45,16 @@ POLICIES: dict[str, Any] = {
 _TIMES = {"equal times": False, "times vary": True}
 _JOINT = "the joint distribution of the nodes' watts, and how long the jobs took"
 
-PARAMETERS = (
-    printed("nodes", NODES),
-    printed("utilization", dict(UTILIZATION)),
-    printed("stream_jobs", 5700),
-    printed("hpcg_jobs", 3400),
-    assumed("hpcg_runtime_s", HPCG_S, "HPCG 104³'s 140.5 s × 128·192·128 / 104³"),
-    Parameter("stream_runtime_s", STREAM_S, "so that the total times are equal, as printed"),
-    assumed("fluctuation", 0.04, "from the figure of the paper's generator"),
-    assumed("submit_interval_s", SUBMIT_INTERVAL_S, "jobs submitted together are matched together"),
-    assumed("coa_interval_s", 0.0, "a pass at every submission and end, none delayed"),
-    Parameter("t_comm_s", 0.0, "single-node jobs"),
-    *NODE_WATTS,
-    IMPLIED,
-    *TIMES,
-    Parameter("idle_w", 0.0, "not in the paper's count, nor in job energy"),
-)
-
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
-    rows, seed = [], repetition.seed
-    for times, times_vary in _TIMES.items():
-        platform = single_nodes(seed, nodes=NODES, times_vary=times_vary)
-        for state, utilization in UTILIZATION.items():
-            workload = coa_single(
+    seed = repetition.seed
+    return [
+        row
+        for times, times_vary in _TIMES.items()
+        for platform in [single_nodes(seed, nodes=NODES, times_vary=times_vary)]
+        for state, utilization in UTILIZATION.items()
+        for workload in [
+            coa_single(
                 nodes=NODES,
                 utilization=utilization,
                 stream_runtime_s=STREAM_S,
@@ -65,12 +62,11 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
                 interval_s=SUBMIT_INTERVAL_S,
                 seed=seed,
             )
-            named = {"scenario": f"{state}, {times}"}
-            rows += [
-                run_row(label, policy, workload, platform, seed=seed, named=named, bound=label == "naive")
-                for label, policy in {**POLICIES, **repetition.policies}.items()
-            ]
-    return rows
+        ]
+        for row in side_by_side(
+            repetition, POLICIES, workload, platform, named={"scenario": f"{state}, {times}"}, bound=["naive"]
+        )
+    ]
 
 
 def _rows(frame: pl.DataFrame) -> list[Row]:
@@ -111,7 +107,7 @@ def _window(runs: Runs, scenario: str, saving: Floats) -> Row:
 
 
 def _beyond(runs: Runs, times: str) -> list[Row]:
-    """Savings that are left, and policies that save more than the paper's own."""
+    """Shares of the attainable saving, and policies that save more than the paper's own."""
     rows = []
     for scenario in (f"{state}, {times}" for state in UTILIZATION):
         share, of_paa = (runs.metric("share", label, scenario=scenario) for label in ("coa", "paa"))
@@ -128,7 +124,7 @@ def _beyond(runs: Runs, times: str) -> list[Row]:
 
 
 def _gathering(runs: Runs, scenario: str) -> Row:
-    """Worth of gathering jobs over an interval, which the paper does and does not state."""
+    """Saving by collecting jobs over an interval, of which the paper states no length."""
     policy = "coa + easy, every 20 s"
     lead = runs.saving(policy, scenario=scenario) - runs.saving("coa", scenario=scenario)
     wait_s = float(runs.values("mean_wait_s", policy, scenario=scenario).mean())
@@ -150,16 +146,13 @@ EXPERIMENTS = (
     Experiment(
         name="coa-single",
         source=COA_SWA,
-        parameters=PARAMETERS,
+        parameters=P,
         policies=POLICIES,
-        repetitions=40,
-        quick_repetitions=6,
         repeat=_repeat,
         rows=_rows,
         savings=_savings,
-        yours=lambda frame: Runs(frame, "naive").saved_by_yours(
-            f"{state}, {times}" for times in _TIMES for state in UTILIZATION
-        ),
+        yours=saved_over("naive", [f"{state}, {times}" for times in _TIMES for state in UTILIZATION]),
+        draw=experiment_figure,
     ),
 )
 """Table 3 and Figure 7 of the paper."""

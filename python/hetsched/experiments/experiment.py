@@ -8,21 +8,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hetsched.files import write_whole
 from hetsched.policy import Policy
-from hetsched.report.experiment import experiment_figure
+from hetsched.report.panel_figure import panel_figure
 
+T = TypeVar("T")
+Floats = npt.NDArray[np.float64]
 Verdict = Literal["yes", "shape", "no", "uncertain", "not tested"]
 Kind = Literal["printed", "assumed", "measured"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A quantity beside what the paper says of it.
+    """A claim: a quantity, the paper's value if it prints one, ours, and the verdict.
 
     Parameters
     ----------
@@ -36,7 +40,7 @@ class Row:
         Ends of its 95 % confidence interval over the repetitions.
     reproduced
         ``"yes"``, ``"shape"``, ``"no"``, ``"uncertain"`` or ``"not tested"``, as `hetsched.experiments.claims` judges;
-        None where nothing is claimed of the number, and in every row of a quick run.
+        None in rows of a user's own policies, of which nothing is claimed, and in every row of a quick run.
     reason
         Why, in words.
     """
@@ -49,7 +53,7 @@ class Row:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Plain values for JSON."""
         return {**vars(self), "interval": list(self.interval)}
 
     def unjudged(self) -> Row:
@@ -66,15 +70,25 @@ class Parameter:
     note: str  # where it is from
     kind: Kind = "assumed"  # printed by the paper, assumed by us, or measured in the runs
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _plain(self.value))
+
     @property
     def is_printed(self) -> bool:
-        """Whether the paper prints it; what it does not print is assumed, or measured."""
+        """True if the paper prints it; all others are assumed, or measured."""
         return self.kind == "printed"
 
     @property
     def is_measured(self) -> bool:
-        """Whether it comes from the runs: what a reader must know of them to judge the rows."""
+        """True if it comes from the runs."""
         return self.kind == "measured"
+
+
+def _plain(value: Any) -> Any:
+    """Lists and dictionaries, as JSON holds them, in place of tuples and other mappings."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
 
 def printed(name: str, value: Any, more: str = "") -> Parameter:
@@ -92,14 +106,37 @@ def measured(name: str, value: Any, more: str) -> Parameter:
     return Parameter(name, value, f"measured: {more}", "measured")
 
 
+class Parameters(list[Parameter]):
+    """Parameters of an experiment, in order; what declares one returns its value, for the code to use.
+
+    >>> parameters = Parameters()
+    >>> nodes = parameters.printed("nodes", 665, "drawn again in each repetition")
+    >>> nodes, [one.note for one in parameters]
+    (665, ['printed: drawn again in each repetition'])
+    """
+
+    def printed(self, name: str, value: T, more: str = "") -> T:
+        """A parameter that the paper prints."""
+        return self.noted(name, value, printed(name, value, more).note, "printed")
+
+    def assumed(self, name: str, value: T, more: str = "") -> T:
+        """A parameter that the paper does not print."""
+        return self.noted(name, value, assumed(name, value, more).note)
+
+    def noted(self, name: str, value: T, note: str, kind: Kind = "assumed") -> T:
+        """A parameter with a note of its own."""
+        self.append(Parameter(name, value, note, kind))
+        return value
+
+
 @dataclass(frozen=True)
 class Repetition:
     """Origin of a repetition's runs."""
 
     seed: int  # all their chance comes from it
     is_quick: bool = False  # smaller, where the whole would take long
-    number: int = 0  # its place among the repetitions; the seed tells it, too
-    policies: Mapping[str, Policy] = field(default_factory=dict)  # a user's own, by label, beside the experiment's
+    number: int = 0  # its place among the repetitions; the seed follows from it
+    policies: Mapping[str, Policy] = field(default_factory=dict)  # a user's own, by label
     logs: Mapping[str, str] = field(default_factory=dict)  # files in place of its workloads, with their sha256
 
 
@@ -116,29 +153,29 @@ class Experiment:
     parameters
         Every free parameter with its value.
     policies
-        What is run: from the label in the frames to a policy as `hetsched.simulate` takes it.
-    repetitions, quick_repetitions
-        How many draws of machine and workload, at least 2.
+        From the label in the frames to a policy as `hetsched.simulate` takes it.
     repeat
         From a repetition to its runs: a row each, with ``scenario`` and ``policy`` (a label), the keys of the
         run's summary, and whatever else the rows are made from.
     rows
         From the frame of all runs to the table.
     savings
-        From the same frame to what is drawn: ``panel, label, saving`` (one row a repetition), and ``paper`` and
-        ``attainable`` where known, all in percent; or what `draw` takes. A column ``figure`` tells several apart.
+        From the same frame to the data of the figure, as `draw` takes it. A column ``figure`` separates several.
+    repetitions, quick_repetitions
+        How many draws of machine and workload, at least 2.
+    yours
+        From the frame of all runs and the label of a user's own policy to its numbers, by quantity. None: the
+        experiment runs no policies.
     draw
-        From one figure's rows of it, and its title as a keyword, to the figure.
+        From one figure's rows of `savings`, and its title as a keyword, to the figure.
     measured
-        From the frame of all runs to what must be known of them.
-    beside
+        From the frame of all runs to parameters that come from it.
+    further
         From a repetition to more of its runs, which take so long that quick runs leave them out.
-    beside_repetitions
-        In how many of the first repetitions of a full run they are.
+    further_repetitions
+        The number of repetitions, the first of a full run, that have them.
     quick_parameters
         Parameters of quick runs in place of those of the same names.
-    yours
-        From the frame of all runs to rows of a user's own policies among them. None: the experiment runs no policies.
     logs
         From a folder to its logs, each with the sha256 of its content. None: the experiment has its own workloads.
     """
@@ -147,17 +184,17 @@ class Experiment:
     source: str
     parameters: Sequence[Parameter]
     policies: Mapping[str, Any]
-    repetitions: int
-    quick_repetitions: int
     repeat: Callable[[Repetition], list[dict[str, Any]]]
     rows: Callable[[pl.DataFrame], list[Row]]
     savings: Callable[[pl.DataFrame], pl.DataFrame]
-    draw: Callable[..., Any] = experiment_figure
+    repetitions: int = 40
+    quick_repetitions: int = 4
+    yours: Callable[[pl.DataFrame, str], Mapping[str, Floats]] | None = None
+    draw: Callable[..., Any] = panel_figure
     measured: Callable[[pl.DataFrame], Sequence[Parameter]] = lambda _frame: ()
-    beside: Callable[[Repetition], list[dict[str, Any]]] = lambda _repetition: []
-    beside_repetitions: int = 0
+    further: Callable[[Repetition], list[dict[str, Any]]] = lambda _repetition: []
+    further_repetitions: int = 0
     quick_parameters: Sequence[Parameter] = ()
-    yours: Callable[[pl.DataFrame], list[Row]] | None = None
     logs: Callable[[str], Mapping[str, str]] | None = None
 
 
@@ -176,7 +213,7 @@ class Report:
     runs
         The raw frame, a row a run.
     savings, draw
-        What is drawn, and how, as `Experiment` has them.
+        The data of the figures, and the function that draws them, as `Experiment` has them.
     """
 
     name: str
@@ -185,10 +222,10 @@ class Report:
     parameters: Sequence[Parameter]
     runs: pl.DataFrame
     savings: pl.DataFrame
-    draw: Callable[..., Any] = experiment_figure
+    draw: Callable[..., Any] = panel_figure
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it: ``name, seed, rows, parameters``."""
+        """Plain values for JSON: ``name, seed, rows, parameters``."""
         return {
             "name": self.name,
             "seed": self.seed,
@@ -207,7 +244,7 @@ class Report:
 
 
 def can_draw() -> bool:
-    """Whether the figure can be made: matplotlib is an extra."""
+    """True if the figure can be made: matplotlib is an extra."""
     return find_spec("matplotlib") is not None
 
 

@@ -1,4 +1,4 @@
-"""ITO-A as three papers tell it: what its nodes draw and how fast they are, under two benchmarks and one program.
+"""ITO-A as three papers describe it: power and speed of its nodes under two benchmarks and one program.
 
 Watts are those of RAPL's domains, package (PKG) and memory (DRAM), as the papers print them; nothing else is counted.
 The papers print ranges over some 2,000 nodes. Drawn here: normal distributions whose printed range is `WIDTH_SD`
@@ -13,57 +13,53 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.chance import stream
-from hetsched.experiments.experiment import Parameter, assumed, printed
+from hetsched.experiments.experiment import Parameter, Parameters
 from hetsched.platform import Platform, VariationTable
 from hetsched.variation.sampling import Normal, sample_components
 
 COA_SWA = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs Exploiting Node Heterogeneity"
 
+NODE_WATTS, TIMES, CAPPED, FFT2D = Parameters(), Parameters(), Parameters(), Parameters()
+"""Parameters of nodes without a cap, of their times, of nodes under a cap, and of FFT2D."""
+
 WIDTH_SD = 6.8
 """The range of some 1,500 to 2,000 normal values is expected to be this many standard deviations."""
 
-HPCG_PKG_W, HPCG_DRAM_W = (107.0, 124.0), (30.0, 40.0)
-STREAM_PKG_W, STREAM_DRAM_W = (119.0, 123.0), (60.0, 78.0)
-BETWEEN_APPS = {"pkg": 0.2, "dram": 0.9}
-HPCG_S = (130.0, 151.0)
-CAPPED_S = (250.0, 400.0)
-CAP_W = 40.0
-PACKAGE_SHARE = 0.64
-FFT2D_DRAM_RANGE_RATIO = 0.25
+_RANGE = f"printed range = {WIDTH_SD} sd of a normal distribution"
+_EXPECTED = "expected range of some 1,500 to 2,000 normal values"
+
+HPCG_PKG_W = NODE_WATTS.printed("hpcg_pkg_w", (107.0, 124.0), _RANGE)
+HPCG_DRAM_W = NODE_WATTS.printed("hpcg_dram_w", (30.0, 40.0))
+STREAM_PKG_W = NODE_WATTS.printed("stream_pkg_w", (119.0, 123.0))
+STREAM_DRAM_W = NODE_WATTS.printed("stream_dram_w", (60.0, 78.0))
+NODE_WATTS.assumed("range_in_sd", WIDTH_SD, _EXPECTED)
+BETWEEN_APPS = {
+    "pkg": NODE_WATTS.assumed("correlation_pkg", 0.2, "for 'not a strong relation' between the applications"),
+    "dram": NODE_WATTS.assumed("correlation_dram", 0.9, "for 'tendencies are similar'"),
+}
+NODE_WATTS.noted("correlation_pkg_dram", 0.0, "'no clear relationship'")
+
+HPCG_S = TIMES.assumed(
+    "time_range_s", (130.0, 151.0), "for all applications, as a share of the mean: what is printed for HPCG 104³"
+)
+TIMES.noted("correlation_time", 0.0, "'no strong relationship with power'; assumed between applications, too")
+
+CAP_W = CAPPED.printed("cap_w", 40.0, "package watts, in the paper's own count")
+CAPPED.noted("pkg_w", CAP_W, "'very close' on all nodes under the cap: equal")
+CAPPED.noted("dram_w", HPCG_DRAM_W, f"'insensitive' to the cap; {_RANGE}")
+CAPPED_S = CAPPED.printed("time_range_s", (250.0, 400.0), _RANGE)
+CAPPED.noted("correlation_dram_time", 0.0, "'almost independent'")
+CAPPED.assumed("range_in_sd", WIDTH_SD, _EXPECTED)
+
+FFT2D.assumed("fft2d_pkg_w", HPCG_PKG_W, "as HPCG; the paper prints no watts of FFT2D")
+PACKAGE_SHARE = FFT2D.noted(
+    "fft2d_package_share", 0.64, "follows from the paper's three savings: package, memory, total"
+)
+FFT2D_DRAM_RANGE_RATIO = FFT2D.assumed("fft2d_dram_range_ratio", 0.25, "range over mean, as HPCG's memory")
+FFT2D.assumed("fft2d_correlation", BETWEEN_APPS, "with each benchmark, as between the benchmarks")
+
 _MEAN_S = sum(HPCG_S) / 2
 _CAPPED_MEAN_S = sum(CAPPED_S) / 2
-_RANGE = f"printed range = {WIDTH_SD} sd of a normal distribution"
-
-NODE_WATTS = (
-    printed("hpcg_pkg_w", list(HPCG_PKG_W), _RANGE),
-    printed("hpcg_dram_w", list(HPCG_DRAM_W)),
-    printed("stream_pkg_w", list(STREAM_PKG_W)),
-    printed("stream_dram_w", list(STREAM_DRAM_W)),
-    assumed("range_in_sd", WIDTH_SD, "expected range of some 1,500 to 2,000 normal values"),
-    assumed("correlation_pkg", BETWEEN_APPS["pkg"], "for 'not a strong relation' between the applications"),
-    assumed("correlation_dram", BETWEEN_APPS["dram"], "for 'tendencies are similar'"),
-    Parameter("correlation_pkg_dram", 0.0, "'no clear relationship'"),
-)
-TIMES = (
-    assumed(
-        "time_range_s", list(HPCG_S), "for all applications, as a share of the mean: what is printed for HPCG 104³"
-    ),
-    Parameter("correlation_time", 0.0, "'no strong relationship with power'; assumed between applications, too"),
-)
-CAPPED = (
-    printed("cap_w", CAP_W, "package watts, in the paper's own count"),
-    Parameter("pkg_w", CAP_W, "'very close' on all nodes under the cap: equal"),
-    Parameter("dram_w", list(HPCG_DRAM_W), f"'insensitive' to the cap; {_RANGE}"),
-    printed("time_range_s", list(CAPPED_S), _RANGE),
-    Parameter("correlation_dram_time", 0.0, "'almost independent'"),
-    assumed("range_in_sd", WIDTH_SD, "expected range of some 1,500 to 2,000 normal values"),
-)
-FFT2D = (
-    assumed("fft2d_pkg_w", list(HPCG_PKG_W), "as HPCG; the paper prints no watts of FFT2D"),
-    Parameter("fft2d_package_share", PACKAGE_SHARE, "follows from the paper's three savings: package, memory, total"),
-    assumed("fft2d_dram_range_ratio", FFT2D_DRAM_RANGE_RATIO, "range over mean, as HPCG's memory"),
-    assumed("fft2d_correlation", dict(BETWEEN_APPS), "with each benchmark, as between the benchmarks"),
-)
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ _UNCAPPED_TIME = Normal.of_range(HPCG_S[0] / _MEAN_S, HPCG_S[1] / _MEAN_S, width
 
 
 def _implied_correlation() -> float:
-    """Of the two benchmarks' node watts: what the components' spreads and correlations come to."""
+    """Correlation of the two benchmarks' node watts that follows from spreads and correlations of the components."""
     sd = {key: normal.sd for key, normal in _BENCHMARKS.items()}
     common = sum(BETWEEN_APPS[domain] * sd["hpcg", domain] * sd["stream", domain] for domain in BETWEEN_APPS)
     whole = [np.hypot(sd[app, "pkg"], sd[app, "dram"]) for app in ("hpcg", "stream")]

@@ -17,8 +17,8 @@ import polars as pl
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError, RunWarning
 from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named
-from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report
+from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, number
+from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report, Row
 from hetsched.experiments.runs import MARK
 from hetsched.files import json_sha256
 from hetsched.many.axes import Policies, named_policies
@@ -47,7 +47,7 @@ def reproduce(
 ) -> Report:
     """Run a published experiment again.
 
-    Every repetition draws the machine and the workload anew and runs all policies on them, so that policies are
+    Every repetition draws the machine and the workload again and runs all policies on them, so that policies are
     compared on the same draws; intervals are over repetitions.
 
     Parameters
@@ -62,8 +62,8 @@ def reproduce(
     repetitions
         How many, from 2. None: as many as the experiment has; more make intervals narrower.
     policies
-        Your own, as `hetsched.sweep` takes them, to be run beside the experiment's on the same draws: more rows, of
-        which nothing is claimed, and more of the figure. The rest stays as it is.
+        Your own, as `hetsched.sweep` takes them, to be run on the same draws as the experiment's: they add rows, of
+        which nothing is claimed, and curves to the figure. The rest stays as it is.
     logs
         A folder with logs in Standard Workload Format that the experiment runs on in place of its own workloads, if it
         takes any; ``machines.toml`` in it may have ``nodes`` and ``procs_per_node`` for each, by the log's file name.
@@ -124,7 +124,7 @@ def reproduce(
     folder = None if out is None else Path(out)
     frame = _frame(_all_runs(experiment, all_of_them, folder, progress or (lambda _done, _total: None)), seeds)
     _check_started(frame, yours)
-    rows = [*experiment.rows(frame), *(experiment.yours(frame) if experiment.yours is not None else ())]
+    rows = [*experiment.rows(frame), *(row for label in yours for row in _of_yours(experiment, frame, label))]
     return Report(
         name=name,
         seed=seed,
@@ -159,7 +159,7 @@ def _labelled(policies: Policies, faults: Faults) -> dict[str, Policy]:
 
 @dataclass(frozen=True)
 class _Task:
-    """A repetition, with or without the runs beside it."""
+    """A repetition, with or without the further runs."""
 
     experiment: Experiment
     one: Repetition
@@ -181,15 +181,15 @@ class _Task:
 
     def execute(self) -> list[dict[str, Any]]:
         """A row a run."""
-        return [*self.experiment.repeat(self.one), *(self.experiment.beside(self.one) if self.has_more else ())]
+        return [*self.experiment.repeat(self.one), *(self.experiment.further(self.one) if self.has_more else ())]
 
 
 def _all_runs(
     experiment: Experiment, repetitions: Sequence[Repetition], folder: Path | None, progress: Progress
 ) -> list[list[dict[str, Any]]]:
     """The runs of all repetitions: from the folder, or executed side by side and noted there."""
-    beside = 0 if repetitions[0].is_quick else experiment.beside_repetitions
-    tasks = [_Task(experiment, one, has_more=number < beside) for number, one in enumerate(repetitions)]
+    further = 0 if repetitions[0].is_quick else experiment.further_repetitions
+    tasks = [_Task(experiment, one, has_more=number < further) for number, one in enumerate(repetitions)]
     with ExitStack() as stack:
         # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
         stack.enter_context(warnings.catch_warnings())
@@ -220,6 +220,15 @@ def _check_started(frame: pl.DataFrame, policies: Mapping[str, Policy]) -> None:
         if len(idle):
             found = f"no job runs to its end ({idle['scenario'][0]})"
             raise ConfigError([(f"policies: {policy.name}", found, "a policy that completes jobs on this machine")])
+
+
+def _of_yours(experiment: Experiment, frame: pl.DataFrame, label: str) -> list[Row]:
+    """Rows of a user's policy; they say if jobs never ran, since then it did less than the others."""
+    own = frame.filter(policy=label)
+    missing = 1.0 - float(np.sum(own["completed"].to_numpy()) / np.sum(own["jobs"].to_numpy()))
+    told = {"told": f"{missing:.2%} of its jobs never ran: not the others' work"} if missing else {}
+    numbers = experiment.yours(frame, label) if experiment.yours is not None else {}
+    return [number(f"{label}: {quantity}", values, **told) for quantity, values in numbers.items()]
 
 
 def _parameters(

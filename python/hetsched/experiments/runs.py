@@ -1,24 +1,24 @@
-"""An experiment's runs: one of them as a row, and all of them asked by policy and whatever else names a run."""
+"""An experiment's runs: one of them as a row, all of them selected by column, and the panels of their figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from hetsched.experiments.claims import number
-from hetsched.experiments.experiment import Row
+from hetsched.experiments.experiment import Floats, Repetition
 from hetsched.platform import Platform
-from hetsched.policy import Policy
+from hetsched.policy import Policy, parse_policy
+from hetsched.report.panel_figure import curve
 from hetsched.run.result import Result
 from hetsched.run.simulation import simulate
 from hetsched.workload import Workload
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+R = TypeVar("R")
+C = TypeVar("C")
 Column: TypeAlias = Callable[[str], Floats]
 
 MARK = "yours: "
@@ -42,6 +42,41 @@ def run_row(
     """
     result = simulate(workload, platform, policy, seed=seed, bound=bound)
     return {**named, "policy": label, **result.summary(), **extra(result)}
+
+
+def side_by_side(
+    repetition: Repetition,
+    policies: Mapping[str, Any],
+    workload: Workload,
+    platform: Platform,
+    *,
+    named: Mapping[str, Any],
+    bound: Collection[str] = (),
+    extra: Callable[[Result], Mapping[str, Any]] = lambda _result: {},
+) -> list[dict[str, Any]]:
+    """A `run_row` a policy, a user's own after the experiment's; `bound` holds the labels with a bound."""
+    return [
+        run_row(
+            label,
+            policy,
+            workload,
+            platform,
+            seed=repetition.seed,
+            named=named,
+            bound=label in bound,
+            extra=extra,
+        )
+        for label, policy in {**policies, **repetition.policies}.items()
+    ]
+
+
+def under_budget(policy: str | Policy, **budget: float) -> Policy:
+    """A policy under a budget, ``budget_w`` or ``pcr``, in place of its own; what else its power part says stays."""
+    parts = (parse_policy(policy) if isinstance(policy, str) else policy).to_dict()
+    own = parts.get("power") or {}
+    kept = {name: value for name, value in own.items() if name not in ("budget_w", "pcr")}
+    power = kept if own.get("name") == "system-budget" else {"name": "system-budget"}
+    return Policy.from_dict({**parts, "power": {**power, **budget}})
 
 
 def _share_saved(column: str) -> Callable[[Column, Column], Floats]:
@@ -144,8 +179,10 @@ class Runs:
         return METRICS[name](own, base)
 
     def mean(self, name: str, policy: str, *, numbers: Collection[int] | None = None, **more: Any) -> Floats:
-        """A `metric` averaged over the columns of these numbers, or over all."""
+        """A `metric` averaged over the columns of these numbers, or over all; as it is where there are no columns."""
         found = self.metric(name, policy, **more)
+        if found.ndim == 1:
+            return found
         mean: Floats = (found if numbers is None else found[:, list(numbers)]).mean(axis=1)
         return mean
 
@@ -164,21 +201,19 @@ class Runs:
         labels: list[str] = self.frame["policy"].unique(maintain_order=True).to_list()
         return [label for label in labels if label.startswith(MARK)]
 
-    def row_of_yours(self, label: str, quantity: str, values: npt.ArrayLike) -> Row:
-        """A number of a user's policy; says if jobs never ran, as then it is not of the same jobs as the others'."""
-        own = self.frame.filter(policy=label)
-        missing = 1.0 - float(np.sum(own["completed"].to_numpy()) / np.sum(own["jobs"].to_numpy()))
-        told = {"told": f"{missing:.2%} of its jobs never ran: not the others' work"} if missing else {}
-        return number(f"{label}: {quantity}", values, **told)
+    def numbers(
+        self, policy: str, quantities: Mapping[str, str], settings: Mapping[str, Mapping[str, Any]], **more: Any
+    ) -> dict[str, Floats]:
+        """Metrics of a policy at each setting, by quantity.
 
-    def saved_by_yours(self, scenarios: Iterable[str]) -> list[Row]:
-        """Savings of a user's own policies; nothing where there are none."""
-        over = f"job energy saved over {self._baseline}"
-        return [
-            self.row_of_yours(label, f"{over}, {scenario}, %", self.saving(label, scenario=scenario))
-            for label in self.yours
-            for scenario in scenarios
-        ]
+        `quantities` leads from a metric to its quantity, in which ``{}`` is the setting's name; `settings` from that
+        name to what selects the runs.
+        """
+        return {
+            quantity.format(where): self.mean(name, policy, **at, **more)
+            for where, at in settings.items()
+            for name, quantity in quantities.items()
+        }
 
     def drawn(
         self, panels: Mapping[str, str], policies: Sequence[str], paper: Mapping[tuple[str, str], float]
@@ -198,3 +233,42 @@ class Runs:
             for title, scenario in panels.items()
             for label in [*policies, *self.yours]
         )
+
+
+def saved_over(baseline: str, scenarios: Iterable[str]) -> Callable[[pl.DataFrame, str], dict[str, Floats]]:
+    """Job energy that a policy saves in each scenario, by quantity, as `Experiment.yours` takes it."""
+    quantities = {f"job energy saved over {baseline}, {scenario}, %": scenario for scenario in scenarios}
+    return lambda frame, label: {
+        quantity: Runs(frame, baseline).saving(label, scenario=scenario) for quantity, scenario in quantities.items()
+    }
+
+
+def panels(
+    rows: Mapping[str, R],
+    columns: Mapping[str, C],
+    labels: Iterable[str],
+    values: Callable[[R, C, str], Floats],
+    *,
+    level: Mapping[str, float] = {},
+    paper: Mapping[str, float] = {},
+    **style: Any,
+) -> pl.DataFrame:
+    """A grid of panels with a `curve` a label in each: rows by the text at their axis, columns by their title.
+
+    `values` gives a curve from what `rows` and `columns` lead to, and the label; `level` and `paper` are by the text of
+    a row.
+    """
+    return pl.concat(
+        curve(
+            values(own, of, label),
+            row=row,
+            column=column,
+            label=label,
+            level=level.get(row, 0.0),
+            paper=paper.get(row),
+            **style,
+        )
+        for row, own in rows.items()
+        for column, of in columns.items()
+        for label in labels
+    )

@@ -1,8 +1,8 @@
 """``tsmva``: two-stage power models and their rivals (VAHRM paper, section VI-A, Fig. 5 and Table VI).
 
 The paper's counters and watts are not public, so devices and kernels of the same numbers are drawn, again for each
-repetition. Errors are told in-sample, which the paper's must be, and on kernels that were left out of the fit; then for
-a new device that has run a few kernels only.
+repetition. Errors are in-sample, which the paper's must be, and on kernels that were left out of the fit; then on a new
+device that has run a few kernels only.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.experiments.claims import statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
-from hetsched.experiments.runs import Floats, Runs
-from hetsched.experiments.vahrm.machine import SOURCE
+from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row, assumed
+from hetsched.experiments.runs import Runs, panels
+from hetsched.experiments.vahrm.system import SOURCE
 from hetsched.power import PowerModel, PowerRatio, SharedResponse, SingleStage, TwoStage
 from hetsched.power.synthetic import DEVICE_TYPES, Profiles, Spread, synthetic_profiles
-from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.report.panel_figure import curve
 
 Places = npt.NDArray[np.intp]
 
@@ -58,50 +58,48 @@ QUANTILES = np.linspace(0.0, 1.0, 11)
 
 @dataclass(frozen=True)
 class Size:
-    """Number of devices that are evaluated."""
+    """Numbers of devices."""
 
+    fitted: int | None  # of a type; None: as many as the paper measured
     seen: int  # in-sample
     left_out: int  # where kernels are left out
     new: int  # that have run a few kernels
     among: int  # new ones and those that have run every kernel
 
 
-WHOLE, QUICK = Size(seen=24, left_out=6, new=12, among=32), Size(seen=12, left_out=3, new=6, among=16)
+WHOLE = Size(fitted=None, seen=24, left_out=6, new=12, among=32)
+QUICK = Size(fitted=32, seen=12, left_out=3, new=6, among=16)
 
 _UNDISCLOSED = "the kernels, their counters, and the watts measured"
 
 
-def _sizes(size: Size, *, kernels: int) -> tuple[Parameter, ...]:
-    return (
-        assumed("in_sample_devices", size.seen, "drawn among all devices; errors are means over them"),
-        assumed("left_out", {"devices": size.left_out, "kernels": kernels}, "each kernel by itself"),
-        assumed("new", {"devices": size.new, "among": size.among}, "the others have run every kernel"),
+def _declare_sizes(parameters: Parameters, size: Size, *, kernels: int) -> Parameters:
+    parameters.assumed("in_sample_devices", size.seen, "drawn among all devices; errors are means over them")
+    parameters.assumed("left_out", {"devices": size.left_out, "kernels": kernels}, "each kernel by itself")
+    parameters.assumed("new", {"devices": size.new, "among": size.among}, "the others have run every kernel")
+    return parameters
+
+
+P = Parameters()
+P.printed("devices", {kind: own.devices for kind, own in DEVICE_TYPES.items()})
+P.printed("kernels", {kind: own.apps for kind, own in DEVICE_TYPES.items()}, "drawn again each time")
+P.printed("features", {k: ", ".join(own.components) for k, own in DEVICE_TYPES.items()}, "as rates")
+P.assumed("spread", asdict(Spread()), "standard deviations, relative, of what `Spread` names")
+for _kind, _own in DEVICE_TYPES.items():
+    P.assumed(
+        f"{_kind}_w",
+        {"static": _own.static_w, "tdp": _own.tdp_w, **dict(zip(_own.components, _own.peak_w, strict=True))},
+        "from data sheets: watts while idle, at most, and of each component at its peak rate",
     )
-
-
-PARAMETERS = (
-    printed("devices", {kind: own.devices for kind, own in DEVICE_TYPES.items()}),
-    printed("kernels", {kind: own.apps for kind, own in DEVICE_TYPES.items()}, "drawn anew each time"),
-    printed("features", {k: ", ".join(own.components) for k, own in DEVICE_TYPES.items()}, "as rates"),
-    assumed("spread", asdict(Spread()), "standard deviations, relative, of what `Spread` names"),
-    *(
-        assumed(
-            f"{kind}_w",
-            {"static": own.static_w, "tdp": own.tdp_w, **dict(zip(own.components, own.peak_w, strict=True))},
-            "from data sheets: watts while idle, at most, and of each component at its peak rate",
-        )
-        for kind, own in DEVICE_TYPES.items()
-    ),
-    *_sizes(WHOLE, kernels=LEFT_OUT_APPS),
-    assumed("trees", 100, "with all else of a forest as scikit-learn has it"),
-)
+_declare_sizes(P, WHOLE, kernels=LEFT_OUT_APPS)
+P.assumed("trees", 100, "with all else of a forest as scikit-learn has it")
 
 
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     seed, size = repetition.seed, QUICK if repetition.is_quick else WHOLE
     rows: list[dict[str, Any]] = []
     for kind in TYPES:
-        drawn = synthetic_profiles(kind, seed=seed)
+        drawn = synthetic_profiles(kind, seed=seed, devices=size.fitted)
         rng = stream(seed, f"tsmva.{kind}")
         seen, devices, apps = _chosen(drawn, rng, size)
         rows += _seen(kind, drawn, seen)
@@ -112,7 +110,7 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
 
 
 def _other_left_out(repetition: Repetition) -> list[dict[str, Any]]:
-    """The other half of the kernels that are left out, each of which asks for every model anew."""
+    """The other half of the kernels that are left out, each of which needs every model fitted again."""
     seed = repetition.seed
     rows: list[dict[str, Any]] = []
     for kind in TYPES:
@@ -123,7 +121,7 @@ def _other_left_out(repetition: Repetition) -> list[dict[str, Any]]:
 
 
 def _chosen(drawn: Profiles, rng: np.random.Generator, size: Size) -> tuple[Places, Places, Places]:
-    """Devices that are looked at in-sample, those that are where kernels are left out, and these kernels."""
+    """Devices evaluated in-sample, devices evaluated on kernels left out, and these kernels."""
     devices, apps = drawn.power_w.shape
     return _some(rng, devices, size.seen), _some(rng, devices, size.left_out), _some(rng, apps, LEFT_OUT_APPS)
 
@@ -196,12 +194,12 @@ def _after(errors: Runs, label: str, runs: int) -> Floats:
 
 
 def _new_runs(kind: str) -> list[int]:
-    """After how many test runs there are errors: fewer than there are kernels."""
+    """Numbers of test runs with errors: fewer than there are kernels."""
     return [runs for runs in NEW_RUNS if runs < DEVICE_TYPES[kind].apps]
 
 
 def _printed(errors: Runs, kind: str, name: str) -> list[Row]:
-    """In-sample errors beside the paper's, and the order that has to hold."""
+    """In-sample errors against the paper's, and the order that has to hold."""
     seen = {label: _error(errors, label, SEEN) for label in MODELS}
     rows = [
         value(f"{label}, in-sample, {name}, %", seen[label], paper=paper, undisclosed=_UNDISCLOSED)
@@ -249,7 +247,7 @@ def _unseen(errors: Runs, name: str) -> list[Row]:
 
 
 def _fresh(errors: Runs, kind: str) -> list[Row]:
-    """Errors on new devices, with how many test runs."""
+    """Errors on new devices, by number of test runs."""
     return [
         _smaller(
             f"beyond: {OURS}, new {TYPES[kind]}, {runs} test {'run' if runs == 1 else 'runs'}, %",
@@ -267,21 +265,19 @@ def _smaller(quantity: str, ours: Floats, rival: Floats) -> Row:
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     """The curves of two figures: errors from the nearest to the farthest kernel, and of new devices."""
     errors = {kind: Runs(frame, each="app", scenario=kind) for kind in TYPES}
-    share = [f"{quantile:.0%}"[:-1] if place % 5 == 0 else "" for place, quantile in enumerate(QUANTILES)]
-    kernels = [
-        curve(
-            np.quantile(errors[kind].values("mape_percent", label, split=split), QUANTILES, axis=1).T,
-            figure="kernels",
-            row=f"error, {split} (%)",
-            column=name,
-            label=label,
-            ticks=share,
-            x_label="kernels with a smaller error (%)",
-        )
-        for split in (SEEN, LEFT_OUT)
-        for kind, name in TYPES.items()
-        for label in MODELS
-    ]
+
+    def by_kernel(split: str, kind: str, label: str) -> Floats:
+        return np.quantile(errors[kind].values("mape_percent", label, split=split), QUANTILES, axis=1).T
+
+    kernels = panels(
+        {f"error, {split} (%)": split for split in (SEEN, LEFT_OUT)},
+        {name: kind for kind, name in TYPES.items()},
+        MODELS,
+        by_kernel,
+        figure="kernels",
+        ticks=[f"{quantile:.0%}"[:-1] if place % 5 == 0 else "" for place, quantile in enumerate(QUANTILES)],
+        x_label="kernels with a smaller error (%)",
+    )
     new = [
         curve(
             np.column_stack([_after(errors[kind], label, own) for own in runs]),
@@ -297,24 +293,25 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         for runs in [_new_runs(kind)]
         for label in NEW_MODELS
     ]
-    return pl.concat([*kernels, *new])
+    return pl.concat([kernels, *new])
 
 
 EXPERIMENTS = (
     Experiment(
         name="tsmva",
         source=f"{SOURCE}, section VI-A",
-        parameters=PARAMETERS,
+        parameters=P,
         policies={label: repr(model) for label, model in MODELS.items()},
-        repetitions=REPETITIONS,
-        quick_repetitions=4,
         repeat=_repeat,
         rows=_rows,
         savings=_drawn,
-        draw=panel_figure,
-        beside=_other_left_out,
-        beside_repetitions=REPETITIONS,
-        quick_parameters=_sizes(QUICK, kernels=LEFT_OUT_APPS // 2),
+        repetitions=REPETITIONS,
+        quick_repetitions=3,
+        further=_other_left_out,
+        further_repetitions=REPETITIONS,
+        quick_parameters=_declare_sizes(
+            Parameters([assumed("devices", dict.fromkeys(TYPES, QUICK.fitted))]), QUICK, kernels=LEFT_OUT_APPS // 2
+        ),
     ),
 )
 """Figure 5 and Table VI of the paper."""

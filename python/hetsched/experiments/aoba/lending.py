@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from hetsched.experiments.aoba.machine import (
+from hetsched.experiments.aoba.system import (
     MWH,
     PARALLEL,
-    PARAMETERS,
     PRESET,
     QUEUES,
     SINGLE,
     SOURCE,
     UNDISCLOSED,
+    P,
     measured,
     with_nodes,
 )
-from hetsched.experiments.claims import number, statement, value
-from hetsched.experiments.experiment import Experiment, Repetition, Row, assumed, printed
-from hetsched.experiments.runs import Floats, Runs, run_row
+from hetsched.experiments.claims import statement, value
+from hetsched.experiments.experiment import Experiment, Floats, Repetition, Row, assumed, printed
+from hetsched.experiments.runs import Runs, panels, side_by_side
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.report.panel_figure import curve
 from hetsched.workload import aoba
 
 OWN, MOVE_2, MOVE_3, SHARE_2, SHARE_3, SHARE_ALL = "as it is", "move 2", "move 3", "share 2", "share 3", "share all"
@@ -59,22 +60,13 @@ def _machine(allocation: str) -> Platform:
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     workload = aoba(period="busy", seed=repetition.seed)
     return [
-        run_row(
-            label,
-            policy,
-            workload,
-            _machine(allocation),
-            seed=repetition.seed,
-            named={"scenario": allocation},
-            extra=measured,
-        )
+        row
         for allocation in NODES
-        for label, policy in _policies(repetition, allocation).items()
+        for own in [replace(repetition, policies=_fitting(repetition.policies, allocation))]
+        for row in side_by_side(
+            own, SETTINGS, workload, _machine(allocation), named={"scenario": allocation}, extra=measured
+        )
     ]
-
-
-def _policies(repetition: Repetition, allocation: str) -> dict[str, str | Policy]:
-    return {**SETTINGS, **_fitting(repetition.policies, allocation)}
 
 
 def _fitting(policies: Mapping[str, Policy], allocation: str) -> Mapping[str, Policy]:
@@ -97,18 +89,7 @@ def _energy(runs: Runs, allocation: str, label: str = USUAL) -> Floats:
 
 def _rows(frame: pl.DataFrame) -> list[Row]:
     runs = Runs(frame)
-    rows = [*_moves(runs), *_shares(runs), *_best(runs)]
-    rows += [number(f"mean wait, {allocation}, s", _mean(runs, allocation)) for allocation in NODES]
-    rows += [
-        number(f"mean wait in {queue}, {allocation}, s", runs.values(f"wait_{queue}", USUAL, scenario=allocation))
-        for queue in QUEUES
-        for allocation in NODES
-    ]
-    for label in SETTINGS:
-        rows += [
-            number(f"energy, {allocation}, {label}, MWh", _energy(runs, allocation, label)) for allocation in NODES
-        ]
-    return rows
+    return [*_moves(runs), *_shares(runs), *_best(runs)]
 
 
 def _change(runs: Runs, one: str, other: str) -> Floats:
@@ -158,19 +139,19 @@ _SAFE = "moving three cuts waits most among the choices that keep free jobs off 
 
 
 def _best(runs: Runs) -> list[Row]:
-    """Moving three with half an hour of idling against what is operated."""
+    """Moving three, with half an hour of idling, against the operated setting."""
     before_s, after_s = _mean(runs, OWN), _mean(runs, MOVE_3, BEST)
     before, after = _energy(runs, OWN), _energy(runs, MOVE_3, BEST)
-    told = f"{MOVE_3} and {BEST}"
+    both = f"{MOVE_3} and {BEST}"
     return [
-        value(f"mean wait, {told}, s", after_s, paper=678.0, undisclosed=UNDISCLOSED),
+        value(f"mean wait, {both}, s", after_s, paper=678.0, undisclosed=UNDISCLOSED),
         value(
-            f"mean wait, {told}, change, %", 100.0 * (after_s / before_s - 1.0), paper=-71.4, undisclosed=UNDISCLOSED
+            f"mean wait, {both}, change, %", 100.0 * (after_s / before_s - 1.0), paper=-71.4, undisclosed=UNDISCLOSED
         ),
         value("energy as it is, MWh", before, paper=4.85, undisclosed=f"{UNDISCLOSED}; nor whether it is of 72 nodes"),
-        value(f"energy, {told}, MWh", after, paper=4.80, undisclosed=f"{UNDISCLOSED}; nor whether it is of 72 nodes"),
+        value(f"energy, {both}, MWh", after, paper=4.80, undisclosed=f"{UNDISCLOSED}; nor whether it is of 72 nodes"),
         value(
-            f"energy, {told}, change, %",
+            f"energy, {both}, change, %",
             100.0 * (after / before - 1.0),
             paper=-1.03,
             undisclosed=f"{UNDISCLOSED}; nor the window that its energy is of",
@@ -178,13 +159,9 @@ def _best(runs: Runs) -> list[Row]:
     ]
 
 
-def _yours(frame: pl.DataFrame) -> list[Row]:
+def _yours(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
     runs = Runs(frame)
-    return [
-        runs.row_of_yours(label, f"mean wait, {allocation}, s", _mean(runs, allocation, label))
-        for label in runs.yours
-        for allocation in _allocations(runs, label)
-    ]
+    return {f"mean wait, {one}, s": _mean(runs, one, label) for one in _allocations(runs, label)}
 
 
 def _allocations(runs: Runs, label: str) -> list[str]:
@@ -193,7 +170,6 @@ def _allocations(runs: Runs, label: str) -> list[str]:
     return [allocation for allocation in NODES if allocation in found]
 
 
-_PAPER = "paper"
 _PRINTED_S = {OWN: 2370.0, MOVE_3: 678.0}
 _SCENARIO = "two busy days"
 
@@ -201,7 +177,6 @@ _SCENARIO = "two busy days"
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     """Waits and energies by allocation under each setting, and how waits of each queue change."""
     runs = Runs(frame)
-    labels, ticks = [*SETTINGS, *runs.yours], list(NODES)
     quantities: dict[str, Callable[[Runs, str, str], Floats]] = {
         "mean wait (s)": _mean,
         "the same, change (s)": lambda runs, allocation, label: (
@@ -209,33 +184,27 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         ),
         "energy, change (MWh)": lambda runs, allocation, label: _energy(runs, allocation, label) - _energy(runs, OWN),
     }
-    shown = [
-        curve(
-            _by_allocation(runs, label, of),
-            row=row,
-            column=_SCENARIO,
-            label=label,
-            ticks=ticks,
-            figure="settings",
-        )
-        for row, of in quantities.items()
-        for label in labels
-    ]
-    told = np.array([[_PRINTED_S.get(allocation, np.nan) for allocation in NODES]])
-    paper = curve(told, row="mean wait (s)", column=_SCENARIO, label=_PAPER, ticks=ticks, figure="settings")
-    by_queue = [
-        curve(
-            np.column_stack([_wait_in(runs, queue, allocation) - _wait_in(runs, queue, OWN) for queue in QUEUES]),
-            row="wait, change (s)",
-            column=USUAL,
-            label=allocation,
-            ticks=QUEUES,
-            figure="queues",
-        )
-        for allocation in NODES
-        if allocation != OWN
-    ]
-    return pl.concat([*shown, paper, *by_queue])
+    settings = panels(
+        quantities,
+        {_SCENARIO: runs},
+        [*SETTINGS, *runs.yours],
+        lambda of, runs, label: _by_allocation(runs, label, of),
+        ticks=list(NODES),
+        figure="settings",
+    )
+    printed_s = np.array([[_PRINTED_S.get(allocation, np.nan) for allocation in NODES]])
+    paper = curve(printed_s, row="mean wait (s)", column=_SCENARIO, label="paper", ticks=list(NODES), figure="settings")
+    by_queue = panels(
+        {"wait, change (s)": runs},
+        {USUAL: USUAL},
+        [allocation for allocation in NODES if allocation != OWN],
+        lambda runs, _, allocation: np.column_stack(
+            [_wait_in(runs, queue, allocation) - _wait_in(runs, queue, OWN) for queue in QUEUES]
+        ),
+        ticks=QUEUES,
+        figure="queues",
+    )
+    return pl.concat([settings, paper, by_queue])
 
 
 def _by_allocation(runs: Runs, label: str, of: Callable[[Runs, str, str], Floats]) -> Floats:
@@ -253,21 +222,16 @@ EXPERIMENTS = (
     Experiment(
         name="aoba-lending",
         source=f"{SOURCE}, section 6.3, table 4, Figs. 8 to 11",
-        parameters=(
+        parameters=[
             printed("allocations", list(NODES), "table 4"),
-            assumed(
-                "allocation_nodes", {name: list(nodes) for name, nodes in NODES.items()}, "of sxf and sxl; of others"
-            ),
+            assumed("allocation_nodes", NODES, "of sxf and sxl; of others"),
             assumed("jobs", 1500, "in two days; the paper's log is of 28 and 29 May"),
-            *PARAMETERS,
-        ),
+            *P,
+        ],
         policies=SETTINGS,
-        repetitions=40,
-        quick_repetitions=6,
         repeat=_repeat,
         rows=_rows,
         savings=_drawn,
-        draw=panel_figure,
         yours=_yours,
     ),
 )

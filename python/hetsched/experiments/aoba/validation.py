@@ -1,10 +1,10 @@
 """``aoba-validation``: observed against simulated starts, with and without jobs held by their users (Figs. 3 and 4).
 
-AOBA's log is not public. In its place a run of drawn jobs plays the machine: some jobs are held back by their users, as
-by start times and workflows, users may run a few jobs at once, nodes boot and stop faster or slower than the simulator
-thinks. Its starts are what is observed; the simulator is told none of the rest. That shows what such unknowns do to a
-histogram of starts, and what the correction undoes. It does not show how true the model is to AOBA. A second log is
-real: jobs of Kestrel with the starts that were observed there, under a scheduler that is not known here.
+AOBA's log is not public. In its place a run of drawn jobs represents the machine: some jobs are held back by their
+users, as by start times and workflows, users may run a few jobs at once, nodes boot and stop faster or slower than the
+simulator assumes. Its starts are the observed ones; the simulator knows none of the rest. That shows the effect of such
+unknowns on a histogram of starts, and how much of it the correction undoes. It does not show how accurate the model is
+for AOBA. A second log is real: jobs of Kestrel with the starts that were observed there, under an unknown scheduler.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -25,12 +25,12 @@ from hetsched.analysis import (
     use_difference,
 )
 from hetsched.chance import stream
-from hetsched.experiments.aoba.machine import PARALLEL, PARAMETERS, PRESET, SOURCE, UNDISCLOSED, machine
-from hetsched.experiments.claims import limit, number, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
-from hetsched.experiments.runs import Floats, Runs
+from hetsched.experiments.aoba import system
+from hetsched.experiments.aoba.system import PARALLEL, PRESET, SOURCE, UNDISCLOSED, machine
+from hetsched.experiments.claims import limit, statement, value
+from hetsched.experiments.experiment import Experiment, Floats, Parameter, Parameters, Repetition, Row
+from hetsched.experiments.runs import Runs, panels
 from hetsched.platform import NodeClass, Platform
-from hetsched.report.panel_figure import curve, panel_figure
 from hetsched.run.result import Result
 from hetsched.run.simulation import simulate
 from hetsched.workload import Workload, aoba, read_parquet
@@ -39,11 +39,19 @@ PLAYED, KESTREL = "drawn jobs, played", "Kestrel, observed"
 KNOWN, RECORDED, CORRECTED = "all known", "as recorded", "corrected"
 LABEL = {PLAYED: PRESET, KESTREL: "easy"}
 
-HELD_RATIO, HELD_H = 0.06, (12.0, 60.0)
-AT_ONCE = 8
-SPEED_RATIO = (0.75, 1.5)
-DAYS, QUICK_DAYS = 42, 10
+P = Parameters()
+DAYS = P.printed("days", 42, "10,000 jobs")
+P.printed("classes", START_CLASSES, "0: less than a second")
+P.printed("correction", "submitted when they started, if observed to wait more than 12 h")
+P.assumed("observed", "a run of drawn jobs", "the paper's log is not public")
+HELD_RATIO = P.assumed("held_ratio", 0.06, "of all jobs, in sxmix_s, sx_s, sx_m and sx_l; unknown to the simulator")
+HELD_H = P.assumed("held_h", (12.0, 60.0), "of the held jobs, uniform")
+AT_ONCE = P.assumed("jobs_of_a_user_at_once", 8, "in each of these queues; unknown to the simulator")
+SPEED_RATIO = P.assumed("boot_and_stop", (0.75, 1.5), "× those below, by node; unknown to the simulator")
 KESTREL_NODES = 1024
+P.noted("kestrel", f"four days of 2024 on {KESTREL_NODES} nodes, easy", "real starts, true run lengths")
+P += system.P
+QUICK_DAYS = 10
 _DAY_S = 86_400.0
 
 
@@ -151,148 +159,97 @@ _BINS = 42
 
 
 def _rows(frame: pl.DataFrame) -> list[Row]:
-    played, observed = (Runs(frame, scenario=name) for name in (PLAYED, KESTREL))
-    rows = [*_played(played), *_fewer(played)]
-    for runs, told in ((played, "drawn"), (observed, "Kestrel")):
-        for name, quantity in _TOLD.items():
-            if runs is played or name != "energy_percent":
-                rows += [number(f"{told}: {quantity}, {label}", runs.values(name, label)) for label in _SHOWN]
-    return rows
+    played = Runs(frame, scenario=PLAYED)
+    return [*_played(played), *_fewer(played)]
 
 
-def _yours(frame: pl.DataFrame) -> list[Row]:
-    found = {"drawn": Runs(frame, scenario=PLAYED), "Kestrel": Runs(frame, scenario=KESTREL)}
-    return [
-        runs.row_of_yours(label, f"{log}: {_TOLD[name]}, {RECORDED}", runs.values(name, label))
-        for log, runs in found.items()
-        for label in runs.yours
-        for name in ("near_percent", "far_percent", "apart_points")
-    ]
-
-
-_TOLD = {
-    "near_percent": "starts within a minute, %",
-    "far_percent": "starts more than a day apart, %",
-    "held_percent": "starts more than 12 h earlier than observed, %",
-    "apart_points": "use of the machine apart, mean of its bins, points",
-    "energy_percent": "energy beside that of the run that plays the machine, %",
-}
+def _yours(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
+    quantities = {
+        "near_percent": "starts within a minute, %",
+        "far_percent": "starts more than a day apart, %",
+        "apart_points": "use of the machine apart, mean of its bins, points",
+    }
+    return {
+        f"{log}: {quantity}, {RECORDED}": Runs(frame, scenario=scenario).values(name, label)
+        for log, scenario in {"drawn": PLAYED, "Kestrel": KESTREL}.items()
+        for name, quantity in quantities.items()
+    }
 
 
 def _played(runs: Runs) -> list[Row]:
-    """The histogram of drawn jobs beside the paper's, which is of another log."""
+    """The histogram of drawn jobs against the paper's, which is of another log."""
+    near, far = (runs.values(f"{name}_percent", RECORDED) for name in ("near", "far"))
     drawn = f"{UNDISCLOSED}, and how many are held for how long is assumed"
+    quantity, repeats = (
+        "starts a second or more apart if all is known",
+        "a simulator that knows everything repeats the run",
+    )
+    apart = 100.0 - runs.values("class 0", KNOWN)
     return [
-        limit(
-            "drawn: starts a second or more apart if all is known, %",
-            100.0 - runs.values("class 0", KNOWN),
-            most=0.0,
-            claim="a simulator that knows everything repeats the run",
-            printed=False,
-        ),
-        value(
-            "drawn: starts within a minute, %",
-            runs.values("near_percent", RECORDED),
-            paper=60.0,
-            undisclosed=drawn,
-        ),
-        value(
-            "drawn: starts more than a day apart, %",
-            runs.values("far_percent", RECORDED),
-            paper=5.0,
-            undisclosed=drawn,
-        ),
+        limit(f"drawn: {quantity}, %", apart, most=0.0, claim=repeats, printed=False),
+        value("drawn: starts within a minute, %", near, paper=60.0, undisclosed=drawn),
+        value("drawn: starts more than a day apart, %", far, paper=5.0, undisclosed=drawn),
     ]
 
 
 def _fewer(runs: Runs) -> list[Row]:
-    """What the correction does."""
-
-    def more(name: str) -> Floats:
-        change: Floats = runs.values(name, CORRECTED) - runs.values(name, RECORDED)
-        return change
-
+    """Effects of the correction."""
+    claims: list[tuple[str, str, Literal[1, -1], str]] = [
+        ("far_percent", "starts more than a day apart", -1, "the correction brings starts nearer that are far off"),
+        ("near_percent", "starts within a minute", 1, "and makes more of them right"),
+        ("apart_points", "use of the machine apart", -1, "and the use of the machine comes nearer, too"),
+    ]
     return [
         statement(
-            "drawn: starts more than a day apart, corrected less as recorded, points",
-            more("far_percent"),
-            side=-1,
-            claim="the correction brings starts nearer that are far off",
-        ),
-        statement(
-            "drawn: starts within a minute, corrected less as recorded, points",
-            more("near_percent"),
-            claim="and makes more of them right",
-        ),
-        statement(
-            "drawn: use of the machine apart, corrected less as recorded, points",
-            more("apart_points"),
-            side=-1,
-            claim="and the use of the machine comes nearer, too",
-        ),
+            f"drawn: {quantity}, corrected less as recorded, points",
+            runs.values(column, CORRECTED) - runs.values(column, RECORDED),
+            side=side,
+            claim=claim,
+        )
+        for column, quantity, side, claim in claims
     ]
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     """The histograms, and the use of the machine over time."""
-    labels = (*_SHOWN, *Runs(frame).yours)
-    found = {(scenario, label): Runs(frame, scenario=scenario) for scenario in (PLAYED, KESTREL) for label in labels}
-    starts = [
-        curve(
-            np.column_stack([runs.values(f"class {name}", label) for name in START_CLASSES]),
-            row=f"{scenario}\n% of the jobs",
-            column="starts, observed less simulated",
-            label=label,
-            ticks=START_CLASSES,
-            figure="starts",
-        )
-        for (scenario, label), runs in found.items()
-    ]
-    use = [
-        curve(
-            np.column_stack([runs.values(f"use {place}", label) for place in range(_BINS)]),
-            row=f"{scenario}\n% of the machine",
-            column="use, observed less simulated",
-            label=label,
-            ticks=[str(place) if place % 6 == 0 else "" for place in range(_BINS)],
-            x=range(_BINS),
-            x_label=f"bin of {_BINS}, from the first start to the last end",
-            figure="use",
-        )
-        for (scenario, label), runs in found.items()
-    ]
-    return pl.concat([*starts, *use])
+    labels = [RECORDED, CORRECTED, *Runs(frame).yours]
+    logs = {scenario: Runs(frame, scenario=scenario) for scenario in (PLAYED, KESTREL)}
 
+    def curves(runs: Runs, columns: list[str], label: str) -> Floats:
+        return np.column_stack([runs.values(column, label) for column in columns])
 
-_SHOWN = (RECORDED, CORRECTED)
+    starts = panels(
+        {f"{scenario}\n% of the jobs": runs for scenario, runs in logs.items()},
+        {"starts, observed less simulated": [f"class {name}" for name in START_CLASSES]},
+        labels,
+        curves,
+        ticks=START_CLASSES,
+        figure="starts",
+    )
+    use = panels(
+        {f"{scenario}\n% of the machine": runs for scenario, runs in logs.items()},
+        {"use, observed less simulated": [f"use {place}" for place in range(_BINS)]},
+        labels,
+        curves,
+        ticks=[str(place) if place % 6 == 0 else "" for place in range(_BINS)],
+        x=range(_BINS),
+        x_label=f"bin of {_BINS}, from the first start to the last end",
+        figure="use",
+    )
+    return pl.concat([starts, use])
 
 
 EXPERIMENTS = (
     Experiment(
         name="aoba-validation",
         source=f"{SOURCE}, section 5, Figs. 3 and 4",
-        parameters=(
-            printed("days", DAYS, "10,000 jobs"),
-            printed("classes", list(START_CLASSES), "0: less than a second"),
-            printed("correction", "submitted when they started, if observed to wait more than 12 h"),
-            assumed("observed", "a run that plays the machine", "the paper's log is not public"),
-            assumed(
-                "held_ratio", HELD_RATIO, "of all jobs, in sxmix_s, sx_s, sx_m and sx_l; not told to the simulator"
-            ),
-            assumed("held_h", list(HELD_H), "of the held jobs, uniform"),
-            assumed("jobs_of_a_user_at_once", AT_ONCE, "in each of these queues; not told to the simulator"),
-            assumed("boot_and_stop", list(SPEED_RATIO), "× those below, by node; not told to the simulator"),
-            Parameter("kestrel", f"four days of 2024 on {KESTREL_NODES} nodes, easy", "real starts, true run lengths"),
-            *PARAMETERS,
-        ),
+        parameters=P,
         policies=LABEL,
-        repetitions=10,
-        quick_repetitions=4,
         repeat=_repeat,
         rows=_rows,
         savings=_drawn,
-        draw=panel_figure,
+        repetitions=10,
         yours=_yours,
-        quick_parameters=(Parameter("days", QUICK_DAYS, "quick runs: jobs of the first of them"),),
+        quick_parameters=[Parameter("days", QUICK_DAYS, "quick runs: jobs of the first of them")],
     ),
 )

@@ -1,4 +1,4 @@
-"""What the figures of these experiments are drawn from: curves over time, and over the number of nodes."""
+"""Data of these experiments' figures: curves over time, over the number of nodes, and of allocators."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.experiments.overprovision.machine import BIN_S, FIRST, LABEL, Floats
-from hetsched.experiments.runs import Runs
+from hetsched.experiments.experiment import Floats
+from hetsched.experiments.overprovision.ha8000 import BIN_S, FIRST, LABEL
+from hetsched.experiments.runs import Runs, panels
 from hetsched.report.panel_figure import curve
 
 OVER_TIME = {"draw_kw": "draw (kW)", "idle_kw": "of idle nodes (kW)", "queue": "queued jobs"}
@@ -21,27 +22,25 @@ OVER_NODES = {
 }
 
 
-def over_time(frame: pl.DataFrame, panels: Mapping[str, Mapping[str, Any]], *, figure: str = "") -> pl.DataFrame:
+def over_time(frame: pl.DataFrame, settings: Mapping[str, Mapping[str, Any]], *, figure: str = "") -> pl.DataFrame:
     """A column a setting (its title, and what chooses its runs) with draw, idle draw and queue in the course of it."""
-    labels = [LABEL, *Runs(frame).yours]
     parts = []
     for name, row in OVER_TIME.items():
-        for title, at in panels.items():
-            for label in labels:
+        for title, at in settings.items():
+            for label in [LABEL, *Runs(frame).yours]:
                 own = frame.filter(policy=label, log=FIRST, **at).sort("repetition")
                 values = _padded(own[name].to_list())
                 minutes = BIN_S / 60.0 * np.arange(values.shape[1], dtype=np.float64)
-                level = float(own["budget_kw"][0]) if name == "draw_kw" else 0.0
                 parts.append(
                     curve(
                         values,
                         row=row,
                         column=title,
                         label=label,
-                        ticks=_ticks(minutes),
+                        ticks=[f"{minute:.0f}" if minute % 5 == 0 else "" for minute in minutes],
                         x=list(minutes),
                         x_label="minutes",
-                        level=level,
+                        level=float(own["budget_kw"][0]) if name == "draw_kw" else 0.0,
                         figure=figure,
                     )
                 )
@@ -57,34 +56,24 @@ def _padded(runs: Sequence[Sequence[float]]) -> Floats:
     return found
 
 
-def _ticks(minutes: Floats) -> list[str]:
-    """A number at every fifth minute."""
-    return [f"{at:.0f}" if at % 5 == 0 else "" for at in minutes]
-
-
 _ROOMY = 4
 """With more columns than this every other number of nodes is named."""
 
 
 def over_nodes(
-    frame: pl.DataFrame, panels: Mapping[str, Mapping[str, Any]], nodes: Sequence[int], *, figure: str = ""
+    frame: pl.DataFrame, settings: Mapping[str, Mapping[str, Any]], nodes: Sequence[int], *, figure: str = ""
 ) -> pl.DataFrame:
     """A column a setting with the steady state's numbers over the number of nodes."""
-    runs, every = Runs(frame), 1 if len(panels) <= _ROOMY else 2
-    return pl.concat(
-        curve(
-            np.column_stack([runs.values(name, label, nodes=count, **at) for count in nodes]),
-            row=row,
-            column=title,
-            label=label,
-            ticks=[str(count) if place % every == 0 else "" for place, count in enumerate(nodes)],
-            x=list(nodes),
-            x_label="nodes",
-            figure=figure,
-        )
-        for name, row in OVER_NODES.items()
-        for title, at in panels.items()
-        for label in [LABEL, *runs.yours]
+    runs, every = Runs(frame), 1 if len(settings) <= _ROOMY else 2
+    return panels(
+        {row: name for name, row in OVER_NODES.items()},
+        settings,
+        [LABEL, *runs.yours],
+        lambda name, at, label: np.column_stack([runs.values(name, label, nodes=count, **at) for count in nodes]),
+        ticks=[str(count) if place % every == 0 else "" for place, count in enumerate(nodes)],
+        x=list(nodes),
+        x_label="nodes",
+        figure=figure,
     )
 
 
@@ -100,15 +89,14 @@ def over_allocators(frame: pl.DataFrame, labels: Sequence[str], *, row: str, fig
     """A column a number with the allocators side by side."""
     runs = Runs(frame)
     return pl.concat(
-        curve(
-            runs.values(name, label)[:, np.newaxis],
-            row=row,
-            column=column,
-            label=label,
+        panels(
+            {row: name},
+            {column: name},
+            [*labels, *runs.yours],
+            lambda name, _, label: runs.values(name, label)[:, np.newaxis],
+            level={row: 100.0 if name == "bound_share_percent" else float("nan")},
             ticks=[""],
-            level=100.0 if name == "bound_share_percent" else float("nan"),
             figure=figure,
         )
         for name, column in OVER_ALLOCATORS.items()
-        for label in [*labels, *runs.yours]
     )

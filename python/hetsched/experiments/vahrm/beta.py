@@ -8,15 +8,21 @@ import numpy as np
 import polars as pl
 
 from hetsched.experiments.claims import statement, value
-from hetsched.experiments.experiment import Repetition, Row, printed
+from hetsched.experiments.experiment import Parameters, Repetition, Row
 from hetsched.experiments.runs import Runs
-from hetsched.experiments.vahrm.machine import BASELINE, case_row, cases_of, machine_of
-from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, of_paper, relative, rows_of_yours, swept
+from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, numbers, of_paper, relative, swept
+from hetsched.experiments.vahrm.system import BASELINE, case_row, cases_of, machine_of
 from hetsched.policy import Policy
 
+P = Parameters()
 EXPONENTS = tuple(range(11))
-BETAS = (*(0.25**exponent for exponent in EXPONENTS), 0.0)
-"""Powers of 1/4 from 1 on, and 0."""
+BETAS = P.printed(
+    "beta",
+    (*(0.25**exponent for exponent in EXPONENTS), 0.0),
+    "powers of 1/4 and the range's ends; which powers is assumed",
+)
+P.printed("sr", 1.0)
+P.printed("pcr", 1.0, "the budget never binds")
 
 RECOMMENDED = 6
 PAPER_SAVING, PAPER_WAIT = 4.5, 0.56
@@ -24,7 +30,7 @@ PAPER_SAVING, PAPER_WAIT = 4.5, 0.56
 METRICS = ("saving", "placement", "turnaround", "wait", "merit")
 ENDS = {
     "saving": ("saving", "points", "a larger β saves more energy"),
-    "placement": ("placement part", "points", "a larger β gives the hungry jobs the better nodes"),
+    "placement": ("placement part", "points", "a larger β gives the high-power jobs the better nodes"),
     "turnaround": ("turnaround vs VU-FCFS", "points", "a smaller β shortens turnaround"),
     "wait": ("wait over VU-FCFS's", "ratio", "a smaller β shortens waits"),
 }
@@ -47,7 +53,7 @@ def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
 def _rows(runs: Runs, preset: str) -> list[Row]:
     at = {name: runs.across(name, "vahrm", "beta", BETAS, base_at={}) for name in METRICS}
     saving, wait, merit = at["saving"], at["wait"], at["merit"]
-    # Of the powers; β = 0 stands behind them.
+    # Among the powers; β = 0 comes after them.
     best = merit[:, : len(EXPONENTS)].argmax(axis=1)
     found = np.bincount(best, minlength=len(EXPONENTS))
     which = (
@@ -102,18 +108,13 @@ EXPERIMENTS = (
     of_paper(
         "vahrm-beta",
         "VI-C-3",
-        parameters=(
-            printed("beta", list(BETAS), "powers of 1/4 and the range's ends; which powers is assumed"),
-            printed("sr", 1.0),
-            printed("pcr", 1.0, "the budget never binds"),
-        ),
+        parameters=P,
         policies={BASELINE: BASELINE, "vahrm": "vahrm:beta=..."},
-        repetitions=40,
         repeat=_repeat,
         rows=by_preset(_rows),
         savings=_drawn,
         measured=log_under_baseline,
-        yours=lambda frame: rows_of_yours(relative(frame), METRICS, {"": {}}),
+        yours=lambda frame, label: numbers(frame, label, METRICS, {"": {}}),
     ),
 )
 """Figures 12 to 15 of the paper."""

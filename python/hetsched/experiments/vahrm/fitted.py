@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hetsched.experiments.runs import Floats
-from hetsched.experiments.vahrm.machine import NODES, SPREAD, drawn_machine
+from hetsched.experiments.experiment import Floats
+from hetsched.experiments.vahrm.system import NODES, SPREAD, drawn_machine
 from hetsched.platform import Platform
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.devices import DeviceClass
@@ -75,7 +75,7 @@ def fitted_tsmva(seed: int, *, spread: float = SPREAD, nodes: int = NODES) -> Fi
 
 
 def job_kernels(one: DeviceClass, sample: DeviceSample, *, seed: int, spread: float, nodes: int) -> Kernels:
-    """As many kernels as the paper measured on a class of device, three of them the jobs'.
+    """The kernels of a class of device, as many as the paper measured, three of them the jobs'.
 
     The jobs' are those whose mean watts are nearest to the paper's Table IV, and are moved there: on them devices draw
     what they were drawn to draw under the jobs. Under all others they vary likewise: normal, of the same spread, each
@@ -100,7 +100,7 @@ def job_kernels(one: DeviceClass, sample: DeviceSample, *, seed: int, spread: fl
 
 
 def _nearest(means_w: Floats, wanted_w: Mapping[str, float]) -> dict[str, int]:
-    """For each application the kernel of the nearest mean watts, each kernel once: the hungriest chooses first."""
+    """Kernel of the nearest mean watts by application, each kernel once; those that draw most choose first."""
     free_w = means_w.copy()
     found = {}
     for app in sorted(wanted_w, key=lambda app: -wanted_w[app]):

@@ -13,37 +13,58 @@ from typing import Any
 import polars as pl
 
 from hetsched.experiments.claims import alike, limit, statement, value
-from hetsched.experiments.experiment import Parameter, Repetition, Row, printed
-from hetsched.experiments.runs import Floats, Runs
-from hetsched.experiments.vahrm.machine import (
+from hetsched.experiments.experiment import Floats, Parameters, Repetition, Row
+from hetsched.experiments.runs import Runs, under_budget
+from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, numbers, of_paper, relative, swept
+from hetsched.experiments.vahrm.system import (
     BASELINE,
-    HUNGRY,
+    HIGH_POWER,
     MAPE_TO_SD,
+    OTHERS,
     case_row,
     cases_of,
     machine_of,
-    under_budget,
 )
-from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, of_paper, relative, rows_of_yours, swept
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power import Noisy
 from hetsched.workload import flag_first_runs
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
-PCR = 0.5
-POLICY = f"vahrm:pcr={PCR}"
-EXACT, TSMVA = "vahrm+ideal", "vahrm+tsmva"
-ERRORS = (0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
-TABLE = {
-    "energy": (0.0, 0.0, 0.2, 0.1, 0.1, 0.2),
-    "turnaround": (0.1, 0.0, 0.4, 0.5, 0.2, -0.1),
-    "throughput": (0.0, -0.1, -0.3, -0.2, -0.2, -0.3),
-    "waiting": (0.5, 0.3, 1.6, 1.9, 1.6, 0.7),
-}
+WRONG, FIRST_RUNS = Parameters(), Parameters()
+"""Parameters of either experiment."""
+
+PCR = WRONG.printed("pcr", 0.5)
+WRONG.printed("sr", 1.0)
+TABLE = WRONG.printed(
+    "table_7_change_percent",
+    {
+        "energy": (0.0, 0.0, 0.2, 0.1, 0.1, 0.2),
+        "turnaround": (0.1, 0.0, 0.4, 0.5, 0.2, -0.1),
+        "throughput": (0.0, -0.1, -0.3, -0.2, -0.2, -0.3),
+        "waiting": (0.5, 0.3, 1.6, 1.9, 1.6, 0.7),
+    },
+    "by error",
+)
 """The paper's Table VII: change against exact predictions, in percent, by error."""
 
-RATIOS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+ERRORS = WRONG.printed(
+    "error",
+    (0.05, 0.10, 0.15, 0.20, 0.25, 0.30),
+    "taken as a mean absolute error, as TSMVA's is: normal errors, one for each node and application",
+)
+WRONG.noted("high_power_workloads", [MIXES[number] for number in HIGH_POWER], "those that half the TDP cannot feed")
+POLICY = f"vahrm:pcr={PCR}"
+EXACT, TSMVA = "vahrm+ideal", "vahrm+tsmva"
+
+RATIOS = FIRST_RUNS.printed(
+    "first_runs",
+    (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
+    "from 0 to 1; flags are drawn job by job, nested in the ratio",
+)
+FIRST_RUNS.printed("profiling_ratio", 0.05)
+FIRST_RUNS.printed("sr", 1.0)
+FIRST_RUNS.printed("pcr", 1.0, "the budget never binds")
 GOOD_UNTIL, PAPER_AT, PAPER_SAVING = 0.3, 0.4, 1.0
 WITH_FIRST_RUNS: dict[str, str | Policy] = {BASELINE: BASELINE, "vahrm": "vahrm:first_run=true"}
 
@@ -63,7 +84,7 @@ def _repeat_wrong(repetition: Repetition) -> list[dict[str, Any]]:
         )
         for error in ERRORS
     }
-    yours = {label: under_budget(policy, PCR) for label, policy in repetition.policies.items()}
+    yours = {label: under_budget(policy, pcr=PCR) for label, policy in repetition.policies.items()}
     runs: list[tuple[str, str | Policy, float, Platform]] = [
         (EXACT, POLICY, 0.0, machine.ideal),
         (TSMVA, POLICY, 0.0, machine.tsmva),
@@ -82,35 +103,34 @@ def _repeat_wrong(repetition: Repetition) -> list[dict[str, Any]]:
 
 
 def _rows_of_wrong(runs: Runs, preset: str) -> list[Row]:
-    others = [number for number in range(len(MIXES)) if number not in HUNGRY]
     blind = "such predictions rank nodes nearly at random"
     return [
         *(_against_table(runs, metric, error, preset, why=_CURSE) for error in ERRORS for metric in TABLE),
         *(
-            _against_table(runs, metric, ERRORS[-1], f"the other seven, {preset}", numbers=others, why=blind)
+            _against_table(runs, metric, ERRORS[-1], f"the other seven, {preset}", numbers=OTHERS, why=blind)
             for metric in TABLE
         ),
-        *_above(runs, TSMVA, 0.0, f"TSMVA's errors, hungry two, {preset}"),
+        *_above(runs, TSMVA, 0.0, f"TSMVA's errors, high-power two, {preset}"),
         *(
             row
             for error in ERRORS
-            for row in _above(runs, "vahrm", error, f"{100 * error:g} % error, hungry two, {preset}")
+            for row in _above(runs, "vahrm", error, f"{100 * error:g} % error, high-power two, {preset}")
         ),
     ]
 
 
 def _against_table(runs: Runs, metric: str, error: float, where: str, *, why: str, **more: Any) -> Row:
-    """A cell of the table; what the table says is that none of them is far from 0: its column's worst is the limit."""
+    """A cell of the table, which claims that none of them is far from 0: its column's worst is the limit."""
     change = runs.mean(metric, "vahrm", base_at={"error": 0.0}, error=error, **more)
     quantity = f"{metric} at {100 * error:g} % error, {where}, change, % (paper: up to)"
     return limit(quantity, change, most=max(map(abs, TABLE[metric])), claim="like exact predictions", why=why)
 
 
 def _above(runs: Runs, label: str, error: float, where: str) -> list[Row]:
-    """The budget in actual watts, where it is felt."""
+    """Violations of the budget in actual watts, on the workloads that it affects."""
 
     def of(column: str) -> Floats:
-        return runs.values(column, label, error=error)[:, list(HUNGRY)]
+        return runs.values(column, label, error=error)[:, list(HIGH_POWER)]
 
     found = {
         f"time above the budget, {where}, %": (of("over_budget_s") / of("makespan_s")).mean(axis=1),
@@ -129,8 +149,8 @@ def _drawn_wrong(frame: pl.DataFrame) -> pl.DataFrame:
     nine = range(len(MIXES))
     curves: list[tuple[str, dict[str, Any]]] = [
         ("vahrm", {"label": "all nine workloads", "numbers": nine, "over": EXACT}),
-        ("vahrm", {"label": "hungry two", "numbers": HUNGRY, "over": EXACT}),
-        # A user's policy beside itself with exact predictions.
+        ("vahrm", {"label": "high-power two", "numbers": HIGH_POWER, "over": EXACT}),
+        # A user's policy relative to itself with exact predictions.
         *((label, {"label": label, "numbers": nine, "over": label}) for label in shown.yours),
     ]
     metrics = {"energy": "energy (%)", "turnaround": "turnaround (%)", "waiting": "wait (%)"}
@@ -150,9 +170,10 @@ def _drawn_wrong(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _yours_wrong(frame: pl.DataFrame) -> list[Row]:
+def _yours_wrong(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
+    """A policy relative to itself with exact predictions."""
     settings = {f"at {100 * error:g} % error": {"error": error} for error in (ERRORS[0], ERRORS[-1])}
-    return rows_of_yours(relative(frame), TABLE, settings, over=None, base_at={"error": 0.0})
+    return numbers(frame, label, TABLE, settings, over=label, base_at={"error": 0.0})
 
 
 def _repeat_first_runs(repetition: Repetition) -> list[dict[str, Any]]:
@@ -210,9 +231,9 @@ def _drawn_first_runs(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _yours_with_first_runs(frame: pl.DataFrame) -> list[Row]:
+def _yours_with_first_runs(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
     settings = {f"at a ratio of {ratio:g}": {"first_runs": ratio} for ratio in (RATIOS[0], GOOD_UNTIL, RATIOS[-1])}
-    return rows_of_yours(relative(frame), ("saving", "turnaround"), settings, base_at={})
+    return numbers(frame, label, ("saving", "turnaround"), settings, base_at={})
 
 
 EXPERIMENTS = (
@@ -220,19 +241,8 @@ EXPERIMENTS = (
     of_paper(
         "vahrm-error",
         "VI-C-5",
-        parameters=(
-            printed("pcr", PCR),
-            printed("sr", 1.0),
-            printed("table_7_change_percent", {name: list(cells) for name, cells in TABLE.items()}, "by error"),
-            printed(
-                "error",
-                list(ERRORS),
-                "taken as a mean absolute error, as TSMVA's is: normal errors, one for each node and application",
-            ),
-            Parameter("hungry_workloads", [MIXES[number] for number in HUNGRY], "those that half the TDP cannot feed"),
-        ),
+        parameters=WRONG,
         policies={EXACT: POLICY, TSMVA: POLICY, "vahrm": POLICY},
-        repetitions=40,
         repeat=_repeat_wrong,
         rows=by_preset(_rows_of_wrong, EXACT),
         savings=_drawn_wrong,
@@ -242,14 +252,8 @@ EXPERIMENTS = (
     of_paper(
         "vahrm-first-run",
         "VI-C-6",
-        parameters=(
-            printed("first_runs", list(RATIOS), "from 0 to 1; flags are drawn job by job, nested in the ratio"),
-            printed("profiling_ratio", 0.05),
-            printed("sr", 1.0),
-            printed("pcr", 1.0, "the budget never binds"),
-        ),
+        parameters=FIRST_RUNS,
         policies=WITH_FIRST_RUNS,
-        repetitions=40,
         repeat=_repeat_first_runs,
         rows=by_preset(_rows_of_first_runs),
         savings=_drawn_first_runs,

@@ -14,19 +14,25 @@ from typing import Any
 import polars as pl
 
 from hetsched.experiments.claims import limit, statement
-from hetsched.experiments.experiment import Parameter, Repetition, Row, assumed, printed
-from hetsched.experiments.runs import Runs
-from hetsched.experiments.vahrm.machine import HUNGRY, case_row, cases_of, machine_of, under_budget
-from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, of_paper, relative, rows_of_yours, swept
+from hetsched.experiments.experiment import Floats, Parameters, Repetition, Row
+from hetsched.experiments.runs import Runs, under_budget
+from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, numbers, of_paper, relative, swept
+from hetsched.experiments.vahrm.system import HIGH_POWER, OTHERS, case_row, cases_of, machine_of
 from hetsched.policy import Policy
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
-SHRINK_RATIOS = (0.5, 0.75, 1.0, 1.5, 2.0)
+CONGESTION, BUDGETS = Parameters(), Parameters()
+"""Parameters of either experiment."""
+
+SHRINK_RATIOS = CONGESTION.assumed("sr", (0.5, 0.75, 1.0, 1.5, 2.0), "the text does not name the ratios of its figures")
+CONGESTION.printed("pcr", 1.0, "the budget never binds")
 UNDER_CONGESTION: dict[str, str | Policy] = {name: name for name in ("vu-fcfs", "vu-fcfs-b", "cgva-fcfs-b", "vahrm")}
 
-CONSTRAINTS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
+CONSTRAINTS = BUDGETS.printed("pcr", (1.0, 0.9, 0.8, 0.7, 0.6, 0.5), "from 1.0 to 0.5; the steps are assumed")
+BUDGETS.printed("sr", 1.0)
+BUDGETS.noted("high_power_workloads", [MIXES[number] for number in HIGH_POWER], "those that half the TDP cannot feed")
 UNDER_BUDGET: dict[str, str | Policy] = {name: name for name in ("vu-fcfs", "cgva-fcfs", "vahrm")}
-GROUPS: dict[str, Collection[int]] = {"all nine": range(len(MIXES)), "hungry two": HUNGRY}
+GROUPS: dict[str, Collection[int]] = {"all nine": range(len(MIXES)), "high-power two": HIGH_POWER}
 
 
 def _repeat_congested(repetition: Repetition) -> list[dict[str, Any]]:
@@ -95,7 +101,7 @@ def _drawn_congestion(frame: pl.DataFrame) -> pl.DataFrame:
 def _repeat_budgets(repetition: Repetition) -> list[dict[str, Any]]:
     platform = machine_of(repetition).ideal
     return [
-        case_row(case, label, under_budget(policy, pcr), platform, seed=repetition.seed, at={"pcr": pcr})
+        case_row(case, label, under_budget(policy, pcr=pcr), platform, seed=repetition.seed, at={"pcr": pcr})
         for case in cases_of(repetition)
         for pcr in CONSTRAINTS
         for label, policy in {**UNDER_BUDGET, **repetition.policies}.items()
@@ -136,9 +142,8 @@ def _felt(runs: Runs, preset: str, group: str) -> list[Row]:
 
 
 def _kept(runs: Runs, preset: str) -> list[Row]:
-    """The workloads that do not notice the budget, and that it is kept."""
-    others = [number for number in range(len(MIXES)) if number not in HUNGRY]
-    full, half = (runs.values("energy_j", "vahrm", pcr=pcr)[:, others] for pcr in (1.0, 0.5))
+    """The workloads without effect of the budget, and violations."""
+    full, half = (runs.values("energy_j", "vahrm", pcr=pcr)[:, OTHERS] for pcr in (1.0, 0.5))
     change = (100.0 * (half / full - 1.0)).mean(axis=1)
     over_s = sum(runs.values("over_budget_s", label, pcr=0.5).sum(axis=1) for label in UNDER_BUDGET)
     unfelt, kept = "the others do not feel half the budget", "where predictions are exact the budget is kept"
@@ -167,17 +172,12 @@ def _drawn_budgets(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _yours_under_budgets(frame: pl.DataFrame) -> list[Row]:
-    return [
-        row
-        for group, numbers in GROUPS.items()
-        for row in rows_of_yours(
-            relative(frame),
-            ("saving", "turnaround"),
-            {f"PCR {pcr:g}, {group}": {"pcr": pcr} for pcr in (CONSTRAINTS[0], CONSTRAINTS[-1])},
-            numbers=numbers,
-        )
-    ]
+def _yours_under_budgets(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
+    found: dict[str, Floats] = {}
+    for group, workloads in GROUPS.items():
+        settings = {f"PCR {pcr:g}, {group}": {"pcr": pcr} for pcr in (CONSTRAINTS[0], CONSTRAINTS[-1])}
+        found |= numbers(frame, label, ("saving", "turnaround"), settings, numbers=workloads)
+    return found
 
 
 EXPERIMENTS = (
@@ -185,31 +185,22 @@ EXPERIMENTS = (
     of_paper(
         "vahrm-congestion",
         "VI-C-2",
-        parameters=(
-            assumed("sr", list(SHRINK_RATIOS), "the text does not name the ratios of its figures"),
-            printed("pcr", 1.0, "the budget never binds"),
-        ),
+        parameters=CONGESTION,
         policies=UNDER_CONGESTION,
-        repetitions=40,
         repeat=_repeat_congested,
         rows=by_preset(_rows_of_congestion),
         savings=_drawn_congestion,
         measured=lambda frame: log_under_baseline(frame, sr=1.0),
-        yours=lambda frame: rows_of_yours(
-            relative(frame), ("saving", "turnaround"), {f"SR {sr:g}": {"sr": sr} for sr in SHRINK_RATIOS}
+        yours=lambda frame, label: numbers(
+            frame, label, ("saving", "turnaround"), {f"SR {sr:g}": {"sr": sr} for sr in SHRINK_RATIOS}
         ),
     ),
     # Figures 16 and 17 of the paper.
     of_paper(
         "vahrm-pcr",
         "VI-C-4",
-        parameters=(
-            printed("pcr", list(CONSTRAINTS), "from 1.0 to 0.5; the steps are assumed"),
-            printed("sr", 1.0),
-            Parameter("hungry_workloads", [MIXES[number] for number in HUNGRY], "those that half the TDP cannot feed"),
-        ),
+        parameters=BUDGETS,
         policies=UNDER_BUDGET,
-        repetitions=40,
         repeat=_repeat_budgets,
         rows=by_preset(_rows_of_budgets),
         savings=_drawn_budgets,

@@ -6,13 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from hetsched.experiments.experiment import Experiment, Parameter, Row, measured
-from hetsched.experiments.runs import Runs
-from hetsched.experiments.vahrm.machine import BASELINE, PARAMETERS, PRESETS, QUICK, SOURCE
-from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.experiments.experiment import Experiment, Floats, Parameter, Row, measured
+from hetsched.experiments.runs import Runs, panels
+from hetsched.experiments.vahrm.system import BASELINE, PRESETS, QUICK, SOURCE, P
 
 LARGE_NODES = 16
 """The paper's large jobs ask for more than 15 nodes."""
@@ -35,8 +33,8 @@ def waits_by_size(jobs: pl.DataFrame) -> dict[str, float | None]:
     }
 
 
-def fate_of_large_jobs(jobs: pl.DataFrame, other_wait_s: npt.NDArray[np.float64]) -> dict[str, float]:
-    """The large jobs of a run beside the same jobs under another policy, whose waits are in the same order.
+def large_job_waits(jobs: pl.DataFrame, other_wait_s: Floats) -> dict[str, float]:
+    """Waiting times of large jobs relative to another policy, whose waits are in the same order.
 
     ``large_wait_s``, ``large_other_wait_s``: mean waits; ``large_longest_wait_s``; ``large_ratio``: the mean over
     single jobs of wait over wait; ``large_longest_ratio``: the largest of these; ``large_later_ratio``: the share of
@@ -57,19 +55,16 @@ def fate_of_large_jobs(jobs: pl.DataFrame, other_wait_s: npt.NDArray[np.float64]
 
 
 QUANTITIES = {
-    "saving": "system energy saved",
-    "placement": "placement part of it",
-    "energy": "energy, change",
-    "turnaround": "turnaround, change",
-    "throughput": "throughput, change",
-    "wait": "mean wait over the baseline's",
-    "waiting": "wait, change",
-    "merit": "M_β",
+    "saving": "system energy saved, {}, %",
+    "placement": "placement part of it, {}, %",
+    "energy": "energy, change, {}, %",
+    "turnaround": "turnaround, change, {}, %",
+    "throughput": "throughput, change, {}, %",
+    "wait": "mean wait over the baseline's, {}",
+    "waiting": "wait, change, {}, %",
+    "merit": "M_β, {}, % over ratio",
 }
-"""Names of metrics in rows."""
-
-UNITS = {"wait": "", "merit": "% over ratio"}
-"""Of those that are not percent."""
+"""Quantities of metrics."""
 
 
 def relative(frame: pl.DataFrame, baseline: str = BASELINE, **at: Any) -> Runs:
@@ -82,9 +77,8 @@ def of_paper(name: str, section: str, *, parameters: Sequence[Parameter], **more
     return Experiment(
         name=name,
         source=f"{SOURCE}, section {section}",
-        parameters=(*PARAMETERS, *parameters),
-        quick_repetitions=4,
-        draw=panel_figure,
+        parameters=[*P, *parameters],
+        quick_repetitions=3,
         quick_parameters=QUICK,
         **more,
     )
@@ -111,55 +105,48 @@ def swept(
     is_even: bool = False,
     **more: Any,
 ) -> pl.DataFrame:
-    """Metrics (with what stands at their axes) over what an experiment varies, averaged over workloads, as curves.
+    """Metrics (with the text at their axes) over what an experiment varies, averaged over workloads, as curves.
 
-    Values stand where they are or, if even, side by side; `called` renames policies, `more` goes to `Runs.mean`.
+    Values are plotted at their place or, if even, at equal distances; `called` renames policies, `more` goes to
+    `Runs.mean`.
     """
-    return pl.concat(
-        curve(
-            runs.where(preset=preset).across(metric, label, vary, ticks, **more),
-            row=row,
-            column=preset,
-            label=(called or {}).get(label, label),
-            ticks=list(ticks.values()),
-            x=range(len(ticks)) if is_even else list(ticks),
-            x_label=x_label,
-            level=1.0 if metric == "wait" else 0.0,
-        )
-        for metric, row in rows.items()
-        for preset in PRESETS
-        for label in labels
+    names = {(called or {}).get(label, label): label for label in labels}
+    return panels(
+        {row: metric for metric, row in rows.items()},
+        {preset: runs.where(preset=preset) for preset in PRESETS},
+        names,
+        lambda metric, own, label: own.across(metric, names[label], vary, ticks, **more),
+        level={row: 1.0 for metric, row in rows.items() if metric == "wait"},
+        ticks=list(ticks.values()),
+        x=range(len(ticks)) if is_even else list(ticks),
+        x_label=x_label,
     )
 
 
-def rows_of_yours(
-    runs: Runs,
+def numbers(
+    frame: pl.DataFrame,
+    label: str,
     metrics: Collection[str],
     settings: Mapping[str, Mapping[str, Any]],
     *,
-    over: str | None = BASELINE,
+    over: str = BASELINE,
     **more: Any,
-) -> list[Row]:
-    """Metrics of a user's own policies, averaged over workloads; nothing where there are none.
+) -> dict[str, Floats]:
+    """Metrics of a policy, averaged over workloads, by quantity.
 
-    `settings` leads from what stands in the row to what the experiment varies, and its value; without `over` a policy
-    is held against itself.
+    `settings` leads from the text in the quantity to what the experiment varies, and its value.
     """
-    rows = []
-    for label in runs.yours:
-        for preset in PRESETS:
-            for where, at in settings.items():
-                for name in metrics:
-                    values = runs.where(preset=preset).mean(name, label, over=over or label, **at, **more)
-                    told = ", ".join(filter(None, (QUANTITIES[name], where, preset, UNITS.get(name, "%"))))
-                    rows.append(runs.row_of_yours(label, told, values))
-    return rows
+    quantities, found = {name: QUANTITIES[name] for name in metrics}, dict[str, Floats]()
+    for preset in PRESETS:
+        where = {f"{setting}, {preset}" if setting else preset: at for setting, at in settings.items()}
+        found |= relative(frame, preset=preset).numbers(label, quantities, where, over=over, **more)
+    return found
 
 
 def log_under_baseline(frame: pl.DataFrame, **at: float) -> list[Parameter]:
     """Load, use and waits of either reading of the log under VU-FCFS, averaged over repetitions and workloads.
 
-    `at` is the value of what is varied that stands for the experiment.
+    `at` selects the runs by what the experiment varies.
     """
     own = frame.filter(policy=BASELINE, **at)
     found = own.group_by("preset", maintain_order=True).agg(

@@ -1,4 +1,4 @@
-"""The HA8000 of the paper on power-aware Slurm, the jobs of RICC's log on it, and what is measured of a run.
+"""The HA8000 of the paper on power-aware Slurm, the jobs of RICC's log on it, and the measures of a run.
 
 A job names a cap: 85 W a socket is all that its program ever draws, 70 and 55 W slow it by 4/3 and by 2. The paper
 counts the watts of processors alone, and so does this.
@@ -8,57 +8,53 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib import resources
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from hetsched.experiments.experiment import Parameter, Repetition, assumed, printed
-from hetsched.experiments.runs import run_row
+from hetsched.analysis.timeline import bin_means
+from hetsched.analysis.window import held_s
+from hetsched.experiments.experiment import Floats, Parameters, Repetition
+from hetsched.experiments.runs import side_by_side, under_budget
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.result import Result
 from hetsched.workload import Workload, read_swf
-
-Floats = npt.NDArray[np.float64]
 
 SOURCE = (
     "Sakamoto et al., Production Hardware Overprovisioning: Real-world Performance Optimization using an Extensible "
     "Power-aware Resource Management Framework, IPDPS 2017"
 )
 LABEL = "power-slurm"
-JOBS, WINDOWS = 600, 40
-CORES, SOCKETS = 8, 2
-CAPS_W = (85.0, 70.0, 55.0)
-TDP_W, IDLE_W, STATIC_W = 125.0, 25.0, 25.0
-RUNTIME_S = 100.0
+WINDOWS = 40
 SPEEDUP = 400.0
 BIN_S = 30.0
 MIXES = {"1:0:0": "high", "3:2:1": "many high", "1:1:1": "balance", "1:2:3": "many low", "0:0:1": "low"}
 FIRST, DRAWN = "first 600", "drawn windows"
 """The log's head, which the paper takes, and another part of it in each repetition."""
 
-PARAMETERS = (
-    printed("jobs", JOBS, "the head of RICC's log; the statistics are of the middle 200, by order of ends"),
-    printed("sockets", SOCKETS),
-    printed("tdp_socket_w", TDP_W),
-    printed("caps_socket_w", list(CAPS_W), "85 W is uncapped"),
-    assumed("processors_per_node", CORES, "RICC's; at one processor a node its 512 would not fit 400 nodes"),
-    assumed("runtime_s", RUNTIME_S, "of every job at 85 W a socket"),
-    assumed("walltime", "run length under the cap", "rounded up to a second"),
-    assumed("static_socket_w", STATIC_W, "of the cap model"),
-    Parameter("cap_model", {"exponent": 1.0, "bound_ratio": 1.0}, "so 55 W slow by 2, as printed, and 70 W by 4/3"),
-    assumed("idle_socket_w", IDLE_W, "the static watts: what the guideline calls the base"),
-    assumed("mix", "exact counts", "dealt out at random"),
-    Parameter("log", f"{FIRST}, {DRAWN}", f"{WINDOWS} windows of {JOBS} consecutive jobs, one a repetition"),
-    assumed("window_nodes", [400, 3 * 965], "most nodes of one job, least of all together: else nothing would wait"),
-    assumed("window_speedup", "as the first 600", "to their node-seconds asked for per second"),
-    Parameter("log_credit", "RICC, provided by Motoyoshi Kurokawa, RIKEN", "Parallel Workloads Archive, RICC-2010-2"),
-)
+P = Parameters()
+"""Parameters of all experiments on it."""
+
+JOBS = P.printed("jobs", 600, "the head of RICC's log; the statistics are of the middle 200, by order of ends")
+SOCKETS = P.printed("sockets", 2)
+TDP_W = P.printed("tdp_socket_w", 125.0)
+CAPS_W = P.printed("caps_socket_w", (85.0, 70.0, 55.0), "85 W is uncapped")
+CORES = P.assumed("processors_per_node", 8, "RICC's; at one processor a node its 512 would not fit 400 nodes")
+RUNTIME_S = P.assumed("runtime_s", 100.0, "of every job at 85 W a socket")
+P.assumed("walltime", "run length under the cap", "rounded up to a second")
+STATIC_W = P.assumed("static_socket_w", 25.0, "of the cap model")
+P.noted("cap_model", {"exponent": 1.0, "bound_ratio": 1.0}, "so 55 W slow by 2, as printed, and 70 W by 4/3")
+IDLE_W = P.assumed("idle_socket_w", 25.0, "the static watts: what the guideline calls the base")
+P.assumed("mix", "exact counts", "assigned at random")
+P.noted("log", f"{FIRST}, {DRAWN}", f"{WINDOWS} windows of {JOBS} consecutive jobs, one a repetition")
+P.assumed("window_nodes", [400, 3 * 965], "most nodes of one job, least of all together: else nothing would wait")
+P.assumed("window_speedup", "as the first 600", "to their node-seconds asked for per second")
+P.noted("log_credit", "RICC, provided by Motoyoshi Kurokawa, RIKEN", "Parallel Workloads Archive, RICC-2010-2")
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class Setting:
 
     @property
     def named(self) -> dict[str, Any]:
-        """What names a run in the frame."""
+        """The columns that name a run in the frame."""
         scenario = (
             f"{self.nodes} nodes, {self.budget_kw:g} kW, mix {self.mix}, ×{self.speedup:g}, "
             f"idle {self.idle_socket_w:g} W, {self.log}"
@@ -92,9 +88,9 @@ class Setting:
         ).with_cap_model(static_w=SOCKETS * STATIC_W)
 
     def workload(self, repetition: Repetition) -> Workload:
-        """The jobs, with caps dealt out by the seed."""
+        """The jobs, with caps assigned by the seed."""
         frame = arrivals(0 if self.log == FIRST else 1 + repetition.number % WINDOWS, self.speedup)
-        cap_w = dealt(self.mix, repetition.seed)
+        cap_w = caps_of_jobs(self.mix, repetition.seed)
         return Workload.from_polars(
             frame.with_columns(
                 cap_w=pl.Series(SOCKETS * cap_w),
@@ -110,12 +106,12 @@ def slowed(cap_w: Floats) -> Floats:
 
 
 def counts(mix: str) -> list[int]:
-    """How many of the jobs have each cap."""
+    """Number of jobs with each cap."""
     shares = [int(share) for share in mix.split(":")]
     return [JOBS * share // sum(shares) for share in shares]
 
 
-def dealt(mix: str, seed: int) -> Floats:
+def caps_of_jobs(mix: str, seed: int) -> Floats:
     """A cap a job: the same order of jobs for all mixes of a seed."""
     order = np.random.default_rng(seed).permutation(JOBS)
     cap_w = np.empty(JOBS)
@@ -154,41 +150,26 @@ def power_slurm(budget_kw: float) -> Policy:
     return Policy.preset(LABEL, budget_w=1000.0 * budget_kw, caps_w=levels)
 
 
-def under_budget(policy: Policy, budget_kw: float) -> Policy:
-    """A user's policy under the budget, in place of its own if it has one."""
-    parts = policy.to_dict()
-    own = parts.get("power") or {}
-    kept = own if own.get("name") == "system-budget" else {"name": "system-budget"}
-    return Policy.from_dict({**parts, "power": {**kept, "budget_w": 1000.0 * budget_kw}})
-
-
 def runs_of(repetition: Repetition, settings: Iterable[Setting]) -> list[dict[str, Any]]:
-    """A row a setting and policy; a user's policies run on the log's head."""
-    rows = []
-    for setting in settings:
-        workload, platform = setting.workload(repetition), setting.platform
-        policies: dict[str, Policy] = {LABEL: power_slurm(setting.budget_kw)}
-        if setting.log == FIRST:
-            policies |= {
-                label: under_budget(policy, setting.budget_kw) for label, policy in repetition.policies.items()
-            }
-        rows += [
-            run_row(
-                label,
-                policy,
-                workload,
-                platform,
-                seed=repetition.seed,
-                named=setting.named,
-                extra=partial(measured_of, setting=setting),
-            )
-            for label, policy in policies.items()
-        ]
-    return rows
+    """A row a setting and policy; a user's policies run under the setting's budget, on the log's head."""
+    return [
+        row
+        for setting in settings
+        for budget_w in [1000.0 * setting.budget_kw]
+        for yours in [repetition.policies if setting.log == FIRST else {}]
+        for row in side_by_side(
+            replace(repetition, policies={label: under_budget(one, budget_w=budget_w) for label, one in yours.items()}),
+            {LABEL: power_slurm(setting.budget_kw)},
+            setting.workload(repetition),
+            setting.platform,
+            named=setting.named,
+            extra=partial(measured_of, setting=setting),
+        )
+    ]
 
 
 def measured_of(result: Result, setting: Setting) -> dict[str, Any]:
-    """What the paper measures, in the steady state, and the curves of its pictures."""
+    """The paper's measures, in the steady state, and the curves of its figures."""
     idle_w = SOCKETS * setting.idle_socket_w
     return {**steady_state(result, idle_w, 1000.0 * setting.budget_kw), **_curves(result, idle_w, setting)}
 
@@ -206,11 +187,10 @@ def steady_state(result: Result, idle_w: float, budget_w: float) -> dict[str, fl
     """Use of power and nodes in percent, jobs per minute, and energies in MJ, from the 200th end to the 400th."""
     from_s, until_s, third = steady_window(result.jobs)
     timeline = result.timeline
-    times = timeline["time_s"].to_numpy()
-    held_s = np.clip(np.minimum(np.append(times[1:], math.inf), until_s) - np.maximum(times, from_s), 0.0, None)
+    inside_s = held_s(timeline["time_s"].to_numpy(), from_s, until_s)
     length_s = until_s - from_s
     energy_j, busy, idle, queued = (
-        float(timeline[name].to_numpy() @ held_s) for name in ("power_w", "busy_nodes", "idle_nodes", "queued_jobs")
+        float(timeline[name].to_numpy() @ inside_s) for name in ("power_w", "busy_nodes", "idle_nodes", "queued_jobs")
     )
     wasted_j = idle * idle_w
     return {
@@ -249,6 +229,5 @@ def _curves(result: Result, idle_w: float, setting: Setting) -> Mapping[str, Any
 def binned_means(times: Floats, values: Floats) -> list[float]:
     """Means over bins around the multiples of `BIN_S`, the first half as long, as many as are whole before the end."""
     edges = BIN_S * np.maximum(np.arange(math.floor(times[-1] / BIN_S + 0.5) + 1) - 0.5, 0.0)
-    integral = np.append(0.0, np.cumsum(values[:-1] * np.diff(times)))
-    means: list[float] = (np.diff(np.interp(edges, times, integral)) / np.diff(edges)).tolist()
+    means: list[float] = bin_means(times, values, edges).tolist()
     return means

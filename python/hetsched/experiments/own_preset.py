@@ -1,8 +1,8 @@
-"""``hetsched``: this project's own preset beside all others, on the nine workloads of the VAHRM paper.
+"""``hetsched``: this project's own preset against all others, on the nine workloads of the VAHRM paper.
 
 It was tuned on workloads 0, 4 and 8, machines and jobs of seeds 1 and 2; here machines and jobs are other draws, and
-the other six workloads were never looked at. Beside energy and turnaround stands how long large jobs wait at worst,
-which is what first fit costs; and every part of the preset is taken away once, so that each shows what it is there for.
+the other six workloads were never looked at. Measured are energy, turnaround and the longest wait of a large job, which
+is the cost of first fit; and every part of the preset is taken away once, to show its effect.
 """
 
 from __future__ import annotations
@@ -15,30 +15,26 @@ import numpy as np
 import polars as pl
 
 from hetsched.experiments.claims import limit, statement
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, printed
-from hetsched.experiments.runs import Floats, Runs
-from hetsched.experiments.vahrm.machine import (
-    BASELINE,
-    HUNGRY,
-    PARAMETERS,
-    QUICK,
-    SPREAD,
-    Case,
-    Machine,
-    case_row,
-    cases_of,
-    machine_of,
+from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
+from hetsched.experiments.runs import Runs, panels
+from hetsched.experiments.vahrm import system
+from hetsched.experiments.vahrm.relative import (
+    LARGE_NODES,
+    by_preset,
+    large_job_waits,
+    log_under_baseline,
+    relative,
 )
-from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, fate_of_large_jobs, log_under_baseline, relative
+from hetsched.experiments.vahrm.system import BASELINE, HIGH_POWER, OTHERS, SPREAD
 from hetsched.policy import Policy
 from hetsched.power import Noisy
 from hetsched.report.comparisons import pareto_figure, point
-from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.report.panel_figure import panel_figure
 from hetsched.run.result import Result
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 FAMILY = ("vu-fcfs", "vu-fcfs-b", "cva-fcfs", "cva-fcfs-b", "cgva-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
-OTHERS = ("easy", "sjf", "ljf", "paa", "coa", "swa", "pool")
+FURTHER = ("easy", "sjf", "ljf", "paa", "coa", "swa", "pool")
 """``conservative`` is not among them: it starts jobs nearly as ``easy`` does, on the same nodes, and takes longest."""
 
 WITHOUT = {
@@ -50,15 +46,23 @@ WITHOUT = {
 }
 """From a label to the preset with one of its parts taken away."""
 
-POLICIES: Mapping[str, str | Policy] = {name: name for name in (*FAMILY, *OTHERS)} | WITHOUT
-BESIDE = ("vu-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
+POLICIES: Mapping[str, str | Policy] = {name: name for name in (*FAMILY, *FURTHER)} | WITHOUT
+UNDER_ALL = ("vu-fcfs", "cgva-fcfs-b", "vahrm", "hetsched")
 """Policies that run under other settings, too."""
 
 PRESETS = ("overloaded-large", "steady")
 """Readings of the log that the preset was tuned on."""
 
+P = Parameters(system.P)
 TUNED = (0, 4, 8)
 """The workloads that the preset was tuned on."""
+
+P.noted(
+    "tuned_on",
+    {"workloads": [MIXES[number] for number in TUNED], "seeds": [1, 2], "spread": SPREAD},
+    "ours: machines and jobs here are other draws; the other six workloads were never looked at",
+)
+P.printed("large_jobs_nodes", LARGE_NODES, "more than 15")
 
 GROUPS = {"tuned on": TUNED, "held out": tuple(number for number in range(len(MIXES)) if number not in TUNED)}
 OURS, RIVALS = "hetsched", ("vahrm", "cgva-fcfs-b")
@@ -67,7 +71,7 @@ REPETITIONS = 8
 
 @dataclass(frozen=True)
 class Setting:
-    """Settings of a run beside workload and policy; the default is the one the preset was tuned under."""
+    """Settings of a run other than workload and policy; the default is the one the preset was tuned under."""
 
     spread: float = SPREAD  # of devices, as `drawn_machine` takes it
     error: float = 0.0  # of predictions, a share of the watts
@@ -75,15 +79,21 @@ class Setting:
 
     @property
     def columns(self) -> dict[str, float]:
-        """As columns of a row."""
+        """Columns of a row."""
         return asdict(self)
 
 
 TUNED_UNDER, HALVED = Setting(), Setting(pcr=0.5)
 OTHER_SETTINGS = (Setting(spread=0.0), Setting(spread=0.12), Setting(error=0.10))
+P.noted(
+    "settings",
+    [setting.columns for setting in (*OTHER_SETTINGS, HALVED)],
+    "ours: no spread and a wide one, predictions 10 % off (normal, a node and kernel each), half the budget; quick "
+    "runs leave the last out",
+)
 
 AXES = {"turnaround": "turnaround vs VU-FCFS's", "longest": "longest wait of a large job (h)"}
-"""From a metric to what stands below it in the picture; smaller is better."""
+"""From a metric to the text below its panel; smaller is better."""
 
 FIRST = (OURS, *RIVALS, "coa", "easy", "sjf")
 """Policies with a colour that no other of these has."""
@@ -92,27 +102,29 @@ FIRST = (OURS, *RIVALS, "coa", "easy", "sjf")
 def _repeat(repetition: Repetition) -> list[dict[str, Any]]:
     seed = repetition.seed
     machines = {setting: _machine(repetition, setting) for setting in (TUNED_UNDER, *OTHER_SETTINGS)}
-    beside: dict[str, str | Policy] = {name: name for name in BESIDE}
+    under_all: dict[str, str | Policy] = {name: name for name in UNDER_ALL}
     return [
         row
-        for case in cases_of(repetition, PRESETS)
+        for case in system.cases_of(repetition, PRESETS)
         for setting, machine in machines.items()
-        for policies in [{**POLICIES, **repetition.policies} if setting == TUNED_UNDER else beside]
+        for policies in [{**POLICIES, **repetition.policies} if setting == TUNED_UNDER else under_all]
         for row in _runs(case, machine, setting, policies, seed)
     ]
 
 
 def _halved(repetition: Repetition) -> list[dict[str, Any]]:
     """Under half the budget: a ninth of all runs, and more than a quarter of the time."""
-    machine, policies = _machine(repetition, HALVED), {name: f"{name}:pcr={HALVED.pcr!r}" for name in BESIDE}
+    machine, policies = _machine(repetition, HALVED), {name: f"{name}:pcr={HALVED.pcr!r}" for name in UNDER_ALL}
     return [
-        row for case in cases_of(repetition, PRESETS) for row in _runs(case, machine, HALVED, policies, repetition.seed)
+        row
+        for case in system.cases_of(repetition, PRESETS)
+        for row in _runs(case, machine, HALVED, policies, repetition.seed)
     ]
 
 
-def _machine(repetition: Repetition, setting: Setting) -> Machine:
+def _machine(repetition: Repetition, setting: Setting) -> system.Machine:
     """The nodes, predicted as they are or with errors."""
-    machine = machine_of(repetition, spread=setting.spread)
+    machine = system.machine_of(repetition, spread=setting.spread)
     if not setting.error:
         return machine
     actual = machine.sample.table
@@ -121,10 +133,10 @@ def _machine(repetition: Repetition, setting: Setting) -> Machine:
 
 
 def _runs(
-    case: Case, machine: Machine, setting: Setting, policies: Mapping[str, str | Policy], seed: int
+    case: system.Case, machine: system.Machine, setting: Setting, policies: Mapping[str, str | Policy], seed: int
 ) -> Iterator[dict[str, Any]]:
     for label, policy in policies.items():
-        row = case_row(
+        row = system.case_row(
             case,
             label,
             policy,
@@ -138,8 +150,8 @@ def _runs(
 
 
 def _large(result: Result) -> dict[str, float]:
-    fate = fate_of_large_jobs(result.jobs, result.jobs["wait_s"].to_numpy())
-    return {name: fate[name] for name in ("large_wait_s", "large_longest_wait_s")}
+    waits = large_job_waits(result.jobs, result.jobs["wait_s"].to_numpy())
+    return {name: waits[name] for name in ("large_wait_s", "large_longest_wait_s")}
 
 
 def _rows(runs: Runs, preset: str) -> list[Row]:
@@ -159,7 +171,7 @@ def _rows(runs: Runs, preset: str) -> list[Row]:
 
 
 def _levels(own: Runs, where: str, numbers: Sequence[int]) -> list[Row]:
-    """Averages over some workloads, beside VAHRM's."""
+    """Averages over some workloads, against VAHRM's."""
     asked: list[tuple[str, str, Literal[1, -1]]] = [
         ("placement", f"placement part of the saving, {where}, %", 1),
         ("share", f"share of the attainable placement part, {where}, %", 1),
@@ -272,33 +284,28 @@ def _elsewhere(runs: Runs, preset: str) -> list[Row]:
     ]
     if runs.frame.filter(pcr=HALVED.pcr).is_empty():
         return found
-    halved, others = runs.where(**HALVED.columns), [number for number in every if number not in HUNGRY]
-    wait_h = halved.mean("mean_wait_s", OURS, numbers=HUNGRY).mean() / 3600.0
+    halved = runs.where(**HALVED.columns)
+    wait_h = halved.mean("mean_wait_s", OURS, numbers=HIGH_POWER).mean() / 3600.0
     crowded = (
-        f"{preset}, PCR 0.5: jobs of the hungry workloads wait for {wait_h:.0f} h on average, and where most have lost "
-        "patience the preset is EASY in the order of submission"
+        f"{preset}, PCR 0.5: jobs of the high-power workloads wait for {wait_h:.0f} h on average, and where most "
+        "have lost patience the preset is EASY in the order of submission"
     )
     return [
         *found,
-        *_against(halved, f"PCR 0.5, other seven, {preset}", others),
-        *_against(halved, f"PCR 0.5, hungry two, {preset}", HUNGRY, why=crowded),
+        *_against(halved, f"PCR 0.5, other seven, {preset}", OTHERS),
+        *_against(halved, f"PCR 0.5, high-power two, {preset}", HIGH_POWER, why=crowded),
     ]
 
 
-def _yours(frame: pl.DataFrame) -> list[Row]:
-    told = {
+def _yours(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
+    quantities = {
         "placement": "placement part of the saving, {}, %",
         "share": "share of the attainable placement part, {}, %",
         "turnaround": "turnaround vs VU-FCFS, {}, %",
         "longest": "longest wait of a large job, {}, h",
     }
     runs = relative(frame).where(**TUNED_UNDER.columns)
-    return [
-        runs.row_of_yours(label, quantity.format(preset), runs.mean(name, label, preset=preset))
-        for label in runs.yours
-        for preset in PRESETS
-        for name, quantity in told.items()
-    ]
+    return runs.numbers(label, quantities, {preset: {"preset": preset} for preset in PRESETS})
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
@@ -321,24 +328,19 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
         for label in labels
     )
     shown = {
-        "placement": "placement saving (%)",
-        "turnaround": "turnaround (%)",
-        "longest": "longest wait of\na large job (h)",
+        "placement saving (%)": "placement",
+        "turnaround (%)": "turnaround",
+        "longest wait of\na large job (h)": "longest",
     }
-    curves = (
-        curve(
-            runs.metric(name, label, preset=preset),
-            figure="workloads",
-            row=row,
-            column=preset,
-            label=label,
-            ticks=MIXES,
-        )
-        for name, row in shown.items()
-        for preset in PRESETS
-        for label in (OURS, *RIVALS, *runs.yours)
+    curves = panels(
+        shown,
+        {preset: preset for preset in PRESETS},
+        [OURS, *RIVALS, *runs.yours],
+        lambda name, preset, label: runs.metric(name, label, preset=preset),
+        figure="workloads",
+        ticks=MIXES,
     )
-    return pl.concat([*dots, *curves], how="diagonal")
+    return pl.concat([*dots, curves], how="diagonal")
 
 
 def _cost(own: Runs, name: str, label: str) -> Floats:
@@ -355,33 +357,19 @@ EXPERIMENTS = (
     Experiment(
         name="hetsched",
         source="this project; docs/background/hetsched-preset.md",
-        parameters=(
-            *PARAMETERS,
-            Parameter(
-                "tuned_on",
-                {"workloads": [MIXES[number] for number in TUNED], "seeds": [1, 2], "spread": SPREAD},
-                "ours: machines and jobs here are other draws; the other six workloads were never looked at",
-            ),
-            printed("large_jobs_nodes", LARGE_NODES, "more than 15"),
-            Parameter(
-                "settings",
-                [setting.columns for setting in (*OTHER_SETTINGS, HALVED)],
-                "ours: no spread and a wide one, predictions 10 % off (normal, a node and kernel each), half the "
-                "budget; quick runs leave the last out",
-            ),
-        ),
+        parameters=P,
         policies=POLICIES,
-        repetitions=REPETITIONS,
-        quick_repetitions=4,
         repeat=_repeat,
         rows=by_preset(_rows, presets=PRESETS),
         savings=_drawn,
+        repetitions=REPETITIONS,
+        quick_repetitions=3,
+        yours=_yours,
         draw=_draw,
         measured=lambda frame: log_under_baseline(frame, **TUNED_UNDER.columns),
-        beside=_halved,
-        beside_repetitions=REPETITIONS,
-        quick_parameters=QUICK,
-        yours=_yours,
+        further=_halved,
+        further_repetitions=REPETITIONS,
+        quick_parameters=system.QUICK,
     ),
 )
-"""Our preset, with what it was tuned on and what it was not."""
+"""Our preset, on workloads that it was tuned on and others."""

@@ -1,4 +1,4 @@
-"""The machine, the nine workloads and the eight schedulers of the VAHRM paper, and one run of them as a row.
+"""Nodes, nine workloads and eight schedulers of the VAHRM paper, and one run of them as a row.
 
 540 nodes of two CPUs and four GPUs; workload 0 to 8 of Table III on two readings
 of a log that is not public; every run of a repetition on the same devices and the same submissions, so that runs differ
@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.experiments.experiment import Parameter, Repetition, assumed, printed
+from hetsched.experiments.experiment import Parameters, Repetition
 from hetsched.experiments.runs import run_row
 from hetsched.platform import Platform
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
-from hetsched.policy import Policy, parse_policy
+from hetsched.policy import Policy
 from hetsched.run.result import Result
 from hetsched.workload import Workload
 from hetsched.workload.generators import overloaded, overloaded_large, steady
@@ -32,19 +32,46 @@ SOURCE = (
     "Yoshida et al., VAHRM: Variation-Aware Resource Management in Heterogeneous Supercomputing Systems, "
     "IEEE TPDS 36(8), 2025"
 )
-NODES = 540
-JOBS = 10_000
-QUICK_NODES, QUICK_JOBS = NODES // 5, JOBS // 5
-"""Machine and jobs of a quick run: a fifth of both, so that load, length and queue of the trace stay the same."""
+P = Parameters()
+"""Parameters that all its experiments share."""
 
-BETA = 0.25**6
-STARVATION_LIMIT_S = 7 * 86_400.0
-SPREAD = 0.04
+NODES = P.printed("nodes", 540)
+P.printed("devices_per_node", {"cpu": 2, "gpu": 4})
+P.printed("idle_w", {"cpu": 40.0, "gpu": 60.0}, "devices that a job does not use draw it, too")
+P.printed("tdp_w", {"cpu": 120.0, "gpu": 300.0}, "the budget is PCR times their sum, 777.6 kW")
+P.printed("job_w", {app: watts for app, (_, watts) in TSUBAME3_JOBS_W.items()}, "a node's used devices")
+JOBS = P.printed("jobs", 10_000)
+P.printed("workloads", MIXES, "CPU to GPU jobs, and how much both draw")
+P.assumed(
+    "presets",
+    {
+        "overloaded": "load 1.2, 28 hours, 69 % jobs of one node",
+        "steady": "load 0.85, six weeks",
+        "overloaded-large": "load 1.2, days, 33 % jobs of one node",
+    },
+    "the log is not public, and which 10,000 of its 118,890 jobs were taken is not said",
+)
+SPREAD = P.assumed("device_spread_ratio", 0.04, "the paper prints no spread; normal, each kernel by itself")
 """Standard deviation of a device's watts, as a share of their mean."""
 
-GPU_MAPE, CPU_MAPE = 0.0154, 0.0169
+P.printed("vahrm_beta", 0.25**6, "(1/4)^6")
+STARVATION_LIMIT_S = P.printed("starvation_limit_s", 7 * 86_400.0, "one week")
+TSMVA_MAPE = P.printed(
+    "tsmva_error_mape",
+    {"cpu": 0.0169, "gpu": 0.0154},
+    "of TSMVA RF+RF on Xeon and P100; taken as normal errors of their own for each device and kernel",
+)
 MAPE_TO_SD = math.sqrt(math.pi / 2)
 """The mean absolute value of a normal error is its standard deviation times √(2/π)."""
+
+P.assumed("rivals_predictions", "ideal", "the paper does not say what CVA and CGVA predict with")
+P.assumed("backfilling_knows", "run lengths", "what jobs ask for is not printed")
+
+QUICK = Parameters()
+"""Parameters of a quick run: the load of the trace stays the same, and there are large jobs."""
+
+QUICK_NODES = QUICK.noted("nodes", NODES // 5, "ours, of a quick run: a fifth of the printed")
+QUICK_JOBS = QUICK.noted("jobs", JOBS // 10, "ours, of a quick run: a tenth of the printed")
 
 READINGS: Mapping[str, Callable[..., Workload]] = {
     "overloaded": overloaded,
@@ -56,8 +83,11 @@ READINGS: Mapping[str, Callable[..., Workload]] = {
 PRESETS = ("overloaded", "steady")
 """Readings of most experiments."""
 
-HUNGRY = tuple(number for number, mix in enumerate(MIXES) if mix in ("5:5-large", "1:9-large"))
+HIGH_POWER = tuple(number for number, mix in enumerate(MIXES) if mix in ("5:5-large", "1:9-large"))
 """The workloads whose jobs, on all nodes at once, would draw more than half of the machine's TDP."""
+
+OTHERS = tuple(number for number in range(len(MIXES)) if number not in HIGH_POWER)
+"""The other seven."""
 
 BASELINE = "vu-fcfs"
 WITHOUT_BACKFILLING = ("vu-fcfs", "cva-fcfs", "cgva-fcfs")
@@ -67,43 +97,7 @@ SCHEDULERS: Mapping[str, str] = {
     "vahrm+tsmva": "vahrm",
     "vahrm+ideal": "vahrm",
 }
-"""The paper's Table V: from a label to a policy. VAHRM stands there twice, under two tables of predictions."""
-
-PARAMETERS = (
-    printed("nodes", NODES),
-    printed("devices_per_node", {"cpu": 2, "gpu": 4}),
-    printed("idle_w", {"cpu": 40.0, "gpu": 60.0}, "devices that a job does not use draw it, too"),
-    printed("tdp_w", {"cpu": 120.0, "gpu": 300.0}, "the budget is PCR times their sum, 777.6 kW"),
-    printed("job_w", {app: watts for app, (_, watts) in TSUBAME3_JOBS_W.items()}, "a node's used devices"),
-    printed("jobs", JOBS),
-    printed("workloads", list(MIXES), "CPU to GPU jobs, and how much both draw"),
-    assumed(
-        "presets",
-        {
-            "overloaded": "load 1.2, 28 hours, 69 % jobs of one node",
-            "steady": "load 0.85, six weeks",
-            "overloaded-large": "load 1.2, days, 33 % jobs of one node",
-        },
-        "the log is not public, and which 10,000 of its 118,890 jobs were taken is not said",
-    ),
-    assumed("device_spread_ratio", SPREAD, "the paper prints no spread; normal, each kernel by itself"),
-    printed("vahrm_beta", BETA, "(1/4)^6"),
-    printed("starvation_limit_s", STARVATION_LIMIT_S, "one week"),
-    printed(
-        "tsmva_error_mape",
-        {"cpu": CPU_MAPE, "gpu": GPU_MAPE},
-        "of TSMVA RF+RF on Xeon and P100; taken as normal errors of their own for each device and kernel",
-    ),
-    assumed("rivals_predictions", "ideal", "the paper does not say what CVA and CGVA predict with"),
-    assumed("backfilling_knows", "run lengths", "what jobs ask for is not printed"),
-)
-"""Parameters that all its experiments share."""
-
-QUICK = (
-    Parameter("nodes", QUICK_NODES, "ours, of a quick run: a fifth of the printed"),
-    Parameter("jobs", QUICK_JOBS, "ours, of a quick run: a fifth of the printed"),
-)
-"""Parameters of a quick run in place of those."""
+"""The paper's Table V: from a label to a policy. VAHRM is there twice, with two tables of predictions."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +114,7 @@ class Machine:
 
 
 def drawn_machine(seed: int, *, spread: float = SPREAD, nodes: int = NODES) -> Machine:
-    """Nodes of two CPUs and four GPUs, and what TSMVA would predict of them.
+    """Nodes of two CPUs and four GPUs, and TSMVA's predictions of them.
 
     `spread` is the standard deviation of a device's watts under a kernel, as a share of their mean; one seed draws the
     same standard normals for all of them.
@@ -137,7 +131,7 @@ def drawn_machine(seed: int, *, spread: float = SPREAD, nodes: int = NODES) -> M
 
 def _mispredicted(watts: np.ndarray, seed: int, app: str, device: str) -> np.ndarray:
     """Watts of devices, each off by a normal error of TSMVA's mean absolute size."""
-    deviation = MAPE_TO_SD * {"cpu": CPU_MAPE, "gpu": GPU_MAPE}[device]
+    deviation = MAPE_TO_SD * TSMVA_MAPE[device]
     errors = stream(seed, f"tsmva errors {app}").standard_normal(watts.shape)
     predicted: np.ndarray = watts * (1.0 + deviation * errors)
     return predicted
@@ -184,12 +178,6 @@ def cases_of(repetition: Repetition, presets: Sequence[str] = PRESETS) -> Iterat
     return cases(repetition.seed, jobs=jobs, nodes=nodes, presets=presets)
 
 
-def under_budget(policy: str | Policy, pcr: float) -> Policy:
-    """The policy under a budget, a share of the machine's TDP, in place of its own if it has one."""
-    parts = (parse_policy(policy) if isinstance(policy, str) else policy).to_dict()
-    return Policy.from_dict({**parts, "power": {"name": "system-budget", "pcr": pcr}})
-
-
 def case_row(
     case: Case,
     label: str,
@@ -203,8 +191,8 @@ def case_row(
 ) -> dict[str, Any]:
     """Run a policy on a workload; `at` is what the experiment varies, None where it does not concern this policy.
 
-    Beside the summary: ``run_s`` (the mean run time), ``tail_s`` and ``tail_idle_j`` (time and idle energy after the
-    last start), ``starved_ratio`` (the share of jobs that wait longer than VAHRM's limit).
+    Columns added to the summary: ``run_s`` (the mean run time), ``tail_s`` and ``tail_idle_j`` (time and idle energy
+    after the last start), ``starved_ratio`` (the share of jobs that wait longer than VAHRM's limit).
     """
     mix = MIXES[case.number]
     where = "".join(f", {name} {value:g}" for name, value in at.items() if value is not None)
@@ -226,7 +214,7 @@ def case_row(
 
 
 def _lengths(jobs: pl.DataFrame, platform: Platform) -> dict[str, float]:
-    """Mean run time, and the idle energy after the last start: what a trace costs that ends, and a machine does not."""
+    """Mean run time, and time and idle energy after the last start, which a machine in service does not have."""
     start_s, end_s, size = (jobs[name].to_numpy() for name in ("start_s", "end_s", "node_count"))
     last_s, over_s = start_s.max(), end_s.max()
     busy_node_s = float(np.dot(size, np.maximum(end_s - last_s, 0.0)))

@@ -18,21 +18,41 @@ import numpy as np
 import polars as pl
 
 from hetsched.experiments.claims import TOLERANCE, alike, limit, statement, value
-from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Row, assumed, printed
+from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.ito import CAPPED, COA_SWA, capped_nodes
-from hetsched.experiments.runs import Floats, Runs, run_row
+from hetsched.experiments.runs import Runs, saved_over, side_by_side
 from hetsched.platform import VariationTable
+from hetsched.report.experiment import experiment_figure
 from hetsched.run.result import Result
 from hetsched.workload import Workload
 from hetsched.workload.generators import laurel2_week, swa_multi
 
-NODES = 665
-WINDOW = 10
-UTILIZATION = {"busy": 0.8, "free": 0.4}
-SUBMIT_INTERVAL_S = 10.0
-RUNTIME_S, LONG_RATIO = 325.0, 10.0
-SHORTEST_S, LONGEST_S, LARGEST_NODES = 1.0, 86_400.0, 32
-BORDERS_S = (360.0, 3600.0)
+MULTI, HISTORY, BOTH = Parameters(), Parameters(), Parameters()
+"""Parameters of either experiment, and of both."""
+
+MULTI.printed("jobs", {"A": 774, "B": 1043, "C": 17, "D": 51}, "A, B of 1 node, C, D of 8")
+RUNTIME_S = MULTI.noted("runtime_s", 325.0, "of A and C, nominal: the middle of the printed range under the cap")
+LONG_RATIO = MULTI.printed("long_ratio", 10.0, "10 times the iterations in B and D")
+
+HISTORY.printed("jobs", {"1": [10472, 7749, 10437], "2-8": [253, 172, 516], ">8": [1, 0, 3]}, "by nodes and length")
+SHORTEST_S, *BORDERS_S, LONGEST_S = HISTORY.noted(
+    "length_classes_s", (1.0, 360.0, 3600.0, 86_400.0), "inner borders printed, ends assumed"
+)
+HISTORY.assumed("lengths", "log-uniform in a class", "as they would be under the cap")
+HISTORY.assumed("sizes", "log-uniform in a class")
+LARGEST_NODES = HISTORY.assumed("largest_nodes", 32)
+
+NODES = BOTH.printed("nodes", 665, "drawn again each time, the paper's are a part of 2,000")
+UTILIZATION = BOTH.printed("utilization", {"busy": 0.8, "free": 0.4})
+WINDOW = BOTH.assumed("window", 10, "the paper's figure and example have it, its evaluation names none")
+BOTH.noted("paa_rank", "time", "the cap leaves times to tell nodes apart: PAA ranks by mean time, then watts")
+BOTH.noted("swa_on_miss", "narrowest", "not printed; `wait` is the variant 'swa, waiting'")
+BOTH.assumed("fluctuation", 0.04, "from the figure of the paper's generator")
+SUBMIT_INTERVAL_S = BOTH.assumed("submit_interval_s", 10.0)
+BOTH.noted("t_comm_s", 0.0, "the paper's simulation knows it, but prints none")
+BOTH += CAPPED
+BOTH.noted("idle_w", 0.0, "not in the paper's count, nor in job energy")
+
 PAPER_SWA_FREE = 5.36
 
 _JOINT = "how the nodes' times are distributed within their range, and which of the 2,000 nodes were used"
@@ -48,19 +68,6 @@ POLICIES: dict[str, Any] = {
     "swa + easy, longest first": {"order": "longest", "backfill": _EASY, "placement": _SWA},
 }
 
-PARAMETERS = (
-    printed("nodes", NODES, "drawn anew each time, the paper's are a part of 2,000"),
-    printed("utilization", dict(UTILIZATION)),
-    assumed("window", WINDOW, "the paper's figure and example have it, its evaluation names none"),
-    Parameter("paa_rank", "time", "the cap leaves times to tell nodes apart: PAA ranks by mean time, then watts"),
-    Parameter("swa_on_miss", "narrowest", "not printed; `wait` is the variant 'swa, waiting'"),
-    assumed("fluctuation", 0.04, "from the figure of the paper's generator"),
-    assumed("submit_interval_s", SUBMIT_INTERVAL_S),
-    Parameter("t_comm_s", 0.0, "the paper's simulation knows it, but prints none"),
-    *CAPPED,
-    Parameter("idle_w", 0.0, "not in the paper's count, nor in job energy"),
-)
-
 
 def _repeat(
     repetition: Repetition, generate: Callable[..., Workload], borders_s: Sequence[float]
@@ -71,18 +78,15 @@ def _repeat(
     assert table is not None
 
     def extra(result: Result) -> dict[str, float | None]:
-        return {
-            **spread_inside_jobs(result, table, window=WINDOW),
-            **by_size(result),
-            **by_length(result, borders_s),
-        }
+        return {**spread_inside_jobs(result, table, window=WINDOW), **by_size(result), **by_length(result, borders_s)}
 
     return [
-        run_row(label, policy, workload, platform, seed=seed, named=named, bound=label == "naive", extra=extra)
+        row
         for state, utilization in UTILIZATION.items()
-        for named in [{"scenario": state}]
         for workload in [generate(nodes=NODES, utilization=utilization, interval_s=SUBMIT_INTERVAL_S, seed=seed)]
-        for label, policy in {**POLICIES, **repetition.policies}.items()
+        for row in side_by_side(
+            repetition, POLICIES, workload, platform, named={"scenario": state}, bound=["naive"], extra=extra
+        )
     ]
 
 
@@ -112,7 +116,7 @@ def speed_ranks(table: VariationTable) -> np.ndarray:
 
 
 def spread_inside_jobs(result: Result, table: VariationTable, *, window: int) -> dict[str, float | None]:
-    """Of the jobs with several nodes of one application; None where there are none.
+    """Measures of the jobs with several nodes, of one application; None where there are none.
 
     ``spread_ratio``: the mean of slowest over mean time factor, less 1; ``missed_ratio``: the share whose ranks span
     more than the window, or for a larger job more than its size.
@@ -170,7 +174,7 @@ def _savings(runs: Runs) -> list[dict[str, Floats]]:
 
 
 def _of_both(swa: dict[str, Floats], paa: dict[str, Floats], states: Sequence[str]) -> list[Row]:
-    """Claims of the paper on PAA, and on the two algorithms beside each other."""
+    """Claims of the paper on PAA, and on the two algorithms against each other."""
     lead = {state: swa[state] - paa[state] for state in UTILIZATION}
     return [
         *(statement(f"PAA saving, {one}, %", paa[one], claim="PAA saves against naive") for one in states),
@@ -181,7 +185,7 @@ def _of_both(swa: dict[str, Floats], paa: dict[str, Floats], states: Sequence[st
 
 
 def _why(runs: Runs) -> list[Row]:
-    """Why it saves, and what it does to the time: nodes inside a job are more alike, so that none waits long."""
+    """Cause of the saving: jobs get more homogeneous nodes, so ranks wait less for stragglers."""
     swa, paa = _savings(runs)
     lead = (swa["busy"] - paa["busy"]) - (swa["free"] - paa["free"])
     rows = [statement("SWA - PAA, busy over free, points", lead, claim="SWA is farther ahead of PAA when busy")]
@@ -206,7 +210,7 @@ def _why(runs: Runs) -> list[Row]:
 
 
 def _beyond(runs: Runs) -> list[Row]:
-    """Variants the paper proposes, what is left to save, and what saves more."""
+    """Variants that the paper proposes, shares of the attainable saving, and a policy that saves more."""
     rows = []
     for state in UTILIZATION:
         here = runs.where(scenario=state)
@@ -242,58 +246,47 @@ def _variants(here: Runs, state: str) -> list[Row]:
 
 def _experiment(
     name: str,
-    parameters: Sequence[Parameter],
+    parameters: Parameters,
     generate: Callable[..., Workload],
     rows: Callable[[pl.DataFrame], list[Row]],
     *,
-    repetitions: tuple[int, int],
     borders_s: Sequence[float] = (),
     paper: dict[tuple[str, str], float],
+    **more: Any,
 ) -> Experiment:
     panels = {f"over naive, {state} ({share:.0%} in use)": state for state, share in UTILIZATION.items()}
     shown = ["paa", "swa", "swa + easy, longest first"]
     return Experiment(
         name=name,
         source=COA_SWA,
-        parameters=(*parameters, *PARAMETERS),
+        parameters=[*parameters, *BOTH],
         policies=POLICIES,
-        repetitions=repetitions[0],
-        quick_repetitions=repetitions[1],
-        repeat=lambda repetition: _repeat(repetition, generate, borders_s),
+        repeat=partial(_repeat, generate=generate, borders_s=borders_s),
         rows=rows,
-        yours=lambda frame: Runs(frame, "naive").saved_by_yours(UTILIZATION),
         savings=lambda frame: Runs(frame, "naive").drawn(panels, shown, paper),
+        yours=saved_over("naive", UTILIZATION),
+        draw=experiment_figure,
+        **more,
     )
 
 
 EXPERIMENTS = (
     _experiment(
         "swa-multi",
-        (
-            printed("jobs", {"A": 774, "B": 1043, "C": 17, "D": 51}, "A, B of 1 node, C, D of 8"),
-            Parameter("runtime_s", RUNTIME_S, "of A and C, nominal: the middle of the printed range under the cap"),
-            printed("long_ratio", LONG_RATIO, "10 times the iterations in B and D"),
-        ),
+        MULTI,
         partial(swa_multi, runtime_s=RUNTIME_S, long_ratio=LONG_RATIO),
         _rows_of_multi,
-        repetitions=(100, 6),
         paper={("free", "swa"): PAPER_SWA_FREE},
+        repetitions=100,
+        quick_repetitions=6,
     ),
     _experiment(
         "swa-history",
-        (
-            printed(
-                "jobs", {"1": [10472, 7749, 10437], "2-8": [253, 172, 516], ">8": [1, 0, 3]}, "by nodes and length"
-            ),
-            Parameter("length_classes_s", [SHORTEST_S, *BORDERS_S, LONGEST_S], "inner borders printed, ends assumed"),
-            assumed("lengths", "log-uniform in a class", "as they would be under the cap"),
-            assumed("sizes", "log-uniform in a class"),
-            assumed("largest_nodes", LARGEST_NODES),
-        ),
+        HISTORY,
         partial(laurel2_week, shortest_s=SHORTEST_S, longest_s=LONGEST_S, largest_nodes=LARGEST_NODES),
         _rows_of_history,
-        repetitions=(30, 4),
         borders_s=BORDERS_S,
         paper={},
+        repetitions=30,
     ),
 )
