@@ -27,7 +27,7 @@ from pathlib import Path
 import hetsched as hs
 import measure
 import traces
-from hetsched.run.sweeping import sweep
+from hetsched.many.sweep import sweep
 
 WAYS = ("apart", "sweep", "threads")
 POLICY = "easy:placement=random"

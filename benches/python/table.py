@@ -1,4 +1,4 @@
-"""The table of a run: at most 100 columns wide, plain in a pipe."""
+"""The table of a run: at most 100 columns wide on a terminal, plain and uncut in a pipe."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PEER_COLUMNS = {"twin": ("twin\nCPU s", "twin\nratio"), "accasim": ("accasim\nr
 
 
 def console() -> Console:
-    """Where to print: as wide as the terminal up to `WIDTH`, and `WIDTH` in a pipe."""
+    """Console for tables: as wide as the terminal up to `WIDTH`, and wide enough for every column in a pipe."""
     console = Console(highlight=False)
-    console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
+    console.width = min(console.width, WIDTH) if console.is_terminal else 2 * WIDTH
     return console
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
-    from hetsched.comparison import Comparison, compare
     from hetsched.contract import Contract
     from hetsched.errors import (
         ConfigError,
@@ -30,17 +29,18 @@ if TYPE_CHECKING:
         TraceError,
         WorkWarning,
     )
+    from hetsched.features.outages import failures
+    from hetsched.many.compare import Comparison, compare
+    from hetsched.many.sweep import sweep
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, Queue, VariationTable
     from hetsched.policy import Policy
     from hetsched.policy.presets import presets
     from hetsched.provisioning import Provision, provision
     from hetsched.run.events import Events
     from hetsched.run.metering import meter
-    from hetsched.run.outages import failures
     from hetsched.run.result import Result, read_result
     from hetsched.run.session import Session
     from hetsched.run.simulation import simulate
-    from hetsched.run.sweeping import sweep
     from hetsched.workload import Workload, read_csv, read_parquet, read_swf
 
 __all__ = [
@@ -90,7 +90,6 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
-    "comparison": ("Comparison", "compare"),
     "errors": (
         *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
         *(
@@ -104,10 +103,17 @@ _HOMES = {
         ),
     ),
     "contract": ("Contract",),
+    "features.outages": ("failures",),
+    "many.compare": ("Comparison", "compare"),
+    "many.sweep": ("sweep",),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
     "policy": ("Policy", "presets"),
     "provisioning": ("Provision", "provision"),
-    "run": ("Events", "Result", "Session", "failures", "meter", "read_result", "simulate", "sweep"),
+    "run.events": ("Events",),
+    "run.metering": ("meter",),
+    "run.result": ("Result", "read_result"),
+    "run.session": ("Session",),
+    "run.simulation": ("simulate",),
     "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
 }
 
@@ -137,8 +143,10 @@ def __getattr__(name: str) -> Any:
         return import_module(f"hetsched.{name}")
     for module, names in _HOMES.items():
         if name in names:
-            home = __getattr__(module) if module == "_core" else import_module(f"hetsched.{module}")
-            return getattr(home, name)
+            if module == "_core":
+                return getattr(__getattr__(module), name)
+            found = globals()[name] = getattr(import_module(f"hetsched.{module}"), name)
+            return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -24,6 +24,7 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.platform import Platform, VariationTable
+from hetsched.typing import Walltimes
 
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -78,7 +79,7 @@ class Demand:
         *,
         kill_at_walltime: bool,
         kill_grace_s: float = 0.0,
-        walltimes: str = "fixed",
+        walltimes: Walltimes = "fixed",
     ) -> Demand:
         """The jobs of a result that ran to their end and took any time."""
         ended = jobs.filter(pl.col("state").is_in(["completed", "timeout"]))
@@ -209,7 +210,7 @@ def _levels(values: Floats, weights: Floats, most: int, *, last: float = -math.i
 
 
 def _shares(values: Floats, levels: Floats) -> list[tuple[Whole, Floats]]:
-    """For each value the levels below and above it, and its share of each."""
+    """Levels, for each value, below and above it, and its share of each."""
     above = np.searchsorted(levels, values).clip(max=len(levels) - 1)
     below = np.maximum(above - 1, 0)
     gap = levels[above] - levels[below]
@@ -249,7 +250,7 @@ def energy_bound(
     window_s: float,
     kill_at_walltime: bool,
     kill_grace_s: float = 0.0,
-    walltimes: str = "fixed",
+    walltimes: Walltimes = "fixed",
 ) -> float:
     """The least job energy of the jobs that ran to their end, over all placements that finish in the window.
 

@@ -1,6 +1,6 @@
 """Strict reading of configuration, from TOML or Python, with all faults reported at once.
 
-This module collects faults with their paths, finds the name that a misspelt one was meant to be, tells counts and long
+This module collects faults with their paths, finds the name that a misspelt one was meant to be, shows counts and long
 lists, and reads TOML; the parameters of a platform or a policy are their own business.
 """
 
@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,7 @@ def whole_text(text: str) -> str:
 
 
 def can_name_a_file(text: str) -> bool:
-    r"""Whether it can be a file's name: no half character and no zero byte."""
+    r"""True if it can be a file's name: no half character and no zero byte."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -153,15 +154,33 @@ class Faults:
         self.note(parameter, shown(value), expected, row=row)
 
     def note(self, parameter: str, found: str, expected: str, *, row: int | None = None) -> None:
-        """Note a fault whose value is told in words: not in back quotes."""
+        """Note a fault whose value is reported in words: not in back quotes."""
         self.found.append(Fault(f"{self.path}.{parameter}" if self.path else parameter, found, expected, row))
+
+    def some(
+        self,
+        parameter: str,
+        found: Iterable[str],
+        count: int,
+        expected: str,
+        *,
+        most: int = 10,
+        rows: Iterable[int] = (),
+        rest: str = "{} more such jobs",
+        of_rest: str | None = None,
+    ) -> None:
+        """Note the first of `count` faults of a kind, in tables with their `rows`, and how many more there are."""
+        for text, row in islice(zip_longest(found, rows), most):
+            self.note(parameter, text, expected, row=row)
+        if count > most:
+            self.note(parameter, rest.format(f"{count - most:,}"), expected if of_rest is None else of_rest)
 
     def extend(self, inner: ConfigError | Faults, change: Callable[[Fault], Fault] = lambda fault: fault) -> None:
         """Take over the faults found further in, each changed as their place asks for."""
         self.found += map(change, inner.details if isinstance(inner, ConfigError) else inner.found)
 
     def has(self, *parameters: str) -> bool:
-        """Whether any of `parameters` is at fault."""
+        """True if any of `parameters` is at fault."""
         paths = [f"{self.path}.{name}" if self.path else name for name in parameters]
         return any(fault.is_of(path) for fault in self.found for path in paths)
 
@@ -259,7 +278,7 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a file could not be read or written, in a few words."""
+    """Reason why a file could not be read or written, in a few words."""
     # Known by its name: a check of options need not wait for polars to load.
     if type(error).__name__ == "PanicException":
         return "damaged inside"

@@ -33,7 +33,7 @@ class Engine:
     package: str | None = None
 
     def record(self) -> dict[str, Any]:
-        """What provenance says of it: nothing of hetsched's own, which its version tells."""
+        """Record of it in provenance: nothing of hetsched's own, whose version stands for it."""
         if self.package is None:
             return {}
         added = [f"{part['role']}={part['name']}" for part in self.module.parts() if part["is_added"]]

@@ -78,7 +78,7 @@ class Fault:
 
     @property
     def place(self) -> str:
-        """Path and row, as a message tells them."""
+        """Path and row, as a message shows them."""
         return self.path if self.row is None else f"{self.path}, row {self.row}"
 
     @property
@@ -87,7 +87,7 @@ class Fault:
         return self.place, self.found, self.expected
 
     def is_of(self, parameter: str) -> bool:
-        """Whether it is about `parameter` or something inside of it, such as ``parameter[0]`` or ``parameter: x``."""
+        """True if it is about `parameter` or something inside of it, such as ``parameter[0]`` or ``parameter: x``."""
         return self.path == parameter or self.path.startswith((f"{parameter}.", f"{parameter}[", f"{parameter}:"))
 
     def under(self, place: str, joint: str = ".") -> Fault:
@@ -119,7 +119,7 @@ class ConfigError(HetschedError):
     Parameters
     ----------
     faults
-        All faults found, each as (parameter, value, what is allowed). The text tells the first of them.
+        All faults found, each as (parameter, value, what is allowed). The text shows the first of them.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import json
@@ -10,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 import polars as pl
@@ -69,7 +71,7 @@ def _regular(path: Path) -> Path:
 
 
 def temporary_beside(path: Path) -> Path:
-    """A hidden name beside a file's, for writing it: none that another writer of the same file has."""
+    """A hidden name next to a file's, for writing it: none that another writer of the same file has."""
     # Cut, so that a name as long as names may be has a temporary one too.
     return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")
 
@@ -145,3 +147,31 @@ def _add_values(digest: _Hash, series: pl.Series) -> None:
     elif dtype != pl.Null:
         numbers = series.cast(pl.UInt8) if dtype == pl.Boolean else series.to_physical()
         digest.update(numbers.fill_null(0).rechunk().to_numpy())
+
+
+_ONE_AT_A_TIME = Lock()
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Discard what C code prints meanwhile: HiGHS 1.8 reports a repaired solution whatever it is asked."""
+    if os.name != "posix":
+        yield
+        return
+    library = ctypes.CDLL(None)
+    with _ONE_AT_A_TIME:
+        library.fflush(None)
+        try:
+            kept = os.dup(1)
+        except OSError:  # closed: nothing can be heard
+            yield
+            return
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        try:
+            yield
+        finally:
+            library.fflush(None)
+            os.dup2(kept, 1)
+            os.close(nowhere)
+            os.close(kept)

@@ -36,6 +36,6 @@ def _of_process() -> int | None:
 
 
 def gib(size_b: int) -> str:
-    """A size as a message tells it."""
+    """A size as a message shows it."""
     gib = size_b / 2**30
     return f"{gib:,.0f} GiB" if gib >= 100 else f"{gib:.1f} GiB" if gib >= 1 else f"{gib:.2f} GiB"

@@ -81,8 +81,8 @@ class Order(Protocol):
     """Ranks the jobs of the queue.
 
     An attribute ``changes`` says when ranks change: ``"never"`` (the default: a job keeps the rank with which it
-    joined), ``"each-pass"``, or seconds: then all that wait are ranked anew at the first pass at or after each multiple
-    of these on the log's clock.
+    joined), ``"each-pass"``, or seconds: then all that wait are ranked again at the first pass at or after each
+    multiple of these on the log's clock.
     """
 
     def rank(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:
@@ -112,7 +112,7 @@ class Backfill(Protocol):
     def select(self, queue: Jobs, view: View, /) -> npt.ArrayLike:
         """The jobs to try, in this order.
 
-        Each starts if it fits beside those before it: its nodes are free, the placement accepts it, and a power budget
+        Each starts if it fits next to those before it: its nodes are free, the placement accepts it, and a power budget
         has room for it. One that does not fit is passed over.
 
         Parameters
@@ -194,12 +194,12 @@ class Analyzer(Protocol):
 
     ``draws(jobs, view)``
         Watts from 0 to 1e6 that a node draws without a cap while it serves each of the jobs; NaN where nothing is said.
-        They stand in place of the draws that jobs bring along: a table of watts stands before both, factors multiply
+        They replace the draws that jobs bring along: a table of watts comes before both, factors multiply
         them. A job that brings a draw of which nothing is said counts as under ``known_draws="tdp"``, unless that says
         ``"table"``. Under a budget a job is rejected that can never fit by its draw, once it has been asked about.
     ``bound_ratios(jobs, view)``
         Shares from 0 to 1 of each job's run time that stretch with the clock, where the platform has a cap model; NaN:
-        as that says of its application. Asked beside ``draws``, and only of use for the jobs of which that says
+        as that says of its application. Asked in addition to ``draws``, and only of use for the jobs of which that says
         something.
     ``learn(ended, view)``
         As in any role (`Learner`). One that takes three arguments, ``learn(jobs, runtime_s, view)``, gets only jobs
@@ -207,7 +207,7 @@ class Analyzer(Protocol):
     """
 
     def estimate(self, jobs: Jobs, view: View, /) -> npt.ArrayLike:
-        """How long jobs will run.
+        """Estimate how long jobs will run.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Monitor(Protocol):
         """The watts that it shows.
 
         Asked at the beginning of each pass, whenever the draw is compared with the budget, and after each thing that is
-        done about it. What the machine draws does not change by it, nor does what results tell of that.
+        done about it. What the machine draws does not change by it, nor does what results show of that.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class Sleep(Protocol):
             ``, break_even_s`` (how long it must be idle for sleep to save energy). The numbers of nodes that are
             ``off``, ``booting`` and ``shutting_down``. How many nodes are
             ``spare`` (on or booting, and needed by no planned job within the time to wake one) and ``free`` (on or not,
-            beside those of running jobs and of jobs that wait for nothing else). ``arrived``: the jobs that came since
+            besides those of running jobs and of jobs that wait for nothing else). ``arrived``: the jobs that came since
             it was last asked.
         view
             The machine, what runs, and what waits (``view.queue``).

@@ -1,7 +1,8 @@
-"""Many runs side by side, under the name that documents and scripts know; the work is done in `hetsched.run`."""
+"""Many runs side by side, under the name that documents and scripts know; the work is done in `hetsched.many`."""
 
 from __future__ import annotations
 
-from hetsched.run import Spec, run_one, specs, sweep
+from hetsched.many.spec import Spec, run_one, specs
+from hetsched.many.sweep import sweep
 
 __all__ = ["Spec", "run_one", "specs", "sweep"]

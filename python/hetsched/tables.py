@@ -1,8 +1,8 @@
 """Tables in files, read strictly: separated text whose rows know their lines, and Parquet held to what it claims.
 
 Polars takes memory for as many values as a Parquet file says it has. Where damage has made that a number beyond all
-memory the interpreter ends, without an error that could be caught. So the sizes in the footer and before each page are
-read here first; the format is Parquet's thrift definition, in thrift's compact protocol.
+memory the interpreter ends, without an error that could be caught. So the numbers of values in the footer and before
+each page are read here first, by the field numbers of Parquet's thrift definition; all else is for polars to report.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from hetsched.threads import check_threads
 
 _Read = TypeVar("_Read")
 
-_SUFFIXES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
+ENDINGS = {"csv": (".csv", ".csv.gz", ".csv.zst"), "parquet": (".parquet",), "toml": (".toml",)}
+"""Ends of files' names by kind."""
+
+_SUFFIXES = (*ENDINGS["csv"], *ENDINGS["parquet"])
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _NO_VALUE = ["", "NA", "N/A", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "-"]
 
@@ -80,7 +83,7 @@ class CsvText:
 
     @property
     def is_plainly_even(self) -> bool:
-        """Whether counting separators is proof enough that no record is ragged: no field is quoted."""
+        """True if counting separators is proof enough that no record is ragged: no field is quoted."""
         mark = self.separator.encode()
         lines = (line for line in io.BytesIO(self.data) if line.strip(mark + b" \t\r\n"))
         return b'"' not in self.data and len({line.count(mark) for line in lines}) <= 1
@@ -99,7 +102,11 @@ class CsvText:
         return next((line for place, line in enumerate(begins) if place == row), row + 2)
 
     def frame(self, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None) -> pl.DataFrame:
-        """The rows; columns among `words` are text whatever they look like, fields among `no_value` are missing."""
+        """The rows; columns among `words` are text whatever they look like, fields among `no_value` are missing.
+
+        Raises a `TableError` if memory cannot hold a value for each field of each line.
+        """
+        self._check_size()
         return pl.read_csv(
             self.data,
             separator=self.separator,
@@ -108,13 +115,20 @@ class CsvText:
             null_values=None if no_value is None else list(no_value),
         )
 
+    def _check_size(self) -> None:
+        """Raise if there are more lines than memory can hold: a small compressed file may be made of line ends."""
+        lines = self.data.count(b"\n")
+        # Two numbers a field: what is read is checked and, where types differ, converted.
+        if 16 * lines * len(self.header) > _memory():
+            raise TableError(f"{lines:,} lines, more than memory can hold", "lines with a value in each field")
+
     def _opened(self) -> io.TextIOWrapper:
         return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8-sig", errors="replace", newline="")
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A file's rows, and where they stand in it; a Parquet file has no text, and its rows no lines."""
+    """A file's rows, and where they are in it; a Parquet file has no text, and its rows no lines."""
 
     path: str
     frame: pl.DataFrame
@@ -134,6 +148,12 @@ class Table:
         return fault.at(fault.moved("runs", "").under(place, ", ").path)
 
 
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """``csv`` (also packed), ``parquet`` or ``toml``, by a file's name; nothing for another."""
+    name = os.path.basename(path).lower()
+    return next((kind for kind, endings in ENDINGS.items() if name.endswith(endings)), "")
+
+
 def read_table(path: object, expected: str, *, words: Iterable[str] = ()) -> Table:
     """The table of a file whose name ends in ``.csv`` (also packed) or ``.parquet``; words for no value are missing.
 
@@ -141,7 +161,7 @@ def read_table(path: object, expected: str, *, words: Iterable[str] = ()) -> Tab
     line; `expected` says what the file should be.
     """
     name = _checked_name(path)
-    if name.lower().endswith(".parquet"):
+    if kind_of(name) == "parquet":
         return read_parquet_table(name, expected)
     return read_csv_table(name, expected, words=words, no_value=_NO_VALUE)
 
@@ -154,14 +174,14 @@ def refuse_other_frames(frame: object, parameter: str = "frame") -> None:
 
 
 def read_parquet_table(path: str, expected: str) -> Table:
-    """As `read_table`, whatever the file's name."""
+    """Same as `read_table`, whatever the file's name."""
     return Table(path, _read(path, expected, read_parquet))
 
 
 def read_csv_table(
     path: str, expected: str, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None
 ) -> Table:
-    """As `read_table`, whatever the file's name."""
+    """Same as `read_table`, whatever the file's name."""
     return _read(path, expected, lambda data: _csv_table(path, data, words, no_value))
 
 
@@ -209,7 +229,7 @@ def _csv_table(path: str, data: bytes, words: Iterable[str], no_value: Sequence[
 
 
 def _check_head(data: bytes) -> None:
-    """Raise the faults that the first lines show; polars would tell them in terms of its own."""
+    """Raise the faults that the first lines show; polars would report them in its own terms."""
     if b"\0" in data[:4096]:
         raise TableError("binary data", "a text file with commas between the fields")
     head, _, rest = data.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
@@ -226,7 +246,7 @@ def _check_head(data: bytes) -> None:
 
 def _check_records(text: CsvText) -> None:
     """Raise the first record that has not as many fields as the header, or a column's name that stands twice."""
-    # Text that the reader of records refuses is for polars to tell.
+    # Text that the reader of records refuses is for polars to report.
     ragged = None if text.is_plainly_even else next(text.ragged(strict=True), None)
     if ragged is not None:
         found = f"{many(len(ragged.fields), 'field')} in `{','.join(ragged.fields)}`"
@@ -266,18 +286,11 @@ def misfit(values: pl.Series) -> tuple[int | None, str]:
 
 
 _MARK = b"PAR1"
-_DEEPEST = 40
-_VARINT_BYTES = 10
-
-# Thrift's compact types, and the fields of Parquet's structs that are looked at.
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
-_SCHEMA, _ROWS, _ROW_GROUPS, _SCHEMA_CHILDREN = 2, 3, 4, 5
-_GROUP_COLUMNS, _GROUP_ROWS, _COLUMN_META = 1, 3, 3
-_TYPE, _VALUES, _UNPACKED, _PACKED, _DATA_AT, _DICTIONARY_AT = 1, 5, 6, 7, 9, 11
-_PAGE_UNPACKED, _PAGE_PACKED, _PAGE_V1, _PAGE_DICTIONARY, _PAGE_V2 = 2, 3, 5, 7, 8
 _BYTES_OF_TYPE = {0: 0.125, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 16, 7: 1}
 
-Struct = dict[int, Any]
+# Thrift's compact types; the fields of Parquet's structs are looked at by their numbers.
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _, _, _STRUCT = range(1, 13)
+_DEEPEST = 40
 
 
 class DamagedParquetError(ValueError):
@@ -286,48 +299,43 @@ class DamagedParquetError(ValueError):
 
 def read_parquet(data: bytes) -> pl.DataFrame:
     """A frame of a Parquet file's rows; raises a `DamagedParquetError` if it claims to hold what it cannot."""
-    # A file that does not look like one at all is for polars to tell.
+    # A file that does not look like one at all is for polars to report.
     if len(data) >= 12 and data[-4:] == _MARK:
         try:
-            _check(data)
+            _check(memoryview(data))
         except (LookupError, TypeError, AttributeError):
             raise DamagedParquetError("damaged inside") from None
     return pl.read_parquet(data)
 
 
-def _check(data: bytes) -> None:
+def _check(data: memoryview) -> None:
+    """Hold the values that a file claims to have to memory, and those of its pages to their columns."""
     end = len(data) - 8
     start = end - int.from_bytes(data[end : end + 4], "little")
     _hold(start >= 4, "a footer longer than the file")
-    footer, _ = _struct(memoryview(data)[:end], start)
-    _hold(all(0 <= one.get(_SCHEMA_CHILDREN, 0) <= len(footer[_SCHEMA]) for one in footer[_SCHEMA]), "a schema")
-    groups = footer[_ROW_GROUPS]
-    _hold(all(group[_GROUP_ROWS] >= 0 for group in groups), "fewer than no rows")
-    _hold(sum(group[_GROUP_ROWS] for group in groups) == footer[_ROWS], "another number of rows than its parts")
-    columns = [column[_COLUMN_META] for group in groups for column in group[_GROUP_COLUMNS]]
-    _hold(all(column[_VALUES] >= 0 for column in columns), "fewer than no values")
-    unpacked = sum(_BYTES_OF_TYPE[column[_TYPE]] * column[_VALUES] for column in columns)
+    footer, _ = _value(data[:end], start, _STRUCT)
+    rows, groups = footer[3], footer[4]
+    columns = [column[3] for group in groups for column in group[1]]
+    _hold(min([rows, *(group[3] for group in groups), *(column[5] for column in columns)]) >= 0, "fewer than no values")
+    unpacked = sum(_BYTES_OF_TYPE[column[1]] * column[5] for column in columns)
     # Twice: what is read is checked and, where types differ, converted.
-    _hold(2 * max(unpacked, footer[_ROWS] * 0.125) <= _memory(), "more values than memory can hold")
-    body = memoryview(data)[:start]
+    _hold(2 * max(unpacked, rows * 0.125) <= _memory(), "more values than memory can hold")
     for column in columns:
-        _check_pages(body, column)
+        first = column.get(11, column[9])
+        _check_pages(data[:start], first, first + column[7], column[5])
 
 
-def _check_pages(data: memoryview, column: Struct) -> None:
-    """Hold every page of a column's part to the part and to the file."""
-    place: int = column[_DICTIONARY_AT if _DICTIONARY_AT in column else _DATA_AT]
-    end = place + column[_PACKED]
+def _check_pages(data: memoryview, place: int, end: int, most: int) -> None:
+    """Hold the pages from a place to an end to so many values, the number that their column claims."""
     _hold(0 <= place <= end <= len(data), "columns outside of the file")
-    seen, most = 0, column[_VALUES]
+    seen = 0
     while place < end and (seen < most or not seen):
-        page, place = _struct(data, place)
-        place += page[_PAGE_PACKED]
-        counted = [page[kind][1] for kind in (_PAGE_V1, _PAGE_V2) if kind in page] or [0]
-        _hold(page[_PAGE_PACKED] >= 0 and page[_PAGE_UNPACKED] >= 0 and place <= end, "pages outside of their columns")
+        page, place = _value(data, place, _STRUCT)
+        _hold(page[3] >= 0, "pages outside of their columns")
+        place += page[3]
+        # Pages of data, in two versions; a page of neither is a dictionary.
+        counted = [page[kind][1] for kind in (5, 8) if kind in page] or [0]
         _hold(min(counted) >= 0 and max(counted) <= most - seen, "pages of more values than their columns")
-        in_dictionary = page.get(_PAGE_DICTIONARY, {1: 0})[1]
-        _hold(0 <= in_dictionary <= page[_PAGE_UNPACKED], "a dictionary of more values than bytes")
         seen += max(counted)
 
 
@@ -342,67 +350,45 @@ def _memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if left_b is None else left_b
 
 
-def _struct(data: memoryview, place: int, depth: int = 0) -> tuple[Struct, int]:
-    """A struct and where it ends: its fields by their numbers."""
+def _value(data: memoryview, place: int, kind: int, depth: int = 0) -> tuple[Any, int]:
+    """A value in Thrift's compact protocol and where it ends; a struct is its fields by their numbers."""
     _hold(depth < _DEEPEST, "a struct in a struct without end")
-    found: Struct = {}
-    field = 0
-    while head := data[place]:
-        place += 1
-        kind = head & 15
-        if head >> 4:
-            field += head >> 4
-        else:
-            field, place = _whole(data, place)
-        if kind in (_TRUE, _FALSE):
-            found[field] = kind == _TRUE
-        else:
-            found[field], place = _value(data, place, kind, depth)
-    return found, place + 1
-
-
-def _value(data: memoryview, place: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind == _STRUCT:
-        return _struct(data, place, depth + 1)
+        return _struct(data, place, depth)
+    if kind == _LIST:
+        size, kind, place = data[place] >> 4, data[place] & 15, place + 1
+        if size == 15:
+            size, place = _varint(data, place)
+        found = []
+        for _ in range(size):
+            value, place = _value(data, place, kind, depth + 1)
+            found.append(value)
+        return found, place
     if kind in (_I16, _I32, _I64):
-        return _whole(data, place)
-    if kind == _BINARY:
-        size, place = _varint(data, place)
-        _hold(place + size <= len(data), "text beyond its end")
-        return data[place : place + size], place + size
-    if kind in (_LIST, _SET):
-        return _list(data, place, depth)
-    _hold(kind in (_TRUE, _FALSE, _BYTE, _DOUBLE), f"a value of the type {kind}, which there is not")
-    size = 8 if kind == _DOUBLE else 1
+        number, place = _varint(data, place)
+        return number >> 1 ^ -(number & 1), place
+    size, place = _varint(data, place) if kind == _BINARY else (8 if kind == _DOUBLE else 1, place)
     return data[place : place + size], place + size
 
 
-def _list(data: memoryview, place: int, depth: int) -> tuple[list[Any], int]:
-    _hold(depth < _DEEPEST, "a list in a list without end")
-    size, kind = data[place] >> 4, data[place] & 15
-    place += 1
-    if size == 15:
-        size, place = _varint(data, place)
-    _hold(place + size <= len(data), "a list beyond its end")
-    found = []
-    for _ in range(size):
-        value, place = _value(data, place, kind, depth + 1)
-        found.append(value)
-    return found, place
-
-
-def _whole(data: memoryview, place: int) -> tuple[int, int]:
-    number, place = _varint(data, place)
-    return number >> 1 ^ -(number & 1), place
+def _struct(data: memoryview, place: int, depth: int) -> tuple[dict[int, Any], int]:
+    found: dict[int, Any] = {}
+    field = 0
+    while head := data[place]:
+        place += 1
+        kind, step = head & 15, head >> 4
+        field, place = (field + step, place) if step else _value(data, place, _I16)
+        # A truth value is its type, and takes no byte of its own.
+        found[field], place = (kind, place) if kind in (_TRUE, _FALSE) else _value(data, place, kind, depth + 1)
+    return found, place + 1
 
 
 def _varint(data: memoryview, place: int) -> tuple[int, int]:
     number = shift = 0
-    while True:
-        byte = data[place]
+    while shift < 70:
+        number |= (data[place] & 127) << shift
         place += 1
-        number |= (byte & 127) << shift
-        if byte < 128:
+        if data[place - 1] < 128:
             return number, place
         shift += 7
-        _hold(shift < 7 * _VARINT_BYTES, "a number without end")
+    raise DamagedParquetError("damaged inside: it claims a number without end")

@@ -38,7 +38,7 @@ def side_by_side(work: Callable[[Part], Done], parts: Sequence[Part]) -> list[Do
 
 
 def watched(work: Callable[[Part], Done], parts: Sequence[Part], tell: Callable[[int, int], object]) -> list[Done]:
-    """As `side_by_side`, of parts that take seconds each: tells (done, total), and ends with Ctrl-C or a fault.
+    """Same as `side_by_side`, of parts that take seconds each: reports (done, total), and ends with Ctrl-C or a fault.
 
     What `tell` raises ends the work, too.
     """
@@ -145,9 +145,9 @@ class _State:
     """Knowledge about this process."""
 
     had_threads = False
-    """Whether there were threads of polars when the last fork began."""
+    """True if there were threads of polars when the last fork began."""
     is_without = False
-    """Whether they were lost in a fork."""
+    """True if they were lost in a fork."""
 
 
 def _look() -> None:

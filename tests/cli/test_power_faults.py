@@ -161,7 +161,7 @@ def test_a_library_that_is_not_installed_is_named_with_how_to_get_it(hetsched, m
     def missing(name):
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr("hetsched.power.trees.import_module", missing)
+    monkeypatch.setattr("hetsched.power.models.trees.import_module", missing)
     said = hetsched(
         "power",
         "fit",

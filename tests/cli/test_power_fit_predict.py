@@ -11,9 +11,10 @@ import hetsched as hs
 from hetsched.cli.app import FAMILIES
 from hetsched.cli.power_evaluate import SPLITS
 from hetsched.cli.power_models import LEARNERS, MODELS
-from hetsched.power import learners, load
+from hetsched.power import load
 from hetsched.power.left_out import SPLITS as SPLITS_THERE
-from hetsched.power.model import KINDS
+from hetsched.power.models import learners
+from hetsched.power.models.model import KINDS
 
 
 def test_the_names_that_help_shows_are_the_librarys():

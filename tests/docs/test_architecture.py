@@ -22,12 +22,13 @@ JOBS = "\n".join(
 )
 
 
-def patched(folder: Path, title: str, *, top: str) -> Path:
-    """A copy of one of the project's folders, with the page's diff of that title applied."""
+def patched(folder: Path, title: str, *tops: str) -> Path:
+    """A copy of some of the project's folders, with the page's diff of that title applied."""
     ignored = shutil.ignore_patterns("__pycache__", "*.so", "target")
-    shutil.copytree(ROOT / top, folder / top, ignore=ignored)
-    for extension in (ROOT / top).rglob("*.so"):
-        (folder / extension.relative_to(ROOT)).symlink_to(extension)
+    for top in tops:
+        shutil.copytree(ROOT / top, folder / top, ignore=ignored)
+        for extension in (ROOT / top).rglob("*.so"):
+            (folder / extension.relative_to(ROOT)).symlink_to(extension)
     done = subprocess.run(
         ["git", "apply", "--whitespace=nowarn", "-"],
         cwd=folder,
@@ -58,6 +59,21 @@ def said(folder: Path, *arguments: str) -> str:
     return done.stdout + done.stderr
 
 
+def said_by_python(folder: Path, program: str) -> str:
+    """The last line of what a program says that knows the jobs of the log and a machine."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "python")}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", RUN + program],
+        cwd=folder,
+        env=environment,
+        encoding="utf-8",
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    return (done.stdout + done.stderr).strip().splitlines()[-1]
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> str:
     """A small log in CSV."""
@@ -68,31 +84,72 @@ def log(tmp_path: Path) -> str:
 
 
 def test_the_page_has_a_diff_for_each_addition() -> None:
-    titles = ["A placement", "A trace format", "A metric", "A generator", "An experiment", "A verb"]
+    of_runs = ["A placement", "A preset", "A run option", "A column of the jobs", "A feature"]
+    titles = [*of_runs, "A trace format", "A metric", "A generator", "An experiment", "A verb"]
     assert list(DIFFS) == titles
 
 
+def test_a_preset_is_compared(tmp_path: Path, log: str) -> None:
+    copy = patched(tmp_path, "A preset", "python")
+    assert "easy-large" in said(copy, "compare", log, "--nodes", "4", "--policies", "easy,easy-large")
+
+
+DROPPED = "jobs.drop('deadline_s')"
+RUN = """
+import inspect, sys, polars as pl, hetsched as hs
+jobs = pl.read_csv("jobs.csv").with_columns(deadline_s=pl.col("submit_s") + 61.0)
+machine = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+"""
+
+
+def test_a_run_option_is_checked_and_reaches_the_engine(tmp_path: Path, log: str) -> None:
+    copy = patched(tmp_path, "A run option", "python", "rust")
+    assert "longest_s" in said_by_python(copy, "print(inspect.signature(hs.simulate), inspect.signature(hs.sweep))")
+    run = "hs.simulate(hs.Workload.from_polars(jobs), machine, longest_s={})"
+    assert "longest_s: found `-1`, expected a number between 0 and 1e+12" in said_by_python(copy, run.format(-1))
+    # The engine of the copy has not been compiled again: it does not know the option that it is given.
+    assert "unexpected keyword argument 'longest_s'" in said_by_python(copy, run.format(5))
+
+
+def test_a_column_of_the_jobs_is_read_and_checked(tmp_path: Path, log: str) -> None:
+    copy = patched(tmp_path, "A column of the jobs", "python")
+    assert "deadline_s" in said_by_python(copy, "print(hs.workload.schema()['name'].to_list())")
+    text = "print(hs.Workload.from_polars(jobs.with_columns(deadline_s=pl.lit('soon'))))"
+    assert "column `deadline_s`: found values of type String such as `soon`, expected seconds" in said_by_python(
+        copy, text
+    )
+
+
+def test_a_feature_is_in_play_where_jobs_ask_for_it(tmp_path: Path, log: str) -> None:
+    copy = patched(tmp_path, "A feature", "python")
+    run = "summary = hs.simulate(hs.Workload.from_polars({}), machine).summary()"
+    late = said_by_python(copy, f"{run.format('jobs')}; print(summary['late_jobs'])")
+    assert int(late) > 0
+    other = said_by_python(copy, f"{run.format(DROPPED)}; print('late_jobs' in summary)")
+    assert other.strip() == "False"
+
+
 def test_a_trace_format_reads_a_file(tmp_path: Path) -> None:
-    copy = patched(tmp_path, "A trace format", top="python")
+    copy = patched(tmp_path, "A trace format", "python")
     (copy / "jobs.jsonl").write_text(JOBS, encoding="utf-8")
     assert "8 jobs read from jobs.jsonl" in said(copy, "simulate", "jobs.jsonl", "--nodes", "4")
 
 
 def test_a_metric_is_compared(tmp_path: Path, log: str) -> None:
-    copy = patched(tmp_path, "A metric", top="python")
+    copy = patched(tmp_path, "A metric", "python")
     arguments = ("compare", log, "--nodes", "4", "--policies", "fcfs,easy", "--metrics", "p99_wait_s")
     assert "percentile" in said(copy, *arguments)
     assert "99th percentile of waits" in said(copy, "simulate", log, "--nodes", "4")
 
 
 def test_a_generator_generates(tmp_path: Path) -> None:
-    copy = patched(tmp_path, "A generator", top="python")
+    copy = patched(tmp_path, "A generator", "python")
     assert "burst" in said(copy, "generate")
     assert "7 jobs" in said(copy, "generate", "burst", "--nodes", "4", "--jobs", "7", "--out", "burst.swf")
 
 
 def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
-    copy = patched(tmp_path, "An experiment", top="python")
+    copy = patched(tmp_path, "An experiment", "python")
     found = said(copy, "reproduce", "backfilling", "--repetitions", "4", "--out", "out")
     assert "mean wait under EASY" in found
     assert "claim holds" in found
@@ -100,24 +157,25 @@ def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
 
 
 def test_a_verb_is_listed_and_runs(tmp_path: Path) -> None:
-    copy = patched(tmp_path, "A verb", top="python")
+    copy = patched(tmp_path, "A verb", "python")
     assert "List the metrics of a run." in said(copy, "--help")
     assert "mean_wait_s: mean wait" in said(copy, "metrics")
 
 
 def test_a_placement_applies(tmp_path: Path) -> None:
-    copy = patched(tmp_path, "A placement", top="rust")
+    copy = patched(tmp_path, "A placement", "rust")
     assert '"highest-id"' in (copy / "rust/core/src/policy/registry.rs").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo compiles the engine")
-def test_a_placement_compiles(tmp_path: Path) -> None:
-    copy = patched(tmp_path, "A placement", top="rust")
+@pytest.mark.parametrize("title", ["A placement", "A run option"])
+def test_what_is_added_in_rust_compiles(tmp_path: Path, title: str) -> None:
+    copy = patched(tmp_path, title, "python", "rust")
     for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
         shutil.copy(ROOT / name, copy / name)
     done = subprocess.run(
-        ["cargo", "check", "--quiet", "--offline", "--package", "hetsched-core"],
+        ["cargo", "check", "--quiet", "--offline", "--package", "hetsched-py"],
         cwd=copy,
         # Dependencies are compiled once for all runs of this test.
         env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "architecture")},
@@ -145,4 +203,4 @@ def test_the_page_names_every_package() -> None:
     packages = {path.parent.name for path in (ROOT / "python" / "hetsched").glob("*/__init__.py")}
     named = set(re.findall(r"^\| `(\w+)` \|", PAGE, flags=re.MULTILINE))
     assert packages <= named
-    assert named - packages <= {"bound", "comparison"}
+    assert named - packages <= {"bound"}

@@ -1,5 +1,7 @@
 """One run as an environment: gymnasium's own checks, masks, episodes, faults."""
 
+import dataclasses
+import inspect
 import re
 import subprocess
 import sys
@@ -12,7 +14,8 @@ from gymnasium.utils.env_checker import check_env
 from helpers import episode, first_that_fits, random_agent
 
 import hetsched as hs
-from hetsched.gym import JOB_FEATURES, MACHINE_FEATURES, SchedulingEnv
+from hetsched.gym import JOB_FEATURES, MACHINE_FEATURES, SchedulingEnv, SchedulingVectorEnv
+from hetsched.gym.task import TaskKeywords, TaskOptions
 from hetsched.workload.generators import poisson
 
 BUDGET = {"name": "system-budget", "budget_w": 64 * 100 + 30 * 200}
@@ -201,7 +204,7 @@ FAULTS = {
     "max_decisions: found `0`": {"max_decisions": 0},
     "order: found a part that needs first runs": {"order": {"name": "vahrm", "first_run": True}},
     "order: found a Python object": {"order": object()},
-    "render_mode: found 'human'": {"render_mode": "human"},
+    "render_mode: found `human`": {"render_mode": "human"},
     "kill_grace_s: found `-1`": {"kill_grace_s": -1},
 }
 
@@ -210,6 +213,31 @@ FAULTS = {
 def test_what_is_invalid_is_said_at_once(workload, platform, message):
     with pytest.raises(hs.ConfigError, match=re.escape(message)):
         SchedulingEnv(workload, platform, **FAULTS[message])
+
+
+@pytest.mark.parametrize("environment", [SchedulingEnv, SchedulingVectorEnv])
+def test_environments_show_every_option_with_its_default(environment):
+    shown = inspect.signature(environment.__init__).parameters
+    declared = dataclasses.fields(TaskOptions)
+    assert {one.name: (shown[one.name].default, shown[one.name].annotation) for one in declared} == {
+        one.name: (one.default, one.type) for one in declared
+    }
+    assert shown["kill_grace_s"].default == 0.0
+    assert not {"seed", "options"} & set(shown)
+
+
+def test_keywords_of_environments_are_declared_once():
+    keywords = {name: getattr(hint, "__forward_arg__", hint) for name, hint in TaskKeywords.__annotations__.items()}
+    declared = {one.name: one.type for one in dataclasses.fields(TaskOptions)}
+    assert {name: keywords[name] for name in declared} == declared
+
+
+def test_an_environment_with_parameters_of_its_own_takes_all_options(workload, platform):
+    class Small(SchedulingEnv):
+        def __init__(self, size):
+            super().__init__(workload, platform, queue=size, kill_grace_s=60.0)
+
+    assert Small(3).observation_space["queue"].shape[0] == 3
 
 
 def test_jobs_of_which_none_can_start_are_no_episode(platform):

@@ -94,5 +94,5 @@ def test_many_runs_are_shown_one_by_one() -> None:
 
 
 def test_another_mode_is_refused() -> None:
-    with pytest.raises(hs.ConfigError, match="render_mode: found 'human', expected one of ansi, rgb_array, or None"):
+    with pytest.raises(hs.ConfigError, match="render_mode: found `human`, expected one of ansi, rgb_array, or None"):
         env("human")

@@ -19,8 +19,8 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.run.store import FILE
-from hetsched.run.sweeping import sweep
+from hetsched.many.store import FILE
+from hetsched.many.sweep import sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks for processes in /proc")
@@ -35,7 +35,7 @@ import sys
 import numpy as np
 import polars as pl
 import hetsched as hs
-from hetsched.run.sweeping import sweep
+from hetsched.many.sweep import sweep
 
 rng = np.random.default_rng(2)
 jobs, seeds, workers = map(int, sys.argv[2:5])

@@ -363,7 +363,7 @@ def test_where_the_program_has_no_solution_jobs_start_as_they_ask_and_that_is_co
 def test_what_a_solver_prints_is_unheard(capfd: pytest.CaptureFixture[str]) -> None:
     import ctypes  # noqa: PLC0415
 
-    from hetsched.strategies.quiet import unheard  # noqa: PLC0415
+    from hetsched.files import unheard  # noqa: PLC0415
 
     printing = ctypes.CDLL(None)
     with unheard():

@@ -1,4 +1,4 @@
-"""Nodes that differ in plain Python: the page on rules, section "Unlike nodes", an instant after the other.
+"""Nodes that differ in plain Python: the page on rules, section "Heterogeneous nodes", an instant after the other.
 
 Nodes that never fail nor sleep; where they are counted, under a budget of whole watts, too. It knows the rules and no
 engine.

@@ -70,11 +70,11 @@ def plain_gaps(result: Any, platform: Any) -> list[tuple[int, float, float, str,
 def costs(kind: Any, watts: dict[str, float], length: int, why: str) -> tuple[float, float]:
     """What a gap costs idle, and at least."""
     idle_j = watts["idle"] * length / TICKS
-    stop, boot = micros(kind.shutdown_s), micros(kind.boot_s)
+    stop, boot, rest_w = micros(kind.shutdown_s), micros(kind.boot_s), min(watts.values())
     if why == "job":
         if length < stop + boot:
             return idle_j, idle_j
-        slept = watts["stopping"] * stop + watts["booting"] * boot + watts["off"] * (length - stop - boot)
+        slept = watts["stopping"] * stop + watts["booting"] * boot + rest_w * (length - stop - boot)
     else:
-        slept = watts["stopping"] * min(length, stop) + watts["off"] * max(0, length - stop)
+        slept = watts["stopping"] * min(length, stop) + rest_w * max(0, length - stop)
     return idle_j, min(idle_j, slept / TICKS)

@@ -10,12 +10,12 @@ import pytest
 from matplotlib.text import Text
 
 import hetsched as hs
-from hetsched.comparison import Keep, Outcome
+from hetsched.features.feature import terms_of
+from hetsched.many.compare import Keep, Outcome
 from hetsched.report import figures
 from hetsched.report.budgets import MOST_STEPS, power_and_budget, speeds
 from hetsched.report.canvas import picture_bytes
-from hetsched.report.figures import MOST_JOBS
-from hetsched.run.contracting import terms_of
+from hetsched.report.charts import MOST_JOBS
 from hetsched.run.options import RunOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")

@@ -13,8 +13,9 @@ from hetsched.analysis import compare, run_bins, runs_frame, waiting_curve
 from hetsched.errors import OutputError
 from hetsched.report import figures
 from hetsched.report.canvas import TimeAxis, picture_bytes, require_matplotlib, save, unix_zero
+from hetsched.report.charts import MOST_JOBS
 from hetsched.report.comparisons import FRONT
-from hetsched.report.figures import MOST_JOBS, energy_against_wait, gantt
+from hetsched.report.figures import energy_against_wait, gantt
 from hetsched.report.ratios import ratio_text
 
 NODES = 16
@@ -476,9 +477,9 @@ def test_a_chart_is_readable_where_boxes_can_be_seen_and_thin_boxes_have_no_outl
     assert not figures.gantt_can_be_read(jobs, nodes=100 * NODES)
     assert not figures.gantt_can_be_read(jobs.clear(), nodes=NODES)
     assert not figures.gantt_can_be_read(pl.concat([jobs] * 6), nodes=NODES)
-    wide = axes_of(gantt(jobs, nodes=NODES), "node").collections
-    assert {box.get_linewidth()[0] for box in wide} == {0.0, 0.4}
-    assert {box.get_linewidth()[0] for box in axes_of(gantt(jobs, nodes=100 * NODES), "node").collections} == {0.0}
+    for nodes, widths in ((NODES, {0.0, 0.4}), (100 * NODES, {0.0})):
+        (boxes,) = axes_of(gantt(jobs, nodes=nodes), "node").collections
+        assert set(boxes.get_linewidths()) == widths
 
 
 def test_energies_that_hardly_differ_do_not_fill_the_panel_and_waits_far_apart_stay_apart():

@@ -18,10 +18,10 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.run.many import many
+from hetsched.many.many import many
+from hetsched.many.processes import Processes
+from hetsched.many.store import Store
 from hetsched.run.options import RunKeywords, RunOptions
-from hetsched.run.processes import Processes
-from hetsched.run.store import Store
 from hetsched.threads import threads
 
 

@@ -1,5 +1,7 @@
 """A run that cannot fit into memory is refused before it begins; one that fits twice over never is."""
 
+import gzip
+import re
 import resource
 import subprocess
 import sys
@@ -123,6 +125,36 @@ limit(sizes()["VmSize"] + 2 * need + {RESERVED_B})
 frames_of(hs.simulate(workload, platform))
 print("done")
 """) == "done\n"  # fmt: skip
+
+
+# File, bytes of memory left, message; all files are 512 MiB of line ends.
+TOO_MUCH = [
+    ("a.csv.gz", 2**28, r"bytes of packed data that hold at least \d+ bytes, expected text that memory can hold"),
+    (
+        "a.csv.gz",
+        2**31,
+        r"found 536,870,913 lines, more than memory can hold, expected lines with a value in each field",
+    ),
+    ("a.swf.gz", 2**28, r"bytes of packed data that hold at least \d+ bytes, expected text that memory can hold"),
+    ("a.swf.gz", 2**30, r"found at least \d+ lines, more than memory can hold"),
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the process's memory")
+@pytest.mark.parametrize(("name", "left_b", "message"), TOO_MUCH)
+def test_small_files_of_more_text_than_memory_are_refused_in_a_sentence(tmp_path, name, left_b, message):
+    part = gzip.compress(b"\n" * 2**24, compresslevel=1)
+    header = gzip.compress(b"job_id,submit_s,runtime_s,node_count\n") if name.startswith("a.csv") else b""
+    (tmp_path / name).write_bytes(header + 32 * part)
+    said = python(f"""
+read = hs.read_csv if {name!r}.endswith(".csv.gz") else hs.read_swf
+limit(sizes()["VmSize"] + {left_b})
+try:
+    read({str(tmp_path / name)!r})
+except hs.TraceError as error:
+    print(error)
+""")
+    assert re.search(message, said), said
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the process's memory")

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 import hetsched as hs
 from hetsched.analysis import NODE_STATES, busy_grid, node_states
-from hetsched.comparison import Keep, Outcome
+from hetsched.many.compare import Keep, Outcome
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.node_states import MOST_ROWS, node_map, node_use, queue_waits, states_over_time
 
@@ -175,7 +175,7 @@ def test_waits_of_queues_are_their_quantiles() -> None:
     box = axes.patches[0]
     assert (box.get_x(), box.get_x() + box.get_width()) == (25.0, 75.0)
     range_, median, mean = (line.get_xdata() for line in axes.lines[:3])
-    assert (list(range_), list(median), list(mean)) == ([5.0, 95.0], [50.0, 50.0], [50.0])
+    assert (list(range_), list(median), list(mean)) == ([5.0, 95.0], [50.0], [50.0])
 
 
 def drawn(result: hs.Result) -> Any:

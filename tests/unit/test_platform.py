@@ -84,7 +84,7 @@ def test_what_a_node_cannot_be_is_named_with_its_value(changed, fault):
 
 def test_all_faults_come_at_once():
     faults = faults_of(lambda: hs.Platform.homogeneous(nodes=0, idle_w=-1, tdp_w="much", slots=0))
-    assert [name for name, _, _ in faults] == ["nodes", "slots", "tdp_w", "idle_w"]
+    assert [name for name, _, _ in faults] == ["nodes", "tdp_w", "slots", "idle_w"]
     message = str(hs.ConfigError(faults))
     assert message.count("\n") == 3
 

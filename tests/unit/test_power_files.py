@@ -14,7 +14,7 @@ import pytest
 
 from hetsched.errors import ConfigError, OutputError
 from hetsched.power import SharedResponse, SingleStage, TwoStage, load
-from hetsched.power.archive import Saved, zipped
+from hetsched.power.models.archive import Saved, zipped
 
 NAN = np.nan
 DATA = Path(__file__).parents[1] / "data"
@@ -100,17 +100,16 @@ def test_a_version_or_kind_of_the_future(saved):
 
 
 def test_a_version_of_the_past_is_to_be_fitted_again(saved):
-    rewritten(saved, header={"version": 1})
-    assert refused(saved) == "version `1`, expected version 3; an earlier hetsched wrote it: fit it again"
+    rewritten(saved, header={"version": 2})
+    assert refused(saved) == "version `2`, expected version 3; an earlier hetsched wrote it: fit it again"
 
 
 @pytest.mark.parametrize(
     ("name", "devices"), [("forest", ("0", "1", "2")), ("boosted", ("0", "1", "2")), ("named", ("g1", "g2", "g3"))]
 )
-def test_files_of_version_2_say_what_they_said(name, devices, tmp_path):
-    path = DATA / "power" / f"{name}-2.npz"
-    model = load(path)
-    wanted = json.loads((DATA / "power" / "predicted-2.json").read_text())[name]
+def test_files_say_what_they_said(name, devices, tmp_path):
+    model = load(DATA / "power" / f"{name}.npz")
+    wanted = json.loads((DATA / "power" / "predicted.json").read_text())[name]
     assert model.predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
     assert model.device_names_ == devices
     assert getattr(model, "feature_names_in_", None) == (("ipc", "loads") if name == "named" else None)

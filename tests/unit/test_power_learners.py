@@ -9,9 +9,9 @@ import pytest
 
 from hetsched.errors import ConfigError
 from hetsched.power import PowerRatio, SingleStage, TwoStage, mape
-from hetsched.power.learners import fit_linear
-from hetsched.power.per_device import app_means
-from hetsched.power.trees import fit_boosted, fit_forest, trees_of
+from hetsched.power.models.learners import fit_linear
+from hetsched.power.models.per_device import app_means
+from hetsched.power.models.trees import fit_boosted, fit_forest, trees_of
 
 NAN = np.nan
 
@@ -384,6 +384,7 @@ def test_what_is_no_learner_is_refused():
 _WITHOUT = """
 import sys
 sys.modules.update(dict.fromkeys(("lightgbm", "sklearn", "threadpoolctl")))
+import hetsched
 import hetsched.power as power
 features, power_w = [[1.0], [2.0], [4.0]], [[100.0, 110.0, 130.0], [100.0, 120.0, 160.0]]
 for model in (power.TwoStage("linear", "linear"), power.SharedResponse(), power.PowerRatio("linear")):
@@ -393,7 +394,7 @@ print(power.Ideal(), power.Noisy())
 for learner in ("lightgbm", "random_forest"):
     try:
         power.SingleStage(learner).fit(features, power_w)
-    except power.model.ConfigError as error:
+    except hetsched.ConfigError as error:
         print(error)
 """
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hetsched as hs
 from hetsched.power import PowerRatio, SharedResponse, SingleStage, TwoStage, evaluate, synthetic_profiles
 from hetsched.power.left_out import FOLDS, MOST_ALONE, Split, predicted, units_of
-from hetsched.power.model import PowerModel
+from hetsched.power.models.model import PowerModel
 from hetsched.threads import watched
 
 NAN = float("nan")

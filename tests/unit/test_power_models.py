@@ -10,7 +10,7 @@ import pytest
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform, VariationTable
 from hetsched.power import PowerRatio, SingleStage, TwoStage, load
-from hetsched.power.model import KINDS
+from hetsched.power.models.model import KINDS
 
 # One line a model: every kind in the registry with its defaults, and the others that have learners to choose from.
 VARIANTS = [

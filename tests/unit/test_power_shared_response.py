@@ -10,8 +10,8 @@ from hetsched.analysis import mean_and_half_width
 from hetsched.chance import stream
 from hetsched.errors import ConfigError
 from hetsched.power import SharedResponse, TwoStage, evaluate
-from hetsched.power.curves import KERNELS, Applications, Scaling, kernel_matrices, model_weights
-from hetsched.power.device_factors import fit_device_factors, posterior_factors
+from hetsched.power.models.curves import KERNELS, Applications, Scaling, kernel_matrices, model_weights
+from hetsched.power.models.device_factors import fit_device_factors, posterior_factors
 from hetsched.power.synthetic import synthetic_profiles
 
 

@@ -78,11 +78,11 @@ def test_rule_5_faults_of_one_queue_are_all_told() -> None:
         "priority: found `0.5`, expected a whole number between -1000000000 and 1000000000",
         "max_slots: found `0`, expected a whole number between 1 and 4611686018427387904",
         "max_running: found `0`, expected a whole number between 1 and 2147483647",
-        "max_nodes: found `3`, expected a whole number between 1 and 2",
-        "default_walltime_s: found `20`, expected at most max_walltime_s, 10",
         "users: found `ann`, expected a list of names",
         "order: found `random`, expected one of fcfs, smallest, largest, shortest, longest, smallest-area",
         "allocation: found `pack`, expected one of concentrate, spread",
+        "max_nodes: found `3`, expected a whole number between 1 and 2",
+        "default_walltime_s: found `20`, expected at most max_walltime_s, 10",
         "preempts: found ``, expected names of other queues",
     ]
 

@@ -18,12 +18,13 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
-from hetsched.run import run_one, spec, specs, store
+from hetsched.many import spec, store
+from hetsched.many.many import RunTask
+from hetsched.many.processes import WorkerTraceback
+from hetsched.many.spec import Plan, clear, run_one, specs
+from hetsched.many.store import FILE, Store
+from hetsched.many.sweep import sweep
 from hetsched.run.options import RunOptions
-from hetsched.run.processes import WorkerTraceback
-from hetsched.run.spec import Plan, clear
-from hetsched.run.store import FILE, Store
-from hetsched.run.sweeping import sweep
 
 
 def log(*, app=None, jobs=6, node_count=1, source="may.swf"):
@@ -418,9 +419,9 @@ FILLS_UP = """
 import resource, sys
 from pathlib import Path
 from hetsched.errors import OutputError
-from hetsched.run.spec import clear
-from hetsched.run.store import FILE, Store
-from hetsched.run.spec import Plan
+from hetsched.many.spec import clear
+from hetsched.many.store import FILE, Store
+from hetsched.many.spec import Plan
 
 with Store(Path(sys.argv[1])) as store:
     store.add(Plan("may", "old", "easy", 0, key="a"), {"jobs": 1})
@@ -536,12 +537,12 @@ def test_an_out_that_is_no_folder(tmp_path):
 
 def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch):
     def fails(one):
-        if one.seed == 2:
+        if one.names["seed"] == 2:
             raise hs.SimulationError("job 4 cannot be placed")
         return execute(one)
 
-    execute = spec.Spec.execute
-    monkeypatch.setattr(spec.Spec, "execute", fails)
+    execute = RunTask.execute
+    monkeypatch.setattr(RunTask, "execute", fails)
     with pytest.raises(hs.SimulationError) as caught:
         sweep(log(), machine(), "random", seeds=4, workers=1, out=tmp_path)
     place = "workload `may.swf`, platform `4 nodes`, policy `random`, seed 2"

@@ -11,7 +11,7 @@ from hetsched.analysis.starts import (
 )
 from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
 from hetsched.analysis.window import measured
-from hetsched.run.gaps import gaps
+from hetsched.features.gaps import gaps
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What every node did when: working, idle, between off and on, off or down; stretch by stretch, and as a grid."""
+"""States of every node over time: working, idle, between off and on, off or down; stretch by stretch, and as a grid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AT = ("node", "time_s")
 
 
 def node_states(result: Result) -> pl.DataFrame:
-    """When each node was in which state, over the run's window.
+    """Spans in which each node was in a state, over the run's window.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _idle(nodes: int, first_s: float) -> pl.DataFrame:
 
 
 def _turns(events: pl.DataFrame) -> pl.DataFrame:
-    """What events make of nodes; one that has failed or is out for maintenance is down until neither is so."""
+    """States that events put nodes into; one that has failed or is out for maintenance is down until neither is so."""
     own = events.filter(pl.col("node").is_not_null(), pl.col("kind").is_in([*_TURNS, *_DOWN]))
     down = pl.col("kind").replace_strict(_DOWN, default=0, return_dtype=pl.Int64).cum_sum().over("node") > 0
     turned = pl.col("kind").replace_strict(_TURNS, default="idle", return_dtype=pl.String)
@@ -195,7 +195,7 @@ def busy_grid(
 
 
 def _since(row: npt.NDArray[np.int64], at: Floats, rows: int, bins: int) -> Floats:
-    """By row and edge of a bin, the sum of the times since those instants in the row that are past by then."""
+    """Sums, by row and edge of a bin, of the times since those instants in the row that are past by then."""
     edge = np.clip(np.ceil(at), 0, bins).astype(np.int64)
     place, shape = row * (bins + 1) + edge, (rows, bins + 1)
     past = np.bincount(place, minlength=rows * (bins + 1)).reshape(shape).cumsum(axis=1)

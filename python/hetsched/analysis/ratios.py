@@ -328,7 +328,7 @@ def _done_node_s(runs: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def with_energy_per_work(metrics: Sequence[str]) -> list[str]:
-    """Metrics for runs that did different work: beside the energy, what a node-second of work took."""
+    """Metrics for runs that did different work: next to the energy, what a node-second of work took."""
     if "energy_j" not in metrics or PER_WORK in metrics:
         return list(metrics)
     place = metrics.index("energy_j") + 1

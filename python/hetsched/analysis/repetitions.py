@@ -49,7 +49,7 @@ def cell_of(runs: pl.DataFrame) -> list[str]:
 
 
 def independent(runs: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """The runs as independent repetitions, a row a policy and repetition, and the columns that tell them apart.
+    """The runs as independent repetitions, a row a policy and repetition, and the columns that distinguish them.
 
     On several workloads that are the same under every seed, seeds are no repetitions of the workloads: a row is the
     mean over them. On draws of a function of the seed, each seed is a repetition.

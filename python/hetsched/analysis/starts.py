@@ -56,7 +56,7 @@ def start_differences(jobs: pl.DataFrame) -> pl.Series:
 
 
 def start_histogram(difference_s: pl.Series) -> pl.DataFrame:
-    """How many starts are how far from those that were observed.
+    """Numbers of starts by their distance from those that were observed.
 
     The classes are those of Ohmura et al. (Building a Digital Twin of Job Scheduling and Power Management on an HPC
     System, Fig. 3): ``0`` is less than a second, ``1m`` from there to a minute, ``10m`` from there to ten, and so on;
@@ -103,7 +103,7 @@ def held_jobs_resubmitted(workload: Workload, *, longest_s: float = HELD_S) -> W
     """The workload with jobs that were observed to wait longer submitted when they started.
 
     Waits of half a day are mostly not the scheduler's: users ask for a start time, or for the end of another job, which
-    logs do not tell. It is the correction of Ohmura et al., section 5.
+    logs do not show. It is the correction of Ohmura et al., section 5.
 
     Parameters
     ----------
@@ -192,6 +192,6 @@ def _steps(start_s: _Floats, length_s: _Floats, taken: _Floats) -> tuple[_Floats
 
 
 def _at(times: _Floats, at: _Floats, change: _Floats) -> _Floats:
-    """What is taken from each of the times on."""
+    """Amounts taken from each of the times on."""
     found: _Floats = np.concatenate([[0.0], np.cumsum(change)])[np.searchsorted(at, times, side="right")]
     return found

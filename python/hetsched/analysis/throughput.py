@@ -69,7 +69,7 @@ def _outer_curve(bound: float, exponent: float, least: float) -> tuple[Floats, F
 
 
 def most_work_ratio(work: Floats, levels: Levels, *, idle_w: Floats, budget_w: float) -> float:
-    """How many times the work could have been done in its window, with the same mix, under a budget.
+    """Number of times that the work could have been done in its window, with the same mix, under a budget.
 
     `work` is of each group the nominal node-seconds done per second of the window, not all 0; `idle_w` one a node. Not
     below 1 for any run whose draw averages no more than the budget.
@@ -82,7 +82,7 @@ def most_work_ratio(work: Floats, levels: Levels, *, idle_w: Floats, budget_w: f
 
 
 def certified(work: Floats, levels: Levels, *, left_w: float, worth: Floats, price: float) -> float:
-    """What prices prove of the ratio: the worth of a group's work, and the price of a watt; any that are not negative.
+    """Bound on the ratio by prices, none negative: the worth of each group's work, and the price of a watt.
 
     `left_w` are the watts that the idle machine leaves.
     """

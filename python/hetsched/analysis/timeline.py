@@ -1,7 +1,7 @@
 """Curves of a run, made fit to draw: its power and occupancy over time in a few hundred bins, and its waits.
 
 Values of a timeline hold from each row until the next, so a bin's mean is weighted by time, and its lowest and highest
-value are kept beside it: a peak of a second stays visible in a bin of a day.
+value are kept next to it: a peak of a second stays visible in a bin of a day.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def measured(result: Result, *, from_s: float, until_s: float) -> dict[str, int 
         and ``mean_power_w`` (the integral of the timeline's power), ``peak_power_w`` (of its rows),
         ``utilization_ratio``, and ``throughput_jobs_per_hour`` (jobs completed within it). Then ``budget_w``,
         ``window_start_s``, ``window_end_s``, and ``warm_up_jobs`` and ``cool_down_jobs``, the jobs submitted before
-        and after it. What can only be told of a whole run, such as the makespan, is not there.
+        and after it. What can only be reported of a whole run, such as the makespan, is not there.
 
     Raises
     ------

@@ -73,7 +73,7 @@ def compare(
 ) -> None:
     """Schedule a job log under several policies, and show them beside each other."""
     del debug
-    from hetsched.comparison import Keep, compared  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.many.compare import Keep, compared  # noqa: PLC0415 -- polars is slow to import
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
 
     screen = Screen(as_json=as_json)

@@ -14,7 +14,7 @@ from hetsched.cli.terminal import Screen
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hetsched.comparison import Comparison
+    from hetsched.many.compare import Comparison
     from hetsched.platform import Platform
     from hetsched.workload import Workload
 
@@ -47,7 +47,7 @@ def demo(
     faults.folder("--out", out)
     faults.check()
     check_folder(out)
-    from hetsched.comparison import Keep, compared  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.many.compare import Keep, compared  # noqa: PLC0415 -- polars is slow to import
     from hetsched.policy import parse_policy  # noqa: PLC0415
     from hetsched.report.tables import comparison_table  # noqa: PLC0415
     from hetsched.run.options import RunOptions  # noqa: PLC0415

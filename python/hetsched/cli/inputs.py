@@ -13,7 +13,7 @@ from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
 from hetsched.cli.terminal import changed, inside, noted, renamed
 from hetsched.cli.window import SpanOptions, WindowOptions
 from hetsched.errors import ConfigError, TraceError
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.cli.terminal import Screen
@@ -238,7 +238,7 @@ class Inputs:
                 tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
             machine = replace(machine, platform=tabled)
         if self.known_draws is not None:
-            machine = replace(machine, platform=machine.platform.with_known_draws(self.known_draws))
+            machine = replace(machine, platform=machine.platform.with_known_draws(self.known_draws))  # type: ignore[arg-type]
         if machine.platform.actual is not None and not _names_applications(workload):
             screen.say("no job names its application, so the table of the nodes' draw changes nothing")
         return workload, machine

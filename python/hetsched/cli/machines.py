@@ -51,7 +51,7 @@ def machines(
 
 def _list(screen: Screen) -> None:
     from hetsched.platform.shipped import machine_names  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.report.machines import machines_table  # noqa: PLC0415
+    from hetsched.report.tables import machines_table  # noqa: PLC0415
 
     rows = [_row(name) for name in machine_names()]
     screen.show(machines_table(rows))

@@ -14,7 +14,7 @@ from hetsched.errors import OutputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from hetsched.comparison import Outcome
+    from hetsched.many.compare import Outcome
 
 
 Picture = Any
@@ -157,7 +157,7 @@ def _costs(outcome: Outcome) -> dict[str, Any]:
 def _of_comparison(
     table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
 ) -> Iterator[tuple[str, Picture]]:
-    from hetsched.comparison import file_names  # noqa: PLC0415
+    from hetsched.many.compare import file_names  # noqa: PLC0415
     from hetsched.report import figures  # noqa: PLC0415
 
     if len(first) > 1:

@@ -13,7 +13,7 @@ from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.pictures import check_folder, check_picture
 from hetsched.cli.terminal import Screen, renamed
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
     import polars as pl

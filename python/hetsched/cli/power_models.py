@@ -108,7 +108,7 @@ class Models:
                 faults.add(option, learner, f"nothing: it is of {listed(users[option])}, not of {listed(kinds)}")
 
     def _one(self, text: str, faults: Faults) -> PowerModel | None:
-        from hetsched.power.model import KINDS  # noqa: PLC0415
+        from hetsched.power.models.model import KINDS  # noqa: PLC0415
 
         name, *settings = text.split(":")
         if name not in MODELS:

@@ -164,13 +164,13 @@ class RunTexts:
             seed=self._seed,
             kill_at_walltime=not self.no_kill_at_walltime,
             kill_grace_s=float(self.kill_grace_s),
-            walltimes=self.walltimes,
-            on_unknown_app=self.on_unknown_app,
+            walltimes=self.walltimes,  # type: ignore[arg-type]
+            on_unknown_app=self.on_unknown_app,  # type: ignore[arg-type]
             bound=self.bound,
             until_s=None if self.until_s is None else float(self.until_s),
             predictor=self._predictor(),
             events=self._events(),
-            on_failure=self.on_failure,
+            on_failure=self.on_failure,  # type: ignore[arg-type]
             contract=self._contract(),
         )
 
@@ -238,7 +238,7 @@ class RunTexts:
 
     def check_contract(self, workload: Workload, platform: Platform, options: RunOptions) -> None:
         """Refuse a contract whose dates say nothing on this log's clock."""
-        from hetsched.run.contracting import terms_of  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.features.feature import terms_of  # noqa: PLC0415 -- polars is slow to import
 
         with in_contract(self.contract_file):
             terms_of(workload, platform, options)

@@ -16,7 +16,7 @@ from hetsched.cli.run_options import RunTexts, in_contract
 from hetsched.cli.terminal import Screen, inside, noted, renamed
 from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
-from hetsched.run.progress import Bars
+from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.contract.terms import Terms
@@ -86,7 +86,7 @@ def simulate(
     result = _run(workload, machine, chosen, run)
     written = _write(result, out=out, csv=csv)
     if plot is not None and chosen is not None:
-        from hetsched.run.contracting import terms_of  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.features.feature import terms_of  # noqa: PLC0415 -- polars is slow to import
 
         written += _draw(result, chosen, plot, terms=terms_of(workload, machine.platform, run.options()))
     _show(screen, machine, result, written, measured)
@@ -132,7 +132,7 @@ def _write(result: Result, *, out: str | None, csv: bool) -> list[str]:
 
 def _draw(result: Result, policy: Policy, plot: str, terms: Terms | None) -> list[str]:
     """Draw the run; gives the names of the pictures."""
-    from hetsched.comparison import Keep, Outcome  # noqa: PLC0415
+    from hetsched.many.compare import Keep, Outcome  # noqa: PLC0415
 
     outcome = Outcome.of(policy.name, result, Keep(drawn=True), terms)
     return draw_run(plot, outcome, title=outcome.title)

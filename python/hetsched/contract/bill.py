@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.contract.series import NONE
-from hetsched.contract.windows import Floats, Ints
+from hetsched.contract.windows import NONE, Floats, Ints
 
 if TYPE_CHECKING:
     from hetsched.contract.contract import Contract

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, tzinfo
 from typing import Any
 
 from hetsched.checks import Faults, plain, shown
-from hetsched.contract.window_texts import WINDOW_KEYS, window_of
-from hetsched.contract.windows import Window
+from hetsched.contract.windows import WINDOW_KEYS, Window, window_of
+from hetsched.params import number, parameters_of
 
 _HOURS = 24
 _HOUR_S = 3600
 MAX_VALUE = 1e12
 
-_EXCESS = ("excess_price_per_kwh", "excess_price_per_kw")
-LIMIT_KEYS = ("limit_w", "limit_ratio", *_EXCESS, *WINDOW_KEYS)
+_PRICE = number(0.0, MAX_VALUE)
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,10 @@ class Limit:
     """The machine may draw so many watts, or that share of its peak; what more costs it."""
 
     window: Window
-    limit_w: float | None
-    limit_ratio: float | None
-    excess_price_per_kwh: float
-    excess_price_per_kw: float
+    limit_w: float | None = field(default=None, metadata=number(0.0, MAX_VALUE, unit="W"))
+    limit_ratio: float | None = field(default=None, metadata=number(0.0, 10.0))
+    excess_price_per_kwh: float = field(default=0.0, metadata=_PRICE)
+    excess_price_per_kw: float = field(default=0.0, metadata=_PRICE)
 
     def watts(self, peak_w: float) -> float:
         """The limit on a machine of this peak."""
@@ -50,9 +49,12 @@ class Setting:
     holidays: frozenset[date]
 
 
+_OF_A_LIMIT = parameters_of(Limit)
+
+
 def limits_of(given: object, setting: Setting, faults: Faults) -> tuple[Limit, ...]:
     """The limits; notes what is invalid."""
-    return tuple(_limit(one, setting, own) for one, own in _each("limits", given, LIMIT_KEYS, faults))
+    return tuple(_limit(one, setting, own) for one, own in _each("limits", given, (*_OF_A_LIMIT, *WINDOW_KEYS), faults))
 
 
 def rates_of(key: str, tables: tuple[str, object], base: object, setting: Setting, faults: Faults) -> tuple[Rate, ...]:
@@ -98,15 +100,11 @@ class _Inner(Faults):
 
 
 def _limit(given: Mapping[str, Any], setting: Setting, faults: Faults) -> Limit:
-    values: dict[str, Any] = {name: plain(given.get(name)) for name in ("limit_w", "limit_ratio")}
-    values |= {name: plain(given.get(name, 0.0)) for name in _EXCESS}
     said = [name for name in ("limit_w", "limit_ratio") if name in given]
     if len(said) != 1:
         faults.note("limit_w", " beside ".join(said) or "nothing", "limit_w, or limit_ratio, a share of the peak")
-    for name, value in values.items():
-        if value is not None:
-            faults.number(name, value, low=0.0, high=10.0 if name == "limit_ratio" else MAX_VALUE)
-    return Limit(window=window_of(given, setting.zone, setting.holidays, faults), **values)
+    own = {name: one.settle(given.get(name, one.default), faults) for name, one in _OF_A_LIMIT.items()}
+    return Limit(window_of(given, setting.zone, setting.holidays, faults), **own)
 
 
 def _by_hour(key: str, given: object, window: Window, low: float, faults: Faults) -> list[Rate]:

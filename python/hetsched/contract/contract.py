@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timezone
-from typing import Any
+from inspect import signature
+from typing import Any, get_args
 
 from hetsched.checks import Faults, many, plain, read_toml
 from hetsched.contract.calendar import zone_named
 from hetsched.contract.clauses import MAX_VALUE, Setting, limits_of, rates_of
 from hetsched.contract.terms import LATEST_S, Terms
-from hetsched.contract.window_texts import date_of, instant_s
+from hetsched.contract.windows import date_of, instant_s
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
-
-UNFIT = ("wait", "reject")
-"""Ways to treat jobs that fit between no two windows, the default first."""
+from hetsched.typing import Unfit
 
 
 class Contract:
@@ -85,7 +84,7 @@ class Contract:
         holidays: Sequence[str | date] = (),
         starts: str | datetime | None = None,
         peak_w: float | None = None,
-        unfit: str = "wait",
+        unfit: Unfit = "wait",
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         self._given = {name: _told(value) for name, value in given.items() if name in _SAID and value != _SAID[name]}
@@ -100,7 +99,7 @@ class Contract:
         self.peak_w = plain(peak_w)
         if peak_w is not None:
             faults.number("peak_w", self.peak_w, low=0.0, high=MAX_VALUE)
-        faults.choice("unfit", unfit, UNFIT)
+        faults.choice("unfit", unfit, get_args(Unfit))
         self.unfit = unfit
         if not faults.found and not (self.limits or self.prices or self.carbon):
             faults.note("limits", "no limit, no price and no carbon intensity", "at least one of them")
@@ -133,7 +132,7 @@ class Contract:
     def from_toml(cls, path: str | os.PathLike[str]) -> Contract:
         """A contract from a TOML file: its parameters at the top, or in a table ``[contract]``.
 
-        The table may stand in a file of events, which `Events.from_toml` reads the other part of.
+        The table may be in a file of events, the rest of which `Events.from_toml` reads.
 
         Raises
         ------
@@ -196,18 +195,7 @@ class Contract:
         return f"<Contract: {', '.join(said)}>"
 
 
-_SAID: dict[str, Any] = {
-    "limits": (),
-    "prices": (),
-    "price_per_kwh": None,
-    "carbon": (),
-    "carbon_g_per_kwh": None,
-    "timezone": "UTC",
-    "holidays": (),
-    "starts": None,
-    "peak_w": None,
-    "unfit": "wait",
-}
+_SAID = {name: one.default for name, one in signature(Contract).parameters.items()}
 """The parameters and their defaults."""
 
 

@@ -11,8 +11,7 @@ import polars as pl
 
 from hetsched.contract.bill import Bill, Drawn, bill_of
 from hetsched.contract.calendar import month_starts
-from hetsched.contract.series import NONE, Series
-from hetsched.contract.windows import Floats
+from hetsched.contract.windows import NONE, Floats, Series
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:

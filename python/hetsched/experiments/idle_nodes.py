@@ -21,9 +21,9 @@ from hetsched.errors import ConfigError
 from hetsched.experiments.claims import statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row, assumed
 from hetsched.experiments.runs import Runs, side_by_side
+from hetsched.features.gaps import gap_metrics, gaps
 from hetsched.platform import Platform
 from hetsched.report.comparisons import pareto_figure, point
-from hetsched.run.gaps import gap_metrics, gaps
 from hetsched.run.result import Result
 from hetsched.workload import Workload, generators, read_swf
 

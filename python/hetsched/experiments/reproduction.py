@@ -21,10 +21,10 @@ from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, number
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report, Row
 from hetsched.experiments.runs import MARK
 from hetsched.files import json_sha256
+from hetsched.many.axes import Policies, named_policies
+from hetsched.many.many import many
+from hetsched.many.store import Store, versions
 from hetsched.policy import Policy
-from hetsched.run.axes import Policies, named_policies
-from hetsched.run.many import many
-from hetsched.run.store import Store, versions
 from hetsched.threads import threads
 
 Progress = Callable[[int, int], object]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -12,12 +12,11 @@ import numpy.typing as npt
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.gym.actions import LegalActions
 from hetsched.gym.observation import Observation
-from hetsched.gym.rendering import FPS, MODES, Frame, check_mode
+from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
-from hetsched.gym.task import Task
+from hetsched.gym.task import Task, TaskKeywords, TaskOptions
 from hetsched.platform import Platform
-from hetsched.policy.policy import Part
-from hetsched.run.options import RunKeywords, options_given, takes_run_options
+from hetsched.run.options import keywords_given, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.threads import check_threads
 from hetsched.workload import Workload
@@ -85,7 +84,7 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
     Raises
     ------
     ConfigError
-        If any value is invalid; if a part needs a run before or beside it; if `caps` and the platform or `power` has
+        If any value is invalid; if a part needs a run before or besides it; if `caps` and the platform or `power` has
         none.
 
     Examples
@@ -106,42 +105,16 @@ class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
 
     metadata: dict[str, Any] = {"render_modes": list(MODES), "render_fps": FPS}  # noqa: RUF012 -- gymnasium's own declaration
 
-    @takes_run_options(without=("seed", "bound", "until_s"))
+    @takes_run_options(TaskOptions, without=("seed", "bound", "until_s"))
     def __init__(
         self,
         workload: Workload | Callable[[int], Workload],
         platform: Platform,
-        *,
-        jobs: int | None = None,
-        queue: int = 16,
-        order: Part = "fcfs",
-        placements: Part | Sequence[Part] = "lowest-id",
-        power: Part | None = None,
-        caps: bool = False,
-        sleep: Part | None = None,
-        reward: str | Mapping[str, float] = "wait",
-        max_decisions: int | None = None,
-        illegal: str = "error",
-        render_mode: str | None = None,
-        **options: Unpack[RunKeywords],
+        **options: Unpack[TaskKeywords],
     ) -> None:
-        check_mode(render_mode)
-        self._task = Task(
-            workload,
-            platform,
-            jobs=jobs,
-            queue=queue,
-            order=order,
-            placements=placements,
-            power=power,
-            caps=caps,
-            sleep=sleep,
-            reward=reward,
-            max_decisions=max_decisions,
-            illegal=illegal,
-            options=options_given(type(self).__init__, options),
-        )
-        self.render_mode = render_mode
+        own = SchedulingEnv.__init__
+        self._task = Task(workload, platform, keywords_given(own, options, TaskOptions), options_given(own, options))
+        self.render_mode = self._task.render_mode
         self._runs = Runs(1, self._task)
         self._is_done = True
         self.observation_space = self._task.shape.space

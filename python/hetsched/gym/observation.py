@@ -53,7 +53,7 @@ is planned to be released within that time.
 
 @dataclass(frozen=True)
 class Shape:
-    """How much an agent sees and has to choose from."""
+    """Sizes of what an agent sees and chooses from."""
 
     queue: int
     placements: int
@@ -61,7 +61,7 @@ class Shape:
 
     @property
     def actions(self) -> int:
-        """How many actions there are: starts, levels of the cap, and nothing."""
+        """Number of actions: starts, levels of the cap, and nothing."""
         return self.queue * self.placements + self.levels + 1
 
     @property

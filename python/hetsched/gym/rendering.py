@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.errors import ConfigError
+from hetsched.typing import RenderMode
 
-MODES = ("ansi", "rgb_array")
+MODES = get_args(RenderMode)
 """Forms in which `render` shows a run: text, or a picture."""
 
 FPS = 4
@@ -27,12 +27,6 @@ _COLOURS = np.array(
 
 _CELL, _GAP, _WIDTH = 9, 1, 240
 _BAR, _WAITING, _DRAW = 8, (86, 180, 233), (0, 158, 115)
-
-
-def check_mode(mode: object) -> None:
-    """Raise unless it is a mode or None."""
-    if mode is not None and mode not in MODES:
-        raise ConfigError([("render_mode", repr(mode), f"one of {', '.join(MODES)}, or None")])
 
 
 def rendered(mode: str, seen: Mapping[str, Any], tdp_w: float) -> Frame:

@@ -34,7 +34,7 @@ class Reward:
         self._full_j = float(sum(platform.tdp_w)) * 3600.0
 
     def scale(self, jobs: int) -> npt.NDArray[np.float64]:
-        """What the engine's sums are multiplied with in an episode of so many jobs."""
+        """Factor of the engine's sums in an episode of so many jobs."""
         count = max(jobs, 1)
         scale: npt.NDArray[np.float64] = -self._weights / np.array([3600.0 * count, count, self._full_j])
         return scale

@@ -64,7 +64,7 @@ class Runs:
         return np.where(self.board.mask[:, nothing] == 1, nothing, self.board.mask.argmax(axis=1))
 
     def rewards(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """What these rows have earned since they were paid last; 0 in the others."""
+        """Rewards of these rows since they were paid last; 0 in the others."""
         earned = np.zeros(len(self.decisions))
         earned[rows] = ((self.board.sums[rows] - self._paid[rows]) * self._scale[rows]).sum(axis=1)
         self._paid[rows] = self.board.sums[rows]
@@ -72,12 +72,12 @@ class Runs:
 
     @property
     def truncations(self) -> npt.NDArray[np.bool_]:
-        """Which rows have come to the most decisions that there may be, and not to their end."""
+        """Rows that have made the most decisions allowed, and are not at their end."""
         most = self.task.max_decisions
         return ~self.board.is_over & (most is not None and self.decisions >= (most or 0))
 
     def observation(self, *, copy: bool) -> Observation:
-        """What all rows see."""
+        """Observations of all rows."""
         seen = {"queue": self.board.queue, "machine": self.board.machine}
         return {name: array.copy() for name, array in seen.items()} if copy else seen
 

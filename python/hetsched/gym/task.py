@@ -3,72 +3,88 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from hetsched.checks import Faults, plain, shown
+from hetsched.checks import Faults, listed, plain, shown
 from hetsched.errors import ConfigError
 from hetsched.gym.episodes import Episodes
 from hetsched.gym.observation import Shape
+from hetsched.gym.rendering import MODES
 from hetsched.gym.rewards import Reward
+from hetsched.params import Declared, choice, flag, whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.policy.policy import Part
-from hetsched.run.options import RunOptions
+from hetsched.run.options import RunKeywords, RunOptions
 from hetsched.run.simulation import Begun, run_of
+from hetsched.typing import Illegal, RenderMode
 from hetsched.workload import Workload
 
-ILLEGAL = ("error", "noop")
-"""Ways to treat illegal actions."""
+
+@dataclass(frozen=True)
+class TaskOptions(Declared):
+    """Options of an environment besides those of its runs; `SchedulingEnv` says what each means."""
+
+    jobs: int | None = None
+    queue: int = field(default=16, metadata=whole(1, 4096))
+    order: Part = "fcfs"
+    placements: Part | Sequence[Part] = "lowest-id"
+    power: Part | None = None
+    caps: bool = field(default=False, metadata=flag())
+    sleep: Part | None = None
+    reward: str | Mapping[str, float] = "wait"
+    max_decisions: int | None = field(default=None, metadata=whole(1, 10**12))
+    illegal: Illegal = field(default="error", metadata=choice(Illegal))
+    render_mode: RenderMode | None = field(
+        default=None, metadata=choice(RenderMode, form=f"one of {listed(MODES)}, or None")
+    )
+
+
+class TaskKeywords(RunKeywords, total=False):
+    """The fields of `TaskOptions` as keywords, for type checkers; a test holds the two equal."""
+
+    jobs: int | None
+    queue: int
+    order: Part
+    placements: Part | Sequence[Part]
+    power: Part | None
+    caps: bool
+    sleep: Part | None
+    reward: str | Mapping[str, float]
+    max_decisions: int | None
+    illegal: Illegal
+    render_mode: RenderMode | None
 
 
 class Task:
-    """What every episode of an environment has in common."""
+    """Settings that every episode of an environment shares."""
 
     def __init__(
-        self,
-        workload: Workload | Callable[[int], Workload],
-        platform: Any,
-        *,
-        jobs: int | None,
-        queue: int,
-        order: Part,
-        placements: Part | Sequence[Part],
-        power: Part | None,
-        caps: bool,
-        sleep: Part | None,
-        reward: str | Mapping[str, float],
-        max_decisions: int | None,
-        illegal: str,
-        options: RunOptions,
+        self, workload: Workload | Callable[[int], Workload], platform: Any, asked: TaskOptions, options: RunOptions
     ) -> None:
         faults = Faults()
         if not isinstance(platform, Platform):
             faults.add("platform", type(platform).__name__, "a Platform, as Platform.homogeneous makes it")
-        faults.whole("queue", plain(queue), low=1, high=4096)
-        faults.flag("caps", caps)
-        faults.choice("illegal", illegal, ILLEGAL)
-        if max_decisions is not None:
-            faults.whole("max_decisions", plain(max_decisions), low=1, high=10**12)
-        options = options.checked(faults)
+        asked, options = asked.checked(faults), options.checked(faults)
         faults.check()
         self.platform: Platform = platform
-        self.max_decisions, self.options = max_decisions, options
-        self.is_lenient = illegal == "noop"
-        self.placements = _placements(order, placements, power, sleep)
+        self.max_decisions, self.options, self.render_mode = asked.max_decisions, options, asked.render_mode
+        self.is_lenient = asked.illegal == "noop"
+        self.placements = _placements(asked)
         self.policy = self.placements[0]
-        self.levels_w = _levels(self.policy, platform) if caps else None
-        self.shape = Shape(int(queue), len(self.placements), len(self.levels_w or ()))
+        self.levels_w = _levels(self.policy, platform) if asked.caps else None
+        self.shape = Shape(asked.queue, len(self.placements), len(self.levels_w or ()))
         self.tdp_w = float(np.sum(platform.tdp_w))
-        self.reward = Reward(reward, platform)
-        self.episodes = Episodes(workload, jobs)
+        self.reward = Reward(asked.reward, platform)
+        self.episodes = Episodes(workload, asked.jobs)
 
     def begin(self, workload: Workload, seed: int) -> Begun:
         """An episode of these jobs: nothing has happened in it yet."""
         run = run_of(workload, self.platform, self.policy, replace(self.options, seed=seed))
-        return run.begin(agent=self.agent)
+        return replace(run, agent=self.agent).begin()
 
     def draw(self, chance: np.random.Generator) -> tuple[Workload, int]:
         """The jobs of an episode and the seed of its run."""
@@ -76,7 +92,7 @@ class Task:
 
     @property
     def agent(self) -> dict[str, Any]:
-        """What the engine is told of the agent."""
+        """Keywords of the engine for the agent."""
         placements = [policy.parts["placement"] for policy in self.placements]
         return {"rows": self.shape.queue, "placements": placements, "caps": self.levels_w is not None}
 
@@ -93,9 +109,10 @@ class Task:
         return "no cap" if cap_w is None else f"no cap above {cap_w:g} W"
 
 
-def _placements(order: Part, placements: Part | Sequence[Part], power: Part | None, sleep: Part | None) -> list[Policy]:
+def _placements(asked: TaskOptions) -> list[Policy]:
     """A policy for each placement; raises if one is unknown or needs what an agent cannot give."""
-    given = [placements] if isinstance(placements, str | Mapping) else list(placements)
+    order, power, sleep = asked.order, asked.power, asked.sleep
+    given = [asked.placements] if isinstance(asked.placements, str | Mapping) else list(asked.placements)
     if not given:
         raise ConfigError([("placements", "no placement", "at least one")])
     faults = Faults()

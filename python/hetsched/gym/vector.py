@@ -15,12 +15,11 @@ from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.gym.actions import LegalActions, LegalActionsOfMany
 from hetsched.gym.observation import Observation
-from hetsched.gym.rendering import FPS, MODES, Frame, check_mode
+from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
-from hetsched.gym.task import Task
+from hetsched.gym.task import Task, TaskKeywords, TaskOptions
 from hetsched.platform import Platform
-from hetsched.policy.policy import Part
-from hetsched.run.options import RunKeywords, options_given, takes_run_options
+from hetsched.run.options import keywords_given, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.threads import check_threads
 from hetsched.workload import Workload
@@ -35,7 +34,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
     """Runs side by side, stepped in one call: `SchedulingEnv`, many times.
 
     Each run is what a `SchedulingEnv` of the same seed would be. Actions are an array of one action a run;
-    observations, rewards and ``info["action_mask"]`` have a row a run. Runs begin anew by themselves as gymnasium's
+    observations, rewards and ``info["action_mask"]`` have a row a run. Runs begin again by themselves as gymnasium's
     ``AutoresetMode.NEXT_STEP`` says: the step after the one that ended an episode ignores this run's action and returns
     the next episode's first observation, with reward 0. With ``AutoresetMode.DISABLED`` they do not: the caller resets
     them, with ``options={"reset_mask": …}``.
@@ -50,7 +49,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
     num_envs
         Number of runs.
     copy
-        Whether observations are copies. False: every call returns the same arrays, filled anew.
+        Whether observations are copies. False: every call returns the same arrays, filled again.
     summaries
         Whether the metrics of runs that have ended are worked out.
     autoreset_mode
@@ -74,7 +73,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
     ((4,), [False, False, False, False])
     """
 
-    @takes_run_options(without=("seed", "bound", "until_s"))
+    @takes_run_options(TaskOptions, without=("seed", "bound", "until_s"))
     def __init__(
         self,
         workload: Workload | Callable[[int], Workload],
@@ -84,39 +83,14 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         copy: bool = True,
         summaries: bool = True,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
-        jobs: int | None = None,
-        queue: int = 16,
-        order: Part = "fcfs",
-        placements: Part | Sequence[Part] = "lowest-id",
-        power: Part | None = None,
-        caps: bool = False,
-        sleep: Part | None = None,
-        reward: str | Mapping[str, float] = "wait",
-        max_decisions: int | None = None,
-        illegal: str = "error",
-        render_mode: str | None = None,
-        **options: Unpack[RunKeywords],
+        **options: Unpack[TaskKeywords],
     ) -> None:
-        check_mode(render_mode)
-        self._task = Task(
-            workload,
-            platform,
-            jobs=jobs,
-            queue=queue,
-            order=order,
-            placements=placements,
-            power=power,
-            caps=caps,
-            sleep=sleep,
-            reward=reward,
-            max_decisions=max_decisions,
-            illegal=illegal,
-            options=options_given(type(self).__init__, options),
-        )
+        own = SchedulingVectorEnv.__init__
+        self._task = Task(workload, platform, keywords_given(own, options, TaskOptions), options_given(own, options))
         self._mode = _checked(num_envs, copy, summaries, autoreset_mode)
         self.num_envs, self._copy, self._summaries = num_envs, copy, summaries
         self.metadata = {"render_modes": list(MODES), "render_fps": FPS, "autoreset_mode": self._mode}
-        self.render_mode = render_mode
+        self.render_mode = self._task.render_mode
         self._runs = Runs(num_envs, self._task)
         self._chances: list[np.random.Generator | None] = [None] * num_envs
         self._ended = np.ones(num_envs, np.bool_)
@@ -165,7 +139,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         Parameters
         ----------
         actions
-            A legal one a run; those of runs that begin anew are ignored.
+            A legal one a run; those of runs that begin again are ignored.
 
         Returns
         -------
@@ -210,7 +184,7 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         return mask
 
     def result(self, row: int) -> Result:
-        """The result of a run whose episode has ended and that has not begun anew, as `simulate` returns it."""
+        """The result of a run whose episode has ended and that has not begun again, as `simulate` returns it."""
         if not 0 <= row < self.num_envs or not self._ended[row]:
             raise SimulationError(f"run {row} has no result: it is under way, or there is no such run")
         return self._runs.result(row)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
-from hetsched.checks import Faults, listed, many
+from hetsched.checks import Faults, listed, many, plain
 from hetsched.files import json_sha256
-from hetsched.platform.node_class import check_watts
+from hetsched.params import Declared, Parameter, number
+from hetsched.platform.node_class import watts_of
 from hetsched.variation.frame import check_caps, checked_cap, too_few_nodes
 from hetsched.variation.table import VariationTable
 
@@ -122,15 +123,32 @@ def check_size(name: str, table: VariationTable | None, nodes: int, faults: Faul
         faults.add(name, many(table.nodes, "node"), too_few_nodes(table.apps, held=table.nodes, wanted=nodes))
 
 
+def _bound(value: Any, name: str, faults: Faults) -> Any:
+    """The share of a runtime that stretches with the clock, or that of each application, in order."""
+    value = dict(value) if isinstance(value, tuple) else plain(value)
+    if not isinstance(value, Mapping):
+        faults.number(name, value, low=0.0, high=1.0)
+        return None if faults.has(name) else float(value)
+    for app, share in value.items():
+        faults.number(f"{name}[{app}]", share, low=0.0, high=1.0)
+    return None if faults.has(name) else tuple(sorted((str(app), float(share)) for app, share in value.items()))
+
+
 @dataclass(frozen=True)
-class CapModel:
+class CapModel(Declared):
     """Watts and speed of nodes under any cap; `Platform.with_cap_model` says what each parameter means."""
 
     static_w: float | tuple[float, ...] | None = None
-    static_ratio: float | None = None
-    exponent: float = 1.0
-    bound_ratio: float | tuple[tuple[str, float], ...] = 1.0
-    least_speed_ratio: float = 0.2
+    static_ratio: float | None = field(default=None, metadata=number(0.0, 1.0))
+    exponent: float = field(default=1.0, metadata=number(1.0, 10.0))
+    bound_ratio: float | tuple[tuple[str, float], ...] = field(default=1.0, metadata=Parameter(take=_bound))
+    least_speed_ratio: float = field(default=0.2, metadata=number(1e-3, 1.0))
+
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
+        del values
+        if (self.static_w is None) == (self.static_ratio is None):
+            said = "neither" if self.static_w is None else "both"
+            faults.note("static_w, static_ratio", said, "exactly one of the two: what does not fall with the speed")
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters that are set, as plain values."""
@@ -152,71 +170,40 @@ class CapModel:
         return {"static_ratio": None, **self.to_dict(), "static_w": each_w}
 
 
-_PARAMETERS = tuple(CapModel.__dataclass_fields__)
+_PARAMETERS = tuple(one.name for one in fields(CapModel))
 
 
 def checked_model(given: Any, nodes: int, apps: tuple[str, ...], faults: Faults) -> CapModel | None:
     """The model of its parameters; notes what is invalid, and gives None then."""
-    if given is None or isinstance(given, CapModel):
-        own = Faults("cap_model")
-        if given is not None:
-            _check_apps(given.to_dict()["bound_ratio"], apps, own)
-            _check_static(given.static_w, nodes, own)
-        faults.extend(own)
-        return given
-    own = Faults("cap_model")
-    if not isinstance(given, Mapping):
+    if given is None:
+        return None
+    if not isinstance(given, Mapping | CapModel):
         faults.note("cap_model", type(given).__name__, f"a dictionary of {listed(_PARAMETERS)}")
         return None
-    own.unknown_keys(given, _PARAMETERS)
-    values = {**CapModel().to_dict(), **{name: given[name] for name in _PARAMETERS if given.get(name) is not None}}
-    if ("static_w" in values) == ("static_ratio" in values):
-        said = "both" if "static_w" in values else "neither"
-        own.note("static_w, static_ratio", said, "exactly one of the two: what does not fall with the speed")
-    _check_static(values.get("static_w"), nodes, own)
-    if "static_ratio" in values:
-        own.number("static_ratio", values["static_ratio"], low=0.0, high=1.0)
-    own.number("exponent", values["exponent"], low=1.0, high=10.0)
-    own.number("least_speed_ratio", values["least_speed_ratio"], low=1e-3, high=1.0)
-    _check_bound(values["bound_ratio"], own)
-    _check_apps(values["bound_ratio"], apps, own)
+    own = Faults("cap_model")
+    if isinstance(given, Mapping):
+        own.unknown_keys(given, _PARAMETERS)
+        given = CapModel(**{name: given[name] for name in _PARAMETERS if given.get(name) is not None})
+    model = given.checked(own)
+    if model.static_w is not None:
+        model = replace(model, static_w=watts_of("static_w", model.static_w, nodes, own))
+    _check_apps(model.bound_ratio, apps, own)
     faults.extend(own)
-    return None if own.found else CapModel(**{name: _plain(value) for name, value in values.items()})
-
-
-def _plain(value: Any) -> Any:
-    """The value as a plain immutable one, so that equality, hashing and JSON are exact."""
-    if isinstance(value, Mapping):
-        return tuple(sorted((str(app), float(share)) for app, share in value.items()))
-    array = np.asarray(value, dtype=np.float64)
-    return tuple(array.tolist()) if array.ndim else float(array)
-
-
-def _check_static(static_w: Any, nodes: int, faults: Faults) -> None:
-    if static_w is not None:
-        check_watts("static_w", static_w, nodes, faults)
-
-
-def _check_bound(bound_ratio: Any, faults: Faults) -> None:
-    if not isinstance(bound_ratio, Mapping):
-        faults.number("bound_ratio", bound_ratio, low=0.0, high=1.0)
-        return
-    for app, share in bound_ratio.items():
-        faults.number(f"bound_ratio[{app}]", share, low=0.0, high=1.0)
+    return None if own.found else model
 
 
 def _check_apps(bound_ratio: Any, apps: tuple[str, ...], faults: Faults) -> None:
     """Note applications of the table that have no share of their own; further names are those of other jobs."""
-    if not isinstance(bound_ratio, Mapping) or ANY_APP in bound_ratio:
+    if not isinstance(bound_ratio, Mapping | tuple) or ANY_APP in dict(bound_ratio):
         return
-    missing = [app for app in apps if app != ANY_APP and app not in bound_ratio]
+    missing = [app for app in apps if app != ANY_APP and app not in dict(bound_ratio)]
     if missing:
         expected = f"a share for each application of the table, or one for `{ANY_APP}`: all others"
         faults.note("bound_ratio", f"nothing for {listed(missing)}", expected)
 
 
 def check_together(*, has_tables: bool, has_model: bool, exclusive: bool, faults: Faults) -> None:
-    """Note what does not go together: tables by cap beside a model, caps of shared nodes."""
+    """Note what does not go together: tables by cap with a model, caps of shared nodes."""
     if has_tables and has_model:
         faults.note(
             "cap_model", "a model beside tables by cap", "one of the two; a model goes with single tables or none"

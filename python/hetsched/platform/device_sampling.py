@@ -113,7 +113,7 @@ def sample_devices(
     node_share
         Share of the variance that the devices of a node have in common, 0 to 1; the variance of a device stays.
     seed
-        Of the draws, from 0 to 2⁶⁴ - 1. Another `sd_ratio` or `node_share`, more nodes, or other applications beside
+        Of the draws, from 0 to 2⁶⁴ - 1. Another `sd_ratio` or `node_share`, more nodes, or other applications next to
         one leave its standard normals as they were.
 
     Returns

@@ -7,16 +7,18 @@ enter through `DeviceNodes.table`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.params import Record, number, whole, word
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.platform.platform import Platform
+from hetsched.typing import BelowIdle
 from hetsched.variation.table import VariationTable
 
 Matrix = npt.NDArray[np.float64]
@@ -25,14 +27,13 @@ DevicePower: TypeAlias = tuple[str, npt.ArrayLike] | Mapping[str, npt.ArrayLike]
 """The class of device that an application uses, and the watts of each; or watts by class."""
 
 _FORM = 'the class of device and the watts of each, as in ("gpu", watts)'
-_RULES = ("keep", "clip")
 
 _MOST_NODES = 2**31 - 1
-_MOST_DEVICES = 1024
+_WATTS = number(0.0, MAX_NODE_W, unit="W")
 
 
 @dataclass(frozen=True)
-class DeviceClass:
+class DeviceClass(Record):
     """Devices of one make, so many in every node.
 
     Parameters
@@ -61,22 +62,14 @@ class DeviceClass:
     tdp_w: found `30`, expected at least the idle draw, 60 W
     """
 
-    name: str
-    per_node: int
-    idle_w: float
-    tdp_w: float
+    name: str = field(metadata=word())
+    per_node: int = field(metadata=whole(1, 1024))
+    idle_w: float = field(metadata=_WATTS)
+    tdp_w: float = field(metadata=_WATTS)
 
-    def __post_init__(self) -> None:
-        faults = Faults()
-        if not isinstance(self.name, str) or not self.name:
-            faults.add("name", self.name, "a name")
-        faults.whole("per_node", self.per_node, low=1, high=_MOST_DEVICES)
-        before = len(faults.found)
-        faults.number("idle_w", self.idle_w, low=0.0, high=MAX_NODE_W)
-        faults.number("tdp_w", self.tdp_w, low=0.0, high=MAX_NODE_W)
-        if len(faults.found) == before and self.tdp_w < self.idle_w:
-            faults.add("tdp_w", self.tdp_w, f"at least the idle draw, {self.idle_w:g} W")
-        faults.check()
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
+        if not faults.has("idle_w", "tdp_w") and values["tdp_w"] < values["idle_w"]:
+            faults.add("tdp_w", self.tdp_w, f"at least the idle draw, {values['idle_w']:g} W")
 
 
 class DeviceNodes:
@@ -198,9 +191,7 @@ class DeviceNodes:
         per_node = {one.name: one.per_node for one in self._devices}
         return per_node.get("gpu", 0 if set(per_node) == {"cpu"} else None)
 
-    def table(
-        self, power_w: Mapping[str, DevicePower], *, below_idle: Literal["keep", "clip"] = "keep"
-    ) -> VariationTable:
+    def table(self, power_w: Mapping[str, DevicePower], *, below_idle: BelowIdle = "keep") -> VariationTable:
         """Draw of each node under each application: its used devices' watts and the idle draw of all others.
 
         Measured, drawn and predicted watts enter alike. The predictions of a power model, shape (n_devices, n_apps),
@@ -237,7 +228,7 @@ class DeviceNodes:
         hetsched.errors.ConfigError: power_w[hpl]: found `3 watts`, expected 2 of gpu: 2 nodes with 1 each
         """
         faults = Faults()
-        faults.choice("below_idle", below_idle, _RULES)
+        faults.choice("below_idle", below_idle, get_args(BelowIdle))
         # Watts that are clipped may be negative: a linear model predicts such of a device that it knows little of.
         draws = self._draws(power_w, faults, least_w=0.0 if below_idle == "keep" else -np.inf)
         faults.check()

@@ -1,4 +1,4 @@
-"""What a platform's nodes draw: tables, tables by cap, or tables and a model of what caps do."""
+"""Draws of a platform's nodes: tables, tables by cap, or tables and a model of what caps do."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Draws:
         exclusive: bool,
         faults: Faults,
     ) -> Draws:
-        """What was given, in one form; notes what is invalid, or does not fit the nodes."""
+        """Draws in one form; notes what is invalid, or does not fit the nodes."""
         actual, predicted = _table("actual", actual, faults), _table("predicted", predicted, faults)
         by_cap = tables_by_cap(actual, predicted, faults) if isinstance(actual, Mapping) else None
         if isinstance(actual, Mapping):
@@ -67,7 +67,7 @@ class Draws:
         }
 
     def to_dict(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
-        """What there is, as plain values; a single table as it is `told`."""
+        """Draws as plain values; a single table as `told` has it."""
         if self.by_cap is None:
             tables = {"actual": self.actual, "predicted": self.predicted}
             named = {name: told(table) for name, table in tables.items() if table is not None}
@@ -102,7 +102,7 @@ class Draws:
 
     @property
     def words(self) -> list[str]:
-        """What there is, in words."""
+        """Draws in words."""
         word = "table" if self.by_cap is None else f"tables by {len(self.by_cap.actual)} caps"
         tables = [f"{k} {word}" for k, t in (("actual", self.actual), ("predicted", self.predicted)) if t is not None]
         return [*tables, *([] if self.model is None else ["cap model"])]

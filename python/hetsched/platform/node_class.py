@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, is_name
+from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, Fault
+from hetsched.params import Entry, Parameter, entries_of, number, whole, word
 from hetsched.workload.constraints import is_feature
 from hetsched.workload.convert import node_numbers
 
 MAX_NODE_W = 1e6
 """The largest draw of one node that is taken, in watts."""
 
-_MAX_TRANSITION_S = 1e9
-_MAX_BOOT_COST = 1e12
-_MAX_NODES = 2**31 - 1
-_MOST_GPUS = 1024
-_MOST_MEMORY_GB = 1e9
+_NODES = whole(1, 2**31 - 1)
+_WATTS = number(0.0, MAX_NODE_W, unit="W")
+_SECONDS = number(0.0, 1e9, unit="seconds")
+
+
+def _features(value: Any, name: str, faults: Faults) -> tuple[str, ...]:
+    """Words, ascending; notes what are none."""
+    if not isinstance(value, list | tuple | set | frozenset):
+        faults.add(name, value, "a list of words")
+        return ()
+    bad = [one for one in value if not is_feature(one)]
+    for one in bad:
+        faults.add(name, one, "words of letters, digits and _.:+-")
+    return () if bad else tuple(sorted(set(value)))
 
 
 @dataclass(frozen=True)
-class NodeClass:
+class NodeClass(Entry):
     """Nodes of one make.
 
     Parameters
@@ -64,7 +74,7 @@ class NodeClass:
         Words that jobs' ``constraint`` may name, such as ``("gpu", "a100")``. None: nothing is said, which counts as
         no features where another class has some.
     racks
-        Racks that its nodes stand in: the name of one for all, or a table from names to nodes such as
+        Racks that its nodes are in: the name of one for all, or a table from names to nodes such as
         ``{"r1": "0-35", "r2": "36-71"}``, counted from 0 within the class, ends included. Events name them.
 
     Raises
@@ -82,60 +92,31 @@ class NodeClass:
     tdp_w: found `100`, expected at least the idle draw, 200 W
     """
 
-    name: str
-    count: int
+    _kind: ClassVar[str] = "a node class"
+
+    name: str = field(metadata=word())
+    count: int = field(metadata=_NODES)
     idle_w: float | Sequence[float] | npt.NDArray[np.float64]
-    tdp_w: float
-    busy_w: float | None = None
-    slots: int = 1
-    off_w: float | None = None
-    down_w: float | None = None
-    boot_s: float | None = None
-    boot_w: float | None = None
-    shutdown_s: float | None = None
-    shutdown_w: float | None = None
-    boot_cost: float | None = None
-    gpus: int | None = None
-    memory_gb: float | None = None
-    features: Sequence[str] | None = None
+    tdp_w: float = field(metadata=_WATTS)
+    busy_w: float | None = field(default=None, metadata=_WATTS)
+    slots: int = field(default=1, metadata=_NODES)
+    off_w: float | None = field(default=None, metadata=_WATTS)
+    down_w: float | None = field(default=None, metadata=_WATTS)
+    boot_s: float | None = field(default=None, metadata=_SECONDS)
+    boot_w: float | None = field(default=None, metadata=_WATTS)
+    shutdown_s: float | None = field(default=None, metadata=_SECONDS)
+    shutdown_w: float | None = field(default=None, metadata=_WATTS)
+    boot_cost: float | None = field(default=None, metadata=number(0.0, 1e12))
+    gpus: int | None = field(default=None, metadata=whole(0, 1024))
+    memory_gb: float | None = field(default=None, metadata=number(0.0, 1e9, unit="GB"))
+    features: Sequence[str] | None = field(default=None, metadata=Parameter(take=_features))
     racks: str | Mapping[str, str] | None = None
 
-    def __post_init__(self) -> None:
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        faults = Faults()
-        _check(given, faults)
-        faults.check()
-        for name, value in given.items():
-            object.__setattr__(self, name, _plain(name, value))
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, path: str = "") -> NodeClass:
-        """A node class from its keyword arguments.
-
-        Parameters
-        ----------
-        data
-            As `to_dict` gives it.
-        path
-            Where it stands in its file, for messages.
-
-        Raises
-        ------
-        ConfigError
-            If a key is unknown or missing, or a value is invalid; lists all of them.
-        """
-        names = [field.name for field in fields(cls)]
-        faults = Faults(path)
-        faults.unknown_keys(data, names)
-        for name in ("name", "count", "idle_w", "tdp_w"):
-            if name not in data:
-                faults.add(name, "nothing", "a value; a node class needs name, count, idle_w and tdp_w")
-        given = {name: data[name] for name in names if name in data}
-        if not faults.found:
-            defaults = {field.name: field.default for field in fields(cls)}
-            _check({**defaults, **given}, faults)
-        faults.check()
-        return cls(**given)
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
+        values["racks"] = _racks(self.racks, self.count, faults)
+        values["idle_w"] = watts_of("idle_w", self.idle_w, self.count, faults)
+        if not faults.has("idle_w", "tdp_w") and np.max(values["idle_w"]) > self.tdp_w:
+            faults.add("tdp_w", self.tdp_w, f"at least the idle draw, {np.max(values['idle_w']):g} W")
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter that is set, as `from_dict` takes it.
@@ -164,7 +145,8 @@ class NodeClass:
         """
         if self.racks is None:
             return {}
-        return _rack_nodes({self.racks: f"0-{self.count - 1}"} if isinstance(self.racks, str) else dict(self.racks))
+        racks = {self.racks: f"0-{self.count - 1}"} if isinstance(self.racks, str) else dict(self.racks)
+        return {name: node_numbers(nodes) or [] for name, nodes in racks.items()}
 
     def per_node(self, name: str) -> npt.NDArray[np.float64]:
         """A parameter's value for each node of the class, defaults filled in.
@@ -191,69 +173,15 @@ CLASS_KEYS = tuple(field.name for field in fields(NodeClass) if field.name not i
 """Parameters of the class in the file of a platform that has only one."""
 
 
-def _plain(name: str, value: Any) -> Any:
-    """The value as a plain immutable Python one, so that equality, hashing and JSON are exact."""
-    if value is None or name == "name":
-        return value
-    if name == "features":
-        return tuple(sorted(set(value)))
-    if name == "racks":
-        return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
-    if name in ("count", "slots", "gpus"):
-        return int(value)
-    array = np.asarray(value, dtype=np.float64)
-    return tuple(array.tolist()) if array.ndim else float(array)
-
-
-def _check(given: Mapping[str, Any], faults: Faults) -> None:
-    if not is_name(given["name"]):
-        faults.add("name", given["name"], "a name")
-    faults.whole("count", given["count"], low=1, high=_MAX_NODES)
-    faults.whole("slots", given["slots"], low=1, high=_MAX_NODES)
-    if given["gpus"] is not None:
-        faults.whole("gpus", given["gpus"], low=0, high=_MOST_GPUS)
-    if given["memory_gb"] is not None:
-        faults.number("memory_gb", given["memory_gb"], low=0.0, high=_MOST_MEMORY_GB)
-    check_features(given["features"], faults)
-    _check_racks(given["racks"], given["count"], faults)
-    for name in ("tdp_w", "busy_w", "off_w", "down_w", "boot_w", "shutdown_w"):
-        if given[name] is not None or name == "tdp_w":
-            faults.number(name, given[name], low=0.0, high=MAX_NODE_W)
-    for name in ("boot_s", "shutdown_s"):
-        if given[name] is not None:
-            faults.number(name, given[name], low=0.0, high=_MAX_TRANSITION_S)
-    if given["boot_cost"] is not None:
-        faults.number("boot_cost", given["boot_cost"], low=0.0, high=_MAX_BOOT_COST)
-    check_watts("idle_w", given["idle_w"], given["count"], faults)
-    if not faults.has("idle_w", "tdp_w") and np.max(given["idle_w"]) > given["tdp_w"]:
-        faults.add("tdp_w", given["tdp_w"], f"at least the idle draw, {np.max(given['idle_w']):g} W")
-
-
-def check_features(value: Any, faults: Faults) -> None:
-    """Note what is no list of features."""
-    if value is None:
-        return
-    if not isinstance(value, list | tuple | set | frozenset):
-        faults.add("features", value, "a list of words")
-        return
-    for one in value:
-        if not is_feature(one):
-            faults.add("features", one, "words of letters, digits and _.:+-")
-
-
-def _rack_nodes(racks: Mapping[str, str]) -> dict[str, list[int]]:
-    return {name: node_numbers(nodes) or [] for name, nodes in racks.items()}
-
-
-def _check_racks(value: Any, count: Any, faults: Faults) -> None:
-    """Note what is neither a rack's name nor a table of names and nodes of the class, each in one rack."""
+def _racks(value: Any, count: Any, faults: Faults) -> Any:
+    """A rack's name, or racks and their nodes in order; notes what is neither, and nodes in several racks."""
     if isinstance(value, tuple):
         value = dict(value)
     if value is None or (isinstance(value, str) and value):
-        return
+        return value
     if not isinstance(value, Mapping) or not value:
         faults.add("racks", value, "a rack's name, or a table from racks to nodes, such as { r1 = `0-35` }")
-        return
+        return None
     taken: dict[int, str] = {}
     for name, nodes in value.items():
         numbers = node_numbers(nodes) if isinstance(nodes, str) else None
@@ -266,24 +194,28 @@ def _check_racks(value: Any, count: Any, faults: Faults) -> None:
             faults.add(place, nodes, f"each node in one rack; node {twice} stands in {taken[twice]}")
         else:
             taken |= dict.fromkeys(numbers, str(name))
+    return None if faults.has("racks") else tuple(sorted(value.items()))
 
 
-def check_watts(name: str, value: Any, count: Any, faults: Faults) -> None:
-    """Note what is neither watts of every node nor one number for each of `count` nodes."""
+def watts_of(name: str, value: Any, count: Any, faults: Faults) -> float | tuple[float, ...]:
+    """Watts of every node, or one number for each of `count` nodes; a fault is noted, and gives 0."""
     is_single = not hasattr(value, "__len__") or getattr(value, "shape", None) == ()
+    before = len(faults.found)
     if is_single or isinstance(value, str | bytes | Mapping):
+        value = plain(value)
         faults.number(name, value, low=0.0, high=MAX_NODE_W)
-        return
+        return 0.0 if len(faults.found) > before else float(value)
     values = faults.array(name, value, "numbers, one a node")
     if values is None:
-        return
+        return 0.0
     if values.shape != (count,):
         faults.add(name, f"{values.size} values", f"one number, or one for each of the {count} nodes")
-        return
+        return 0.0
     bad = np.flatnonzero(~((values >= 0) & (values <= MAX_NODE_W)))
     if len(bad):
         node = int(bad[0])
         faults.add(f"{name}[{node}]", float(values[node]), f"a number between 0 and {MAX_NODE_W:g}")
+    return tuple(np.asarray(values, dtype=np.float64).tolist())
 
 
 def as_homogeneous(fault: Fault) -> Fault:
@@ -293,17 +225,7 @@ def as_homogeneous(fault: Fault) -> Fault:
 
 def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[NodeClass]:
     """The classes with idle draws by node handed out to them; none if there is a fault."""
-    made: list[NodeClass] = []
-    for position, given in enumerate(classes):
-        if not isinstance(given, NodeClass | Mapping):
-            faults.add(f"classes[{position}]", given, "a node class, or a dictionary of its parameters")
-            continue
-        try:
-            made.append(
-                given if isinstance(given, NodeClass) else NodeClass.from_dict(given, path=f"classes[{position}]")
-            )
-        except ConfigError as error:
-            faults.extend(error)
+    made = entries_of(NodeClass, classes, "classes", faults)
     if not classes:
         faults.add("classes", "none", "at least one node class")
     if faults.found or idle_w is None:
@@ -315,23 +237,13 @@ def node_classes(classes: Sequence[Any], idle_w: Any, faults: Faults) -> list[No
     if values.shape != (nodes,):
         faults.add("idle_w", f"{values.size} values", f"one for each of the {nodes} nodes")
         return made
-    return _with_idle(made, values, faults)
-
-
-def _with_idle(classes: list[NodeClass], idle_w: Any, faults: Faults) -> list[NodeClass]:
-    made, first = [], 0
-    for position, node_class in enumerate(classes):
-        own = {**node_class.to_dict(), "idle_w": idle_w[first : first + node_class.count]}
-        first += node_class.count
-        try:
-            made.append(NodeClass.from_dict(own, path=f"classes[{position}]"))
-        except ConfigError as error:
-            faults.extend(error)
-    return made
+    each = np.split(values, np.cumsum([one.count for one in made])[:-1])
+    own = [{**one.to_dict(), "idle_w": idle_w} for one, idle_w in zip(made, each, strict=True)]
+    return entries_of(NodeClass, own, "classes", faults)
 
 
 def list_of_classes(given: Any, faults: Faults) -> list[NodeClass]:
-    """As `node_classes`, of a value that may be no list."""
+    """Same as `node_classes`, of a value that may be no list."""
     if not isinstance(given, list | tuple):
         faults.add("classes", given, "a list of node classes")
         return []

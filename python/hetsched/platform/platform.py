@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,16 @@ from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.platform.caps import ByCap, CapModel
 from hetsched.platform.draws import Draws
-from hetsched.platform.node_class import SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
-from hetsched.platform.plain_values import arguments_of
+from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.queues import Queue, check_queues, queue_list
+from hetsched.platform.reading import arguments_of
 from hetsched.platform.shipped import machine_file
+from hetsched.typing import KnownDraws
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence
 
-KNOWN_DRAWS = ("measured", "table", "tdp")
-"""Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
+KNOWN_DRAWS = get_args(KnownDraws)
+"""Words for `known_draws`."""
 
 
 class Platform:
@@ -81,7 +82,7 @@ class Platform:
         exclusive: bool = True,
         actual: VariationTable | ByCap | None = None,
         predicted: VariationTable | ByCap | None = None,
-        known_draws: str = "measured",
+        known_draws: KnownDraws = "measured",
         cap_model: CapModel | Mapping[str, Any] | None = None,
         licences: Mapping[str, int] | None = None,
         queues: Sequence[Queue | Mapping[str, Any]] | None = None,
@@ -127,7 +128,7 @@ class Platform:
         exclusive: bool = True,
         actual: VariationTable | None = None,
         predicted: VariationTable | None = None,
-        known_draws: str = "measured",
+        known_draws: KnownDraws = "measured",
         licences: Mapping[str, int] | None = None,
         queues: Sequence[Queue | Mapping[str, Any]] | None = None,
     ) -> Platform:
@@ -158,37 +159,13 @@ class Platform:
         >>> Platform.homogeneous(nodes=1024, idle_w=200.0, tdp_w=400.0)
         <Platform: 1,024 nodes>
         """
+        given = dict(locals())
         try:
-            node_class = NodeClass(
-                name="node",
-                count=nodes,
-                idle_w=idle_w,
-                tdp_w=tdp_w,
-                busy_w=busy_w,
-                slots=slots,
-                off_w=off_w,
-                down_w=down_w,
-                boot_s=boot_s,
-                boot_w=boot_w,
-                shutdown_s=shutdown_s,
-                shutdown_w=shutdown_w,
-                boot_cost=boot_cost,
-                gpus=gpus,
-                memory_gb=memory_gb,
-                features=features,
-                racks=racks,
-            )
+            node_class = NodeClass("node", nodes, **{name: given[name] for name in CLASS_KEYS})
         except ConfigError as error:
             raise error.mapped(as_homogeneous) from None
-        return cls(
-            [node_class],
-            exclusive=exclusive,
-            actual=actual,
-            predicted=predicted,
-            known_draws=known_draws,
-            licences=licences,
-            queues=queues,
-        )
+        others = ("exclusive", "actual", "predicted", "known_draws", "licences", "queues")
+        return cls([node_class], **{name: given[name] for name in others})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, folder: str | Path = ".") -> Platform:
@@ -197,9 +174,9 @@ class Platform:
         Parameters
         ----------
         data
-            ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class. Beside
-            them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its content;
-            and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
+            ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class.
+            Besides them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its
+            content; and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
             table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
             ``queue`` a list of the parameters of queues.
         folder
@@ -244,7 +221,7 @@ class Platform:
     def shipped(cls, name: str) -> Platform:
         """A machine that comes with hetsched, such as ``"aoba"``; ``hetsched machines`` lists them.
 
-        Every number in its file has its source beside it, or is said to be assumed: see ``hetsched machines NAME``.
+        Every number in its file has its source next to it, or is said to be assumed: see ``hetsched machines NAME``.
 
         Parameters
         ----------
@@ -276,7 +253,7 @@ class Platform:
         return self._content(lambda table: table.path or table.to_dict())
 
     def content(self) -> dict[str, Any]:
-        """As `to_dict`, but with every table's content."""
+        """Same as `to_dict`, but with every table's content."""
         return self._content(VariationTable.to_dict)
 
     def _content(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
@@ -308,7 +285,7 @@ class Platform:
         ------
         ConfigError
             If a table has another number of nodes than the platform, or the two differ in applications or in their
-            power caps; if tables by cap lack the one without a cap, stand beside a cap model, or the nodes are shared.
+            power caps; if tables by cap lack the one without a cap, or come with a cap model, or the nodes are shared.
 
         Examples
         --------
@@ -375,7 +352,7 @@ class Platform:
         except ConfigError as error:
             raise error.mapped(lambda fault: fault.moved("cap_model", "")) from None
 
-    def with_known_draws(self, known_draws: str) -> Platform:
+    def with_known_draws(self, known_draws: KnownDraws) -> Platform:
         """The same nodes and tables with other knowledge of jobs' own draws.
 
         Parameters
@@ -423,7 +400,7 @@ class Platform:
 
     @property
     def exclusive(self) -> bool:
-        """Whether a job gets whole nodes."""
+        """True if a job gets whole nodes."""
         return self._exclusive
 
     @property
@@ -455,11 +432,11 @@ class Platform:
 
     @property
     def has_caps(self) -> bool:
-        """Whether it is known what nodes draw, and how fast they are, under power caps."""
+        """True if it is known what nodes draw, and how fast they are, under power caps."""
         return self._draws.by_cap is not None or self._draws.model is not None
 
     @property
-    def known_draws(self) -> str:
+    def known_draws(self) -> KnownDraws:
         """Knowledge that decisions have of a job's own measured draw: ``"measured"``, ``"table"`` or ``"tdp"``."""
         return self._known_draws
 

@@ -2,36 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, is_name, is_whole_text, listed, shown
-from hetsched.errors import ConfigError
+from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, shown
+from hetsched.params import Entry, Parameter, choice, entries_of, whole, word
+from hetsched.typing import Allocation, QueueOrder
 from hetsched.workload.convert import span_seconds
 
-ORDERS = ("fcfs", "smallest", "largest", "shortest", "longest", "smallest-area")
-"""Orders that a queue may have of its own."""
-
-ALLOCATIONS = ("concentrate", "spread")
-"""Nodes that a plan takes first: the fullest or the emptiest."""
-
 _MOST_NODES = 2**31 - 1
-_MOST_PRIORITY = 10**9
-_MOST_SLOTS = 2**62
 _MAX_SECONDS = 1e12
 _MOST_LISTED = 10_000_000
-_WALLTIMES = ("max_walltime_s", "default_walltime_s")
 _A_SET = f"numbers such as `0-3,7` (ends included), or a list of them, at most {_MOST_LISTED:,}"
 
 
+def _numbers(given: Any, name: str, faults: Faults) -> tuple[int, ...] | None:
+    nodes = node_numbers(given)
+    if nodes is None:
+        faults.add(name, "nothing" if given in ("", [], ()) else given, _A_SET)
+    return nodes
+
+
+def _seconds(given: Any, name: str, faults: Faults) -> float | None:
+    """Seconds of a number or of a span in text."""
+    value = span_seconds(pl.Series([given.strip()])).item() if isinstance(given, str) else plain(given)
+    if value is None:
+        faults.add(name, given, "seconds, or a span such as 1-02:03:04 or 01:00:00")
+        return None
+    faults.number(name, value, low=0.0, high=_MAX_SECONDS)
+    if not faults.has(name) and value < 1e-6:
+        faults.add(name, value, "at least a microsecond")
+    return None if faults.has(name) else float(value)
+
+
+def _names(given: Any, name: str, faults: Faults) -> tuple[str, ...]:
+    is_list = isinstance(given, list | tuple | set | frozenset)
+    if not is_list or not all(isinstance(one, str) and is_whole_text(one) for one in given):
+        faults.add(name, given, "a list of names")
+        return ()
+    return tuple(dict.fromkeys(given))
+
+
+def _users(given: Any, name: str, faults: Faults) -> tuple[str, ...]:
+    users = _names(given, name, faults)
+    if not users and not faults.has(name):
+        faults.add(name, "none", "at least one name, or nothing: everybody")
+    return tuple(sorted(users))
+
+
+_WALLTIME = Parameter(unit="seconds", take=_seconds)
+_JOBS = whole(1, _MOST_NODES)
+
+
 @dataclass(frozen=True)
-class Queue:
+class Queue(Entry):
     """Jobs that name it in their column ``queue`` run on its nodes, within its limits.
 
     Parameters
@@ -81,33 +111,31 @@ class Queue:
     allocation: found `pack`, expected one of concentrate, spread
     """
 
-    name: str
-    nodes: str | Sequence[int] | npt.NDArray[np.integer[Any]]
-    priority: int = 0
-    max_nodes: int | None = None
-    max_slots: int | None = None
-    max_walltime_s: float | str | None = None
-    default_walltime_s: float | str | None = None
-    max_running: int | None = None
-    max_running_per_user: int | None = None
-    users: Sequence[str] | None = None
-    order: str | None = None
-    allocation: str = "concentrate"
-    preempts: Sequence[str] = ()
+    _kind: ClassVar[str] = "a queue"
 
-    def __post_init__(self) -> None:
-        for name in _WALLTIMES:
-            object.__setattr__(self, name, _seconds(getattr(self, name)))
-        faults = Faults()
-        nodes = _checked(self, faults)
-        faults.check()
-        object.__setattr__(self, "nodes", nodes)
-        for name in ("priority", "max_nodes", "max_slots", "max_running", "max_running_per_user"):
-            self._settle(name, int)
-        for name in _WALLTIMES:
-            self._settle(name, float)
-        self._settle("users", lambda users: tuple(sorted(set(users))))
-        self._settle("preempts", lambda names: tuple(dict.fromkeys(names)))
+    name: str = field(metadata=word())
+    nodes: str | Sequence[int] | npt.NDArray[np.integer[Any]] = field(metadata=Parameter(take=_numbers))
+    priority: int = field(default=0, metadata=whole(-(10**9), 10**9))
+    max_nodes: int | None = None
+    max_slots: int | None = field(default=None, metadata=whole(1, 2**62))
+    max_walltime_s: float | str | None = field(default=None, metadata=_WALLTIME)
+    default_walltime_s: float | str | None = field(default=None, metadata=_WALLTIME)
+    max_running: int | None = field(default=None, metadata=_JOBS)
+    max_running_per_user: int | None = field(default=None, metadata=_JOBS)
+    users: Sequence[str] | None = field(default=None, metadata=Parameter(take=_users))
+    order: QueueOrder | None = field(default=None, metadata=choice(QueueOrder))
+    allocation: Allocation = field(default="concentrate", metadata=choice(Allocation))
+    preempts: Sequence[str] = field(default=(), metadata=Parameter(take=_names))
+
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
+        if self.max_nodes is not None:
+            values["max_nodes"] = plain(self.max_nodes)
+            faults.whole("max_nodes", values["max_nodes"], low=1, high=len(values["nodes"] or ()) or _MOST_NODES)
+        most_s, default_s = values["max_walltime_s"], values["default_walltime_s"]
+        if most_s is not None and default_s is not None and default_s > most_s:
+            faults.add("default_walltime_s", default_s, f"at most max_walltime_s, {most_s:g}")
+        if self.name in (values["preempts"] or ()):
+            faults.add("preempts", self.name, "names of other queues")
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -115,37 +143,6 @@ class Queue:
         nodes = self.nodes
         assert isinstance(nodes, tuple)
         return nodes
-
-    def _settle(self, name: str, plain: Any) -> None:
-        value = getattr(self, name)
-        object.__setattr__(self, name, None if value is None else plain(value))
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any], *, path: str = "") -> Queue:
-        """A queue from its keyword arguments.
-
-        Parameters
-        ----------
-        data
-            As `to_dict` gives it.
-        path
-            Where it stands in its file, for messages.
-
-        Raises
-        ------
-        ConfigError
-            If a key is unknown or missing, or a value is invalid; lists all of them.
-        """
-        faults = Faults(path)
-        faults.unknown_keys(data, QUEUE_KEYS)
-        for name in ("name", "nodes"):
-            if name not in data:
-                faults.add(name, "nothing", "a value; a queue needs name and nodes")
-        faults.check()
-        try:
-            return cls(**data)
-        except ConfigError as error:
-            raise error.mapped(lambda fault: fault.under(path)) from None
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter that is set, as `from_dict` takes it.
@@ -160,10 +157,6 @@ class Queue:
         values["preempts"] = list(self.preempts)
         defaults = {one.name: one.default for one in fields(self)} | {"preempts": []}
         return {name: value for name, value in values.items() if name == "name" or value != defaults[name]}
-
-
-QUEUE_KEYS = tuple(field.name for field in fields(Queue))
-"""Keys of a table ``[[queue]]``."""
 
 
 def nodes_text(nodes: Iterable[int]) -> str:
@@ -207,63 +200,6 @@ def _read(text: str) -> tuple[int, ...] | None:
     return tuple(sorted(found))
 
 
-def _checked(queue: Queue, faults: Faults) -> tuple[int, ...]:
-    """Note what is invalid; returns the nodes."""
-    if not is_name(queue.name):
-        faults.add("name", queue.name, "a name")
-    nodes = node_numbers(queue.nodes)
-    if nodes is None:
-        faults.add("nodes", "nothing" if queue.nodes in ("", [], ()) else queue.nodes, _A_SET)
-    faults.whole("priority", queue.priority, low=-_MOST_PRIORITY, high=_MOST_PRIORITY)
-    for name, most in (("max_slots", _MOST_SLOTS), ("max_running", _MOST_NODES), ("max_running_per_user", _MOST_NODES)):
-        if getattr(queue, name) is not None:
-            faults.whole(name, getattr(queue, name), low=1, high=most)
-    if queue.max_nodes is not None:
-        faults.whole("max_nodes", queue.max_nodes, low=1, high=_MOST_NODES if nodes is None else len(nodes))
-    _check_walltimes(queue, faults)
-    if queue.users is not None:
-        _check_names("users", queue.users, faults)
-        if not faults.has("users") and not queue.users:
-            faults.add("users", "none", "at least one name, or nothing: everybody")
-    if queue.order is not None:
-        faults.choice("order", queue.order, ORDERS)
-    faults.choice("allocation", queue.allocation, ALLOCATIONS)
-    _check_names("preempts", queue.preempts, faults)
-    if not faults.has("preempts") and queue.name in queue.preempts:
-        faults.add("preempts", queue.name, "names of other queues")
-    return nodes or ()
-
-
-def _seconds(given: Any) -> Any:
-    """Seconds of a span in text; anything else as it is."""
-    if not isinstance(given, str):
-        return given
-    seconds = span_seconds(pl.Series([given.strip()])).item()
-    return given if seconds is None else seconds
-
-
-def _check_walltimes(queue: Queue, faults: Faults) -> None:
-    for name in _WALLTIMES:
-        value = getattr(queue, name)
-        if isinstance(value, str):
-            faults.add(name, value, "seconds, or a span such as 1-02:03:04 or 01:00:00")
-        elif value is not None:
-            faults.number(name, value, low=0.0, high=_MAX_SECONDS)
-            if not faults.has(name) and value < 1e-6:
-                faults.add(name, value, "at least a microsecond")
-    most_s, default_s = (getattr(queue, name) for name in _WALLTIMES)
-    if faults.has(*_WALLTIMES) or most_s is None or default_s is None:
-        return
-    if default_s > most_s:
-        faults.add("default_walltime_s", default_s, f"at most max_walltime_s, {most_s:g}")
-
-
-def _check_names(parameter: str, given: Any, faults: Faults) -> None:
-    is_list = isinstance(given, list | tuple | set | frozenset)
-    if not is_list or not all(isinstance(name, str) and is_whole_text(name) for name in given):
-        faults.add(parameter, given, "a list of names")
-
-
 def queue_list(given: Any, path: str, faults: Faults) -> tuple[Queue, ...] | None:
     """The queues of a platform, made of dictionaries where they are such; None if there are none."""
     if given is None:
@@ -271,17 +207,7 @@ def queue_list(given: Any, path: str, faults: Faults) -> tuple[Queue, ...] | Non
     if not isinstance(given, list | tuple):
         faults.add(path, given, "a list of queues")
         return None
-    made = []
-    for position, one in enumerate(given):
-        place = f"{path}[{position}]"
-        if not isinstance(one, Queue | Mapping):
-            faults.add(place, one, "a queue, or a dictionary of its parameters")
-            continue
-        try:
-            made.append(one if isinstance(one, Queue) else Queue.from_dict(one, path=place))
-        except ConfigError as error:
-            faults.extend(error)
-    return tuple(made) or None
+    return tuple(entries_of(Queue, given, path, faults)) or None
 
 
 def check_queues(queues: Sequence[Queue], nodes: int, path: str, faults: Faults) -> None:

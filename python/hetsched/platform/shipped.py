@@ -1,4 +1,4 @@
-"""Machines that come with hetsched: TOML files with a source beside every number."""
+"""Machines that come with hetsched: TOML files with a source next to every number."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _file(name: str, parameter: str) -> Traversable:
 
 @dataclass(frozen=True)
 class About:
-    """What a machine's file says of it in its first lines."""
+    """First lines of a machine's file."""
 
     title: str
     source: str

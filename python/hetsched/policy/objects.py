@@ -33,7 +33,7 @@ LEARN = "learn"
 """The method by which an object in any role learns of jobs that have ended."""
 
 MORE_METHODS = ("bound_ratios", "draws", "learn", "resizes")
-"""What an object may have beside the method of its role."""
+"""Methods that an object may have besides that of its role."""
 
 WHOLE = "scheduler"
 """The role that leaves room for no other."""
@@ -64,7 +64,7 @@ def _has(given: object, role: str) -> bool:
 
 
 def is_own(given: object) -> bool:
-    """Whether it is an object or class in some role, rather than a part's name."""
+    """True if it is an object or class in some role, rather than a part's name."""
     return bool(roles_of(given))
 
 
@@ -160,12 +160,12 @@ def takes_runtimes(given: Any, path: str) -> bool:
 
 
 def uses_chance(given: object) -> bool:
-    """Whether another seed can make another schedule."""
+    """True if another seed can make another schedule."""
     return bool(getattr(given, "uses_chance", callable(getattr(given, "seed", None))))
 
 
 def identity(given: object) -> dict[str, Any]:
-    """Who an object is, as plain values: its class, what it is asked, its parameters, and the source that it runs."""
+    """Identity of a custom policy object: class, methods asked, parameters, and hash of its source."""
     kind = type(given)
     methods = sorted(name for name in {*METHODS.values(), *MORE_METHODS} if callable(getattr(given, name, None)))
     return {
@@ -185,7 +185,7 @@ def text_of(part: Mapping[str, Any]) -> str:
 
 
 def _parameters(given: object) -> dict[str, Any]:
-    """What ``get_params`` says, else the public attributes of the object itself."""
+    """Values of ``get_params``, or else the public attributes of the object itself."""
     said = getattr(given, "get_params", None)
     if callable(said):
         return dict(said())
@@ -214,7 +214,7 @@ def _value(value: Any) -> Any:
 
 
 def _source_sha256(kind: Any) -> str | None:
-    """Of the file that a class stands in, as it calls what stands beside it; None where there is no source."""
+    """SHA-256 of the source file that defines the class, with its helpers; None if there is no source."""
     try:
         file = inspect.getsourcefile(kind)
         source = Path(file).read_bytes() if file is not None and Path(file).is_file() else None

@@ -45,14 +45,19 @@ def parts() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _signed(part: dict[str, Any]) -> dict[str, Any]:
-    """A part as the engine tells of it; one that a package has added, with that package."""
+    """A part as the engine describes it; one that a package has added, with that package."""
     is_added = part.pop("is_added")
     return part | {"package": engine().package} if is_added else part
 
 
-def names_of(role: str) -> list[str]:
-    """Names of a role's parts."""
-    return [name for part_role, name in parts() if part_role == role]
+def names_of(role: str, flag: str = "name") -> list[str]:
+    """Names of a role's parts; with a `flag` of the registry, of those that have it."""
+    return [name for (own_role, name), part in parts().items() if own_role == role and part[flag]]
+
+
+def choosers() -> str:
+    """Backfills that choose nodes, as messages name them."""
+    return " or ".join(names_of("backfill", "chooses_nodes"))
 
 
 def parameters_of(role: str, name: str) -> list[str]:
@@ -62,7 +67,7 @@ def parameters_of(role: str, name: str) -> list[str]:
 
 
 def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dict[str, Any] | None]:
-    """A composition with every name checked and every default filled in; objects are told by who they are."""
+    """A composition with every name checked and every default filled in; objects by their identity."""
     faults = Faults(path)
     composition: dict[str, dict[str, Any] | None] = {}
     own = {role: given[role] for role in (*_STANDING_IN, *OBJECT_ROLES) if role in roles_of(given.get(role))}
@@ -110,7 +115,7 @@ def _refuse_half_characters(composition: Mapping[str, Mapping[str, Any] | None],
 
 
 def _an_object(given: Any, role: str) -> str:
-    """What a role that only objects take should be given."""
+    """Expected value of a role that only objects take."""
     named = isinstance(given, Mapping) and "python" in given
     wanted = f"as in hs.Policy({role}=...): a file holds no Python" if named else f"with the method `{METHODS[role]}`"
     return f"the object itself, {wanted}" if named else f"an object {wanted}"

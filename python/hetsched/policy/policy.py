@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -243,8 +244,12 @@ class Policy:
         """The objects among its parts by role; ``scheduler`` for one that decides everything."""
         return dict(self._own)
 
+    def part_flag(self, role: str, flag: str) -> bool:
+        """A flag of its part in a role, as the engine's registry has it; False of an object."""
+        return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
+
     def begun(self, seed: int) -> dict[str, Any]:
-        """What the engine takes: `to_dict`, with a fresh copy of each object in its place."""
+        """Parts as the engine takes them: `to_dict`, with a fresh copy of each object in its place."""
         parts = {**self._parts, **objects.begun(self._own, seed)}
         for outer in objects.outer_roles():
             if outer not in self._own and (part := self._parts.get(outer)):
@@ -272,7 +277,7 @@ class Policy:
 
     @property
     def uses_chance(self) -> bool:
-        """Whether the schedule depends on the seed: some part chooses at random.
+        """True if the schedule depends on the seed: some part chooses at random.
 
         Examples
         --------
@@ -288,7 +293,7 @@ class Policy:
 
     @property
     def needs(self) -> dict[str, list[str]]:
-        """What a run has to bring or to do for the policy, and the roles of the parts that need it.
+        """Requirements of the policy on a run, and the roles of the parts that need it.
 
         ``observed_starts`` and ``observed_nodes``: columns of the log. ``first_runs``: the column of profiled runs.
         ``utilizations``: a run before, under random placement; see `measured_in`.
@@ -350,7 +355,7 @@ def policy_like(given: object) -> Policy | None:
     if isinstance(given, Policy):
         return given
     if isinstance(given, str):
-        return parse_policy(given)
+        return _of_text(given)
     if isinstance(given, Mapping):
         return Policy.from_dict(given)
     roles = objects.roles_of(given)
@@ -361,6 +366,12 @@ def policy_like(given: object) -> Policy | None:
         expected = f'a whole policy; this is one role of it: hs.Policy.preset("easy", {roles[0]}=...)'
         raise ConfigError([("policy", shown(name), expected)])
     return None
+
+
+@lru_cache(maxsize=128)
+def _of_text(text: str) -> Policy:
+    """A policy from its text form, made once."""
+    return parse_policy(text)
 
 
 def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str, Any] | None = None) -> Policy:
@@ -403,7 +414,7 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
 
 
 def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
-    """The object of a whole scheduler; raises if it is none, or stands beside parts."""
+    """The object of a whole scheduler; raises if it is none, or is given with parts."""
     faults = Faults("policy")
     beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
     for role in beside:

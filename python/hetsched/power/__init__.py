@@ -7,10 +7,10 @@ users' and applications' earlier jobs drew.
 """
 
 from hetsched.power.evaluate import evaluate, mape
-from hetsched.power.model import PowerModel, load
-from hetsched.power.per_device import PowerRatio, SingleStage, TwoStage
+from hetsched.power.models.model import PowerModel, load
+from hetsched.power.models.per_device import PowerRatio, SingleStage, TwoStage
+from hetsched.power.models.shared_response import SharedResponse
 from hetsched.power.predictors import History, Ideal, Noisy
-from hetsched.power.shared_response import SharedResponse
 from hetsched.power.synthetic import synthetic_profiles
 
 __all__ = [

@@ -11,7 +11,8 @@ from hetsched.checks import Faults, did_you_mean, few, one_line, shown
 
 Floats = npt.NDArray[np.float64]
 
-_SHOWN = 10
+SHOWN = 10
+"""Most faults of a kind in a message."""
 MOST_FEATURE = 1e100
 """So that squares of features stay finite."""
 _MOST_W = 1e6
@@ -56,14 +57,14 @@ def checked_power(power_w: npt.ArrayLike, faults: Faults, *, n_apps: int | None 
     expected = f"watts between 0 and {_MOST_W:g}; NaN = not measured"
     _note_cells(faults, "power_w[device {}, application {}]", found, is_wrong, expected)
     bare = np.flatnonzero(np.isnan(found).all(axis=1))
-    for position, device in enumerate(bare[:_SHOWN]):
-        expected = "at least one measured application for every device" + _more(position, len(bare))
+    for position, device in enumerate(bare[:SHOWN]):
+        expected = "at least one measured application for every device" + more(position, len(bare))
         faults.add(f"power_w[device {device}]", "NaN for every application", expected)
     return found
 
 
 def same_features(features: Floats) -> bool:
-    """Whether nothing tells the applications apart."""
+    """True if nothing distinguishes the applications."""
     return bool((features == features[0]).all())
 
 
@@ -90,10 +91,10 @@ def in_order_of(wanted: Sequence[str], names: Sequence[str], where: str) -> list
 
 def _note_cells(faults: Faults, place: str, values: Floats, is_wrong: npt.NDArray[np.bool_], expected: str) -> None:
     cells = np.argwhere(is_wrong)
-    for position, (row, column) in enumerate(cells[:_SHOWN]):
-        faults.add(place.format(row, column), float(values[row, column]), expected + _more(position, len(cells)))
+    for position, (row, column) in enumerate(cells[:SHOWN]):
+        faults.add(place.format(row, column), float(values[row, column]), expected + more(position, len(cells)))
 
 
-def _more(position: int, count: int) -> str:
+def more(position: int, count: int, what: str = "") -> str:
     """Behind the last fault that is shown: how many are not."""
-    return f" (and {count - _SHOWN:,} more)" if position == _SHOWN - 1 and count > _SHOWN else ""
+    return f" (and {count - SHOWN:,} more{what})" if position == SHOWN - 1 and count > SHOWN else ""

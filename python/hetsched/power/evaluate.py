@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,8 @@ from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats, checked_features, checked_power
 from hetsched.power.left_out import Split, predicted
-from hetsched.power.model import PowerModel
+from hetsched.power.models.model import PowerModel
+from hetsched.typing import SplitName
 
 
 def mape(actual_w: npt.ArrayLike, predicted_w: npt.ArrayLike) -> float:
@@ -56,7 +56,7 @@ def evaluate(
     features: npt.ArrayLike,
     power_w: npt.ArrayLike,
     *,
-    split: Literal["in_sample", "leave_one_app_out", "new_device"],
+    split: SplitName,
     apps: Sequence[str] | None = None,
     folds: int | None = None,
     groups: Sequence[object] | None = None,
@@ -153,7 +153,7 @@ def _labels(groups: object, faults: Faults) -> list[object] | None:
 
 
 def _names(given: Sequence[str] | None, features: object, known: Floats | None, faults: Faults) -> list[str]:
-    """Of the features."""
+    """Names of the features."""
     if known is None:
         return []
     names = list(map(str, getattr(features, "columns", range(known.shape[1])) if given is None else given))
@@ -171,7 +171,7 @@ def _numbers(name: str, watts: npt.ArrayLike) -> Floats:
 
 
 def _check_errors(actual: Floats, predicted: Floats) -> npt.NDArray[np.bool_]:
-    """Which cells were measured; ConfigError if an error of one of them cannot be a share of its watts."""
+    """Measured cells; ConfigError if an error of one of them cannot be a share of its watts."""
     faults = Faults()
     if actual.shape != predicted.shape:
         faults.add("predicted_w", f"shape {predicted.shape}", f"{actual.shape}, the shape of `actual_w`")

@@ -1,6 +1,6 @@
 """Files that power models are fitted on: features and groups of applications, and measured watts of devices.
 
-All are read strictly; faults are told by the file's line and column. A file of features has a row an
+All are read strictly; faults are reported by the file's line and column. A file of features has a row an
 application: its name in a column ``app``, and a number in every other column. A file of watts has a row a run,
 ``device, app, power_w``, or a row a device: ``device`` and a column an application.
 """
@@ -18,12 +18,9 @@ import polars as pl
 from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Measurements
-from hetsched.power.checks import Floats, in_order_of
-from hetsched.tables import misfit, read_table
+from hetsched.power.checks import MOST_FEATURE, SHOWN, Floats, in_order_of, more
+from hetsched.tables import kind_of, misfit, read_table
 
-_MOST = 1e100
-"""Of a feature, in size; as the models ask for."""
-_MOST_SHOWN = 10
 _LONG = ("device", "app", "power_w")
 
 
@@ -58,7 +55,7 @@ class Watts:
 
     @property
     def is_measured(self) -> npt.NDArray[np.bool_]:
-        """Which pairs of device and application were measured, shape (n_devices, n_apps)."""
+        """Measured pairs of device and application, shape (n_devices, n_apps)."""
         return np.asarray(~np.isnan(self.power_w))
 
 
@@ -67,10 +64,7 @@ def read_features(path: str | os.PathLike[str], *, labels: str | None = None) ->
     file = read_table(path, "a file of one row an application", words=["app"])
     frame = file.frame
     if labels is not None:
-        if labels not in frame.columns or labels == "app":
-            others = [name for name in frame.columns if name != "app"]
-            expected = f"one of {listed(others)}{did_you_mean(labels, others)}"
-            raise ConfigError([(os.fspath(path), f"no column {shown(labels)}", expected)])
+        _check_label(frame, labels, os.fspath(path))
         frame = frame.drop(labels)
     try:
         return _features(os.fspath(path), frame)
@@ -80,10 +74,8 @@ def read_features(path: str | os.PathLike[str], *, labels: str | None = None) ->
 
 def _features(path: str, frame: pl.DataFrame) -> Features:
     faults = Faults()
-    if "app" not in frame.columns:
-        expected = f"a column `app`{did_you_mean('app', frame.columns)}"
-        faults.note("runs", f"columns {listed(frame.columns)}", expected)
-    elif not _is_words(frame["app"]):
+    _note_missing(frame, ["app"], "runs", faults)
+    if "app" in frame.columns and not _is_words(frame["app"]):
         faults.note("runs.app", f"values of type {frame['app'].dtype}", "text, the application's name")
     names = [name for name in frame.columns if name != "app"]
     if not names:
@@ -100,7 +92,7 @@ def _features(path: str, frame: pl.DataFrame) -> Features:
 
 
 def _is_words(column: pl.Series) -> bool:
-    # Of a file without any name, all of them are missing, which is told row by row.
+    # Of a file without any name, all of them are missing, which is reported row by row.
     return column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
@@ -120,17 +112,31 @@ def _note_feature(values: pl.Series, faults: Faults) -> None:
     is_missing = numbers.is_null() | numbers.is_nan()
     expected = "a number: models need every feature of every application"
     _note_rows(values.name, is_missing, ["nothing"] * len(values), expected, faults)
-    is_large = (numbers.abs() > _MOST).fill_null(value=False) & ~is_missing
-    _note_rows(values.name, is_large, numbers.to_list(), f"a finite number, at most {_MOST:g} in size", faults)
+    is_large = (numbers.abs() > MOST_FEATURE).fill_null(value=False) & ~is_missing
+    _note_rows(values.name, is_large, numbers.to_list(), f"a finite number, at most {MOST_FEATURE:g} in size", faults)
 
 
 def _note_rows(column: str, is_wrong: pl.Series, found: Sequence[object], expected: str, faults: Faults) -> None:
     """A fault a row, of many rows only for the first."""
     rows = is_wrong.arg_true().to_list()
-    for place, row in enumerate(rows[:_MOST_SHOWN]):
-        more = f" (and {len(rows) - _MOST_SHOWN:,} more rows)" if place == _MOST_SHOWN - 1 < len(rows) - 1 else ""
-        said = found[row] if found[row] == "nothing" else shown(found[row])
-        faults.note(f"runs.{one_line(column, limit=60)}", str(said), expected + more, row=row)
+    for place, row in enumerate(rows[:SHOWN]):
+        said = "nothing" if found[row] == "nothing" else shown(found[row])
+        rest = more(place, len(rows), " rows")
+        faults.note(f"runs.{one_line(column, limit=60)}", said, expected + rest, row=row)
+
+
+def _note_missing(frame: pl.DataFrame, names: Sequence[str], where: str, faults: Faults) -> None:
+    for name in names:
+        if name not in frame.columns:
+            expected = f"a column `{name}`{did_you_mean(name, frame.columns)}"
+            faults.note(where, f"columns {listed(frame.columns)}", expected)
+
+
+def _check_label(frame: pl.DataFrame, name: str, path: str) -> None:
+    others = [column for column in frame.columns if column != "app"]
+    if name not in others:
+        expected = f"one of {listed(others)}{did_you_mean(name, others)}"
+        raise ConfigError([(path, f"no column {shown(name)}", expected)])
 
 
 def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
@@ -149,7 +155,9 @@ def read_watts(path: str | os.PathLike[str], features: Features) -> Watts:
             _check_numbers(frame)
             frame = frame.cast({pl.selectors.exclude("device"): pl.Float64})
         else:
-            _check_columns(frame)
+            faults = Faults()
+            _note_missing(frame, _LONG, "runs", faults)
+            faults.check()
     except ConfigError as error:
         raise file.located(error) from None
     runs = frame.unpivot(index="device", variable_name="app", value_name="power_w") if is_wide else frame
@@ -180,15 +188,6 @@ def _check_numbers(frame: pl.DataFrame) -> None:
     faults.check()
 
 
-def _check_columns(frame: pl.DataFrame) -> None:
-    faults = Faults()
-    for name in _LONG:
-        if name not in frame.columns:
-            expected = f"a column `{name}`{did_you_mean(name, frame.columns)}"
-            faults.note("runs", f"columns {listed(frame.columns)}", expected)
-    faults.check()
-
-
 def _check_apps(column: pl.Series, features: Features, *, is_wide: bool) -> None:
     apps = column.cast(pl.String, strict=False).drop_nulls().unique(maintain_order=True).to_list()
     unknown = [app for app in apps if app and app not in features.apps]
@@ -196,9 +195,8 @@ def _check_apps(column: pl.Series, features: Features, *, is_wide: bool) -> None
         expected = f"at least one of {features.path}'s: {few(features.apps)}"
         raise ConfigError([("runs", f"none of the applications, only {few(unknown)}", expected)])
     faults = Faults()
-    for place, app in enumerate(unknown[:_MOST_SHOWN]):
-        more = f" (and {len(unknown) - _MOST_SHOWN:,} more)" if place == _MOST_SHOWN - 1 < len(unknown) - 1 else ""
-        expected = f"an application of {features.path}{did_you_mean(app, features.apps)}{more}"
+    for place, app in enumerate(unknown[:SHOWN]):
+        expected = f"an application of {features.path}{did_you_mean(app, features.apps)}{more(place, len(unknown))}"
         where, row = (one_line(app, limit=60), None) if is_wide else ("app", column.cast(pl.String).index_of(app))
         faults.add(f"runs.{where}", app, expected, row=row)
     faults.check()
@@ -230,11 +228,10 @@ def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
     """A label for each application from ``FILE`` or ``FILE/COLUMN``; `features` is the file that the names are from."""
     path, column = _parted(where)
     file = read_table(path, "a file of one row a run", words=["app"])
-    if "app" not in file.frame.columns:
-        expected = f"a column `app`{did_you_mean('app', file.frame.columns)}"
-        raise ConfigError([(path, f"columns {listed(file.frame.columns)}", expected)])
-    labels = _labels(file.frame, path, column)
     faults = Faults()
+    _note_missing(file.frame, ["app"], path, faults)
+    faults.check()
+    labels = _labels(file.frame, path, column)
     bare = [app for app in apps if app not in labels]
     if bare:
         faults.note(f"{path}, app", f"no label of {few(bare)}", f"one for every application of {features}")
@@ -245,7 +242,7 @@ def read_groups(where: str, apps: Sequence[str], *, features: str) -> list[str]:
 def _parted(where: str) -> tuple[str, str | None]:
     """File and column: a slash after a file's ending does not belong to its path."""
     path, slash, column = where.rpartition("/")
-    return (path, column) if slash and path.endswith((".csv", ".csv.gz", ".csv.zst", ".parquet")) else (where, None)
+    return (path, column) if slash and kind_of(path) in ("csv", "parquet") else (where, None)
 
 
 def _labels(frame: pl.DataFrame, path: str, column: str | None) -> dict[str, str]:
@@ -254,9 +251,7 @@ def _labels(frame: pl.DataFrame, path: str, column: str | None) -> dict[str, str
         there = f"columns {listed(frame.columns)}"
         raise ConfigError([(path, there, f"`app` and one of labels; of several say which: {path}/COLUMN")])
     name = others[0] if column is None else column
-    if name not in others:
-        expected = f"one of {listed(others)}{did_you_mean(name, others)}"
-        raise ConfigError([(path, f"no column {shown(name)}", expected)])
+    _check_label(frame, name, path)
     found: dict[str, str] = {}
     faults = Faults()
     for app, label in frame.select(pl.col("app", name).cast(pl.String)).drop_nulls().iter_rows():

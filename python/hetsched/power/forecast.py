@@ -71,14 +71,14 @@ def _refuse(predictor: AnyPredictor, *, has_table: bool) -> None:
 
 
 def _measured(jobs: pl.DataFrame) -> npt.NDArray[np.bool_]:
-    """Which jobs bring a draw of their own."""
+    """Mask of jobs that bring a measured draw."""
     if "power_w" not in jobs.columns:
         return np.zeros(len(jobs), dtype=np.bool_)
     return (jobs["power_w"] > 0).fill_null(value=False).to_numpy()
 
 
 def _served(jobs: pl.DataFrame, platform: Platform, *, by_factors: bool) -> npt.NDArray[np.bool_]:
-    """Which jobs a table has watts for or, if that counts, factors."""
+    """Mask of jobs that a table has watts for or, if that counts, factors."""
     table = platform.actual if platform.predicted is None else platform.predicted
     if table is None or "app" not in jobs.columns or not (by_factors or table.power_w is not None):
         return np.zeros(len(jobs), dtype=np.bool_)

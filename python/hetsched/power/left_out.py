@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,17 @@ from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
-from hetsched.power.model import PowerModel
+from hetsched.power.models.model import PowerModel
 from hetsched.threads import watched
+from hetsched.typing import SplitName
 
-SPLITS = ("in_sample", "leave_one_app_out", "new_device")
+SPLITS = get_args(SplitName)
 
 MOST_ALONE = 100
 """Up to how many applications, groups or devices are left out one at a time, if nothing else is said."""
 
 FOLDS = 10
-"""In how many folds more of them are left out, each of which asks for the model anew."""
+"""Further folds in which they are left out, each of which fits the model again."""
 
 Places = npt.NDArray[np.intp]
 Tell = Callable[[int, int], object]
@@ -118,7 +120,7 @@ class LeftOut:
 
     @property
     def is_asked(self) -> npt.NDArray[np.bool_]:
-        """Which cells the model was asked: measured ones that it was not fitted on; in-sample all measured ones."""
+        """Cells that the model was asked for: measured ones that it was not fitted on; in-sample all measured ones."""
         return np.asarray(~np.isnan(self.actual_w))
 
     @cached_property
@@ -173,7 +175,7 @@ def predicted(
     devices: Sequence[object] | None = None,
     tell: Tell | None = None,
 ) -> LeftOut:
-    """Predictions of measured cells by a model that is fitted anew each time; all is checked but what a fit checks.
+    """Predictions of measured cells by a model that is fitted again each time; all is checked but what a fit checks.
 
     `devices` are names for messages (None: numbers); `tell` is called with (fits done, fits in all). ConfigError if a
     device is left without a measured application, or nothing can be asked.
@@ -266,7 +268,7 @@ def _new_devices(task: _Task, tell: Tell) -> LeftOut:
 
 
 def _test_runs(is_measured: npt.NDArray[np.bool_], split: Split) -> npt.NDArray[np.bool_]:
-    """Which applications a new device would have run, drawn at random among those that it was measured under."""
+    """Applications that a new device would have run, drawn at random among those that it was measured under."""
     drawn = stream(split.seed, "power.new_device").random(is_measured.shape)
     place = np.where(is_measured, drawn, np.inf).argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     return np.asarray(is_measured & (place < split.test_runs))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _MOST_W = 1e6
 
 _LEVELS = {"user and app": ("user", "app"), "user": ("user",), "app": ("app",), "all": ()}
-"""Whose earlier jobs are asked, the closest first, and by which columns they are told apart."""
+"""Kinds of earlier jobs that are asked, the closest first, by the columns that distinguish them."""
 
 
 class Ideal:
@@ -249,7 +249,7 @@ class History:
 
 
 def _means(asked: pl.DataFrame, measured: pl.DataFrame, keys: tuple[str, ...], last: int | None) -> pl.Series:
-    """For each row of `asked` the mean of the measured jobs of its kind that had ended before its submit."""
+    """Mean, for each row of `asked`, of the measured jobs of its kind that had ended before its submit."""
     mean = (
         pl.col("power_w").cum_sum() / pl.int_range(1, pl.len() + 1)
         if last is None

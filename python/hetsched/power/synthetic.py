@@ -2,7 +2,7 @@
 
 A device draws a static part and, for every component its application keeps busy, a part that grows with the rate of
 that component's events. Devices differ in the static part (leakage), in a gain on all of the rest, in the watts of
-each component, and a little in every application by itself; counters tell all of the watts but a share that is the
+each component, and a little in every application by itself; counters show all of the watts but a share that is the
 application's own.
 """
 
@@ -101,7 +101,7 @@ DEVICE_TYPES: Mapping[str, DeviceType] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Spread:
-    """Spread of devices, and of the part of an application's watts that its counters do not tell.
+    """Spread of devices, and of the part of an application's watts that its counters do not show.
 
     Parameters
     ----------

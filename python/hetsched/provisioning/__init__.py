@@ -1,4 +1,4 @@
-"""How many nodes a power budget feeds: a published guideline, its steady state, and a trial by simulation."""
+"""Number of nodes that a power budget feeds: a published guideline, its steady state, and a trial by simulation."""
 
 from hetsched.provisioning.answer import Provision, provision
 from hetsched.provisioning.budget import parse_mix

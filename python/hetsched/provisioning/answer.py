@@ -30,7 +30,7 @@ _MOST_SEEDS = 10_000
 
 @dataclass(frozen=True, repr=False)
 class Provision:
-    """How many CPUs a budget feeds. Made by `hetsched.provision`.
+    """Number of CPUs that a budget feeds. Made by `hetsched.provision`.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Provision:
         return "\n".join([*lines, *self.notes]).strip("\n")
 
     def tables(self) -> list[Any]:
-        """As tables for a terminal: both readings, and the trial if there was one."""
+        """Tables for a terminal: both readings, and the trial if there was one."""
         first = [guideline_table(self.guideline)] if len(self.guideline) else []
         return first + ([] if self.table is None else [trial_table(self.table)])
 
@@ -128,7 +128,7 @@ class Provision:
         return written
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it: ``summary`` has both readings of the best number of CPUs."""
+        """Values as JSON holds them: ``summary`` has both readings of the best number of CPUs."""
         asked = {"budget_w": self.budget_w, "base_w": self.base_w, "sockets": self.sockets}
         return {
             "summary": {f"{name}_best_cpus": cpus for name, cpus in self.best_cpus.items()},
@@ -158,7 +158,7 @@ def provision(
     seed: int = 0,
     progress: str | None = "bar",
 ) -> Provision:
-    """How many nodes a power budget feeds whose jobs run under caps: what ``hetsched provision`` shows.
+    """Find the number of nodes that a power budget feeds if jobs run under caps, as ``hetsched provision`` does.
 
     Two readings and a trial. The guideline of Sakamoto et al. (IPDPS 2017): ``effective_w`` = budget - base × installed
     CPUs; available CPUs = that / mean cap; effective CPUs = the smaller of available and installed. It counts the base
@@ -179,11 +179,11 @@ def provision(
     sockets
         CPUs a node.
     workload
-        Jobs to run on each of `nodes`, under the preset ``power-slurm`` with this budget. Each gets a cap, dealt by the
+        Jobs to run on each of `nodes`, under the preset ``power-slurm`` with this budget. Each gets a cap, drawn by the
         mix and the seed, and a walltime as much longer as the cap makes it. Its ``power_w`` and ``app`` are not used:
         it draws its cap.
     seeds
-        How many runs of each number of nodes, with caps dealt anew.
+        How many runs of each number of nodes, with caps drawn again.
     seed
         The first seed.
     progress
@@ -209,9 +209,8 @@ def provision(
     >>> {name: int(cpus) for name, cpus in found.best_cpus.items()}
     {'guideline': 1052, 'steady': 1502}
     """
-    asked = Budget(plain(budget_w), plain(base_w), plain(mix), plain(sockets))
     faults = Faults()
-    asked.check(faults)
+    asked = Budget(budget_w, base_w, mix, sockets).checked(faults)
     counts = [plain(count) for count in nodes]
     asked.check_nodes(counts, faults)
     faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)

@@ -1,17 +1,18 @@
-"""What a guideline of provisioning is about: a budget, the base of every CPU, a mix of caps, and jobs that get them."""
+"""Inputs of a guideline of provisioning: a budget, the base of every CPU, a mix of caps, and jobs that get them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from hetsched.chance import stream
-from hetsched.checks import Faults, shown
+from hetsched.checks import Faults, plain, shown
+from hetsched.params import Declared, Parameter, number, whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.workload import Workload
@@ -24,35 +25,33 @@ _NOT_TAKEN = ("power_w", "app", "cap_w")
 """Columns of a log that a trial leaves out: its jobs draw what the mix says."""
 
 
+def _mix(given: Any, name: str, faults: Faults) -> Any:
+    """Shares by cap."""
+    mix = plain(given)
+    if not isinstance(mix, Mapping) or not mix:
+        faults.add(name, mix, "shares by cap, such as {85: 3, 70: 2, 55: 1}")
+        return None
+    for cap_w, weight in mix.items():
+        faults.number(name, cap_w, low=0.0, high=_MOST_W)
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= _MOST_SHARE:
+            faults.note(name, f"{shown(weight)} for {shown(cap_w)}", "a share above 0; a cap without one is left out")
+    return mix
+
+
 @dataclass(frozen=True)
-class Budget:
-    """What the guideline is about: watts of the machine, watts of a CPU that does nothing, and the mix of caps."""
+class Budget(Declared):
+    """Inputs of the guideline: watts of the machine, watts of a CPU that does nothing, and the mix of caps."""
 
-    budget_w: float
-    base_w: float
-    mix: Mapping[float, float]
-    sockets: int = 1
+    budget_w: float = field(metadata=number(0.0, 1e12, unit="W"))
+    base_w: float = field(metadata=number(0.0, _MOST_W, unit="W"))
+    mix: Mapping[float, float] = field(metadata=Parameter(take=_mix))
+    sockets: int = field(default=1, metadata=whole(1, 1000))
 
-    def check(self, faults: Faults) -> None:
-        """Note everything that is invalid."""
-        mix: object = self.mix
-        faults.number("budget_w", self.budget_w, low=0.0, high=1e12)
-        faults.number("base_w", self.base_w, low=0.0, high=_MOST_W)
-        faults.whole("sockets", self.sockets, low=1, high=1000)
-        if not isinstance(mix, Mapping) or not mix:
-            faults.add("mix", mix, "shares by cap, such as {85: 3, 70: 2, 55: 1}")
-            return
-        own = Faults()
-        for cap_w, weight in self.mix.items():
-            own.number("mix", cap_w, low=0.0, high=_MOST_W)
-            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= _MOST_SHARE:
-                own.note("mix", f"{shown(weight)} for {shown(cap_w)}", "a share above 0; a cap without one is left out")
-        faults.extend(own)
-        if not own.found and not faults.has("base_w"):
-            self._check_caps(faults)
-
-    def _check_caps(self, faults: Faults) -> None:
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
         """Note caps that leave nothing above the base, or less than the model of speed allows."""
+        del values
+        if faults.has("mix", "base_w"):
+            return
         least_w = self.base_w + _LEAST_SPEED * (self.uncapped_w - self.base_w)
         for cap_w in self.mix:
             if self.uncapped_w <= self.base_w:
@@ -81,7 +80,7 @@ class Budget:
         return max(self.mix)
 
     def factor(self, cap_w: float) -> float:
-        """How many times as long a job takes under a cap: speed goes with the watts above the base."""
+        """Slowdown of a job under a cap: speed goes with the watts above the base."""
         return (self.uncapped_w - self.base_w) / (cap_w - self.base_w)
 
     @property
@@ -130,7 +129,7 @@ class Budget:
         return Policy.preset("power-slurm", budget_w=float(self.budget_w), caps_w=caps_w)
 
     def dealt(self, workload: Workload, seed: int) -> Workload:
-        """The jobs with caps in the mix's shares, dealt at random; walltimes as much longer as jobs take."""
+        """The jobs with caps in the mix's shares, drawn at random; walltimes as much longer as jobs take."""
         jobs = workload.to_polars()
         caps_w = stream(seed, "caps of a mix").permutation(_shares(self.mix, len(jobs)))
         factors = np.array([self.factor(cap_w) for cap_w in caps_w], dtype=np.float64)

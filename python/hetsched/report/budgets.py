@@ -10,9 +10,10 @@ import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, new_figure, step, step_area
-from hetsched.report.figures import MOST_JOBS, bin_text, unbroken
-from hetsched.report.lettering import legend, named
+from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, extent, new_figure, step, step_area, write_rows
+from hetsched.report.charts import Chart, add_boxes, box, check_count, new_chart
+from hetsched.report.figures import bin_text
+from hetsched.report.lettering import legend, named, swatch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,16 +36,14 @@ _MARKS = {
 """Mark and colour of each kind of event, in the order of the lines they stand on."""
 
 _POWER_IN, _MARK_IN, _FOOT_IN = 2.0, 0.17, 0.45
-_CHART_IN = 2.9
 _FORBIDDEN = "#EBEBEB"
 _MANY = 2000
 """Marks on a line from which on they are dots of a picture even in a drawing of lines."""
 
-_AXES_IN = (2.85, 1.75)
-_LETTER_IN = (0.064, 0.12)
 _FEW = 80
 """Up to so many boxes are framed by stronger lines."""
 
+_BAR_IN = 0.5
 _PALEST = 0.12
 _DARK = 0.55
 """From this share of the colours' range on, letters are white."""
@@ -78,8 +77,7 @@ def power_and_budget(
     """
     marked = [kind for kind in _MARKS if kind in events["kind"]]
     heights = [_POWER_IN, *([_FOOT_IN + _MARK_IN * len(marked)] if marked else [])]
-    times = timeline["time_s"].to_numpy()
-    axis = TimeAxis(*(times[[0, -1]].tolist() if len(times) else (0.0, 0.0)), unix_zero_s=unix_zero_s)
+    axis = TimeAxis(*extent(timeline["time_s"]), unix_zero_s=unix_zero_s)
     with new_figure(heights, title=title, share_x=True) as (figure, axes):
         _draw_draw(axes[0], timeline, axis, budget_w)
         if marked:
@@ -112,19 +110,11 @@ def speeds(
     ValueError
         If there are more than `MOST_JOBS` jobs.
     """
-    jobs = segments["job_id"].n_unique()
-    if jobs > MOST_JOBS:
-        raise ValueError(f"{jobs} jobs, a chart shows at most {MOST_JOBS}")
+    check_count(segments["job_id"].n_unique())
     ended = segments.filter(pl.col("end_s").is_not_null(), pl.col("end_s") > pl.col("start_s"))
-    last_s = ended["end_s"].max() if len(ended) else first_s
-    axis = TimeAxis(first_s, float(last_s), unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
-    with new_figure([_CHART_IN], title=title) as (figure, (axes,)):
-        axis.write_on(axes)
-        axes.set_ylim(-0.5, nodes - 0.5)
-        axes.locator_params(axis="y", integer=True)
-        axes.set_ylabel("node")
-        axes.grid(visible=False)
-        _draw_boxes(figure, axes, ended, axis, nodes)
+    window = first_s, max(extent(ended["end_s"])[1], first_s)
+    with new_chart(window, nodes, title=title, unix_zero_s=unix_zero_s, foot_in=_BAR_IN) as (figure, chart):
+        _draw_speeds(figure, chart, ended)
     return figure
 
 
@@ -150,8 +140,8 @@ def _draw_draw(axes: Axes, timeline: pl.DataFrame, axis: TimeAxis, budget_w: flo
         if len(places):
             # The outline keeps minutes of a month visible.
             look: dict[str, Any] = {"color": COLOURS["vermilion"], "linewidths": 0.7, "zorder": 4}
-            boxes = [_box(at[k], at[k + 1], budget[k], budget[k] + over[k]) for k in places]
-            _add(axes, boxes, label=_beyond_text(beyond), **look)
+            boxes = [box(at[k], at[k + 1], budget[k], budget[k] + over[k]) for k in places]
+            add_boxes(axes, boxes, label=_beyond_text(beyond), **look)
     axes.set_ylabel(f"power ({unit.name})")
     axes.set_ylim(0, top)
 
@@ -184,62 +174,37 @@ def _draw_marks(axes: Axes, events: pl.DataFrame, marked: Sequence[str], axis: T
             markeredgecolor="black", markeredgewidth=0.3, clip_on=False, rasterized=len(times) > _MANY,
         )  # fmt: skip
         names.append(f"{kind} ({len(times):,})")
-    axes.set_yticks(range(len(marked)), names)
-    axes.set_ylim(len(marked) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
+    write_rows(axes, names)
+    axes.grid(visible=True, axis="y")
 
 
-def _draw_boxes(figure: Figure, axes: Axes, segments: pl.DataFrame, axis: TimeAxis, nodes: int) -> None:
-    """A box for each stretch and each unbroken run of its nodes, a frame around attempts, a bar of speeds."""
+def _draw_speeds(figure: Figure, chart: Chart, segments: pl.DataFrame) -> None:
+    """Draw a box for each stretch, a frame around attempts, and a bar of speeds."""
     from matplotlib.cm import ScalarMappable  # noqa: PLC0415 -- slow to import
     from matplotlib.colors import Normalize  # noqa: PLC0415
-    from matplotlib.patches import Patch  # noqa: PLC0415
 
     runs, stands = segments.filter(state="running"), segments.filter(state="suspended")
     known = runs["speed_ratio"].drop_nulls().to_numpy()
     low, high = known.min(initial=1.0), known.max(initial=1.0)
-    colours = ScalarMappable(Normalize(low if low < high else high - 1.0, high), _shades())
-    boxes, counts = _boxes(runs, axis)
-    fills = np.repeat(colours.to_rgba(runs["speed_ratio"].fill_null(1.0).to_numpy()), counts, axis=0)
-    _add(axes, boxes, facecolors=fills, linewidths=0.0)
-    _add(axes, _boxes(stands, axis)[0], **_SUSPENDED)
+    colours: Any = ScalarMappable(Normalize(low if low < high else high - 1.0, high), _shades())
+    chart.add(runs, facecolors=colours.to_rgba(runs["speed_ratio"].fill_null(1.0).to_numpy()), linewidths=0.0)
+    chart.add(stands, **_SUSPENDED)
     spans = segments.group_by(pl.struct("job_id", "attempt", "nodes").rle_id(), maintain_order=True)
-    frames, _ = _boxes(spans.agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("nodes").first()), axis)
-    _add(axes, frames, facecolors="none", edgecolors="black", linewidths=0.4 if len(frames) <= _FEW else 0.2)
+    frames = spans.agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("nodes").first())
+    chart.add(frames, facecolors="none", edgecolors="black", linewidths=0.4 if len(frames) <= _FEW else 0.2)
     for row in segments.iter_rows(named=True):
-        _write_label(axes, row, axis, nodes, colours)
+        running = row["state"] == "running"
+        is_dark = running and colours.norm(row["speed_ratio"]) < 1 - _DARK
+        ground = None if running else {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+        chart.write(row, _labels(row), color="white" if is_dark else "black", bbox=ground)
     if low < high:
         look: dict[str, Any] = {"orientation": "horizontal", "aspect": 40, "pad": 0.02}
-        bar = figure.colorbar(colours, ax=axes, label="speed (1: nominal)", **look)
+        bar = figure.colorbar(colours, ax=chart.axes, label="speed (1: nominal)", **look)
         bar.outline.set_linewidth(0.4)
         bar.ax.locator_params(nbins=6)
     if len(stands):
-        look = {"facecolor": "white", "edgecolor": _SUSPENDED["edgecolors"], "hatch": _SUSPENDED["hatch"]}
-        legend(figure, [(Patch(**look, linewidth=0.0), "suspended")], at="lower left")
-
-
-def _boxes(stretches: pl.DataFrame, axis: TimeAxis) -> tuple[list[np.ndarray], list[int]]:
-    """The corners of every box, and how many each stretch has."""
-    found, counts = [], []
-    for start_s, end_s, nodes in stretches.select("start_s", "end_s", "nodes").iter_rows():
-        start, end = axis.shown(start_s), axis.shown(end_s)
-        own = unbroken(np.asarray(nodes))
-        counts.append(len(own))
-        for first, count in own:
-            found.append(_box(start, end, first - 0.5, first - 0.5 + count))
-    return found, counts
-
-
-def _box(start: float, end: float, low: float, high: float) -> np.ndarray:
-    """The corners of a box."""
-    return np.array([[start, low], [end, low], [end, high], [start, high]])
-
-
-def _add(axes: Axes, boxes: list[np.ndarray], **look: Any) -> None:
-    from matplotlib.collections import PolyCollection  # noqa: PLC0415 -- slow to import
-
-    if boxes:
-        axes.add_collection(PolyCollection(boxes, **look), autolim=False)
+        suspended = swatch("white", hatch=_SUSPENDED["hatch"])
+        legend(figure, [(suspended, "suspended")], at="lower left")
 
 
 _SUSPENDED: dict[str, Any] = {"facecolors": "white", "edgecolors": "#777777", "hatch": "//////", "linewidths": 0.0}
@@ -253,26 +218,8 @@ def _shades() -> Any:
     return ListedColormap(colormaps["Blues"](np.linspace(0.95, _PALEST, 256)))
 
 
-def _write_label(axes: Axes, row: dict[str, Any], axis: TimeAxis, nodes: int, colours: Any) -> None:
-    start, end, running = axis.shown(row["start_s"]), axis.shown(row["end_s"]), row["state"] == "running"
-    # Into the tallest box, as much as that holds.
-    first, count = max(unbroken(np.asarray(row["nodes"])), key=lambda box: box[1])
-    room = ((end - start) / (axis.limits[1] - axis.limits[0]) * _AXES_IN[0], count / nodes * _AXES_IN[1])
-    for text in _labels(row):
-        lines = text.split("\n")
-        if room[0] > _LETTER_IN[0] * max(map(len, lines)) + 0.04 and room[1] > _LETTER_IN[1] * len(lines) + 0.02:
-            is_dark = running and colours.norm(row["speed_ratio"]) < 1 - _DARK
-            colour = "white" if is_dark else "black"
-            place = ((start + end) / 2, first - 0.5 + count / 2)
-            ground: dict[str, Any] = (
-                {} if running else {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.6}}
-            )
-            axes.text(*place, text, ha="center", va="center", color=colour, linespacing=1.0, **ground)
-            return
-
-
 def _labels(row: dict[str, Any]) -> Iterator[str]:
-    """What may stand in a box, the fullest first."""
+    """Labels that may go in a box, the fullest first."""
     if row["cap_w"] is not None and row["state"] == "running":
         yield f"{row['job_id']}: {row['cap_w']:.4g} W"
         yield f"{row['job_id']}\n{row['cap_w']:.4g} W"

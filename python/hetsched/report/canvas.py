@@ -1,14 +1,15 @@
 """Common parts of all pictures: size, fonts, colours, axes of time, and the files they are written to.
 
-Matplotlib is imported when a picture is made, not before; a message of one line tells if it is missing.
+Matplotlib is imported when a picture is made, not before; a message of one line shows if it is missing.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,13 +19,14 @@ from hetsched.checks import listed
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.report.dates import date_ticks, year_of
-from hetsched.report.lettering import FONT, WIDTH_IN, write_title
+from hetsched.report.lettering import FONT, WIDTH_IN, legend, named, write_title
 from hetsched.workload.clock import zero_said
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure, FigureBase
 
@@ -132,6 +134,14 @@ def _style() -> Iterator[None]:
 
 
 @contextmanager
+def _empty(width_in: float, height_in: float) -> Iterator[Figure]:
+    with _style():
+        from matplotlib.figure import Figure  # noqa: PLC0415
+
+        yield Figure(figsize=(width_in, height_in), layout="constrained")
+
+
+@contextmanager
 def new_figure(
     heights_in: Sequence[float], *, title: str = "", share_x: bool = False
 ) -> Iterator[tuple[Figure, Sequence[Axes]]]:
@@ -139,10 +149,7 @@ def new_figure(
 
     A title is wrapped as `write_title` does.
     """
-    with _style():
-        from matplotlib.figure import Figure  # noqa: PLC0415
-
-        figure = Figure(figsize=(WIDTH_IN, sum(heights_in)), layout="constrained")
+    with _empty(WIDTH_IN, sum(heights_in)) as figure:
         write_title(figure, title)
         axes = figure.subplots(len(heights_in), 1, sharex=share_x, squeeze=False, height_ratios=list(heights_in))
         yield figure, list(axes[:, 0])
@@ -151,10 +158,7 @@ def new_figure(
 @contextmanager
 def new_page(left_in: float, right_in: Sequence[float]) -> Iterator[tuple[Figure, Sequence[FigureBase]]]:
     """A figure of a page's width with one part on the left and others below each other on the right."""
-    with _style():
-        from matplotlib.figure import Figure  # noqa: PLC0415
-
-        figure = Figure(figsize=(2 * WIDTH_IN, max(left_in, sum(right_in))), layout="constrained")
+    with _empty(2 * WIDTH_IN, max(left_in, sum(right_in))) as figure:
         halves: Any = figure.subfigures(1, 2, wspace=0)
         below: Any = halves[1].subfigures(len(right_in), 1, height_ratios=list(right_in), squeeze=False)
         yield figure, [halves[0], *below[:, 0]]
@@ -162,15 +166,41 @@ def new_page(left_in: float, right_in: Sequence[float]) -> Iterator[tuple[Figure
 
 @contextmanager
 def new_grid(
-    rows: int, columns: int, *, row_in: float, foot_in: float
+    rows: int, columns: int, *, row_in: float, foot_in: float, width_in: float = 2 * WIDTH_IN
 ) -> Iterator[tuple[Figure, Sequence[Sequence[Axes]]]]:
     """A figure with axes in rows and columns in the common style; `foot_in` is for all above and below the axes."""
-    with _style():
-        from matplotlib.figure import Figure  # noqa: PLC0415
-
-        figure = Figure(figsize=(2 * WIDTH_IN, rows * row_in + foot_in), layout="constrained")
+    with _empty(width_in, rows * row_in + foot_in) as figure:
         axes = figure.subplots(rows, columns, sharex="col", squeeze=False)
         yield figure, [list(across) for across in axes]
+
+
+def draw_panels(
+    frame: pl.DataFrame,
+    draw: Callable[[Axes, pl.DataFrame, Mapping[str, int]], None],
+    *,
+    row_in: float,
+    title: str = "",
+    x_label: str = "",
+    last: str = "",
+) -> Figure:
+    """A panel for each row and column that a frame's ``row`` and ``column`` name, and one legend for all.
+
+    `draw` gets the axes, the panel's rows, and the place of each ``label`` among all of them. Columns are named above
+    where there is an `x_label` for all of them, below where there is none; the name `last` ends the legend.
+    """
+    rows, columns, labels = (frame[name].unique(maintain_order=True).to_list() for name in ("row", "column", "label"))
+    places = {label: place for place, label in enumerate(labels)}
+    with new_grid(len(rows), len(columns), row_in=row_in, foot_in=0.8) as (figure, axes):
+        for across, row in zip(axes, rows, strict=True):
+            for one, column in zip(across, columns, strict=True):
+                draw(one, frame.filter(row=row, column=column), places)
+            across[0].set_ylabel(row)
+        for highest, lowest, column in zip(axes[0], axes[-1], columns, strict=True):
+            highest.set_title(column if x_label else "", loc="left", pad=3)
+            lowest.set_xlabel(x_label or column)
+        write_title(figure, title)
+        legend(figure, named(*chain.from_iterable(axes), last=last), columns=5)
+    return figure
 
 
 def picture_bytes(figure: Figure, suffix: str) -> bytes:
@@ -221,6 +251,59 @@ def step_area(axes: Axes, x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayL
     axes.fill_between(np.asarray(x), _held(x, low), _held(x, high), step="post", **{"linewidth": 0, **look})
 
 
+def write_ticks(axis: Axis, ticks: Sequence[tuple[float, str]]) -> None:
+    """Put ticks on an axis: places with their texts."""
+    axis.set_ticks([at for at, _ in ticks], labels=[text for _, text in ticks])
+
+
+def write_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Make y an axis of rows, the first on top, that are named and not measured."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+
+
+def write_nodes(axes: Axes, nodes: int) -> None:
+    """Make y an axis of nodes, for what covers all of it."""
+    axes.set_ylabel("node")
+    axes.set_ylim(-0.5, nodes - 0.5)
+    axes.locator_params(axis="y", integer=True)
+    axes.grid(visible=False)
+
+
+_UNITS = (
+    ("s", 1.0, (1, 2, 5, 10, 30)),
+    ("min", 60.0, (1, 2, 5, 10, 30)),
+    ("h", 3600.0, (1, 2, 5, 10)),
+    ("d", 86400.0, (1, 2, 5, 10, 100, 1000)),
+)
+
+
+def length_ticks(low_s: float, high_s: float) -> list[tuple[float, str]]:
+    """Lengths of time in everyday units for a logarithmic axis: 1 and 10 of each, more where those would be few.
+
+    Examples
+    --------
+    >>> [text for _, text in length_ticks(50.0, 10000.0)], [text for _, text in length_ticks(50.0, 200.0)]
+    (['1 min', '10 min', '1 h'], ['1 min', '2 min'])
+    """
+    found = [(number, number * scale, f"{number} {unit}") for unit, scale, numbers in _UNITS for number in numbers]
+    fine = [one for one in found if low_s <= one[1] <= high_s]
+    coarse = [one for one in fine if one[0] in (1, 10, 100, 1000)]
+    return [(at, text) for _, at, text in (coarse if len(coarse) > 2 else fine)]
+
+
+def write_lengths(axes: Axes, low_s: float, high_s: float) -> None:
+    """Make x a logarithmic axis of lengths of time, with at most six names and a mark for each of the others."""
+    axes.set_xscale("log")
+    axes.set_xlim(low_s, high_s)
+    ticks = length_ticks(low_s, high_s)
+    write_ticks(axes.xaxis, ticks[:: -(-len(ticks) // 6) or 1])
+    axes.set_xticks([at for at, _ in ticks], minor=True)
+    axes.xaxis.set_minor_formatter("")
+
+
 def _held(x: npt.ArrayLike, y: npt.ArrayLike) -> npt.NDArray[np.float64]:
     values = np.asarray(y, dtype=np.float64)
     return np.append(values, values[-1:]) if values.ndim and len(values) < len(np.asarray(x)) else values
@@ -251,6 +334,12 @@ def unix_zero(provenance: Mapping[str, Any], first_s: float) -> float | None:
     (843480031.0, 0.0, None)
     """
     return zero_said(provenance["report"], provenance["trace"]["history"], first_s)
+
+
+def extent(*instants: pl.Series) -> tuple[float, float]:
+    """The first and the last of all instants that are known; 0 twice where there are none."""
+    known = np.concatenate([own.drop_nulls().to_numpy() for own in instants])
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
 
 
 class TimeAxis:
@@ -284,11 +373,11 @@ class TimeAxis:
         axes.set_xlabel(self.label)
         if self.is_of_dates:
             ticks = date_ticks(*(_DAY_S * limit for limit in self.limits))
-            axes.set_xticks([instant / _DAY_S for instant, _ in ticks], [text for _, text in ticks])
+            write_ticks(axes.xaxis, [(instant / _DAY_S, text) for instant, text in ticks])
             return
         from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 -- slow to import
 
         # Chosen here: matplotlib chooses again when it has laid out the figure, and may cut what it adds at the end.
         found = MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]).tick_values(*self.limits)
-        shown = [place for place in found if self.limits[0] <= place <= self.limits[1]]
-        axes.set_xticks(shown, [f"{place:g}" for place in shown])
+        shown = [(place, f"{place:g}") for place in found if self.limits[0] <= place <= self.limits[1]]
+        write_ticks(axes.xaxis, shown)

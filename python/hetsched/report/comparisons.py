@@ -11,8 +11,8 @@ import polars as pl
 
 from hetsched.analysis import METRICS, mean_and_half_width
 from hetsched.analysis.repetitions import check_alike, independent
-from hetsched.report.canvas import COLOURS, DASHES, interval, look, new_grid, step
-from hetsched.report.lettering import write_title
+from hetsched.report import canvas
+from hetsched.report.canvas import COLOURS, DASHES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,14 +35,6 @@ _FAR_APART = 20.0
 """From this ratio of longest to shortest wait on, the axis is logarithmic, so that the others stay apart."""
 
 _ROW_IN = 2.1
-_FOOT_IN = 0.6
-_LINE_IN = 0.15
-_LEGEND_COLUMNS = 5
-
-WAIT_TICKS = (
-    *((1.0, "1 s"), (10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"), (36000.0, "10 h")),
-    *((86400.0, "1 d"), (864000.0, "10 d"), (8640000.0, "100 d"), (86400000.0, "1000 d")),
-)
 
 
 def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
@@ -61,10 +53,10 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
     for place, (policy, ((x, x_reach), (y, y_reach))) in enumerate(zip(policies, found, strict=True)):
         # Those that lie on the same place are larger the farther behind they are.
         later = (np.abs(at[place + 1 :] - at[place]) < _SAME_PLACE).all(axis=1).sum()
-        style = {**look(place), "linestyle": "none", "markersize": 5 + 2.5 * later}
+        style = {**canvas.look(place), "linestyle": "none", "markersize": 5 + 2.5 * later}
         # No wait is below 0.
         reach = None if x_reach is None else [[min(x_reach, x)], [x_reach]]
-        interval(axes, x, y, xerr=reach, yerr=y_reach, label=str(policy), **style)
+        canvas.interval(axes, x, y, xerr=reach, yerr=y_reach, label=str(policy), **style)
     waits, energies = middles.T
     best = front(waits, -energies)
     if len(best) > 1:
@@ -99,14 +91,9 @@ def _set_energies(axes: Axes, energies: Floats) -> None:
     axes.set_ylim(0.0 if low < _FROM_ZERO * high else low, high)
     if axes.get_ylim()[0] > 0:
         # Two slanted strokes across the foot of the axis, and the same in words.
-        break_at: dict[str, Any] = {
-            "transform": axes.transAxes,
-            "color": COLOURS["black"],
-            "clip_on": False,
-            "linewidth": 0.8,
-        }
         for height in (0.02, 0.05):
-            axes.plot([-0.015, 0.015], [height - 0.015, height + 0.015], **break_at)
+            ends = [-0.015, 0.015], [height - 0.015, height + 0.015]
+            axes.plot(*ends, transform=axes.transAxes, color=COLOURS["black"], clip_on=False, linewidth=0.8)
         axes.text(0.03, 0.03, "energy axis does not start at 0", transform=axes.transAxes, va="bottom", color="#555555")
 
 
@@ -114,8 +101,8 @@ def _set_scale(axes: Axes, waits: Floats, scale: float) -> None:
     """A linear axis in one unit, or a logarithmic one with ticks in everyday units."""
     if _is_wide(waits):
         axes.set_xscale("log")
-        ticks = [(at / scale, text) for at, text in WAIT_TICKS if waits.min() / 3 <= at / scale <= waits.max() * 3]
-        axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
+        ticks = canvas.length_ticks(waits.min() / 3 * scale, waits.max() * 3 * scale)
+        canvas.write_ticks(axes.xaxis, [(at / scale, text) for at, text in ticks])
         axes.minorticks_off()
         axes.set_xlabel("mean wait")
     else:
@@ -143,12 +130,12 @@ def draw_waits(axes: Axes, curves: Mapping[str, pl.DataFrame]) -> None:
     if longest_s <= 0:
         has_started = any(len(curve) for curve in curves.values())
         _write_instead(axes, "no job waited" if has_started else "no job started")
-    _label_waits(axes, longest_s)
+    canvas.write_lengths(axes, 1.0, max(longest_s, 10.0) * 1.1)
     for place, (name, curve) in enumerate(zip(wait_names(curves), curves.values(), strict=True)):
         # The step at wait 0 lies left of a logarithmic axis; from there to a second its value holds.
         # Marks lie apart from each other, so that equal curves show all of theirs.
-        marks = {"markersize": 3.5, "markevery": ((0.05 + 0.03 * place) % 0.25, 0.25)}
-        step(axes, curve["wait_s"].clip(1e-3), 100 * curve["longer_ratio"], label=name, **marks, **look(place))
+        style = {**canvas.look(place), "markersize": 3.5, "markevery": ((0.05 + 0.03 * place) % 0.25, 0.25)}
+        canvas.step(axes, curve["wait_s"].clip(1e-3), 100 * curve["longer_ratio"], label=name, **style)
     _set_shares(axes, [100 * curve["longer_ratio"].to_numpy() for curve in curves.values() if len(curve)], longest_s)
     axes.set_xlabel("wait")
     axes.set_ylabel("jobs that wait\nlonger (%)")
@@ -170,19 +157,6 @@ def _write_instead(axes: Axes, sentence: str) -> None:
     """Write a sentence in the middle of axes without data."""
     axes.grid(visible=False)
     axes.text(0.5, 0.5, sentence, transform=axes.transAxes, ha="center", va="center_baseline")
-
-
-def _label_waits(axes: Axes, longest_s: float) -> None:
-    """Make x a logarithmic axis of waits, from a second to `longest_s`, with ticks in everyday units."""
-    end_s = max(longest_s, 10.0) * 1.1
-    axes.set_xscale("log")
-    axes.set_xlim(1.0, end_s)
-    ticks = [(seconds, text) for seconds, text in WAIT_TICKS if seconds <= end_s]
-    # At most six labels fit beside each other.
-    kept = ticks if len(ticks) <= 6 else ticks[::2]
-    axes.set_xticks([seconds for seconds, _ in kept], [text for _, text in kept])
-    axes.set_xticks([seconds for seconds, _ in ticks], minor=True)
-    axes.xaxis.set_minor_formatter("")
 
 
 def point(x: Floats, y: Floats, *, row: str, column: str, label: str, figure: str = "") -> pl.DataFrame:
@@ -208,31 +182,17 @@ def front(x: Floats, y: Floats) -> npt.NDArray[np.intp]:
 
 def pareto_figure(points: pl.DataFrame, *, title: str = "") -> Figure:
     """Panels of dots with 95 % intervals both ways, x logarithmic, and the front of each."""
-    rows, columns, labels = (points[name].unique(maintain_order=True).to_list() for name in ("row", "column", "label"))
-    places = {label: place for place, label in enumerate(labels)}
-    lines = -(-(len(labels) + 1) // _LEGEND_COLUMNS)
-    foot_in = _FOOT_IN + _LINE_IN * lines
-    with new_grid(len(rows), len(columns), row_in=_ROW_IN, foot_in=foot_in) as (figure, axes):
-        for across, row in zip(axes, rows, strict=True):
-            for one, column in zip(across, columns, strict=True):
-                _draw_pareto(one, points.filter(row=row, column=column), places)
-            across[0].set_ylabel(row)
-        for one, column in zip(axes[-1], columns, strict=True):
-            one.set_xlabel(column)
-        write_title(figure, title)
-        handles, names = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.0)
-    return figure
+    return canvas.draw_panels(points, _draw_pareto, row_in=_ROW_IN, title=title, last=_FRONT)
 
 
-def _draw_pareto(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
+def _draw_pareto(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> None:
     middles = []
     for (label,), rows in own.group_by("label", maintain_order=True):
         x, x_reach = mean_and_half_width(rows["x"].to_numpy())
         y, y_reach = mean_and_half_width(rows["y"].to_numpy())
         middles.append((x, y))
-        style = {**look(places[str(label)]), "linestyle": "none"}
-        interval(axes, x, y, xerr=x_reach, yerr=y_reach, elinewidth=0.6, label=label, **style)
+        style = {**canvas.look(places[str(label)]), "linestyle": "none"}
+        canvas.interval(axes, x, y, xerr=x_reach, yerr=y_reach, elinewidth=0.6, label=label, **style)
     xs, ys = np.array(middles, dtype=np.float64).T
     best = front(xs, ys)
     axes.plot(xs[best], ys[best], color=COLOURS["grey"], linewidth=1.0, zorder=1, label=_FRONT)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, interval, new_figure
-from hetsched.report.lettering import write_title
+from hetsched.report.canvas import COLOURS, interval, new_figure, write_rows
+from hetsched.report.lettering import legend, named
+from hetsched.report.tables import new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,14 +29,10 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
 
     `rows` are as `hetsched.experiments.Report.table` gives them.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title or None, title_justify="left", title_style="bold")
-    table.add_column("", justify="right", style="dim")
-    table.add_column("quantity")
-    table.add_column("paper", justify="right", no_wrap=True)
-    table.add_column("here ± (95 %)", justify="right", no_wrap=True)
     is_judged = rows["reproduced"].is_not_null().any()
-    if is_judged:
-        table.add_column("reproduced", no_wrap=True)
+    verdicts = ["reproduced"] if is_judged else []
+    table = new_table("", "quantity", numbers=("paper", "here ± (95 %)"), words=verdicts, title=title)
+    table.columns[0].justify, table.columns[0].style = "right", "dim"
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
         found = Text(verdict(row["reproduced"], row["paper"]), style=_STYLES.get(row["reproduced"], ""))
         cells: list[str | Text] = [str(number), Text(row["quantity"]), _paper(row["paper"]), _here(row)]
@@ -45,7 +41,7 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
 
 
 def verdict(reproduced: str | None, paper: float | None) -> str:
-    """A row's verdict as a table shows it; what stands beside no value of a paper is a claim, not a reproduction."""
+    """A row's verdict as a table shows it; what stands next to no value of a paper is a claim, not a reproduction."""
     if reproduced is None:
         return ""
     return reproduced if paper is not None else _OF_CLAIMS.get(reproduced, reproduced)
@@ -63,7 +59,7 @@ def _here(row: Mapping[str, Any]) -> str:
 
 
 def reasons(rows: pl.DataFrame) -> Iterable[str]:
-    """Why something is not simply ``yes``: a line for each reason, with the numbers of its rows.
+    """Reasons why something is not simply ``yes``: a line for each reason, with the numbers of its rows.
 
     What stands behind a reason's first semicolon may be common to several.
     """
@@ -91,8 +87,7 @@ def _setting(value: Any) -> str:
 
 _ROW_IN = 0.19
 _PANEL_IN = 0.38
-_FOOT_IN = 0.85
-_LEGEND = ("here", "attainable", "paper")
+_FOOT_IN = 0.65
 _NUMBERS_SHARE = 0.17
 """Of the width: the column of numbers on the right."""
 
@@ -101,22 +96,17 @@ def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:
     """A panel a scenario and in it a line a policy: mean saving with its 95 % interval over repetitions.
 
     A row of `savings` is a panel, policy and repetition: ``panel, label, saving``, and ``paper, attainable`` where
-    known, in percent; panels and policies stand in the order in which they first come.
+    known, in percent; panels and policies are in the order in which they first come.
     """
     panels = [own for _, own in savings.group_by("panel", maintain_order=True)]
     heights = [_PANEL_IN + _FOOT_IN / len(panels) + _ROW_IN * own["label"].n_unique() for own in panels]
     low, high = _reach(savings)
-    with new_figure(heights, share_x=True) as (figure, axes):
+    with new_figure(heights, title=title, share_x=True) as (figure, axes):
         for one, own in zip(axes, panels, strict=True):
             _draw_panel(one, own)
         axes[-1].set_xlabel("job energy saved (%)")
         axes[-1].set_xlim(min(low, 0.0), min(low, 0.0) + (high - min(low, 0.0)) / (1 - _NUMBERS_SHARE))
-        write_title(figure, title)
-        handles = {label: line for one in axes for line, label in zip(*one.get_legend_handles_labels(), strict=True)}
-        shown = [label for label in _LEGEND if label in handles]
-        figure.legend(
-            [handles[label] for label in shown], shown, loc="outside lower center", ncols=3, columnspacing=1.0
-        )
+        legend(figure, named(*axes, last="paper"))
     return figure
 
 
@@ -130,10 +120,7 @@ def _draw_panel(axes: Axes, own: pl.DataFrame) -> None:
     labels = own["label"].unique(maintain_order=True).to_list()
     for place, label in enumerate(labels):
         _draw_policy(axes, own.filter(pl.col("label") == label), place)
-    axes.set_yticks(range(len(labels)), labels)
-    axes.set_ylim(len(labels) - 0.45, -0.55)
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
+    write_rows(axes, labels)
     axes.set_title(str(own["panel"][0]), loc="left", pad=2, fontsize=8)
 
 

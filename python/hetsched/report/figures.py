@@ -14,7 +14,9 @@ import numpy as np
 import polars as pl
 
 from hetsched.analysis import METRICS
-from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, bin_edges, new_figure, new_page, step, step_area
+from hetsched.report import canvas
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis
+from hetsched.report.charts import CHART_AXES_IN, MOST_JOBS, check_count, new_chart
 from hetsched.report.comparisons import (
     ENERGY_WAIT_IN,
     FRONT,
@@ -31,16 +33,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
 
-MOST_JOBS = 300
-"""Most jobs of a Gantt chart; boxes of more cannot be told apart."""
-
 _MOST_BINS = 150
 """Most steps of a line: more are thinner than the line itself, and read as dirt."""
 
 _STARTED_BY = {"immediate": "sky", "reservation": "green", "backfill": "orange"}
-_AXES_IN = (2.9, 1.7)
-_DIGIT_IN = (0.072, 0.11)
-_HEIGHT_IN = 2.4
 _OUTLINED_IN, _SEEN_IN = 3 / 72, 1.5 / 72
 """Least width and height of a box with an outline, and of one that can be seen."""
 
@@ -70,13 +66,13 @@ def overview(
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
     bins = coarser(bins)
-    with new_figure([1.5, 0.95, 1.1], title=title, share_x=True) as (figure, axes):
-        axis = _time_axis(bins, unix_zero_s)
+    with canvas.new_figure([1.5, 0.95, 1.1], title=title, share_x=True) as (figure, axes):
+        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
         _draw_power(axes[0], bins, axis, budget_w)
         _draw_utilization(axes[1], bins, axis, nodes)
         _draw_queue(axes[2], bins, axis)
         axis.write_on(axes[-1])
-        legend(figure, [*named(axes[0]), *named(axes[1])], columns=2)
+        legend(figure, named(*axes[:2]), columns=2)
     return figure
 
 
@@ -89,8 +85,8 @@ def power(
 ) -> Figure:
     """System power over time, split into nodes at work and idle nodes; parameters as in `overview`."""
     bins = coarser(bins)
-    with new_figure([2.1], title=title) as (figure, (axes,)):
-        axis = _time_axis(bins, unix_zero_s)
+    with canvas.new_figure([2.1], title=title) as (figure, (axes,)):
+        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
         _draw_power(axes, bins, axis, budget_w)
         axis.write_on(axes)
         legend(figure, named(axes), columns=2)
@@ -100,8 +96,8 @@ def power(
 def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
     """Utilization and queue length over time; parameters as in `overview`."""
     bins = coarser(bins)
-    with new_figure([1.1, 1.4], title=title, share_x=True) as (figure, axes):
-        axis = _time_axis(bins, unix_zero_s)
+    with canvas.new_figure([1.1, 1.4], title=title, share_x=True) as (figure, axes):
+        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
         _draw_utilization(axes[0], bins, axis, nodes)
         _draw_queue(axes[1], bins, axis)
         axis.write_on(axes[-1])
@@ -125,14 +121,14 @@ def coarser(bins: pl.DataFrame, *, most: int = _MOST_BINS) -> pl.DataFrame:
 
 
 def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
-    """Which share of the jobs waits longer than a time, a curve a policy; the legend tells how many do not wait.
+    """Share of the jobs that wait longer than a time, a curve for each policy; the legend says how many do not wait.
 
     Parameters
     ----------
     curves
         From each policy's name to what `hetsched.analysis.waiting_curve` gives.
     """
-    with new_figure([WAITS_IN]) as (figure, (axes,)):
+    with canvas.new_figure([WAITS_IN]) as (figure, (axes,)):
         _draw(figure, axes, draw_waits, curves)
     return figure
 
@@ -140,7 +136,7 @@ def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
 def _draw(figure: FigureBase, axes: Axes, draw: Callable[..., None], *what: Any) -> None:
     """A panel with the names of its policies above it, and the line along the best of them last."""
     draw(axes, *what)
-    legend(figure, sorted(named(axes), key=lambda own: own[1] == FRONT), at="upper left", columns=2)
+    legend(figure, named(axes, last=FRONT), at="upper left", columns=2)
 
 
 def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
@@ -153,7 +149,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     baseline
         The policy whose ratios are 1, drawn as a line.
     """
-    with new_figure([ratios_height_in(table, baseline)]) as (figure, (axes,)):
+    with canvas.new_figure([ratios_height_in(table, baseline)]) as (figure, (axes,)):
         _draw(figure, axes, draw_ratios, table, baseline)
     return figure
 
@@ -177,7 +173,7 @@ def comparison(
     if runs is None:
         del panels[1]
     heights = [own_in + legend_height_in(names, columns=2) for _, _, own_in, names in panels]
-    with new_page(heights[0], heights[1:]) as (figure, parts):
+    with canvas.new_page(heights[0], heights[1:]) as (figure, parts):
         for part, (draw, what, *_) in zip(parts, panels, strict=True):
             _draw(part, part.subplots(), draw, *what)
     return figure
@@ -190,7 +186,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     ----------
     runs
         One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` or
-        `hetsched.sweep` gives it; policies stand in the order in which they first come. Repetitions are what
+        `hetsched.sweep` gives it; policies are in the order in which they first come. Repetitions are what
         `hetsched.analysis.compare` takes for them.
 
     Raises
@@ -198,7 +194,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     ConfigError
         If runs of one policy are on workloads or platforms of different load.
     """
-    with new_figure([ENERGY_WAIT_IN]) as (figure, (axes,)):
+    with canvas.new_figure([ENERGY_WAIT_IN]) as (figure, (axes,)):
         _draw(figure, axes, draw_energy_against_wait, runs)
     return figure
 
@@ -222,17 +218,15 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float
     ValueError
         If there are more than `MOST_JOBS` jobs.
     """
-    if len(jobs) > MOST_JOBS:
-        raise ValueError(f"{len(jobs)} jobs, a chart shows at most {MOST_JOBS}")
-    ran, axis = _ran(jobs), TimeAxis(*_window(jobs), unix_zero_s=unix_zero_s)
-    with new_figure([_HEIGHT_IN], title=title) as (figure, (axes,)):
-        axis.write_on(axes)
-        axes.set_ylim(-0.5, nodes - 0.5)
-        axes.locator_params(axis="y", integer=True)
-        for job in ran.iter_rows(named=True):
-            _draw_job(axes, job, axis, nodes)
-        axes.set_ylabel("node")
-        axes.grid(visible=False)
+    check_count(len(jobs))
+    ran = _ran(jobs)
+    with new_chart(_window(jobs), nodes, title=title, unix_zero_s=unix_zero_s) as (figure, chart):
+        colours = [COLOURS[_STARTED_BY[kind]] for kind in ran["started_by"]]
+        # Outlines of thin boxes would hide them.
+        edges = [0.4 if min(chart.size_in(row)) >= _OUTLINED_IN else 0.0 for row in ran.iter_rows(named=True)]
+        chart.add(ran, facecolors=colours, edgecolors=["black"] * len(ran), linewidths=edges)
+        for row in ran.iter_rows(named=True):
+            chart.write(row, [str(row["job_id"])])
         kinds = [kind for kind in _STARTED_BY if kind in ran["started_by"]]
         legend(figure, [(swatch(COLOURS[_STARTED_BY[kind]]), kind) for kind in kinds], at="lower left", columns=3)
     return figure
@@ -243,8 +237,8 @@ def gantt_can_be_read(jobs: pl.DataFrame, *, nodes: int) -> bool:
     ran, (first_s, last_s) = _ran(jobs), _window(jobs)
     if len(jobs) > MOST_JOBS or ran.is_empty() or last_s <= first_s:
         return False
-    width_in = (ran["end_s"] - ran["start_s"]).to_numpy() / (last_s - first_s) * _AXES_IN[0]
-    height_in = ran["nodes"].list.len().to_numpy() / nodes * _AXES_IN[1]
+    width_in = (ran["end_s"] - ran["start_s"]).to_numpy() / (last_s - first_s) * CHART_AXES_IN[0]
+    height_in = ran["nodes"].list.len().to_numpy() / nodes * CHART_AXES_IN[1]
     return bool(((width_in >= _SEEN_IN) & (height_in >= _SEEN_IN)).mean() >= 0.5)
 
 
@@ -258,21 +252,15 @@ def _window(jobs: pl.DataFrame) -> tuple[float, float]:
     return first_s, float(_ran(jobs)["end_s"].max() or first_s)  # type: ignore[arg-type]
 
 
-def _time_axis(bins: pl.DataFrame, unix_zero_s: float | None) -> TimeAxis:
-    if bins.is_empty():
-        return TimeAxis(0.0, 0.0)
-    return TimeAxis(bins["start_s"][0], bins["end_s"][-1], unix_zero_s=unix_zero_s)
-
-
 def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, budget_w: float | pl.DataFrame | None) -> None:
     """Means as areas on top of each other, and a line along the highest power."""
     highest_w = max(bins["power_w_max"].to_numpy().max(initial=0.0), _highest(budget_w))
     unit = METRICS["peak_power_w"].unit_for([highest_w])
-    edges = bin_edges(bins, axis)
+    edges = canvas.bin_edges(bins, axis)
     jobs, total, most = (bins[name] / unit.scale for name in ("job_power_w_mean", "power_w_mean", "power_w_max"))
-    step_area(axes, edges, np.zeros(len(edges)), jobs, color=COLOURS["blue"], label="nodes at work, mean")
-    step_area(axes, edges, jobs, total, color=COLOURS["grey"], label="idle nodes, mean")
-    step(axes, edges, most, color=COLOURS["black"], linewidth=0.5, label=f"highest in each {bin_text(bins)}")
+    canvas.step_area(axes, edges, np.zeros(len(edges)), jobs, color=COLOURS["blue"], label="nodes at work, mean")
+    canvas.step_area(axes, edges, jobs, total, color=COLOURS["grey"], label="idle nodes, mean")
+    canvas.step(axes, edges, most, color=COLOURS["black"], linewidth=0.5, label=f"highest in each {bin_text(bins)}")
     _draw_budget(axes, axis, budget_w, scale=unit.scale)
     axes.set_ylabel(f"power ({unit.name})")
     axes.set_ylim(0, 1.05 * max(highest_w / unit.scale, 1e-9))
@@ -293,13 +281,8 @@ def _draw_budget(axes: Axes, axis: TimeAxis, budget_w: float | pl.DataFrame | No
     look: dict[str, Any] = {"color": COLOURS["vermilion"], "linestyle": DASHES[1], "linewidth": 0.9}
     if isinstance(budget_w, pl.DataFrame):
         times, values = (budget_w[name].to_numpy() for name in ("time_s", "budget_w"))
-        step(
-            axes,
-            axis.shown(times),
-            values / scale,
-            label="power budget",
-            **{**look, "linestyle": "-", "linewidth": 0.6},
-        )
+        look |= {"linestyle": "-", "linewidth": 0.6}
+        canvas.step(axes, axis.shown(times), values / scale, label="power budget", **look)
     elif budget_w is not None:
         axes.axhline(budget_w / scale, label="power budget", **look)
 
@@ -321,29 +304,9 @@ def _draw_queue(axes: Axes, bins: pl.DataFrame, axis: TimeAxis) -> None:
 
 def _draw_line(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, scale: float, colour: str) -> None:
     """The mean over each bin, in front of a pale band from the lowest to the highest value in it."""
-    edges = bin_edges(bins, axis)
+    edges = canvas.bin_edges(bins, axis)
     low, mean, high = (bins[f"{name}_{kind}"] / scale for kind in ("min", "mean", "max"))
-    step(axes, edges, mean, color=colour, linewidth=1.0, label=f"mean of each {bin_text(bins)}")
-    step_area(axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}")
-
-
-def _draw_job(axes: Axes, job: dict[str, object], axis: TimeAxis, nodes: int) -> None:
-    start, end = (axis.shown(float(job[name])) for name in ("start_s", "end_s"))  # type: ignore[arg-type]
-    boxes = unbroken(np.asarray(job["nodes"]))
-    colour = COLOURS[_STARTED_BY[str(job["started_by"])]]
-    # The number goes into the tallest box, if that holds it.
-    first, count = max(boxes, key=lambda box: box[1])
-    width_in, height_in = (end - start) / (axis.limits[1] - axis.limits[0]) * _AXES_IN[0], count / nodes * _AXES_IN[1]
-    # Outlines of thin boxes would hide them.
-    edge: dict[str, Any] = {"edgecolor": "black", "linewidth": 0.4 if min(width_in, height_in) >= _OUTLINED_IN else 0}
-    for low, high in boxes:
-        axes.broken_barh([(start, end - start)], (low - 0.5, high), facecolor=colour, **edge)
-    text = str(job["job_id"])
-    if width_in > _DIGIT_IN[0] * len(text) + 0.03 and height_in > _DIGIT_IN[1]:
-        axes.text((start + end) / 2, first - 0.5 + count / 2, text, ha="center", va="center_baseline")
-
-
-def unbroken(nodes: np.ndarray) -> list[tuple[int, int]]:
-    """Ascending node numbers as (first, how many) of each unbroken run."""
-    breaks = np.flatnonzero(np.diff(nodes.astype(np.int64)) != 1) + 1
-    return [(int(run[0]), len(run)) for run in np.split(nodes, breaks)]
+    canvas.step(axes, edges, mean, color=colour, linewidth=1.0, label=f"mean of each {bin_text(bins)}")
+    canvas.step_area(
+        axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}"
+    )

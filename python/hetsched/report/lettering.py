@@ -64,13 +64,15 @@ def write_title(figure: Figure, title: str) -> None:
         figure.set_figheight(figure.get_figheight() + _LINE_IN * (len(lines) - 1))
 
 
-def _arranged(names: Sequence[str], columns: int, look: Mapping[str, Any]) -> list[list[str]]:
+def _arranged(
+    names: Sequence[str], columns: int, look: Mapping[str, Any], whole_in: float = WIDTH_IN
+) -> list[list[str]]:
     """Names by column, wrapped where one of them is wider than the figure; as many columns as fit, at most so many."""
     handle_in, gap_in = (
         sum(look[name] for name in own) * _POINTS / 72
         for own in (("handlelength", "handletextpad"), ("columnspacing",))
     )
-    room_in = WIDTH_IN - _EDGE_IN
+    room_in = whole_in - _EDGE_IN
     wrapped = ["\n".join(fitted(name, room_in - handle_in, indent="  ")) for name in names]
     for count in range(min(columns, len(wrapped)), 0, -1):
         sizes = [len(part) for part in np.array_split(wrapped, count)]
@@ -103,9 +105,11 @@ def legend(
     if not names:
         return
     look = {**_LEGEND, "borderaxespad": 0.2, **look}
-    stacks = _arranged(names, columns, look)
-    if isinstance(figure, Figure):  # a part of a page has the height that the page gives it
+    if isinstance(figure, Figure):
+        stacks = _arranged(names, columns, look, figure.get_figwidth())
         figure.set_figheight(figure.get_figheight() + _height_in(stacks))
+    else:  # a part of a page has the height that the page gives it
+        stacks = _arranged(names, columns, look)
     place: Any = f"outside {at}"
     drawn = figure.legend(handles, [name for stack in stacks for name in stack], loc=place, ncols=len(stacks), **look)
     for text in drawn.get_texts():
@@ -119,6 +123,7 @@ def swatch(colour: Any, **look: Any) -> Artist:
     return Patch(facecolor=colour, edgecolor="#777777", linewidth=0.3, **look)
 
 
-def named(axes: Axes) -> list[tuple[Artist, str]]:
-    """Artists on axes with their names, as `legend` takes them."""
-    return list(zip(*axes.get_legend_handles_labels(), strict=True))
+def named(*axes: Axes, last: str = "") -> list[tuple[Artist, str]]:
+    """Artists on axes with their names, as `legend` takes them: each name once, and `last` at the end."""
+    found = {name: one for own in axes for one, name in zip(*own.get_legend_handles_labels(), strict=True)}
+    return sorted(((one, name) for name, one in found.items()), key=lambda own: own[1] == last)

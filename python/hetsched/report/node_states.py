@@ -10,9 +10,9 @@ import polars as pl
 
 from hetsched.analysis.node_states import NODE_STATES, state_grid
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, TimeAxis, bin_edges, new_figure, step_area
-from hetsched.report.comparisons import WAIT_TICKS
-from hetsched.report.lettering import legend, swatch
+from hetsched.report import canvas
+from hetsched.report.canvas import COLOURS, TimeAxis
+from hetsched.report.lettering import legend, named, swatch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ _LINEAR_S = 1.0
 
 
 def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: float | None = None) -> Figure:
-    """How many nodes work, are idle, boot or shut down, are off and are down over time: areas on top of each other.
+    """Numbers of nodes at work, idle, booting or shutting down, off and down over time, as stacked areas.
 
     Parameters
     ----------
@@ -54,15 +54,14 @@ def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: fl
     unix_zero_s
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
-    times = timeline["time_s"].to_numpy()
-    axis = TimeAxis(*(times[[0, -1]].tolist() if len(times) else (0.0, 0.0)), unix_zero_s=unix_zero_s)
+    axis = TimeAxis(*canvas.extent(timeline["time_s"]), unix_zero_s=unix_zero_s)
     bins = binned(timeline, list(_COLUMNS.values()), bins=_AREA_BINS)
-    with new_figure([_AREA_IN], title=title) as (figure, (axes,)):
-        edges = bin_edges(bins, axis)
+    with canvas.new_figure([_AREA_IN], title=title) as (figure, (axes,)):
+        edges = canvas.bin_edges(bins, axis)
         below = np.zeros(len(bins))
         for state, column in _COLUMNS.items():
             above = below + bins[f"{column}_mean"].to_numpy()
-            step_area(axes, edges, below, above, color=_LOOKS[state][1])
+            canvas.step_area(axes, edges, below, above, color=_LOOKS[state][1])
             below = above
         axes.set_ylabel("nodes")
         axes.set_ylim(0, max(below.max(initial=0.0), 1.0))
@@ -73,7 +72,7 @@ def states_over_time(timeline: pl.DataFrame, *, title: str = "", unix_zero_s: fl
 
 
 def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
-    """What every node is when: time to the right, nodes upwards, a colour a state.
+    """States of every node: time to the right, nodes upwards, a colour a state.
 
     Parameters
     ----------
@@ -86,9 +85,8 @@ def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: 
     """
     from matplotlib.colors import ListedColormap  # noqa: PLC0415 -- slow to import
 
-    ends = (states["start_s"].min(), states["end_s"].max()) if len(states) else (0.0, 0.0)
-    axis = TimeAxis(*ends, unix_zero_s=unix_zero_s)  # type: ignore[arg-type]
-    with new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
+    axis = TimeAxis(*canvas.extent(states["start_s"], states["end_s"]), unix_zero_s=unix_zero_s)
+    with canvas.new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
         grid = state_grid(states, nodes=nodes, rows=map_rows(nodes), bins=MAP_BINS) if len(states) else None
         colours = ListedColormap([colour for _, colour in _LOOKS.values()])
         _draw_map(axes, grid, axis, nodes, cmap=colours, vmin=-0.5, vmax=len(NODE_STATES) - 0.5)
@@ -120,7 +118,7 @@ def node_use(
     from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415 -- slow to import
 
     axis = TimeAxis(*window, unix_zero_s=unix_zero_s)
-    with new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
+    with canvas.new_figure([_map_height_in(nodes)], title=title) as (figure, (axes,)):
         shades = LinearSegmentedColormap.from_list("use", [_LOOKS[state][1] for state in ("idle", "busy")])
         _draw_map(axes, busy, axis, nodes, cmap=shades, vmin=0.0, vmax=1.0)
         names = {0.0: "idle", 0.5: "working half of the time", 1.0: "working"}
@@ -141,10 +139,7 @@ def _draw_map(axes: Axes, grid: np.ndarray | None, axis: TimeAxis, nodes: int, *
     if grid is not None:
         look |= {"origin": "lower", "aspect": "auto", "interpolation": "none"}
         axes.imshow(grid, extent=(*axis.limits, -0.5, nodes - 0.5), **look)
-    axes.set_ylabel("node")
-    axes.set_ylim(-0.5, nodes - 0.5)
-    axes.locator_params(axis="y", integer=True)
-    axes.grid(visible=False)
+    canvas.write_nodes(axes, nodes)
     axis.write_on(axes)
 
 
@@ -154,14 +149,14 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
     Parameters
     ----------
     jobs
-        `Result.jobs`; those that never started and those without a queue are left out. Queues stand in alphabetical
+        `Result.jobs`; those that never started and those without a queue are left out. Queues are in alphabetical
         order.
     title
         Text above the picture.
     """
     started = jobs.drop_nulls(["queue", "wait_s"]).sort("queue")
     queues = started["queue"].unique(maintain_order=True).to_list()
-    with new_figure([_FOOT_IN + _ROW_IN * max(len(queues), 1)], title=title) as (figure, (axes,)):
+    with canvas.new_figure([_FOOT_IN + _ROW_IN * max(len(queues), 1)], title=title) as (figure, (axes,)):
         waits = [started.filter(queue=queue)["wait_s"].to_numpy() for queue in queues]
         for place, own in enumerate(waits):
             _draw_waits(axes, place, own)
@@ -169,41 +164,24 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
         longest = max([longest, *(float(own.mean()) for own in waits), 1.0])
         axes.set_xscale("symlog", linthresh=_LINEAR_S, linscale=0.5)
         axes.set_xlim(-0.05, longest * 1.3)
-        ticks = [(0.0, "0"), *((at, text) for at, text in WAIT_TICKS if at <= longest * 1.3)]
-        axes.set_xticks([at for at, _ in ticks], [text for _, text in ticks])
+        canvas.write_ticks(axes.xaxis, [(0.0, "0"), *canvas.length_ticks(1.0, longest * 1.3)])
         axes.minorticks_off()
-        axes.set_yticks(
-            range(len(queues)), [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)]
-        )
-        axes.set_ylim(len(queues) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=False, axis="y")
+        canvas.write_rows(axes, [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)])
         axes.set_xlabel("wait")
-        if queues:
-            _explain_waits(figure)
+        legend(figure, named(axes), columns=4, columnspacing=1.0, handletextpad=0.5)
     return figure
 
 
 def _draw_waits(axes: Axes, place: int, waits: np.ndarray) -> None:
     low, lower, median, upper, high = np.quantile(waits, [0.05, 0.25, 0.5, 0.75, 0.95])
-    axes.plot([low, high], [place, place], color=COLOURS["black"], linewidth=0.8, zorder=2)
-    axes.barh(place, upper - lower, left=lower, height=0.62, color=COLOURS["sky"], linewidth=0, zorder=3)
-    axes.plot([median] * 2, [place - 0.31, place + 0.31], color=COLOURS["black"], linewidth=1.4, zorder=4)
-    axes.plot(waits.mean(), place, "D", color=COLOURS["vermilion"], markersize=3.5, zorder=5, clip_on=False)
-
-
-def _explain_waits(figure: Figure) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 -- slow to import
-    from matplotlib.patches import Patch  # noqa: PLC0415
-
-    black: dict[str, Any] = {"color": COLOURS["black"]}
-    named = [
-        (Line2D([], [], **black, linewidth=0.8), "90 %"),
-        (Patch(color=COLOURS["sky"], linewidth=0), "half of the jobs"),
-        (Line2D([], [], **black, linewidth=0, marker="|", markersize=7, markeredgewidth=1.4), "median"),
-        (Line2D([], [], color=COLOURS["vermilion"], linewidth=0, marker="D", markersize=3.5), "mean"),
-    ]
-    legend(figure, named, columns=4, columnspacing=1.0, handletextpad=0.5)
+    axes.plot([low, high], [place, place], color=COLOURS["black"], linewidth=0.8, zorder=2, label="90 %")
+    look: dict[str, Any] = {"color": COLOURS["sky"], "linewidth": 0, "zorder": 3, "label": "half of the jobs"}
+    axes.barh(place, upper - lower, left=lower, height=0.62, **look)
+    black: dict[str, Any] = {"color": COLOURS["black"], "markersize": 9, "markeredgewidth": 1.4}
+    axes.plot(median, place, "|", **black, zorder=4, label="median")
+    axes.plot(
+        waits.mean(), place, "D", color=COLOURS["vermilion"], markersize=3.5, zorder=5, clip_on=False, label="mean"
+    )
 
 
 _TIGHT: dict[str, Any] = {"columnspacing": 0.9, "handlelength": 1.2, "handletextpad": 0.5}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,16 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, interval, look, new_grid
-from hetsched.report.lettering import write_title
+from hetsched.report.canvas import COLOURS, draw_panels, interval, look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _ROW_IN = 1.45
-_FOOT_IN = 1.0
-_LEGEND_COLUMNS = 4
 _SLANTED = 4
 """Ticks with more letters than this are written upwards."""
 
@@ -70,27 +67,11 @@ def curve(
 
 def panel_figure(curves: pl.DataFrame, *, title: str = "") -> Figure:
     """A row of panels a metric and a column a workload; in each a curve a policy, with 95 % intervals."""
-    rows, columns, labels = (curves[name].unique(maintain_order=True).to_list() for name in ("row", "column", "label"))
-    lines = -(-len(labels) // _LEGEND_COLUMNS)
-    places = {label: place for place, label in enumerate(labels)}
-    with new_grid(len(rows), len(columns), row_in=_ROW_IN, foot_in=_FOOT_IN + 0.15 * lines) as (figure, axes):
-        for across, row in zip(axes, rows, strict=True):
-            for one, column in zip(across, columns, strict=True):
-                _draw_panel(one, curves.filter(row=row, column=column), places)
-            across[0].set_ylabel(row)
-        for one, column in zip(axes[0], columns, strict=True):
-            one.set_title(column, loc="left", pad=3)
-        for one in axes[-1]:
-            one.set_xlabel(str(curves["x_label"][0]))
-        write_title(figure, title)
-        handles, names = axes[0][0].get_legend_handles_labels()
-        order = sorted(range(len(names)), key=lambda place: names[place] == _PAPER)
-        handles, names = [handles[place] for place in order], [names[place] for place in order]
-        figure.legend(handles, names, loc="outside lower center", ncols=_LEGEND_COLUMNS, columnspacing=1.2)
-    return figure
+    x_label = str(curves["x_label"][0])
+    return draw_panels(curves, _draw_panel, row_in=_ROW_IN, title=title, x_label=x_label, last=_PAPER)
 
 
-def _draw_panel(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
+def _draw_panel(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> None:
     for (label,), rows in own.group_by("label", maintain_order=True):
         x, mean, half_width = _estimates(rows)
         style = look(places[str(label)])
@@ -109,7 +90,7 @@ def _draw_panel(axes: Axes, own: pl.DataFrame, places: dict[str, int]) -> None:
 
 
 def _estimates(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
-    """Where a curve's points are, their means over repetitions, and half the widths of their intervals."""
+    """Positions of a curve's points, their means over repetitions, and half the widths of their intervals."""
     found = []
     for (place,), own in rows.drop_nulls("value").group_by("x", maintain_order=True):
         middle, reach = mean_and_half_width(own["value"].to_numpy())

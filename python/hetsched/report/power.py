@@ -10,19 +10,19 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
-from hetsched.report.canvas import COLOURS, new_figure, new_grid
-from hetsched.report.lettering import write_title
-from hetsched.report.tables import LOOK, folded
+from hetsched.report.canvas import COLOURS, new_grid
+from hetsched.report.lettering import WIDTH_IN, legend, named, write_title
+from hetsched.report.tables import folded, new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _PANEL_IN = 3.0
-_FOOT_IN = 0.7
+_FOOT_IN = 0.5
 _TITLE_LETTERS = 40
 _OFF_RATIO = 0.1
-"""Distance of the lines beside the diagonal."""
+"""Distance of the lines next to the diagonal."""
 
 _NUMBERS = ("MAPE mean", "MAPE max", "devices")
 _LEAST_MODEL = 20
@@ -36,38 +36,28 @@ def predicted_against_measured(cells: Mapping[str, pl.DataFrame], *, title: str 
     low, high = float(watts.min()), float(watts.max())
     slack = 0.04 * (high - low) or 1.0
     limits = (max(low - slack, 0.0), high + slack)
-    if len(cells) == 1:
-        with new_figure([_PANEL_IN + _FOOT_IN]) as (figure, (axes,)):
-            ((name, frame),) = cells.items()
-            _draw(axes, frame, name, limits)
-            _finish(figure, axes, title)
-        return figure
-    rows = -(-len(cells) // 2)
-    with new_grid(rows, 2, row_in=_PANEL_IN, foot_in=_FOOT_IN) as (figure, grid):
+    columns = min(len(cells), 2)
+    rows = -(-len(cells) // columns)
+    with new_grid(rows, columns, row_in=_PANEL_IN, foot_in=_FOOT_IN, width_in=columns * WIDTH_IN) as (figure, grid):
         panels = [axes for across in grid for axes in across]
         for axes, (name, frame) in zip(panels, cells.items(), strict=False):
             _draw(axes, frame, name, limits)
         for axes in panels[len(cells) :]:
             axes.remove()
         # The last panel of a column stands above where another was taken away.
-        panels[len(cells) - 2].tick_params(labelbottom=True)
-        for place in (len(cells) - 2, len(cells) - 1):
-            panels[place].set_xlabel("measured (W)")
-        _finish(figure, panels[0], title)
+        for axes in panels[: len(cells)][-columns:]:
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel("measured (W)")
+        write_title(figure, title)
+        legend(figure, named(panels[0]), markerscale=2)
     return figure
 
 
 def _draw(axes: Axes, frame: pl.DataFrame, name: str, limits: tuple[float, float]) -> None:
     for ratio in (1 - _OFF_RATIO, 1 + _OFF_RATIO):
-        label = f"{_OFF_RATIO:.0%} off".replace("%", " %") if ratio < 1 else None
-        axes.plot(
-            limits,
-            [ratio * one for one in limits],
-            color=COLOURS["vermilion"],
-            dashes=(4, 2),
-            linewidth=0.8,
-            label=label,
-        )
+        label = f"{100 * _OFF_RATIO:g} % off" if ratio < 1 else None
+        ends = [ratio * one for one in limits]
+        axes.plot(limits, ends, color=COLOURS["vermilion"], dashes=(4, 2), linewidth=0.8, label=label)
     axes.plot(limits, limits, color=COLOURS["black"], linewidth=0.8, label="equal")
     actual, predicted = (frame[column].to_numpy() for column in ("actual_w", "predicted_w"))
     # As dots of a picture even in a drawing of lines: a million of them make no file that opens.
@@ -89,14 +79,6 @@ def _alpha(dots: int) -> float:
     return float(np.clip(40 / np.sqrt(dots), 0.15, 0.8))
 
 
-def _finish(figure: Figure, axes: Axes, title: str) -> None:
-    if not axes.get_xlabel() and len(figure.axes) == 1:
-        axes.set_xlabel("measured (W)")
-    write_title(figure, title)
-    handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3, columnspacing=1.2, markerscale=2)
-
-
 def errors_table(
     errors: Mapping[str, pl.DataFrame], overall: Mapping[str, Mapping[str, float]], *, width: int = 80
 ) -> Table:
@@ -106,10 +88,8 @@ def errors_table(
     longest = max(len(text) for text in errors)
     longest_app = max(map(len, ("application", *frames[0]["app"])))
     room = max(min(longest, width - taken - longest_app - 2 * _GAP), min(longest, _LEAST_MODEL))
-    table = Table("application", "model", **LOOK)
+    table = new_table("application", "model", numbers=_NUMBERS)
     table.columns[1].no_wrap = True
-    for name in _NUMBERS:
-        table.add_column(name, justify="right", no_wrap=True)
     models = ["\n".join(folded(text, room, indent="  ")) for text in errors]
     for place, app in enumerate(frames[0]["app"]):
         for number, frame in enumerate(frames):
@@ -131,7 +111,7 @@ def outside_table(outside: Mapping[str, tuple[Sequence[str], Sequence[float]]]) 
     """Applications with features outside everything the model has seen, in standard deviations, the farthest first."""
     found = {app: own for app, own in outside.items() if len(own[0])}
     shown = sorted(found, key=lambda app: -abs(found[app][1][0]))[:_MOST_OUTSIDE]
-    table = Table("application", "outside what the models had seen, in standard deviations", **LOOK)
+    table = new_table("application", "outside what the models had seen, in standard deviations")
     for app, own in found.items():
         if app in shown:
             cells = [f"{name} {far:+.2g}" for name, far in zip(*own, strict=True)]
@@ -144,9 +124,7 @@ def outside_table(outside: Mapping[str, tuple[Sequence[str], Sequence[float]]]) 
 
 def predictions_table(rows: Sequence[Mapping[str, Any]], *, nodes: int) -> Table:
     """A row an application: the mean, least and most watts over nodes, and the ratio of most to least."""
-    table = Table("application", **LOOK)
-    for name in (f"mean of {nodes:,}", "least", "most", "most/least"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table("application", numbers=(f"mean of {nodes:,}", "least", "most", "most/least"))
     for row in rows:
         watts = [f"{row[name]:,.1f} W" for name in ("mean_w", "least_w", "most_w")]
         ratio = "–" if row["least_w"] == 0 else f"{row['most_w'] / row['least_w']:.3f}"

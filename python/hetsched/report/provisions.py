@@ -13,8 +13,8 @@ from rich.table import Table
 from hetsched.analysis import METRICS as OF_RUNS
 from hetsched.analysis import Metric, Unit
 from hetsched.report.canvas import COLOURS, DASHES, interval, look, new_figure
-from hetsched.report.lettering import legend
-from hetsched.report.tables import LOOK
+from hetsched.report.lettering import legend, named
+from hetsched.report.tables import new_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ METRICS = {
 
 
 class Asked(Protocol):
-    """What the lines on a guideline need to know."""
+    """Values that the lines on a guideline need."""
 
     @property
     def budget_w(self) -> float:
@@ -87,9 +87,8 @@ def _best(asked: Asked) -> str:
 
 def guideline_table(guideline: pl.DataFrame) -> Table:
     """A row a number of nodes: how many CPUs run, by the guideline and in the steady state."""
-    table = Table(title="CPUs that the budget feeds", **LOOK)
-    for name in ("nodes", "CPUs", "P_eff\nkW", "P_avg\nW", "CPU_eff", "steady\nP_avg W", "steady\nCPUs"):
-        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
+    names = ("nodes", "CPUs", "P_eff\nkW", "P_avg\nW", "CPU_eff", "steady\nP_avg W", "steady\nCPUs")
+    table = new_table(numbers=names, title="CPUs that the budget feeds", vertical="bottom")
     for row in guideline.iter_rows(named=True):
         table.add_row(
             f"{row['nodes']:,}",
@@ -105,15 +104,14 @@ def guideline_table(guideline: pl.DataFrame) -> Table:
 
 def trial_table(table: pl.DataFrame) -> Table:
     """A row a number of nodes and below it, over several seeds, half the width of the intervals."""
-    shown = Table(title="tried by simulation", **LOOK)
-    shown.add_column("nodes", vertical="bottom", no_wrap=True)
-    columns = []
+    columns, names = [], []
     for key, metric in METRICS.items():
         own = table.filter(metric=key)
         means, half_widths = own["mean"].to_list(), own["half_width_95"].to_list()
-        words = "\n".join([*metric.title.split(" "), metric.unit_for(means).name])
-        shown.add_column(words, justify="right", no_wrap=True, vertical="bottom")
+        names.append("\n".join([*metric.title.split(" "), metric.unit_for(means).name]))
         columns.append((metric.texts(means), metric.texts(half_widths, like=means), half_widths))
+    shown = new_table("nodes", numbers=names, title="tried by simulation", vertical="bottom")
+    shown.columns[0].no_wrap = True
     counts = table.filter(metric=next(iter(METRICS))).select("nodes", "runs").rows()
     for place, (nodes, runs) in enumerate(counts):
         shown.add_row(f"{nodes:,}", *(means[place] for means, _, _ in columns))
@@ -149,8 +147,7 @@ def provision_figure(table: pl.DataFrame, *, best_nodes: Mapping[str, float], ti
             _draw_panel(axes, table, keys, label)
             _draw_best(axes, table["nodes"].to_numpy(), best_nodes)
         panels[-1].set_xlabel("nodes")
-        handles = {name: one for axes in panels for one, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-        legend(figure, [(handle, name) for name, handle in handles.items()], columns=2, columnspacing=1.0)
+        legend(figure, named(*panels), columns=2, columnspacing=1.0)
     return figure
 
 

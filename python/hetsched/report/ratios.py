@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import METRICS
-from hetsched.report.canvas import COLOURS, interval, look
+from hetsched.report.canvas import COLOURS, interval, look, write_rows, write_ticks
 from hetsched.report.lettering import WIDTH_IN, fitted, width_in
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ def draw_ratios(axes: Axes, table: pl.DataFrame, baseline: str) -> None:
     title = f"ratio to {baseline}"
     fits = width_in(title) <= _AXES_IN
     axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1, label=None if fits else f"baseline: {baseline}")
-    axes.set_yticks(range(len(metrics)), [_judged(table, metric, baseline) for metric in metrics])
+    write_rows(axes, [_judged(table, metric, baseline) for metric in metrics])
     axes.set_ylim(len(metrics) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
     for edge in np.arange(len(metrics) - 1) + 0.5:
         axes.axhline(edge, color="#DDDDDD", linewidth=0.5, zorder=0)
     directions = {METRICS[key].better for key in metrics}
@@ -165,7 +163,7 @@ def _set_ratio_limits(axes: Axes, dots: Sequence[_Ratios]) -> tuple[float, float
     # On a long axis, steps that look equal; on a short one equal steps.
     ticks = _RATIO_TICKS if limits[1] > 4 * limits[0] else [*MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(*limits)]
     ticks = [tick for tick in ticks if limits[0] <= tick <= limits[1]]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    write_ticks(axes.xaxis, [(tick, f"{tick:g}") for tick in ticks])
     axes.minorticks_off()
     return float(limits[0]), float(limits[1])
 

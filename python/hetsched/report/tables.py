@@ -1,7 +1,7 @@
-"""Tables for a terminal: a run's summary, a comparison, the presets and parts of policies.
+"""Tables for a terminal: a run's summary, a comparison, the presets and parts of policies, the machines.
 
 Rich tables for the width of the terminal, 80 columns in a pipe. Names are folded at their marks; columns that do not
-fit beside each other stand in tables below each other.
+fit side by side are in tables below each other.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from rich import box
@@ -22,6 +22,26 @@ from hetsched.policy import PRESETS, parts, presets
 from hetsched.run.metrics import SECTIONS, in_section
 
 
+def new_table(
+    *first: str,
+    numbers: Iterable[str] = (),
+    words: Iterable[str] = (),
+    title: str = "",
+    vertical: Literal["top", "bottom"] = "top",
+    **options: Any,
+) -> Table:
+    """A table in the common style, without rows: columns of words, of numbers, to the right, and of words again."""
+    look: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "title_justify": "left", "title_style": "bold"}
+    table = Table(title=title or None, **look, **options)
+    for name in first:
+        table.add_column(name, vertical=vertical, overflow="fold")
+    for name in numbers:
+        table.add_column(name, vertical=vertical, justify="right", no_wrap=True)
+    for name in words:
+        table.add_column(name, vertical=vertical)
+    return table
+
+
 def summary_table(summary: Mapping[str, float | None], *, with_work: bool = False) -> Table:
     """A run's metrics below each other, parts of a sum indented, without what did not occur or is not set.
 
@@ -32,9 +52,7 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
     with_work
         Whether to show the metrics of completed and lost work.
     """
-    table = Table(show_header=False, **LOOK)
-    table.add_column()
-    table.add_column(justify="right")
+    table = new_table("", numbers=[""], show_header=False)
     for section in SECTIONS:
         if section == "work" and not with_work:
             continue
@@ -51,7 +69,7 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
 
 
 def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80) -> Group:
-    """Policies below each other and metrics beside each other: values first, then ratios to the baseline.
+    """Policies below each other and metrics side by side: values first, then ratios to the baseline.
 
     Parameters
     ----------
@@ -71,13 +89,10 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80
     return Group(*(_block(names, own, width) for own in _side_by_side(columns, width - _GAP - names.least_width)))
 
 
-LOOK: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "title_justify": "left", "title_style": "bold"}
-"""Style of every table."""
-
 _GAP = 3
 """Between two columns."""
 _NAME_LEAST = 24
-"""Least width of policies' names, as long as a number fits beside them."""
+"""Least width of policies' names, as long as a number fits next to them."""
 
 Cell = tuple[str, str]
 
@@ -111,7 +126,7 @@ class _Column:
 
 
 def _side_by_side(columns: Sequence[_Column], width: int) -> list[list[_Column]]:
-    """As many columns beside each other as there is room for, at least one."""
+    """Columns that fit side by side, at least one."""
     blocks: list[list[_Column]] = [[]]
     for column in columns:
         taken = sum(_GAP + other.least_width for other in (*blocks[-1], column))
@@ -129,10 +144,8 @@ def _block(names: _Names, columns: Sequence[_Column], width: int) -> Table:
         room = max(width - 2 - sum(_GAP + own for own in taken), 1)
         if room >= (names.longest if title_width > 9 else names.least_width):
             break
-    table = Table(**LOOK)
-    table.add_column("policy", vertical="bottom", no_wrap=True)
-    for header in headers:
-        table.add_column("\n".join(header), justify="right", no_wrap=True, vertical="bottom")
+    table = new_table("policy", numbers=map("\n".join, headers), vertical="bottom")
+    table.columns[0].no_wrap = True
     for place, policy in enumerate(names.policies):
         _add_rows(table, _name(_title(policy), room), names.runs[place], [column.lines[place] for column in columns])
     if len(names.policies) == 1:
@@ -183,7 +196,7 @@ def _add_rows(table: Table, policy: str, runs: int | None, cells: Sequence[Cell]
 
 def presets_table(*, width: int = 80) -> Table:
     """Every preset with its purpose and its parts; `width` as in `comparison_table`."""
-    table = Table("preset", "what it does", **LOOK)
+    table = new_table("preset", "what it does")
     room = width - 2 - _GAP - max(map(len, PRESETS))
     for row in presets().iter_rows(named=True):
         composition = " / ".join(row[role] for role in ("order", "backfill", "placement", "power") if row[role])
@@ -195,7 +208,7 @@ def presets_table(*, width: int = 80) -> Table:
 
 def parts_table(*, width: int = 80) -> Table:
     """Every part by role, with its parameters; `width` as in `comparison_table`."""
-    table = Table("role", "part", "what it does", **LOOK)
+    table = new_table("role", "part", "what it does")
     # Names have no more than half of what the role leaves.
     table.columns[0].no_wrap = table.columns[1].no_wrap = True
     room = max((width - 2 - 2 * _GAP - len("placement")) // 2, len("sliding-window"))
@@ -215,6 +228,20 @@ def _parameter_lines(parameters: Iterable[Mapping[str, str]], width: int) -> Ite
         setting = f"  {parameter['name']}={parameter['default'].strip(chr(34))}"
         name = "\n".join(folded(setting, width, indent="    "))
         yield Text(name), Text(f"{parameter['doc']} ({parameter['range']})", style="dim")
+
+
+def machines_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Every machine with its nodes, what all of them draw when idle and at most, and where that is from."""
+    source = "what it is, and the source of its numbers"
+    table = new_table("machine", numbers=("nodes", "idle kW", "TDP kW"), words=[source])
+    for row in rows:
+        kilowatts = (f"{row[name] / 1000:,.1f}" for name in ("idle_w", "tdp_w"))
+        table.add_row(Text(row["name"], style="bold"), f"{row['nodes']:,}", *kilowatts, row["about"])
+        parts = ", ".join(f"{count:,} {name}" for name, count in row["classes"].items())
+        queues = f"; queues {', '.join(row['queues'])}" if row["queues"] else ""
+        table.add_row("", "", "", "", Text(f"classes: {parts}{queues}", style="dim"))
+        table.add_row("", "", "", "", Text(row["source"], style="dim"))
+    return table
 
 
 _PIECES = tuple(re.compile(rf"[^{marks}]*[{marks}]+|[^{marks}]+") for marks in (r"\s:/", "=,(", "._-"))

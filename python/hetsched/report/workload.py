@@ -14,9 +14,9 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS
 from hetsched.analysis.timeline import binned
-from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, bin_edges, new_figure, step, step_area
+from hetsched.report.canvas import COLOURS, DASHES, TimeAxis, bin_edges, new_figure, step, step_area, write_lengths
 from hetsched.report.lettering import legend, named
-from hetsched.report.tables import LOOK
+from hetsched.report.tables import new_table
 from hetsched.workload import Workload
 from hetsched.workload.generators import Generator, Parameter
 from hetsched.workload.generators.parameters import shown_text
@@ -30,10 +30,6 @@ Floats = npt.NDArray[np.float64]
 _BINS = 300
 _BARS = 60
 _JOBS, _WORK = "blue", "orange"
-_UNITS = ((1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"))
-_STEPS = {"s": (1, 2, 5, 10, 30), "min": (1, 2, 5, 10, 30), "h": (1, 2, 5, 10), "d": (1, 2, 5, 10, 100, 1000)}
-_TICKS = [(number * scale, f"{number} {unit}") for scale, unit in _UNITS for number in _STEPS[unit]]
-
 _TITLES = {
     "runtime_s": "run length",
     "walltime_s": "requested time",
@@ -122,7 +118,10 @@ def _draw_runtimes(axes: Axes, runtime_s: Floats, work: Floats) -> None:
     """Draw the share of jobs, and of their work, in runs up to a length."""
     order = np.argsort(runtime_s, kind="stable")
     lengths = np.clip(runtime_s[order], 1e-3, None)
-    _label_lengths(axes, float(lengths[0]), float(lengths[-1]))
+    low, high = max(float(lengths[0]), 0.5), max(float(lengths[-1]), 2.0)
+    # Lengths that lie close together get room, so that there are ticks around them.
+    room = 1.3 if high > 10 * low else 2.5
+    write_lengths(axes, low / room, high * room)
     for place, (name, weights) in enumerate((("jobs", np.ones(len(order))), ("work (node-seconds)", work[order]))):
         share = np.cumsum(weights) / max(float(weights.sum()), 1e-300)
         # A few hundred points are enough to see, and a picture of a million would be slow to show.
@@ -137,27 +136,9 @@ def _draw_runtimes(axes: Axes, runtime_s: Floats, work: Floats) -> None:
     axes.set_ylabel("% of jobs,\nof work")
 
 
-def _label_lengths(axes: Axes, shortest_s: float, longest_s: float) -> None:
-    """Make x a logarithmic axis of run lengths, with at most six labels in everyday units."""
-    low, high = max(shortest_s, 0.5), max(longest_s, 2.0)
-    # Lengths that lie close together get room, so that there are ticks around them.
-    room = 1.3 if high > 10 * low else 2.5
-    low, high = low / room, high * room
-    axes.set_xscale("log")
-    axes.set_xlim(low, high)
-    ticks = [(seconds, text) for seconds, text in _TICKS if low <= seconds <= high]
-    kept = ticks[:: -(-len(ticks) // 6) or 1]
-    axes.set_xticks([seconds for seconds, _ in kept], [text for _, text in kept])
-    axes.set_xticks([seconds for seconds, _ in ticks], minor=True)
-    axes.xaxis.set_minor_formatter("")
-
-
 def workload_table(workload: Workload, *, title: str = "") -> Table:
     """Distributions of a workload below each other: mean, percentiles, largest."""
-    table = Table(title=title or None, **LOOK)
-    table.add_column("")
-    for name in ("mean", "5 %", "median", "95 %", "largest"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table("", numbers=("mean", "5 %", "median", "95 %", "largest"), title=title)
     for row in workload.describe().iter_rows(named=True):
         if row["quantity"] in _TITLES and row["count"]:
             values = [row[name] for name in ("mean", "p5", "median", "p95", "max")]
@@ -182,10 +163,7 @@ def apps_table(jobs: pl.DataFrame, *, most: int = 12) -> Table | None:
         .sort("jobs", "app", descending=[True, False], nulls_last=True)
     )
     total = max(float(shares["area"].sum()), 1e-300)
-    table = Table(**LOOK)
-    table.add_column("application", overflow="fold")
-    for name in ("jobs", "mean run length", "of the work"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = new_table("application", numbers=("jobs", "mean run length", "of the work"))
     for row in shares.head(most).iter_rows(named=True):
         length = METRICS["mean_wait_s"].text(row["mean_s"])
         table.add_row(row["app"] or "unknown", f"{row['jobs']:,}", length, f"{100 * row['area'] / total:.2f} %")
@@ -197,7 +175,7 @@ def apps_table(jobs: pl.DataFrame, *, most: int = 12) -> Table | None:
 def generators_table(generators: Sequence[Generator]) -> Table:
     """Every generator with its parameters and their defaults; parameters of several are explained once, at the end."""
     uses = Counter(parameter for generator in generators for parameter in generator.parameters)
-    table = Table("generator", "what it makes", **LOOK)
+    table = new_table("generator", "what it makes")
     for generator in generators:
         table.add_row(Text(generator.name, style="bold"), generator.doc)
         table.add_row("", Text(generator.source, style="dim"))

@@ -31,7 +31,7 @@ EVENT_COLUMNS: dict[str, type[pl.DataType]] = {
 """Columns of events, in order."""
 
 OPEN_COLUMNS: dict[str, type[pl.DataType]] = {"rack": pl.String, "is_date": pl.Boolean}
-"""Columns that say what only a run tells: the nodes of a rack, and seconds since 1970 on the log's clock."""
+"""Columns that say what only a run shows: the nodes of a rack, and seconds since 1970 on the log's clock."""
 
 COLUMN_NAMES = listed([*EVENT_COLUMNS, *WRITTEN])
 
@@ -48,7 +48,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Kind:
-    """What rows of a kind use beside their time; `value` says what one means, `ends` whether all of them end."""
+    """Columns that rows of a kind use besides their time; `value` says what one means, `ends`: True if all end."""
 
     uses: tuple[str, ...]
     value: str = ""
@@ -104,7 +104,7 @@ def in_order(rows: pl.DataFrame) -> pl.DataFrame:
 def _refuse_missing(frame: pl.DataFrame) -> list[Any]:
     """The kinds of all rows; a `ConfigError` if a column is not there that some row needs."""
     kinds = frame["kind"].to_list() if "kind" in frame.columns else []
-    # Failures are told first where rows of several kinds lack their columns.
+    # Failures are reported first where rows of several kinds lack their columns.
     needed = [_KINDS[kind].needed for kind in _KINDS if kind in kinds] or (["node"] if not kinds else [])
     wanted = ["time_s", "kind", *needed[:1]]
     is_there = {name: not {name, *_IN_PLACE.get(name, ())}.isdisjoint(frame.columns) for name in needed}
@@ -119,7 +119,7 @@ def _refuse_missing(frame: pl.DataFrame) -> list[Any]:
 
 
 _IN_PLACE = {"node": ("nodes", "rack"), "until_s": ("for_s",)}
-"""Columns that stand in place of others."""
+"""Columns that replace others."""
 
 
 class _Rows:
@@ -205,10 +205,8 @@ class _Rows:
         """Note the first rows of a column that are bad; shows its values."""
         if name in self.unreadable:
             return
-        for row in np.flatnonzero(bad)[:MOST_LISTED].tolist():
-            value = self.frame[name][row] if name in self.frame.columns else None
-            self.faults.note(f"events.{name}", shown(value), expected, row=row)
-        note_others(self.faults, name, int(np.count_nonzero(bad)) - MOST_LISTED, expected)
+        values = self.frame[name] if name in self.frame.columns else [None] * len(self.frame)
+        note_first(self.faults, name, bad, values, expected)
 
     def check_kinds(self) -> None:
         """Note kinds that there are not."""
@@ -230,7 +228,7 @@ class _Rows:
         self.note("for_s", self.has_span & self.has_until, "nothing beside until_s")
 
     def check_nodes(self) -> None:
-        """Note rows that name nodes in several ways, or too many of them; nodes in a list stand in for a number."""
+        """Note rows that name nodes in several ways, or too many of them; nodes in a list replace a number."""
         by_number, by_list = ~np.isnan(self.numbers["node"]), self.nodes.is_not_null().to_numpy()
         by_rack = self.rack.is_not_null().to_numpy()
         self.note("nodes", by_list & by_number, "nothing beside node")
@@ -331,6 +329,14 @@ def note_rows(faults: Faults, name: str, rows: pl.DataFrame, expected: str) -> N
         found = f"{shown(row[name])} at {row['time_s']:g} s{_and_more(row['count'] - 1)}"
         faults.note(f"events.{name}", found, expected, row=row["row"])
     note_others(faults, name, len(rows) - int(listed_ones["count"].sum()), expected)
+
+
+def note_first(faults: Faults, name: str, bad: _Mask, values: pl.Series | Sequence[Any], expected: str) -> None:
+    """Note the first rows of a column that are bad, by their values, and how many more there are."""
+    rows = np.flatnonzero(bad).tolist()
+    for row in rows[:MOST_LISTED]:
+        faults.add(f"events.{name}", values[row], expected, row=row)
+    note_others(faults, name, len(rows) - MOST_LISTED, expected)
 
 
 def note_others(faults: Faults, name: str, others: int, expected: str) -> None:

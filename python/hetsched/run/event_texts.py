@@ -16,7 +16,7 @@ TIMES = ("time_s", "until_s", "announced_s")
 """Columns of instants: seconds on the log's clock, or dates."""
 
 WRITTEN = ("for_s", "nodes", "rack")
-"""Columns that stand in place of others: of ``until_s``, and of ``node``."""
+"""Columns that replace others: of ``until_s``, and of ``node``."""
 
 WORDS = ("kind", *TIMES, *WRITTEN)
 """Columns that are read from separated text as they stand."""

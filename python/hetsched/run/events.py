@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, many, read_toml, shown
+from hetsched.checks import Faults, many, read_toml
 from hetsched.contract.calendar import zone_named
 from hetsched.errors import ConfigError
+from hetsched.features.least_budget import least_budget
+from hetsched.features.tariffs import Charge, Rule, Steps, charges
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.policy.parts import choosers
 from hetsched.run.event_rows import (
     BUDGET,
     CANCEL,
@@ -29,15 +32,14 @@ from hetsched.run.event_rows import (
     checked_rows,
     in_order,
     no_rows,
+    note_first,
     note_others,
     note_rows,
     on_clock,
     on_nodes,
 )
 from hetsched.run.event_texts import TIMES, WORDS
-from hetsched.run.least_budget import least_budget
-from hetsched.run.tariffs import Charge, Rule, Steps, charges
-from hetsched.tables import Table, read_csv_table, read_parquet_table
+from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero
 
@@ -49,10 +51,10 @@ Ints = npt.NDArray[np.int64]
 
 
 class Events:
-    """What comes from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
+    """Events from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
 
     Made by `from_polars`, `read`, `read_csv`, `read_parquet`, `from_toml` or `budget_from_price`; ``+`` joins two. Rows
-    stand in order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
+    are in order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
     fails that has failed, or is repaired and has not; a job is cancelled that runs or has ended.
 
     ================== ======================= =====================================================================
@@ -119,14 +121,10 @@ class Events:
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
         """Events from a CSV, Parquet or TOML file, by its name; as `from_polars`."""
-        name = os.fspath(path)
-        if name.lower().endswith((".csv", ".csv.gz", ".csv.zst")):
-            return cls.read_csv(path, timezone=timezone)
-        if name.lower().endswith(".parquet"):
-            return cls.read_parquet(path, timezone=timezone)
-        if name.lower().endswith(".toml"):
-            return cls.from_toml(path, timezone=timezone)
-        raise ConfigError([(name, "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
+        readers = {"csv": cls.read_csv, "parquet": cls.read_parquet, "toml": cls.from_toml}
+        if (read := readers.get(kind_of(path))) is None:
+            raise ConfigError([(os.fspath(path), "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
+        return read(path, timezone=timezone)
 
     @classmethod
     def read_csv(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
@@ -143,8 +141,8 @@ class Events:
     def from_toml(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
         """Events from a TOML file: a table ``[[events]]`` each, with the keys of `from_polars`; as that.
 
-        A table ``[contract]`` beside them is for `Contract.from_toml`; a file of a contract may have no events.
-        ``timezone`` at the top of the file stands in place of the parameter.
+        A table ``[contract]`` next to them is for `Contract.from_toml`; a file of a contract may have no events.
+        ``timezone`` at the top of the file replaces the parameter.
         """
         name = os.fspath(path)
         content = read_toml(name)
@@ -222,8 +220,7 @@ class Events:
         """
         faults = Faults()
         faults.choice("kind", kind, (PRICE, CARBON))
-        rule = Rule(low_w, high_w, threshold, quantile, between, ahead_s)
-        rule.check(faults)
+        rule = Rule(low_w, high_w, threshold, quantile, between, ahead_s).checked(faults)
         check_events(prices, faults, "prices", is_needed=True)
         if not faults.found and not prices.has(kind):
             faults.note("prices", f"no rows of kind {kind}", "at least one")
@@ -286,11 +283,11 @@ class Events:
         return self if rows is self._frame else Events(in_order(rows))
 
     def has(self, *kinds: str) -> bool:
-        """Whether there are rows of any of these kinds."""
+        """True if there are rows of any of these kinds."""
         return bool(self._frame["kind"].is_in(kinds).any())
 
     def charges(self, timeline: pl.DataFrame) -> list[Charge]:
-        """What a run's energy comes to under the prices and carbon intensities there are."""
+        """Charges of a run's energy under the prices and carbon intensities there are."""
         return charges(self._frame, timeline)
 
     def of_nodes(self) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:
@@ -321,7 +318,7 @@ class Events:
         return self._frame.filter(pl.col("kind").is_in(kinds)).rechunk()
 
     def check_for(self, workload: Workload, platform: Platform, policy: Policy) -> None:
-        """Raise a `ConfigError` for each row that cannot befall these jobs on this platform under this policy."""
+        """Raise a `ConfigError` for each row that cannot happen to these jobs on this platform under this policy."""
         rows, faults = self._frame.with_row_index("row"), Faults()
         beyond = np.flatnonzero(rows["node"].fill_null(-1).to_numpy() >= platform.nodes)
         expected = f"a node of the platform, 0 to {platform.nodes - 1}"
@@ -346,11 +343,9 @@ class Events:
     def check_after(self, reached_s: float) -> None:
         """Raise a `ConfigError` for each row that is not after an instant up to which a run has come."""
         time_s, faults = self._frame["time_s"], Faults()
-        past = np.flatnonzero(time_s.to_numpy() <= reached_s)
+        past = time_s.to_numpy() <= reached_s
         expected = f"seconds after {reached_s:g}, up to which the run has come"
-        for row in past[:MOST_LISTED].tolist():
-            faults.note("events.time_s", shown(time_s[row]), expected, row=row)
-        note_others(faults, "time_s", len(past) - MOST_LISTED, expected)
+        note_first(faults, "time_s", past, time_s, expected)
         faults.check()
 
 
@@ -365,12 +360,11 @@ def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> No
 
 def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     """Note maintenance that is known before it begins to a policy that has no use for that."""
-    backfill = policy.parts["backfill"] or {}
-    if backfill.get("name") == "plan":
+    if policy.part_flag("backfill", "chooses_nodes"):
         return
     is_early = pl.col("announced_s").is_null() | (pl.col("announced_s") < pl.col("time_s"))
     early = rows.filter((pl.col("kind") == MAINTENANCE) & is_early)
-    expected = "time_s, as only the backfill `plan` can plan around maintenance that is known before it begins"
+    expected = f"time_s, as only the backfill `{choosers()}` can plan around maintenance that is known before it begins"
     note_rows(faults, "announced_s", early, expected)
 
 

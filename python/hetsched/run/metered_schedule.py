@@ -1,6 +1,6 @@
 """A schedule made elsewhere, as a frame of starts: brought into one form, held to its workload and platform.
 
-Whether two jobs want one node at once is asked when their ends are known, which the engine tells: `conflicts`.
+Whether two jobs want one node at once is asked when their ends are known, which the engine shows: `conflicts`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import did_you_mean, listed, many, shown
 from hetsched.errors import ConfigError
+from hetsched.features.eligibility import eligibility
 from hetsched.platform import Platform
-from hetsched.run.eligibility import eligibility
 from hetsched.tables import refuse_other_frames
+from hetsched.units import TICKS_S, micros
 from hetsched.workload import COLUMNS, Workload
 from hetsched.workload.convert import Origin, converted, node_lists, nodes_text
 from hetsched.workload.schema import MAX_SECONDS
@@ -31,6 +30,7 @@ _COLUMNS = {
 _NEEDED = ("job_id", "start_s", "nodes")
 _SECONDS = f"seconds up to {MAX_SECONDS:g}"
 _EXPECTED = {"job_id": "a job of the workload", "start_s": _SECONDS, "nodes": "a list of node numbers"}
+NO_INSTANT = -(2**63)
 _NO_ROW = "; a job that never started has no row"
 
 
@@ -57,7 +57,7 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
 
 
 def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform) -> list[Rule]:
-    """Which nodes have what a job asks for."""
+    """Rules about nodes that have what a job asks for."""
     found = eligibility(workload, platform)
     if found is None:
         return []
@@ -76,16 +76,10 @@ def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform)
     return [Rule(pl.Series([node is not None for node in others], dtype=pl.Boolean), fault)]
 
 
-def instant(micros: int) -> str:
-    """An instant as messages tell it."""
-    whole, rest = divmod(abs(micros), 1_000_000)
-    return f"{'-' if micros < 0 else ''}{f'{whole}.{rest:06d}'.rstrip('0').rstrip('.')} s"
-
-
-def micros(seconds: pl.Series) -> npt.NDArray[np.int64]:
-    """Seconds as the engine's clock has them; a null becomes the least number there is."""
-    ticks = (seconds * 1e6).round(mode="half_away_from_zero").cast(pl.Int64)
-    return ticks.fill_null(-(2**63)).to_numpy()
+def instant(ticks: int) -> str:
+    """An instant as messages show it."""
+    whole, rest = divmod(abs(ticks), TICKS_S)
+    return f"{'-' if ticks < 0 else ''}{f'{whole}.{rest:06d}'.rstrip('0').rstrip('.')} s"
 
 
 def _refuse_missing(starts: pl.DataFrame) -> None:
@@ -138,8 +132,8 @@ def _rules_of_ids(known: pl.DataFrame) -> list[Rule]:
 
 
 def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
-    """When a job may start, and end."""
-    job, times = known["job_id"], {name: micros(known[name]) for name in ("start_s", "submit_s", "end_s")}
+    """Rules about when a job may start, and end."""
+    job, times = known["job_id"], {name: micros(known[name], NO_INSTANT) for name in ("start_s", "submit_s", "end_s")}
     start, submit, end = times.values()
     has_end = known["end_s"].is_not_null().to_numpy()
 
@@ -155,8 +149,8 @@ def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
 
 
 def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
-    """Which nodes a job may have."""
-    nodes, count, start = known["nodes"], known["node_count"], micros(known["start_s"])
+    """Rules about the nodes that a job may have."""
+    nodes, count, start = known["nodes"], known["node_count"], micros(known["start_s"], NO_INSTANT)
     most = int(platform.slots.min())
     asked = (
         known["slots"] if "slots" in known.columns else pl.Series([None], dtype=pl.Int32).new_from_index(0, len(known))
@@ -191,7 +185,7 @@ _MOST_RIVALS = 5
 
 
 def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[Fault]:
-    """A fault for each job, of the first ten, that cannot start as it was told to."""
+    """A fault for each job, of the first ten, that cannot start as the schedule says."""
     per_node = 1 if platform.exclusive else int(platform.slots.min())
     jobs = told.filter(pl.col("row").is_in(late)).sort("start", "row")
     served = told.explode("nodes").filter(pl.col("start") < pl.col("end"))
@@ -200,7 +194,7 @@ def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[F
 
 
 def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault | None:
-    """The first node on which a job finds others when it is to start, and too little beside them."""
+    """The first node on which a job finds others when it is to start, and too little next to them."""
     at, need = job["start"], job["need"]
     here = served.filter(
         (pl.col("start") <= at) & (pl.col("end") > at) & (pl.col("row") != job["row"]),

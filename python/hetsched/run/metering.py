@@ -10,17 +10,18 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.errors import SimulationError
+from hetsched.features import contracts
+from hetsched.features.feature import Setting
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.run.concerns import concerns_of_draws
-from hetsched.run.contracting import check_terms, terms_of
 from hetsched.run.memory import check_memory
-from hetsched.run.metered_schedule import checked_starts, conflicts, micros, raise_faults
+from hetsched.run.metered_schedule import NO_INSTANT, checked_starts, conflicts, raise_faults
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
-from hetsched.run.outcome import Setting, result_of
+from hetsched.run.outcome import result_of
 from hetsched.run.result import Result
 from hetsched.run.simulation import run_of
+from hetsched.units import micros
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -95,9 +96,8 @@ def meter(
     policy = Policy(order="observed", backfill="observed", placement="observed", name="metered")
     run = run_of(workload, platform, policy, options_given(meter, options))
     schedule = checked_starts(starts, workload, platform)
-    terms = terms_of(workload, platform, run.options)
-    if terms is not None:
-        check_terms(terms, platform, policy, run.options)
+    setting = Setting(workload, platform, policy, run.options, is_metered=True)
+    contracts.check(setting)
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
     engine = _core.Session(
@@ -110,8 +110,6 @@ def meter(
     engine.step_until(None)
     records = engine.take_records()
     wall_s = time.perf_counter() - begun
-    concerns = list(concerns_of_draws(workload.to_polars(), platform))
-    setting = Setting(workload, platform, policy, run.options, concerns, terms=terms)
     result = result_of(records, setting, wall_s=wall_s, more={"metered": _provenance(schedule)})
     if records.totals["late_starts"]:
         _raise_conflicts(result.jobs, schedule, platform)
@@ -140,10 +138,10 @@ def _provenance(schedule: pl.DataFrame) -> dict[str, Any]:
 
 
 def _raise_conflicts(jobs: pl.DataFrame, schedule: pl.DataFrame, platform: Platform) -> None:
-    """Say which jobs could not start when they were told to, and because of whom."""
+    """Say which jobs could not start when the schedule says, and because of which others."""
     run = jobs[schedule["row"]]
-    start = pl.Series("start", micros(schedule["start_s"]))
-    started, ended = (pl.Series(micros(run[name])) for name in ("start_s", "end_s"))
+    start = pl.Series("start", micros(schedule["start_s"], NO_INSTANT))
+    started, ended = (pl.Series(micros(run[name], NO_INSTANT)) for name in ("start_s", "end_s"))
     need = run["slots"].cast(pl.Int64).fill_null(int(platform.slots.min())) if not platform.exclusive else pl.lit(1)
     told = schedule.select("row", "job_id", "nodes", start, end=start + (ended - started), need=need)
     late = schedule["row"].filter(started > start).to_list()

@@ -75,7 +75,7 @@ class Metric:
     part_title
         What it is called below the metric it is a part of; empty: as its title.
     section
-        Where it stands in the table of a run: one of `SECTIONS`.
+        Where it is in the table of a run: one of `SECTIONS`.
     part_of
         The key of the metric that it is a part of, below which it is indented; empty: none.
     is_rare
@@ -173,10 +173,8 @@ class Facts:
     totals: Mapping[str, Any]
     nodes: int = 0
     offered_load: float | None = None
-    bound_j: Callable[[pl.DataFrame, float], float] | None = None
-    """From the jobs and the makespan to the least energy that any placement could reach; None: not asked for."""
     extras: Mapping[str, int | float | None] = field(default_factory=dict)
-    """Optional metrics that apply to the run, by their keys."""
+    """What features of the run say of metrics, by their keys: of optional ones that apply, and in place of others."""
 
     @cached_property
     def states(self) -> dict[str, int]:
@@ -194,7 +192,7 @@ class Facts:
         return float((self.totals["window_end_s"] or 0.0) - (self.totals["window_start_s"] or 0.0))
 
     def mean(self, column: str) -> float:
-        """Of a column of the jobs that have it; 0 if none has."""
+        """Mean of a column, without nulls; 0 if all are null."""
         # Averaged by numpy: its order of addition does not depend on the number of threads.
         known = self.jobs[column].drop_nulls().to_numpy()
         return float(known.mean()) if len(known) else 0.0
@@ -298,7 +296,6 @@ def _extra(
         section=section,
         part_of=part_of,
         is_optional=True,
-        of=lambda facts: facts.extras[key],
     )
 
 
@@ -403,7 +400,6 @@ _ROWS = (
         part_of="job_energy_j",
         is_rare=True,
         is_optional=True,
-        of=lambda facts: None if facts.bound_j is None else facts.bound_j(facts.jobs, facts.makespan_s),
     ),
     _extra("gap_idle_j", "energy of gaps between jobs, idled away", _ENERGY, section="energy", better="neither"),
     _extra(
@@ -450,8 +446,9 @@ STATES = tuple(metric.key for metric in METRICS.values() if metric.section == "j
 
 def summarised(facts: Facts) -> dict[str, int | float | None]:
     """The metrics of a run, by the names that `Result.summary` documents."""
-    applies = {*facts.extras, *([] if facts.bound_j is None else ["energy_bound_j"])}
-    return {key: row.of(facts) for key, row in METRICS.items() if not row.is_optional or key in applies}
+    found = facts.extras
+    kept = {key: row for key, row in METRICS.items() if not row.is_optional or key in found}
+    return {key: found[key] if key in found else row.of(facts) for key, row in kept.items()}
 
 
 def optional_names() -> list[str]:

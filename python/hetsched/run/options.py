@@ -4,80 +4,113 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_args
 
-from hetsched.checks import Faults, did_you_mean, plain
-from hetsched.contract.contract import Contract, check_contract
-from hetsched.platform.predictor import predictor_name
-from hetsched.run.events import Events, check_events
+from hetsched.checks import Faults, shown
+from hetsched.params import Declared, Parameter, choice, flag, number, whole
+from hetsched.typing import OnFailure, OnUnknownApp, Walltimes
 
 if TYPE_CHECKING:
+    from hetsched.contract.contract import Contract
     from hetsched.platform.predictor import AnyPredictor
-
-CHOICES = {
-    "walltimes": ("fixed", "stretch"),
-    "on_failure": ("fail", "requeue"),
-    "on_unknown_app": ("error", "nominal"),
-}
-"""Options that take one of some words, the default first."""
+    from hetsched.run.events import Events
 
 LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
 """Options that say how long jobs may run."""
 
-_OBJECTS = ("predictor", "events", "contract")
-"""Options that are no numbers, words or flags."""
+_OF_FEATURES = ("bound", "predictor", "events", "contract")
+"""Options that features read; all others go to the engine, by their names."""
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Options = TypeVar("_Options", bound=Declared)
+
+
+def _either(words: Any, doc: str) -> Parameter:
+    """One of two words."""
+    return choice(words, doc, form=" or ".join(map(shown, get_args(words))))
+
+
+# Checked by modules that take longer to import than the help of a command may.
+
+
+def _events(given: Any, name: str, faults: Faults) -> Any:
+    from hetsched.run.events import check_events  # noqa: PLC0415
+
+    check_events(given, faults, name)
+    return given
+
+
+def _contract(given: Any, name: str, faults: Faults) -> Any:
+    from hetsched.contract.contract import check_contract  # noqa: PLC0415
+
+    del name
+    check_contract(given, faults)
+    return given
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Declared):
     """Everything that decides a run but its workload, platform and policy; `hetsched.simulate` says what each means."""
 
-    seed: int = 0
-    kill_at_walltime: bool = True
-    kill_grace_s: float = 0.0
-    walltimes: str = "fixed"
-    on_unknown_app: str = "error"
-    bound: bool = False
-    until_s: float | None = None
+    seed: int = field(default=0, metadata=whole(0, 2**64 - 1, "All chance comes from it."))
+    kill_at_walltime: bool = field(default=True, metadata=flag("Kill jobs at their walltime."))
+    kill_grace_s: float = field(
+        default=0.0,
+        metadata=number(0.0, 1e12, "Kill jobs this long after their walltime; plans go by the walltime.", "seconds"),
+    )
+    walltimes: Walltimes = field(
+        default="fixed",
+        metadata=_either(Walltimes, "stretch: walltimes were meant for nominal speed, and are longer on slower nodes."),
+    )
+    on_unknown_app: OnUnknownApp = field(
+        default="error",
+        metadata=_either(OnUnknownApp, "What to do with an application that the table does not hold."),
+    )
+    bound: bool = field(
+        default=False, metadata=flag("Also compute the least job energy that any placement could reach.")
+    )
+    until_s: float | None = field(
+        default=None, metadata=number(-1e12, 1e12, "Stop at this second of the log's clock.", "seconds")
+    )
     predictor: AnyPredictor | None = None
-    events: Events | None = None
-    on_failure: str = "fail"
-    contract: Contract | None = None
-
-    def checked(self, faults: Faults) -> RunOptions:
-        """The same as plain values, whatever kinds of number and flag they were given as; notes what is invalid."""
-        values: dict[str, Any] = {name: plain(value) for name, value in vars(self).items() if name not in _OBJECTS}
-        faults.whole("seed", values["seed"], low=0, high=2**64 - 1)
-        faults.flag("kill_at_walltime", values["kill_at_walltime"])
-        faults.number("kill_grace_s", values["kill_grace_s"], low=0.0, high=1e12)
-        for name, known in CHOICES.items():
-            if values[name] not in known:
-                hint = did_you_mean(str(values[name]), known)
-                faults.add(name, values[name], f"`{known[0]}` or `{known[1]}`{hint}")
-        faults.flag("bound", values["bound"])
-        if values["until_s"] is not None:
-            faults.number("until_s", values["until_s"], low=-1e12, high=1e12)
-        check_events(self.events, faults)
-        check_contract(self.contract, faults)
-        if not faults.found:
-            # 60 and 60.0 are one run, and have one record.
-            values |= {name: float(values[name]) for name in ("kill_grace_s", "until_s") if values[name] is not None}
-        return replace(self, **values)
+    events: Events | None = field(
+        default=None,
+        metadata=Parameter("Budgets, prices, carbon intensities and failures in time.", take=_events),
+    )
+    on_failure: OnFailure = field(
+        default="fail",
+        metadata=_either(
+            OnFailure,
+            "What becomes of jobs on nodes that fail: they end as failed, or are queued again in their old place.",
+        ),
+    )
+    contract: Contract | None = field(
+        default=None,
+        metadata=Parameter(
+            "Limits, prices and carbon intensities by the wall clock, which every policy is metered against.",
+            take=_contract,
+        ),
+    )
 
     def record(self) -> dict[str, Any]:
         """The options as plain values, objects by their names and sums.
 
         Events, a contract, and what becomes of jobs on failed nodes, stand there only where they are not the default.
         """
+        from hetsched.platform.predictor import predictor_name  # noqa: PLC0415 -- polars is slow to import
+
         own = {**vars(self), "predictor": predictor_name(self.predictor)}
         if self.on_failure == "fail":
             own = _without(own, "on_failure")
         for name, thing in (("events", self.events), ("contract", self.contract)):
             own = _without(own, name) if thing is None else own | {name: thing.sha256}
         return own
+
+    @property
+    def of_engine(self) -> dict[str, Any]:
+        """Options as keywords of the engine."""
+        return {name: value for name, value in vars(self).items() if name not in _OF_FEATURES}
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -95,37 +128,43 @@ class RunKeywords(TypedDict, total=False):
     seed: int
     kill_at_walltime: bool
     kill_grace_s: float
-    walltimes: str
-    on_unknown_app: str
+    walltimes: Walltimes
+    on_unknown_app: OnUnknownApp
     bound: bool
     until_s: float | None
     predictor: AnyPredictor | None
     events: Events | None
-    on_failure: str
+    on_failure: OnFailure
     contract: Contract | None
 
 
-def takes_run_options(*, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
-    """Write the options of a run into the signature of a function that takes them as ``**options``."""
+def takes_run_options(*more: Any, without: Collection[str] = ()) -> Callable[[_Function], _Function]:
+    """Write the fields of `more` and the options of a run into the signature of a function with ``**options``."""
 
     def written(function: _Function) -> _Function:
         signature = inspect.signature(function)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        more = [
+        added = [
             inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-            for one in fields(RunOptions)
+            for group in (*more, RunOptions)
+            for one in fields(group)
             if one.name not in without
         ]
-        function.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+        function.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
         return function
 
     return written
 
 
 def options_given(function: Callable[..., Any], options: Mapping[str, Any]) -> RunOptions:
-    """The keywords that a function was called with, as options; an unknown one is the TypeError that Python raises."""
+    """The options of a run among the keywords that a function was called with."""
+    return keywords_given(function, options, RunOptions)
+
+
+def keywords_given(function: Callable[..., Any], given: Mapping[str, Any], of: type[_Options]) -> _Options:
+    """Those of a function's keywords that are fields of a class; an unknown one is the TypeError that Python raises."""
     known = inspect.signature(function).parameters
-    for name in options:
+    for name in given:
         if name not in known:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-    return RunOptions(**options)
+    return of(**{one.name: given[one.name] for one in fields(of) if one.name in given})

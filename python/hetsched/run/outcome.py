@@ -1,137 +1,39 @@
-"""The outcome of a run: the engine's records beside the workload's columns, and where they came from."""
+"""The outcome of a run: the engine's records next to the workload's columns, and where they came from."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, reduce
-from operator import add
+from operator import or_
 from typing import Any
 
 import polars as pl
 
 from hetsched import _core
-from hetsched.bound import energy_bound
-from hetsched.contract.terms import Terms
 from hetsched.engine import engine
+from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.power.forecast import Forecast
-from hetsched.run.boots import with_boots
-from hetsched.run.concerns import (
-    Concern,
-    concerns_of_between,
-    concerns_of_charges,
-    concerns_of_run,
-    concerns_of_work,
-    draws_record,
-)
-from hetsched.run.contracting import billed, excess_of, summed
-from hetsched.run.events import Events
-from hetsched.run.gaps import gap_metrics, gaps_of
+from hetsched.run.concerns import concerns_of_run, concerns_of_work, draws_record
 from hetsched.run.metrics import Facts, summarised
-from hetsched.run.options import RunOptions
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
 from hetsched.run.stretches import LAST_J, empty, framed, segments_of_jobs, with_attempts
-from hetsched.workload import Workload
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Ingredients of a run: the platform as decisions saw it, the policy as it ran, and the concerns beforehand."""
-
-    workload: Workload
-    platform: Platform
-    policy: Policy
-    options: RunOptions
-    concerns: Sequence[Concern] = ()
-    forecast: Forecast | None = None
-    submitted: Workload | None = None
-    """The jobs before queues gave walltimes to those without; None: those of `workload`."""
-    injected: Sequence[Events] = ()
-    """Events that befell the run on its way, beside those of its options."""
-    apps: tuple[str, ...] | None = None
-    """Applications in the order in which the engine numbers them; None: sorted."""
-    former: Sequence[tuple[Policy, float]] = ()
-    """Policies that decided before, each with the instant until which it did, seconds on the log's clock."""
-    terms: Terms | None = None
-    """The contract of its options, on its clock."""
-
-    @property
-    def zero_s(self) -> float | None:
-        """Start of the log's clock by the contract, in seconds since 1970; None where the log says it."""
-        return None if self.options.contract is None else self.options.contract.starts_s
-
-    @property
-    def events(self) -> Events | None:
-        """All events of the run; None if there are none."""
-        given = self.options.events
-        return reduce(add, [*([] if given is None else [given]), *self.injected]) if given or self.injected else None
-
-    @property
-    def as_submitted(self) -> Workload:
-        """The jobs before queues gave walltimes to those without."""
-        return self.workload if self.submitted is None else self.submitted
-
-    @property
-    def has_steps(self) -> bool:
-        """Whether the policy does something about draws above the budget."""
-        return any((policy.parts["power"] or {}).get("on_excess") for policy in self.policies)
-
-    @property
-    def policies(self) -> list[Policy]:
-        """Policies that have decided, the present one last."""
-        return [*(policy for policy, _ in self.former), self.policy]
-
-
-def result_of(
-    records: _core.Records,
-    setting: Setting,
-    *,
-    wall_s: float,
-    more: Mapping[str, Any],
-    concerns: Sequence[Concern] = (),
-) -> Result:
-    """The result of a run; `more` joins its provenance, `concerns` those that are found in it."""
-    workload, platform, options, totals = setting.workload, setting.platform, setting.options, records.totals
+def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: Mapping[str, Any]) -> Result:
+    """The result of a run; `more` joins its provenance."""
+    workload, platform, totals = setting.workload, setting.platform, records.totals
     # Before the jobs are taken, which these are a part of.
     between = pl.DataFrame(records.take_between())
     recorded, timeline = _recorded(records, setting.policies), pl.DataFrame(records.take_timeline())
-    events = setting.events
-    charges = [] if events is None else events.charges(timeline)
-    bill = None
-    if setting.terms is not None:
-        bill, charges = billed(setting.terms, timeline, charges)
-    sums = totals if bill is None else {**totals, **excess_of(bill)}
-    after = [
-        *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
-        *concerns_of_work(platform, options, totals, recorded),
-        *concerns_of_charges(charges, of_contract=bill is not None),
-        *concerns_of_between(workload.to_polars(), between),
-        *concerns,
-    ]
-
-    def bound_j(jobs: pl.DataFrame, window_s: float) -> float:
-        return energy_bound(jobs, platform, window_s=window_s, **options.limits)
+    has_lost, has_events = records.has_lost_attempts, records.has_events
 
     nodes = cache(lambda: pl.DataFrame(records.take_nodes()))
-
-    def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
-        offered_load = workload.offered_load(platform)
-        own = gap_metrics(gaps_of(whole(jobs), told(), timeline, platform)) if options.bound else {}
-        extras = {**own, **_emergencies(setting, totals), **{charge.key: charge.amount for charge in charges}}
-        if bill is not None:
-            extras |= summed(bill, charges)
-        extras = with_boots(extras, setting.policy, platform, nodes)
-        least_j = bound_j if options.bound else None
-        return summarised(Facts(jobs, sums, platform.nodes, offered_load, least_j, extras))
-
-    segments = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
+    stretches = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
     told = cache(lambda: framed("events", records.take_events()) if has_events else empty("events"))
-    has_lost, has_events = records.has_lost_attempts, records.has_events
-    jobs = cache(lambda: jobs_frame(workload.to_polars(), recorded, segments))
+    jobs = cache(lambda: jobs_frame(workload.to_polars(), recorded, stretches))
 
     def alone(jobs: pl.DataFrame) -> pl.DataFrame:
         return segments_of_jobs(jobs, records.uncapped, totals["window_end_s"], platform.exclusive)
@@ -139,30 +41,37 @@ def result_of(
     def attempts() -> pl.DataFrame:
         return with_attempts(alone(jobs()), jobs(), recorded, pl.DataFrame(records.take_attempts()))
 
-    def whole(jobs: pl.DataFrame) -> pl.DataFrame:
-        if has_lost:
-            return attempts()
-        return alone(jobs) if segments is None else segments()
+    segments = cache(attempts) if has_lost else stretches
+    whole = segments or (lambda: alone(jobs()))
+    ended = Ended(setting, totals, recorded, timeline, between, jobs, nodes, whole, told)
+    found: list[Found] = [after(ended) for after in setting.asked("after")]
 
+    def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
+        extras: dict[str, int | float | None] = {}
+        for one in found:
+            extras |= one.metrics(extras)
+        return summarised(Facts(jobs, totals, platform.nodes, workload.offered_load(platform), extras))
+
+    after = [
+        *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
+        *concerns_of_work(platform, setting.options, totals, recorded),
+        *(concern for one in found for concern in one.concerns),
+    ]
+    own: dict[str, Any] = reduce(or_, (one.record for one in found), {})
     return Result(
         Parts(
             jobs=jobs,
             timeline=lambda: timeline,
             nodes=nodes,
-            segments=cache(attempts) if has_lost else segments,
+            segments=segments,
             alone=alone,
             events=told if has_events else None,
             summary=summary,
-            provenance=lambda: {**_provenance(setting, totals), **more},
+            provenance=lambda: {**_provenance(setting, totals), **own, **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
             concerns=(*setting.concerns, *after),
         )
     )
-
-
-def _emergencies(setting: Setting, totals: Mapping[str, Any]) -> dict[str, int | float]:
-    """Metrics of a policy that does something about draws above the budget."""
-    return {name: totals[name] for name in ("alerts", "lost_energy_j")} if setting.has_steps else {}
 
 
 def _recorded(records: _core.Records, policies: Iterable[Policy]) -> pl.DataFrame:
@@ -233,7 +142,7 @@ _SLOWDOWN_FLOOR_S = 10.0
 def jobs_frame(
     workload: pl.DataFrame, run: pl.DataFrame, segments: Callable[[], pl.DataFrame] | None = None
 ) -> pl.DataFrame:
-    """One row a job, in the workload's order; `segments` tell the energy of the last of several attempts."""
+    """One row a job, in the workload's order; `segments` show the energy of the last of several attempts."""
     more = [name for name in run.columns if name not in (*JOB_COLUMNS, LAST_J)]
     names = names_in_result(workload.columns, [*more, *(name for name in run.columns if name == LAST_J)])
     own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]

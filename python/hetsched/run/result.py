@@ -32,9 +32,9 @@ class Parts:
     segments: Callable[[], pl.DataFrame] | None = None
     alone: Callable[[pl.DataFrame], pl.DataFrame] | None = None
     """From the jobs to the segments of a run in which each attempt is one; None: it was read from files."""
-    """None: every attempt is one stretch, which the jobs tell."""
+    """None: every attempt is one stretch, which the jobs show."""
     events: Callable[[], pl.DataFrame] | None = None
-    """None: nothing happened beside starts and ends."""
+    """None: nothing happened besides starts and ends."""
 
 
 class _Kept:
@@ -130,7 +130,7 @@ class Result:
 
     @_Kept
     def events(self) -> pl.DataFrame:
-        """What happened to budget, nodes and jobs beside starts and ends, in order.
+        """Events of the budget, nodes and jobs other than starts and ends, in order.
 
         Columns: ``time_s, kind, job_id, node, value, power_before_w, power_after_w`` (of the whole machine, just before
         and after). Kinds: ``budget`` (value: W from now on), ``alert`` (the draw is above it), ``lower-cap``,
@@ -143,7 +143,7 @@ class Result:
 
     @property
     def has_segments(self) -> bool:
-        """Whether jobs may have run in several stretches: `segments` says more than `jobs`."""
+        """True if jobs may have run in several stretches: `segments` says more than `jobs`."""
         return self._parts.segments is not None
 
     @property

@@ -130,7 +130,7 @@ def write_files(folder: Path, frames: dict[str, pl.DataFrame], numbers: dict[str
 
 
 class _Sink:
-    """A file with its sha256, and with what the system refused: polars tells it in its own words, or not at all."""
+    """A file with its sha256, and with what the system refused: polars shows it in its own words, or not at all."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -170,7 +170,7 @@ def _write_all(folder: Path, writers: dict[str, Writer], numbers: dict[str, Any]
         try:
             for name, write in writers.items():
                 sha256[name] = _write(temporary[name], write)
-            # Names the others' bytes: beside files of another run that shows.
+            # Names the others' bytes: among files of another run that shows.
             text = json.dumps({**numbers, "files": sha256}, indent=2, allow_nan=False) + "\n"
             name = _SUMMARY
             temporary[name].write_bytes(text.encode())

@@ -15,14 +15,14 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
+from hetsched.features import queues
+from hetsched.features.contracts import Extended
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
-from hetsched.run.contracting import Extended, check_terms, terms_of
 from hetsched.run.events import Events
 from hetsched.run.more_jobs import app_order, appended, check_apps, conformed_jobs
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
-from hetsched.run.queueing import with_default_walltimes
 from hetsched.run.result import Result
 from hetsched.run.session_file import Deed, Saved, read_session, write_session
 from hetsched.run.simulation import Begun, Progress, Run, check_progress, engine_of, inject, policy_of, run_of
@@ -47,8 +47,8 @@ _LATEST_S = 1e12
 class Session:
     """A run that is stepped: `simulate`, one stretch of time after another.
 
-    Whatever the steps, the run is the same to the last bit. Beside them, events can be injected that have not been part
-    of it, and forks go their own way: what would happen from here if.
+    Whatever the steps, the run is the same to the last bit. Besides them, events can be injected that have not been
+    part of it, and forks go their own way: what would happen from here if.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to happen."""
+        """True if nothing is left to happen."""
         return self._engine.is_over
 
     def step_until(self, t_s: float, *, progress: Progress | None = None) -> bool:
@@ -176,7 +176,7 @@ class Session:
         Raises
         ------
         ConfigError
-            If an event is not after `reached_s`, or cannot befall these jobs on this platform under this policy: a
+            If an event is not after `reached_s`, or cannot happen to these jobs on this platform under this policy: a
             node that it has not, a budget below the idle machine's draw. If a job is submitted before `reached_s`, has
             the number of another one, or asks for what the run was not set up for: nodes distinguished by what no job
             asked for (``constraint``, ``gpus``, ``memory_gb``, ``licences``), another application where tables by cap
@@ -202,9 +202,7 @@ class Session:
             raise ConfigError([("given", type(given).__name__, _GIVEN)])
         if isinstance(given, Events):
             events = given.on(setting.workload, setting.platform, zero_s=setting.zero_s)
-            events.check_for(setting.workload, setting.platform, setting.policy)
-            if setting.terms is not None:
-                check_terms(setting.terms, setting.platform, setting.policy, replace(setting.options, events=events))
+            replace(setting, options=replace(setting.options, events=events)).check()
             events.check_after(self._reached_s)
             self._redo(Deed(self._reached_s, events))
             return
@@ -224,20 +222,17 @@ class Session:
         apps = app_order(before.apps, before.workload, after)
         known = app_order(before.apps, before.workload, before.workload)
         check_apps(known, apps, by_cap=before.platform.actual_by_cap is not None)
-        run = Run(after, before.platform, before.policy, before.options)
-        run.check_together()
-        settled = with_default_walltimes(after, before.platform, before.policy)
-        terms = terms_of(after, before.platform, before.options)
-        setting = replace(before, workload=settled, submitted=after, concerns=run.concerns, apps=apps, terms=terms)
+        Run(after, before.platform, before.policy, before.options).check()
+        setting = queues.settle(replace(before, workload=after, submitted=after, apps=apps))
         if self._engine.has_begun:
             if isinstance(self._engine, Extended):
                 raise ConfigError([("jobs", f"{len(jobs):,} more jobs under a contract", _NO_MORE_JOBS)])
-            self._engine = engine_of(setting, None, extends=self._engine)
+            self._engine = engine_of(setting, extends=self._engine)
         else:
             # Nothing has happened: the run begins with all of them.
-            self._engine = engine_of(setting, None)
+            self._engine = engine_of(setting)
             for events in self._injected:
-                inject(self._engine, events, settled)
+                inject(self._engine, events, setting.workload)
             if self._reached_s > _EARLIEST_S:
                 self._engine.step_until(self._reached_s)
         self._begun = replace(self._begun, engine=self._engine, setting=setting)
@@ -312,7 +307,7 @@ class Session:
         """Have a fork go on from here under another policy."""
         before = self._begun.setting
         check_succession(before.policy, policy)
-        begun = self._run(policy).begin(succeeds=self._core_of(policy), apps=before.apps)
+        begun = replace(self._run(policy), apps=before.apps).begin(succeeds=self._core_of(policy))
         at_s = self._engine.now_s if self._reached_s == _LATEST_S else self._reached_s
         former = (*before.former, (before.policy, at_s))
         begun = replace(begun, setting=replace(begun.setting, former=former))
@@ -389,9 +384,7 @@ class Session:
         """
         saved = read_session(Path(path))
         session = cls.__new__(cls)
-        forecast = saved.setting.forecast
-        engine = engine_of(saved.setting, None if forecast is None else forecast.known_w)
-        session._take_up(Begun(engine, saved.setting))
+        session._take_up(Begun(engine_of(saved.setting), saved.setting))
         session._given, session._options = saved.setting.policy, saved.setting.options
         for deed in saved.deeds:
             session._replay_to(None if deed.reached_s == _LATEST_S else deed.reached_s, progress)

@@ -16,17 +16,16 @@ from hetsched import _core
 from hetsched.checks import one_line, reason_of, shown
 from hetsched.contract.contract import Contract
 from hetsched.errors import ConfigError, HetschedError
+from hetsched.features import queues
+from hetsched.features.feature import Setting
+from hetsched.features.replay import options_under
 from hetsched.files import MALFORMED, frame_sha256, write_whole
 from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
-from hetsched.run.concerns import concerns_of_draws, concerns_of_load, options_under
-from hetsched.run.contracting import terms_of
 from hetsched.run.events import Events
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunOptions
-from hetsched.run.outcome import Setting
-from hetsched.run.queueing import with_default_walltimes
 from hetsched.tables import TableError, read_parquet
 from hetsched.workload import Workload
 from hetsched.workload.describe import Report
@@ -153,14 +152,11 @@ def _session(members: zipfile.ZipFile) -> Saved:
     forecast = record["forecast"]
     if forecast is not None:
         forecast = Forecast(_frame(members, "known_w")["known_w"].to_numpy(), forecast)
-    concerns = [*concerns_of_load(workload, platform), *concerns_of_draws(workload.to_polars(), platform)]
     # The first format knew injected events alone.
     done = record["deeds"] if "deeds" in record else [{"reached_s": at_s} for at_s in record["injected_at_s"]]
     deeds = tuple(_deed(members, place, one) for place, one in enumerate(done))
     reached_s = record["reached_s"]
-    settled = with_default_walltimes(workload, platform, policy)
-    terms = terms_of(workload, platform, options)
-    setting = Setting(settled, platform, policy, options, concerns, forecast, workload, terms=terms)
+    setting = queues.settle(Setting(workload, platform, policy, options, forecast=forecast))
     return Saved(setting, None if reached_s is None else float(reached_s), deeds)
 
 

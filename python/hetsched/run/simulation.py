@@ -9,45 +9,27 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
 from hetsched.bound import check_bound
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError
+from hetsched.features.contracts import Extended
+from hetsched.features.feature import Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy, policy_like
-from hetsched.power.forecast import believed
 from hetsched.roles import Scheduler
-from hetsched.run.concerns import (
-    Concern,
-    check_caps,
-    check_observed,
-    check_sleep,
-    check_waits,
-    concerns_of_demands,
-    concerns_of_draws,
-    concerns_of_load,
-    concerns_of_replay,
-    options_under,
-    replay_counts,
-)
-from hetsched.run.contracting import Budgets, Extended, check_terms, settled, terms_of
-from hetsched.run.eligibility import cells_of
 from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
 from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
-from hetsched.run.outcome import Setting, result_of
-from hetsched.run.queueing import check_queues, queueing, with_default_walltimes
+from hetsched.run.outcome import result_of
 from hetsched.run.result import Result
-from hetsched.run.shares import concerns_of_shares, groups_of
-from hetsched.run.sizing import check_sizes
 from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
@@ -62,25 +44,10 @@ _BEFORE_EVERYTHING_S = -1e12
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Setting):
     """A workload on a platform under a policy, with its options: made by `run_of`, which checks each by itself."""
 
-    workload: Workload
-    platform: Platform
-    policy: Policy
-    options: RunOptions
-
-    @cached_property
-    def concerns(self) -> list[Concern]:
-        """Concerns before it has begun."""
-        return [
-            *concerns_of_load(self.workload, self.platform),
-            *concerns_of_draws(self.workload.to_polars(), self.platform),
-            *concerns_of_demands(self.workload.to_polars(), self.platform),
-            *concerns_of_shares(self.workload, self.policy),
-        ]
-
-    def check(self) -> None:
+    def stop_before(self) -> None:
         """Set everything up and stop before the first job; raises what `execute` would raise by then."""
         replace(self, options=replace(self.options, until_s=_BEFORE_EVERYTHING_S, bound=False)).execute()
 
@@ -91,49 +58,28 @@ class Run:
         begun.engine.step_until(None, progress=progress)
         return begun.result(begun.engine, wall_s=time.perf_counter() - begun_s)
 
-    def begin(
-        self,
-        progress: Progress | None = None,
-        *,
-        agent: dict[str, Any] | None = None,
-        succeeds: _core.Session | None = None,
-        apps: tuple[str, ...] | None = None,
-    ) -> Begun:
-        """The run, set up and checked, with an agent in place of its backfill if there is one.
+    def begin(self, progress: Progress | None = None, *, succeeds: _core.Session | None = None) -> Begun:
+        """The run, set up and checked.
 
         Nothing has happened in it, or what has in the engine's run that it `succeeds` under another policy.
         """
-        self.check_together(has_agent=agent is not None)
-        platform, forecast = believed(self.workload, self.platform, self.options.predictor)
-        known_w = None if forecast is None else forecast.known_w
-        workload = with_default_walltimes(self.workload, self.platform, self.policy)
-        options, terms = options_under(self.policy, self.options), terms_of(self.workload, self.platform, self.options)
-        setting = Setting(
-            workload, platform, self.policy, options, self.concerns, forecast, self.workload, apps=apps, terms=terms
-        )
+        self.check()
+        run = self
+        for settle in self.asked("settle"):
+            run = settle(run)
 
         def utilizations(policy: Policy) -> tuple[float, float]:
-            return self._utilizations(engine_of(replace(setting, policy=policy), known_w), progress)
+            return run._utilizations(engine_of(replace(run, policy=policy)), progress)
 
-        settled = replace(setting, policy=self.policy.measured_in(utilizations))
-        parts = settled.policy.begun(self.options.seed)
-        objects = {role: parts[role] for role in settled.policy.own}
-        return Begun(engine_of(settled, known_w, agent, parts, succeeds=succeeds), settled, objects)
+        policy = run.policy.measured_in(utilizations)
+        run = run if policy is run.policy else replace(run, policy=policy)
+        parts = policy.begun(run.options.seed)
+        return Begun(engine_of(run, parts, succeeds=succeeds), run, {role: parts[role] for role in policy.own})
 
-    def check_together(self, *, has_agent: bool = False) -> None:
-        """Raise if its ingredients do not go together."""
+    def check(self) -> None:
+        """Raise if its ingredients do not go together, or memory does not suffice."""
         check_threads()
-        check_observed(self.policy, self.workload, self.platform)
-        check_caps(self.workload, self.platform)
-        check_sizes(self.workload, self.platform, self.policy, self.options)
-        check_queues(self.workload, self.platform, self.policy, has_agent=has_agent)
-        check_waits(self.workload, self.policy)
-        check_sleep(self.platform, self.policy)
-        if self.options.events is not None:
-            self.options.events.check_for(self.workload, self.platform, self.policy)
-        terms = terms_of(self.workload, self.platform, self.options)
-        if terms is not None:
-            check_terms(terms, self.platform, self.policy, self.options)
+        super().check()
         check_memory(self.workload, self.platform, self.policy, until_s=self.options.until_s)
 
     def _utilizations(self, rehearsal: _core.Session | Extended, progress: Progress | None) -> tuple[float, float]:
@@ -166,26 +112,22 @@ class Begun:
         self, engine: _core.Session | Extended, *, wall_s: float, more: Mapping[str, Any] | None = None
     ) -> Result:
         """The result of `engine`, this run's or a fork of it, which is used up; `more` joins its provenance."""
-        records, policy = engine.take_records(), self.setting.policy
-        more = {**replay_counts(policy, records.totals), **(more or {})}
+        own: dict[str, Any] = dict(more or {})
         # A fork has copies of its own.
         if engine is self.engine and (notes := _notes(self.objects)):
-            more["notes"] = notes
-        concerns = concerns_of_replay(policy, records.totals)
-        return result_of(records, self.setting, wall_s=wall_s, more=more, concerns=concerns)
+            own["notes"] = notes
+        return result_of(engine.take_records(), self.setting, wall_s=wall_s, more=own)
 
 
 def _notes(objects: Mapping[str, Any]) -> dict[str, Any]:
-    """What objects have to say of a run, by the first of their roles: what their method ``notes`` gives."""
+    """Notes of custom objects on a run, by the first of their roles: what their method ``notes`` gives."""
     first = {id(own): role for role, own in reversed(list(objects.items()))}
     telling = {role: objects[role] for role in objects if first[id(objects[role])] == role}
     return {role: plain(own.notes()) for role, own in telling.items() if callable(getattr(own, "notes", None))}
 
 
 def engine_of(
-    setting: Setting,
-    known_w: npt.NDArray[np.float64] | None,
-    agent: dict[str, Any] | None = None,
+    run: Setting,
     parts: dict[str, Any] | None = None,
     *,
     succeeds: _core.Session | None = None,
@@ -196,63 +138,27 @@ def engine_of(
     One that `succeeds` another goes on from where that is under another policy; one that `extends` another is that run
     with more jobs, and leaves nothing of it. Both know the events already.
     """
-    events = setting.options.events if succeeds is None and extends is None else None
-    limits = Budgets.of(setting.terms, setting.workload, setting.platform, setting.policy)
-    if limits is not None and agent is not None:
-        limits = limits.at_once(setting.workload)
-    eligible = cells_of(setting.workload, setting.platform, setting.policy, has_agent=agent is not None)
-    queues = queueing(setting.workload, setting.platform, setting.policy)
-    engine = _core.Session(
-        setting.workload.columns if setting.apps is None else setting.workload.columns_ending(None, setting.apps),
-        setting.platform.machine,
-        setting.policy.begun(setting.options.seed) if parts is None else parts,
-        seed=setting.options.seed,
-        on_failure=setting.options.on_failure,
-        on_unknown_app=setting.options.on_unknown_app,
-        until_s=setting.options.until_s,
-        known_w=known_w,
-        unfit=None if limits is None else limits.terms.contract.unfit,
-        agent=agent,
-        cells=None if eligible is None else eligible.core(),
-        queueing=None if queues is None else queues.core(),
-        groups=groups_of(setting.workload, setting.policy),
+    if succeeds is not None or extends is not None:
+        run = replace(run, options=replace(run.options, events=None))
+    keywords = {name: value for engine in run.asked("engine") for name, value in engine(run).items()}
+    session = _core.Session(
+        run.workload.columns if run.apps is None else run.workload.columns_ending(None, run.apps),
+        run.platform.machine,
+        run.policy.begun(run.options.seed) if parts is None else parts,
+        agent=run.agent,
         succeeds=succeeds,
         extends=extends,
-        **_budgets(events, limits),
-        **_labels(setting),
-        **setting.options.limits,
+        **run.options.of_engine,
+        **keywords,
     )
-    if events is not None:
-        _inject(engine, events, setting.workload, None)
-    # An agent's run is stepped by the engine itself.
-    return engine if limits is None or agent is not None else Extended(engine, limits)
-
-
-def _labels(setting: Setting) -> dict[str, Any]:
-    """Users, accounts and queues of the jobs as codes and names, which objects may read."""
-    frame = setting.workload.to_polars()
-    columns = {"users": "user", "accounts": "account", "queues": "queue"}
-    return {
-        name: _codes(frame[column])
-        for name, column in columns.items()
-        if setting.policy.own and column in frame.columns
-    }
-
-
-def _codes(column: pl.Series) -> tuple[npt.NDArray[np.int64], list[str]]:
-    names = column.drop_nulls().unique().sort()
-    codes = column.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)
-    return codes.to_numpy(), names.to_list()
-
-
-def _budgets(events: Events | None, limits: Budgets | None) -> dict[str, Any]:
-    if limits is not None:
-        return {"budgets": limits.first()}
-    return {} if events is None or not events.has(BUDGET) else {"budgets": events.of_budgets()}
+    if run.options.events is not None:
+        # Budgets are among the keywords.
+        _inject(session, run.options.events, run.workload, None)
+    return reduce(lambda driven, drive: drive(run, driven), run.asked("drive"), session)
 
 
 def inject(engine: _core.Session | Extended, events: Events, workload: Workload) -> None:
-    """Have events befall a run of the engine's that is under way."""
+    """Give events to a run of the engine's that is under way."""
     _inject(engine, events, workload, events.of_budgets() if events.has(BUDGET) else None)
 
 
@@ -334,7 +240,7 @@ def simulate(
     ConfigError
         If an option, the policy, or the platform's tables for these jobs cannot be; if there is a predictor and
         nothing for it to predict: no actual table, no job that brings ``power_w``; if the policy repeats the log and
-        the workload has no observed starts; if events cannot befall this platform under this policy; if jobs ask for
+        the workload has no observed starts; if events cannot happen to this platform under this policy; if jobs ask for
         caps that the platform knows nothing of; if a ``constraint`` or ``licences`` cannot be read, or a part of the
         policy does not know nodes that differ in what jobs ask for (docs/background/rules.md); if nodes sleep of which
         the platform does not say ``boot_s``, ``shutdown_s`` and ``off_w``.
@@ -389,7 +295,7 @@ def check_progress(progress: object) -> None:
 
 
 def run_of(workload: object, platform: object, policy: object, options: RunOptions) -> Run:
-    """A run of what a user gave; raises ConfigError with all that can be told from each thing by itself."""
+    """A run of what a user gave; raises ConfigError with all faults that each thing shows by itself."""
     check_threads()
     faults = Faults()
     check_inputs(workload, platform, faults)
@@ -402,6 +308,14 @@ def run_of(workload: object, platform: object, policy: object, options: RunOptio
     assert isinstance(workload, Workload)
     assert isinstance(platform, Platform)
     return Run(workload, platform, policy_of(policy), settled(options, workload, platform))
+
+
+def settled(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:
+    """The same options with events in seconds on the log's clock, and on nodes by number."""
+    if options.events is None:
+        return options
+    zero_s = None if options.contract is None else options.contract.starts_s
+    return replace(options, events=options.events.on(workload, platform, zero_s=zero_s))
 
 
 def check_inputs(workload: object, platform: object, faults: Faults) -> None:

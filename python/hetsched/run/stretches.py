@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.run.result_files import OPTIONAL_FRAMES
+from hetsched.units import ticks
 
 LAST_J = "last_energy_j"
 """Energy of a job's last attempt, as the engine calls it."""
@@ -22,7 +23,7 @@ def framed(name: str, columns: Any) -> pl.DataFrame:
 
 
 def empty(name: str) -> pl.DataFrame:
-    """The frame of a run in which there was nothing to tell."""
+    """The frame of a run in which there was nothing to report."""
     return pl.DataFrame(schema=OPTIONAL_FRAMES[name])
 
 
@@ -63,7 +64,7 @@ RESIZED = ("grow", "shrink")
 
 
 def is_resized(events: pl.DataFrame) -> bool:
-    """Whether the nodes of any job changed while it ran."""
+    """True if the nodes of any job changed while it ran."""
     return bool(events["kind"].is_in(RESIZED).any())
 
 
@@ -81,7 +82,7 @@ def by_nodes(jobs: pl.DataFrame, segments: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_attempts(last: pl.DataFrame, jobs: pl.DataFrame, recorded: pl.DataFrame, lost: pl.DataFrame) -> pl.DataFrame:
-    """The stretches of jobs' last attempts beside those of the attempts that were lost, by row of the job and time."""
+    """The stretches of jobs' last attempts next to those of the attempts that were lost, by row of the job and time."""
     rows = jobs.select("job_id").with_columns(recorded["attempts"], recorded[LAST_J]).with_row_index("row")
     own = last.drop("attempt", "energy_j").join(rows, on="job_id", how="left", maintain_order="left")
     own = own.rename({"attempts": "attempt", LAST_J: "energy_j"})
@@ -102,12 +103,7 @@ def with_attempts(last: pl.DataFrame, jobs: pl.DataFrame, recorded: pl.DataFrame
 
 
 def _speed(jobs: pl.DataFrame) -> pl.Expr:
-    """The speed of a job that completed, from its length: one that was killed does not tell."""
-    comm = _ticks("comm_s").fill_null(0) if "comm_s" in jobs.columns else pl.lit(0)
-    computed = _ticks("end_s") - _ticks("start_s") - comm
-    return pl.when(pl.col("state") == "completed", computed > 0).then(_ticks("nominal_runtime_s") / computed)
-
-
-def _ticks(name: str) -> pl.Expr:
-    """Seconds as whole microseconds, which the engine counts in."""
-    return (pl.col(name) * 1e6).round()
+    """The speed of a job that completed, from its length: one that was killed does not show."""
+    comm = ticks("comm_s").fill_null(0) if "comm_s" in jobs.columns else pl.lit(0)
+    computed = ticks("end_s") - ticks("start_s") - comm
+    return pl.when(pl.col("state") == "completed", computed > 0).then(ticks("nominal_runtime_s") / computed)

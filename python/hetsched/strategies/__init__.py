@@ -10,14 +10,10 @@ docstring gives its paper's rule and what the paper leaves open; give an object 
 110.0
 """
 
-from hetsched.strategies.demand_aware import DemandAware
-from hetsched.strategies.dynamic_sharing import DynamicSharing
-from hetsched.strategies.equipartition import Equipartition
-from hetsched.strategies.moldable_backfill import MoldableBackfill
+from hetsched.strategies.caps import DemandAware, DynamicSharing
+from hetsched.strategies.sizes import Equipartition, MoldableBackfill
 from hetsched.strategies.throughput_ilp import ThroughputIlp
-from hetsched.strategies.two_level import TwoLevel
-from hetsched.strategies.variation_aware import VariationAware
-from hetsched.strategies.variation_placement import VariationPlacement
+from hetsched.strategies.unlike_nodes import TwoLevel, VariationAware, VariationPlacement
 
 __all__ = [
     "DemandAware",

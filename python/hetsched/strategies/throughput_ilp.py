@@ -6,30 +6,24 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
+from hetsched.files import unheard
 from hetsched.roles import Jobs, Running, View
-from hetsched.strategies.affordable import affordable
-from hetsched.strategies.curves import Curves
-from hetsched.strategies.quiet import unheard
-from hetsched.strategies.shares import SLACK_RATIO, Floats
-
-_Whole = npt.NDArray[np.int64]
-
+from hetsched.strategies.shares import SLACK_RATIO, Curves, Floats, Whole, affordable
 
 _SCALE, _TOLERANCE = 0.01, 2e-4
-"""Rules are held to a millionth. At this scale that is more than integers are rounded by, which HiGHS would tell on the
-terminal, and less than this share of the watts, which is left, and than a node."""
+"""Rules are held to a millionth. At this scale that is more than integers are rounded by, which HiGHS would report on
+the terminal, and less than this share of the watts, which is left, and than a node."""
 
 
 class Configurations(NamedTuple):
     """Ways in which jobs may run, one a row."""
 
-    job: _Whole
+    job: Whole
     """Whose."""
-    nodes: _Whole
+    nodes: Whole
     """How many of the free ones it takes."""
     watts: Floats
     """What it draws beyond idle."""
@@ -38,6 +32,11 @@ class Configurations(NamedTuple):
 
 
 _NONE = Configurations(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
+def _configurations(rows: Sequence[tuple[int, int, float, float]]) -> Configurations:
+    whose, nodes, watts, worth = (np.array(column) for column in zip(*rows, strict=True))
+    return Configurations(whose.astype(np.int64), nodes.astype(np.int64), watts, worth)
 
 
 def _joined(running: Configurations, waiting: Configurations, runs: int) -> Configurations:
@@ -52,9 +51,9 @@ class ThroughputIlp:
     Sarood, Langer, Gupta, Kale, Maximizing Throughput of Overprovisioned HPC Data Centers Under a Strict Power Budget,
     SC 2014. Whenever a job arrives or ends, an integer linear program chooses at most one configuration, nodes and
     cap, of each job, so that nodes and watts suffice and the sum of weight × power-aware speed is largest. The weight
-    of a job grows as it waits, lest it starve.
+    of a job grows as it waits, so that it does not starve.
 
-    A moldable job keeps the size with which it starts, and its cap is chosen anew; a malleable one that runs enters
+    A moldable job keeps the size with which it starts, and its cap is chosen again; a malleable one that runs enters
     the program with other sizes, too: its least and most nodes, half and twice those that it has. That a change costs
     time (``resize_s``) is not weighed. The program is solved by HiGHS, through scipy. Where it finds no solution
     within `node_limit` nodes of its search, jobs start in policy order as they ask, at the lowest caps; `notes` counts
@@ -108,7 +107,7 @@ class ThroughputIlp:
         """Programs that were solved, and decisions without a solution."""
         return {"solved": self._solved, "fallbacks": self._fallbacks}
 
-    def sizes(self, queue: Jobs, watts: float, view: View) -> _Whole:
+    def sizes(self, queue: Jobs, watts: float, view: View) -> Whole:
         """On how many nodes each job that waits would run; which of them start is kept for `select`."""
         if self._sized[0] == view.now_s:
             # The program has just been solved, with malleable jobs that run in it.
@@ -132,8 +131,8 @@ class ThroughputIlp:
         self._planned = view.now_s, [int(queue.job_id[job]) for job in jobs]
         return chosen
 
-    def resizes(self, runs: Running, watts: float, view: View) -> _Whole:
-        """On how many nodes each malleable job that runs goes on, beside what else runs and could start."""
+    def resizes(self, runs: Running, watts: float, view: View) -> Whole:
+        """On how many nodes each malleable job that runs goes on, next to what else runs and could start."""
         running, queue = view.running, view.queue
         sizes = [_sizes_of_run(*one) for one in _ranges(running)]
         waiting = self._waiting(queue, view) if len(queue) else _NONE
@@ -163,8 +162,7 @@ class ThroughputIlp:
             for size, ratio in zip(own, ratios[job], strict=True)
             for draw_w, speed in zip(draws_w[job], speeds[job], strict=True)
         ]
-        whose, nodes, watts, worth = (np.array(column) for column in zip(*rows, strict=True))
-        return Configurations(whose.astype(np.int64), nodes.astype(np.int64), watts, worth)
+        return _configurations(rows)
 
     def select(self, queue: Jobs, view: View) -> list[int]:
         """The jobs that the program chose in this pass."""
@@ -209,8 +207,7 @@ class ThroughputIlp:
             for size, ratio in zip(sizes[job], ratios[job], strict=True):
                 speed = weights[job] * asked[job] / (ratio * slowdowns)
                 rows += [(job, size, size * draw, worth) for draw, worth in zip(draws_w, speed, strict=True)]
-        whose, nodes, watts, worth = (np.array(column) for column in zip(*rows, strict=True))
-        return Configurations(whose.astype(np.int64), nodes.astype(np.int64), watts, worth)
+        return _configurations(rows)
 
     def _weights(self, queue: Jobs, view: View) -> Floats:
         length_s = np.maximum(queue.planned_s, 1.0)
@@ -263,7 +260,7 @@ def _sizes_of_run(low: int, high: int, own: int, is_malleable: bool) -> list[int
 
 
 def _time_ratios(queue: Jobs | Running, sizes: list[list[int]]) -> list[list[float]]:
-    """How many times as long each job takes at each of these sizes as at the one it asks for."""
+    """Time of each job at each of these sizes, as a ratio to that at the one it asks for."""
     most, others = max(map(len, sizes)), queue.min_nodes[len(sizes) :].tolist()
     columns = []
     for place in range(most):

@@ -1,4 +1,4 @@
-"""Watts and speed of jobs' nodes under power caps, worked out anew from the platform's tables or its cap model."""
+"""Watts and speed of jobs' nodes under power caps, worked out again from the platform's tables or its cap model."""
 
 from __future__ import annotations
 

@@ -200,8 +200,7 @@ def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
         # It leaves nothing to choose to a placement, and counts no watts.
         others = {"order": others["order"]}
     if (sizing := own.pop("sizing", None)) is not None:
-        planners = [one for one in _BACKFILLS if not parts()["backfill", one]["chooses_nodes"]]
-        others["backfill"] = st.sampled_from([{"name": one, "sizing": sizing} for one in planners])
+        others["backfill"] = st.sampled_from([{"name": one, "sizing": sizing} for one in _BACKFILLS])
     if "sleep" in own:
         # With one there are no emergencies and no allocators.
         del others["power"]

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.run.eligibility import Eligibility
-from hetsched.testing.facts import TICKS_S, Facts, Ints
+from hetsched.features.eligibility import Eligibility
+from hetsched.testing.facts import Facts, Ints
+from hetsched.units import TICKS_S
 
 
 def check_eligibility(run: Facts) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.features.eligibility import Eligibility, eligibility
+from hetsched.features.queues import Queueing, queueing_of, settled
 from hetsched.platform import Platform, VariationTable
-from hetsched.run.eligibility import Eligibility, eligibility
-from hetsched.run.queueing import Queueing, queueing_of, settled
 from hetsched.run.result import Result
 from hetsched.run.stretches import by_nodes, is_resized
+from hetsched.units import TICKS_S, micros
 from hetsched.workload import Workload
 from hetsched.workload.sizes import size_columns
 
@@ -26,15 +27,6 @@ Mask = npt.NDArray[np.bool_]
 
 _LEFT_OUT = "no start is known for it"
 _OVER_BUDGET = "would exceed the power budget on any nodes"
-
-TICKS_S = 1_000_000
-"""Microseconds in a second."""
-
-
-def micros(seconds: pl.Series) -> Ints:
-    """Seconds as whole microseconds; -1 for null, as no instant of a run is before zero."""
-    ticks = (seconds.cast(pl.Float64) * TICKS_S).round(mode="half_away_from_zero")
-    return ticks.fill_null(-1).cast(pl.Int64).to_numpy()
 
 
 def _stretched(length: Ints, factor: Floats) -> Ints:
@@ -119,7 +111,7 @@ _ANY_POLICY = {"order": None, "backfill": None, "placement": None, "power": None
 
 
 class Facts:
-    """A result beside its inputs, as arrays with a row a job; times in whole microseconds, -1 = null."""
+    """A result next to its inputs, as arrays with a row a job; times in whole microseconds, -1 = null."""
 
     def __init__(self, result: Result, workload: Workload, platform: Platform) -> None:
         self.result, self.platform = result, platform
@@ -143,7 +135,7 @@ class Facts:
         ).item()
         stands = "suspended_s" in self.jobs.columns
         self.makes_way = stands and any(queue.preempts for queue in platform.queues or ())
-        # Emergencies queue jobs again, too, and tell how long these stood still.
+        # Emergencies queue jobs again, too, and show how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and (self.makes_way or not stands)
         was_down = result.events["kind"].is_in(["failed", "out"]).any()
         self.in_service = not self.has_outages and not was_down
@@ -163,7 +155,7 @@ class Facts:
 
     @cached_property
     def withdrawn(self) -> Ints:
-        """When jobs left the queue that were cancelled in it."""
+        """Times at which jobs were cancelled in the queue."""
         events = self.result.events
         cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
         queued = self.jobs.select("job_id").filter(pl.Series(self.joined >= 0, dtype=pl.Boolean))
@@ -178,7 +170,7 @@ class Facts:
 
     @property
     def attempts(self) -> Ints:
-        """How often each job has started."""
+        """Number of starts of each job."""
         known = "attempts" in self.jobs.columns
         return self.jobs["attempts"].to_numpy().astype(np.int64) if known else self.started.astype(np.int64)
 
@@ -202,18 +194,18 @@ class Facts:
 
     @property
     def sizes_jobs(self) -> bool:
-        """Whether the policy chooses sizes of moldable jobs."""
+        """True if the policy chooses sizes of moldable jobs."""
         return "sizing" in (self.policy["backfill"] or {})
 
     @property
     def may_resize(self) -> npt.NDArray[np.bool_]:
-        """Which jobs may change their nodes while they run."""
+        """Mask of jobs that may change their nodes while they run."""
         known = self.asked_for("malleable").cast(pl.Boolean).fill_null(value=False).to_numpy()
         return np.asarray(known & (self.fewest_nodes < self.most_nodes), dtype=np.bool_)
 
     @cached_property
     def pause(self) -> Ints:
-        """How long each job makes no progress after its nodes have changed, in microseconds."""
+        """Time without progress after each job's nodes have changed, in microseconds."""
         return micros(self.asked_for("resize_s").cast(pl.Float64).fill_null(0.0))
 
     @cached_property
@@ -229,7 +221,7 @@ class Facts:
         return own.cast(pl.Int64).fill_null(asked.cast(pl.Int64)).to_numpy()
 
     def size_ratio(self, job: Ints, count: Ints) -> Floats:
-        """How many times as long jobs take on so many nodes as on those they ask for."""
+        """Time of jobs on so many nodes, as a ratio to that on those they ask for."""
         columns = size_columns(self.asked)
         if not columns:
             return np.ones(len(job))
@@ -253,12 +245,12 @@ class Facts:
 
     @cached_property
     def serving(self) -> Eligibility | None:
-        """Who can run where; None where all nodes serve all jobs, and in a replay."""
+        """Eligible nodes of jobs; None where all nodes serve all jobs, and in a replay."""
         return None if self.observed_start is not None else eligibility(self.workload, self.platform)
 
     @property
     def has_queues(self) -> bool:
-        """Whether jobs stand in queues: not in a replay, nor in a schedule that is metered."""
+        """True if jobs are in queues: not in a replay, nor in a schedule that is metered."""
         return self.platform.queues is not None and (self.policy["backfill"] or {}).get("name") != "observed"
 
     @cached_property
@@ -268,7 +260,7 @@ class Facts:
 
     @property
     def has_given_ends(self) -> bool:
-        """Whether some jobs have given ends."""
+        """True if some jobs have given ends."""
         return self.metered is not None and self.metered["ends"] > 0
 
     @property
@@ -290,7 +282,7 @@ class Facts:
 
     @cached_property
     def in_queue_from(self) -> Ints:
-        """When each job joined the queue, or may have; -1: never."""
+        """Time at which each job joined the queue, or may have; -1: never."""
         return np.where((self.joined < 0) & self.may_have_waited, self.submit, self.joined)
 
     @property
@@ -300,7 +292,7 @@ class Facts:
 
     @property
     def has_budgets_in_time(self) -> bool:
-        """Whether the budget changes while the run goes on; the timeline tells which is in force."""
+        """True if the budget changes while the run goes on; the timeline shows which is in force."""
         return "budget_w" in self.result.timeline.columns
 
     @cached_property
@@ -346,20 +338,20 @@ class Facts:
         return drawn
 
     def is_urgent(self, row: int) -> bool:
-        """Whether others make way for a job."""
+        """True if others make way for a job."""
         queues = self.queueing
         return queues is not None and bool(queues.queues[queues.of_job[row]].preempts)
 
     @cached_property
     def stood(self) -> Ints:
-        """How long each job made way for others in its last attempt."""
+        """Time for which each job made way for others in its last attempt."""
         if not self.makes_way:
             return np.zeros(len(self.asked), dtype=np.int64)
         return micros(self.jobs["suspended_s"])
 
     @cached_property
     def running(self) -> tuple[Ints, Ints]:
-        """When jobs begin to run, and when they do no more."""
+        """Times at which jobs begin to run, and at which they no longer do."""
         if not self.makes_way:
             return self.start[self.started], self.end[self.end >= 0]
         stretches = self.stretches.filter(pl.col("state") == "running")
@@ -395,7 +387,7 @@ class Facts:
 
     @property
     def _turned_last(self) -> pl.DataFrame:
-        """What jobs do from the last instant on that were suspended or resumed at it."""
+        """States from the last instant on of jobs that were suspended or resumed at it."""
         events = self.result.events.with_columns(at=pl.Series(micros(self.result.events["time_s"]), dtype=pl.Int64))
         last = events.filter(pl.col("at") == self.window[1], pl.col("kind").is_in(["suspend", "resume"]))
         last = last.unique("job_id", keep="last", maintain_order=True)

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.outcome import names_in_result
-from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, Mask, micros
+from hetsched.testing.facts import Facts, Floats, Ints, Mask
 from hetsched.testing.wait_laws import check_waits
+from hetsched.units import TICKS_S, micros
 
 TOLERANCE = 1e-9
 
@@ -39,7 +40,7 @@ def check_laws(run: Facts) -> None:
 
 
 def _recorded(run: Facts) -> tuple[str, ...]:
-    """Columns that the run has put beside the workload's."""
+    """Columns that the run has put next to the workload's."""
     profiled = () if run.profiling_ratio is None else ("profiled",)
     eligible = ("eligible_s",) if run.can_wait else ()
     stood = ("suspended_s",) if run.makes_way else ()
@@ -47,7 +48,7 @@ def _recorded(run: Facts) -> tuple[str, ...]:
 
 
 def close(here: float, there: float, scale: float = 0.0) -> bool:
-    """Whether two numbers are one but for rounding, of their own size or of `scale`."""
+    """True if two numbers are one but for rounding, of their own size or of `scale`."""
     return abs(here - there) <= TOLERANCE * max(abs(here), abs(there), abs(scale), 1e-300)
 
 
@@ -57,7 +58,7 @@ def blur(end: Any, lasts: Any) -> Any:
 
 
 def check_rows(run: Facts, recorded: Sequence[str]) -> None:
-    """Rows stand in the workload's order and bring its columns along unchanged."""
+    """Rows are in the workload's order and bring its columns along unchanged."""
     for asked, name in names_in_result(run.asked.columns, recorded).items():
         assert name in run.jobs.columns, f"column {name} is missing"
         values = run.asked[asked].cast(run.jobs[name].dtype)
@@ -245,7 +246,7 @@ def _check_ends(run: Facts) -> None:
 
 
 def _check_given_ends(run: Facts, ran: Ints, is_killed: Mask) -> None:
-    """With given ends, a job that ran for its walltime and had work left was killed; any other completed."""
+    """Check, with given ends, that a job that ran for its walltime and had work left was killed; others completed."""
     row = run.first(run.started & (ran < 0))
     assert row is None, f"{run.placed(row or 0)}: it ends before it starts"
     for state, which in (("timeout", is_killed), ("completed", ~is_killed)):

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.testing.facts import TICKS_S, Facts, micros
+from hetsched.testing.facts import Facts
 from hetsched.testing.stretch_laws import (
     Stretches,
     check_attempts_of_stretches,
@@ -15,6 +15,7 @@ from hetsched.testing.stretch_laws import (
     check_states_of_stretches,
     check_suspensions,
 )
+from hetsched.units import TICKS_S, micros
 
 
 def check_preemption(run: Facts) -> None:
@@ -62,7 +63,7 @@ def _check_energies(own: Stretches) -> None:
 
 
 def _preempts(run: Facts) -> npt.NDArray[np.bool_]:
-    """Whether jobs of the first queue make those of the second make way, by number."""
+    """True if jobs of the first queue make those of the second make way, by number."""
     assert run.queueing is not None
     queues = run.queueing.queues
     return np.array([[other.name in queue.preempts for other in queues] for queue in queues], dtype=np.bool_)
@@ -88,7 +89,7 @@ def _check_causes(run: Facts, suspended: list[tuple[int, int]]) -> None:
 
 
 def _check_slots(run: Facts) -> None:
-    """A job that starts finds its slots beside all that do not make way for it, suspended jobs among them."""
+    """A job that starts finds its slots next to all that do not make way for it, suspended jobs among them."""
     assert run.queueing is not None
     preempts, queue = _preempts(run), run.queueing.of_job
     attempts = run.held.group_by("job", "attempt", "node", "slots", maintain_order=True)

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.run.queueing import Queueing
-from hetsched.testing.facts import TICKS_S, Facts
+from hetsched.features.queues import Queueing
+from hetsched.testing.facts import Facts
+from hetsched.units import TICKS_S
 
 
 def check_queues(run: Facts) -> None:

@@ -14,6 +14,9 @@ from hetsched.testing.sleep_laws import check_sleep
 from hetsched.testing.stretch_laws import check_stretches
 from hetsched.workload import Workload
 
+_OF_FEATURES = (check_eligibility, check_sleep, check_queues, check_preemption)
+"""Laws that hold whatever stretches jobs run in."""
+
 
 def check_schedule(result: Result, workload: Workload, platform: Platform, *, events: Events | None = None) -> None:
     """Check a result against the laws of a run.
@@ -33,11 +36,11 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     Where jobs do not run in one stretch (power caps, emergencies, budgets in time) the segments are checked: those of
     an attempt abut and cover it, no node serves two, each draws and is as fast as tables or model say under its cap,
     their energies sum to the job's and, with the idle nodes', to the system's, speeds add up to the job's work but for
-    a microsecond a change, events tell what states show, and the draw is within the budget in force where predictions
+    a microsecond a change, events show what states show, and the draw is within the budget in force where predictions
     are exact and no budget falls unforeseen. A contract's bill is not recomputed.
 
     Where queues preempt, jobs stand still only from the start of an urgent job on one of their nodes on; the
-    stretches in which a job ran sum to its work; nobody uses the slots of a suspended job but jobs of queues that
+    stretches in which a job ran sum to its work; no one uses the slots of a suspended job but jobs of queues that
     preempt its own; and it draws nothing.
 
     Parameters
@@ -67,10 +70,8 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     >>> check_schedule(hs.simulate(workload, platform, policy="easy"), workload, platform)
     """
     run, segments = Facts(result, workload, platform), result.segments
-    check_eligibility(run)
-    check_sleep(run)
-    check_queues(run)
-    check_preemption(run)
+    for law in _OF_FEATURES:
+        law(run)
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
     is_capped = result.has_segments and len(segments) and platform.exclusive and not run.has_outages
     if is_capped and not run.makes_way:

@@ -8,14 +8,15 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.stretches import RESIZED
-from hetsched.testing.facts import TICKS_S, Facts, micros
+from hetsched.testing.facts import Facts
+from hetsched.units import TICKS_S, micros
 
 if TYPE_CHECKING:
     from hetsched.testing.stretch_laws import Stretches
 
 
 def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
-    """What events tell of changes: rows of jobs, instants, kinds and numbers of nodes from then on."""
+    """Changes as events show them: rows of jobs, instants, kinds and numbers of nodes from then on."""
     told = run.result.events.filter(pl.col("kind").is_in(RESIZED))
     row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
     rows = [row_of[job_id] for job_id in told["job_id"].to_list()]
@@ -23,7 +24,7 @@ def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
 
 
 def check_sizes(own: Stretches) -> None:
-    """A job has as many nodes as it can run on, and events tell each change."""
+    """A job has as many nodes as it can run on, and events show each change."""
     run, nodes = own.run, own.frame["nodes"].to_list()
     size = own.frame["nodes"].list.len().cast(pl.Int64).to_numpy()
     own.refuse((size < run.fewest_nodes[own.job]) | (size > run.most_nodes[own.job]), "nodes beyond the job's range")
@@ -68,7 +69,7 @@ def check_pauses(own: Stretches, rests: np.ndarray) -> None:
 
 
 def check_limits(own: Stretches) -> None:
-    """Of a walltime as much is left after a change as of the work: a job is killed after the same share of it."""
+    """Check that the remaining walltime scales with the remaining work: a job is killed after the same share of it."""
     run, options = own.run, own.run.result.provenance["options"]
     is_told = options["walltimes"] == "fixed" and options["kill_at_walltime"] and options["kill_grace_s"] == 0
     if not is_told or run.platform.has_caps or run.platform.predicted is not None:

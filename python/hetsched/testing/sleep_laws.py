@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hetsched.testing.facts import TICKS_S, Facts, Floats, Ints, micros
+from hetsched.testing.facts import Facts, Floats, Ints
+from hetsched.units import TICKS_S, micros
 
 _STEPS = {
     "sleep": ("on", "stopping"),
@@ -30,7 +31,7 @@ def check_sleep(run: Facts) -> None:
 
 
 def _spans(run: Facts, events: pl.DataFrame) -> pl.DataFrame:
-    """When each node was in a state other than on; invalid steps are told."""
+    """Spans of each node in a state other than on; reports invalid steps."""
     lasts = {
         kind: micros(pl.Series(_of_nodes(run, name))) for kind, name in (("off", "shutdown_s"), ("ready", "boot_s"))
     }
@@ -106,7 +107,7 @@ def _of_nodes(run: Facts, name: str) -> Floats:
 
 
 def _ticks(run: Facts, spans: pl.DataFrame, states: list[str]) -> Ints:
-    """How long each node was in these states."""
+    """Time of each node in these states."""
     here = spans.filter(pl.col("state").is_in(states))
     total = np.zeros(run.platform.nodes, dtype=np.int64)
     np.add.at(total, here["node"].to_numpy(), (here["end"] - here["start"]).to_numpy())

@@ -10,7 +10,7 @@ import polars as pl
 
 from hetsched.run.events import Events
 from hetsched.testing.capped import draws_and_factors
-from hetsched.testing.facts import TICKS_S, Facts, Floats, micros
+from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import (
     TOLERANCE,
     blur,
@@ -21,6 +21,7 @@ from hetsched.testing.laws import (
     close,
 )
 from hetsched.testing.size_laws import check_limits, check_pauses, check_sizes, resizes
+from hetsched.units import TICKS_S, micros
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
 
@@ -180,7 +181,7 @@ def _check_no_node_serves_two(own: Stretches) -> None:
 
 
 def _has_one_cap_a_job(own: Stretches) -> bool:
-    """Whether all nodes of a job have one cap, so that the mean tells each node's; an object may set one for each."""
+    """True if all nodes of a job have one cap, so that the mean shows each node's; an object may set one for each."""
     allocator = (own.run.policy["power"] or {}).get("allocator")
     return isinstance(allocator, str | None) and (allocator != "equal-slowdown" or own.run.platform.cap_model is None)
 
@@ -319,7 +320,7 @@ def _check_power(own: Stretches) -> None:
 
 
 def _check_happened(own: Stretches) -> None:
-    """Events tell what the stretches and the states show: suspensions, requeues, kills, alerts."""
+    """Events show what the stretches and the states show: suspensions, requeues, kills, alerts."""
     run, happened = own.run, own.run.result.events
     summary, row_of = run.result.summary(), {job_id: row for row, job_id in enumerate(run.job_id)}
     at = micros(happened["time_s"])
@@ -399,7 +400,7 @@ def _check_budget(own: Stretches, events: Events | None) -> None:
 
 
 def _must_keep(own: Stretches, budget_w: Floats, events: Events | None) -> bool:
-    """Whether predictions are exact, no job overstays its plan, and the budget never falls unforeseen."""
+    """True if predictions are exact, no job overstays its plan, and the budget never falls unforeseen."""
     run, platform, options = own.run, own.run.platform, own.run.result.provenance["options"]
     is_exact = platform.predicted is None and platform.known_draws == "measured" and options["predictor"] is None
     if not is_exact or not run.in_service or bool(run.profiled.any()):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from hetsched.testing.facts import TICKS_S, Facts, micros
+from hetsched.testing.facts import Facts
 from hetsched.testing.queue_laws import check_at_once
+from hetsched.units import TICKS_S, micros
 
 _ENDS = ("completed", "timeout", "failed", "rejected", "cancelled")
 
@@ -97,7 +98,7 @@ def _check_outages(run: Facts) -> None:
 
 
 def _down_spans(events: pl.DataFrame) -> pl.DataFrame:
-    """When each node is down."""
+    """Spans in which each node is down."""
     change = {"failed": 1, "out": 1, "repaired": -1, "back": -1}
     causes: dict[int, int] = {}
     since: dict[int, float] = {}

@@ -43,12 +43,12 @@ class Cells:
 
     @cached_property
     def ratios(self) -> dict[str, Matrix]:
-        """By quantity, each value over its application's median."""
+        """Ratios of each value to its application's median, by quantity."""
         return {name: values / self.app_medians[name][:, None] for name, values in self.values.items()}
 
     @cached_property
     def is_empty(self) -> npt.NDArray[np.bool_]:
-        """Which pairs have no value, measured or filled in."""
+        """Mask of pairs without a value, measured or filled in."""
         empty: npt.NDArray[np.bool_] = np.isnan(next(iter(self.values.values())))
         return empty
 
@@ -58,7 +58,7 @@ class Cells:
         return f"fewer than min_runs={self.min_runs:,} runs (at most {most:,})" if most else "no run"
 
     def imputed(self, rule: str) -> Cells:
-        """The same with gaps filled: ``"node-ratio"`` or ``"app-median"``, as `Measurements` tells."""
+        """The same with gaps filled: ``"node-ratio"`` or ``"app-median"``, as `Measurements` shows."""
         values = {}
         for name, measured in self.values.items():
             ratio = _row_means(self.ratios[name].T)[None, :] if rule == "node-ratio" else 1.0
@@ -67,7 +67,7 @@ class Cells:
         return replace(self, values=values)
 
     def to_polars(self) -> pl.DataFrame:
-        """One row an application and node, as `Measurements.cells` tells."""
+        """One row an application and node, as `Measurements.cells` shows."""
         n_apps, n_nodes = self.runs.shape
         columns: dict[str, pl.Series | npt.NDArray[np.generic]] = {
             "app": pl.Series(self.apps, dtype=pl.String).gather(np.repeat(np.arange(n_apps), n_nodes)),

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ import polars as pl
 from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
 from hetsched.tables import misfit, read_table
+from hetsched.typing import Impute
 from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
 from hetsched.variation.table import VariationTable
 
@@ -49,7 +50,7 @@ class Measurements:
     time_s
         Column of a run's seconds, or of any time that is proportional to them for an application. None: no times.
     nodes
-        The nodes' names (or numbers) in the order of the platform. None: as told for `node`. Runs of other nodes are
+        The nodes' names (or numbers) in the order of the platform. None: as for `node`. Runs of other nodes are
         dropped and counted; listed nodes without runs are missing.
     min_runs
         With fewer usable runs, an application counts as not measured on a node.
@@ -94,7 +95,7 @@ class Measurements:
         nodes: Sequence[str] | Sequence[int] | None = None,
         min_runs: int = 1,
         straggler_ratio: float = 1.2,
-        impute: Literal["node-ratio", "app-median"] | None = None,
+        impute: Impute | None = None,
     ) -> None:
         _check_frame(runs)
         faults = Faults()
@@ -121,7 +122,7 @@ class Measurements:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], **columns: Any) -> Measurements:
-        """Measured runs from a file; CSV or Parquet, told by its name.
+        """Measured runs from a file; CSV or Parquet, known by its name.
 
         Parameters
         ----------

@@ -49,12 +49,12 @@ class Normal:
 
     @classmethod
     def relative(cls, mean: float, sd_ratio: float) -> Normal:
-        """With a standard deviation that is a share of the mean."""
+        """Distribution with a standard deviation that is a share of the mean."""
         return cls(mean, mean * sd_ratio)
 
     @classmethod
     def of_range(cls, low: float, high: float, *, width_sd: float = 6.8) -> Normal:
-        """With the mean halfway between two ends that are `width_sd` standard deviations apart.
+        """Distribution with the mean halfway between two ends that are `width_sd` standard deviations apart.
 
         Parameters
         ----------
@@ -131,8 +131,8 @@ def sample_table(
         Mean and standard deviation of the time factor of the same applications. None: no time factors. Two
         applications' time factors correlate as their watts do.
     time_correlation
-        Between an application's watts and its time factor; negative where hungry nodes are fast. For two applications
-        it is multiplied by their `correlation`.
+        Between an application's watts and its time factor; negative where high-power nodes are fast. For two
+        applications it is multiplied by their `correlation`.
     floor_w
         Draws below it are set to it, and counted: one number, or one a node (such as the idle draws).
     floor_time_ratio

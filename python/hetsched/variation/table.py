@@ -16,7 +16,7 @@ from hetsched import _core
 from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
-from hetsched.tables import Table, read_csv_table, read_parquet_table, refuse_other_frames
+from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, refuse_other_frames
 from hetsched.variation.frame import (
     QUANTITIES,
     Matrix,
@@ -199,7 +199,7 @@ class VariationTable:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
-        """A table from a file; ``.parquet`` or ``.csv``, told by its name.
+        """A table from a file; ``.parquet`` or ``.csv``, known by its name.
 
         Parameters
         ----------
@@ -213,10 +213,9 @@ class VariationTable:
         ConfigError
             If it cannot be read, or as in `from_polars`.
         """
-        name = Path(path).name.lower()
-        if name.endswith((".csv", ".csv.gz", ".csv.zst")):
+        if kind_of(path) == "csv":
             return cls.read_csv(path, cap_w=cap_w)
-        if name.endswith(".parquet") or Path(path).is_dir():
+        if kind_of(path) == "parquet" or Path(path).is_dir():
             return cls.read_parquet(path, cap_w=cap_w)
         suffix = "".join(Path(path).suffixes[-1:]) or "no suffix"
         raise ConfigError([(os.fspath(path), shown(suffix), "a table whose name ends in .csv or .parquet")])
@@ -261,7 +260,7 @@ class VariationTable:
         data
             ``apps``, the matrices, and ``cap_w`` if set.
         path
-            Where it stands in its file, for messages.
+            Where it is in its file, for messages.
 
         Raises
         ------
@@ -317,7 +316,7 @@ class VariationTable:
         """The table of the same nodes under a power cap: less draw, longer runs, the hungrier the longer.
 
         A node that draws more than the cap at nominal speed runs at the highest speed that keeps within it; what it
-        draws is then the cap. The model and its sources stand in `PowerCap`. A node within the cap stays as it is.
+        draws is then the cap. The model and its sources are in `PowerCap`. A node within the cap stays as it is.
 
         Parameters
         ----------

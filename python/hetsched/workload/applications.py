@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,22 +11,21 @@ import polars as pl
 from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
+from hetsched.typing import NamedApps
 from hetsched.workload.jobs import Workload
 
 FIRST_RUN = "first_run"
 """The column of `flag_first_runs`."""
 
 _KEYS = ("user", "queue", "node_count")
-_NAMED = ("keep", "replace")
+_NAMED = get_args(NamedApps)
 _PREFIX = "same-"
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 
-def same_application(
-    workload: Workload, *, tolerance_ratio: float = 0.10, named: Literal["keep", "replace"] = "keep"
-) -> Workload:
+def same_application(workload: Workload, *, tolerance_ratio: float = 0.10, named: NamedApps = "keep") -> Workload:
     """The workload with an application for every job: same user, queue, size and, within ±10 %, run length.
 
     The rule is that of the VAHRM paper (section VI-C-6). What it leaves open: jobs are taken in the order in which they
@@ -121,7 +120,7 @@ def flag_first_runs(workload: Workload, ratio: float, *, seed: int = 0) -> Workl
     """The workload with a column ``first_run`` that is true for a share of the jobs, drawn job by job.
 
     A job is flagged where its own uniform draw is below `ratio`. The draws are the seed's, so that with a higher ratio
-    the same jobs are flagged and others beside them.
+    the same jobs are flagged and others in addition.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def conformed_rows(
             table, counts = conformed(frame[rows], _of_rows(origin, rows))
             break
         except BadRows as bad:
-            # Each costs a look through the file, and no more than a few are told.
+            # Each costs a look through the file, and no more than a few are reported.
             faults += [bad.fault_of(row) for row in bad.rows[:_TOLD]]
             bad_lines += len(bad.rows)
             rows = np.delete(rows, bad.rows)

@@ -1,4 +1,4 @@
-"""What jobs ask of nodes and of the system, in words: ``gpu&(a100|h100)`` and ``matlab:2,ansys``."""
+"""Constraints of jobs on nodes and on the system, in words: ``gpu&(a100|h100)`` and ``matlab:2,ansys``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 Test = Callable[[AbstractSet[str]], bool]
-"""Whether a node with these features satisfies a constraint."""
+"""True if a node with these features satisfies a constraint."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:+\-]+")
 _GAP = re.compile(r"\s*")
@@ -27,12 +27,12 @@ class UnreadableError(ValueError):
 
 
 def is_feature(text: object) -> bool:
-    """Whether it can name a feature."""
+    """True if it can name a feature."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
 def is_licence(text: object) -> bool:
-    """Whether it can name a licence."""
+    """True if it can name a licence."""
     return isinstance(text, str) and (found := _LICENCE.fullmatch(text)) is not None and found[2] is None
 
 
@@ -111,7 +111,7 @@ class _Reader:
 
 @lru_cache(maxsize=4096)
 def licence_counts(text: str) -> tuple[tuple[str, int], ...]:
-    """How many of which licences; raises `UnreadableError`.
+    """Numbers of licences; raises `UnreadableError`.
 
     >>> licence_counts("matlab:2, ansys")
     (('matlab', 2), ('ansys', 1))

@@ -95,7 +95,7 @@ class Report(Mapping[str, Any]):
 
 
 def coarse_clock(submit_s: pl.Series) -> dict[str, int]:
-    """Count of jobs whose clock is too far on for seconds to tell microseconds apart; empty if there are none."""
+    """Count of jobs whose clock is too far on for seconds to distinguish microseconds; empty if there are none."""
     if not len(submit_s) or submit_s[-1] < _COARSE_S:
         return {}
     return {"coarse_clock": int((submit_s >= _COARSE_S).sum())}

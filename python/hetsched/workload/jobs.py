@@ -33,7 +33,7 @@ class Capacity(Protocol):
 
     @property
     def exclusive(self) -> bool:
-        """Whether a job gets whole nodes."""
+        """True if a job gets whole nodes."""
         ...
 
     @property
@@ -211,7 +211,7 @@ class Workload:
 
     @property
     def has_waits(self) -> bool:
-        """Whether a job waits for anything but nodes, is cancelled, or belongs to an array."""
+        """True if a job waits for anything but nodes, is cancelled, or belongs to an array."""
         return has_waits(self._frame)
 
     def _on_gpu(self) -> npt.NDArray[np.int64] | None:

@@ -13,7 +13,7 @@ MAX_SECONDS = 1e12
 """The largest time that is taken, 30,000 years: the engine counts microseconds in 64 bits."""
 
 SHORTEST_S = 1e-6
-"""The shortest time that the engine's clock can tell from none."""
+"""The shortest time that the engine's clock can distinguish from none."""
 
 
 @dataclass(frozen=True)

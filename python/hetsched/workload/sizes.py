@@ -75,7 +75,7 @@ def size_columns(frame: pl.DataFrame) -> dict[str, Any]:
 
 
 def _changes(frame: pl.DataFrame) -> dict[str, Any]:
-    """What there is to know of changes while jobs run; nothing where no job changes its size."""
+    """Columns of changes while jobs run; none where no job changes its size."""
     if "malleable" not in frame.columns or not frame["malleable"].any():
         return {}
     columns = {"malleable": frame["malleable"].fill_null(value=False).cast(pl.Int64).to_numpy()}

@@ -82,12 +82,12 @@ def array_codes(table: pl.DataFrame) -> tuple[Rows, Rows] | None:
 
 
 def has_waits(table: pl.DataFrame) -> bool:
-    """Whether a job waits for anything, may be withdrawn, or belongs to an array."""
+    """True if a job waits for anything, may be withdrawn, or belongs to an array."""
     return any(name in table.columns and table[name].null_count() < len(table) for name in WAIT_COLUMNS)
 
 
 def engine_columns(table: pl.DataFrame) -> dict[str, Any]:
-    """What jobs wait for as the engine takes it; nothing where none waits for anything."""
+    """Columns of what jobs wait for; none where no job waits for anything."""
     if not has_waits(table):
         return {}
     columns: dict[str, Any] = {
@@ -105,15 +105,13 @@ def engine_columns(table: pl.DataFrame) -> dict[str, Any]:
 
 def _note_unknown(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
     unknown = np.flatnonzero(rows == -2)
-    for row in unknown[:_MOST_FAULTS].tolist():
-        found = f"{table['depends_on'][row]} of job {table['job_id'][row]}"
-        faults.note("depends_on", found, "the job_id of a job of the workload, or null")
-    if len(unknown) > _MOST_FAULTS:
-        faults.note("depends_on", f"{len(unknown) - _MOST_FAULTS:,} more such jobs", "jobs of the workload, or null")
+    found = (f"{table['depends_on'][row]} of job {table['job_id'][row]}" for row in unknown.tolist())
+    expected, of_rest = "the job_id of a job of the workload, or null", "jobs of the workload, or null"
+    faults.some("depends_on", found, len(unknown), expected, of_rest=of_rest)
 
 
 def _note_cycle(table: pl.DataFrame, rows: Rows, faults: Faults) -> None:
-    """Note a cycle: whoever is left once all that wait for nothing, or for those, are taken away."""
+    """Note a cycle: the jobs left once all that wait for nothing, or for those, are taken away."""
     left = rows >= 0
     # Each round halves the way to the last predecessor: none is left after as many as there are bits.
     ahead = rows.copy()

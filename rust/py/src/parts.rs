@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
 use hetsched_core::policy::registry::{
-    BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, SLEEPS, added, chooses_nodes,
+    BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, SLEEPS, added,
 };
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -135,7 +135,8 @@ fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, own: &[Row<T>], add
         part.set_item("doc", row.doc)?;
         part.set_item("is_added", place >= own.len())?;
         part.set_item("uses_chance", row.uses_chance)?;
-        part.set_item("chooses_nodes", role == "placement" || role == "backfill" && chooses_nodes(row.name))?;
+        part.set_item("chooses_nodes", role == "placement" || row.chooses_nodes)?;
+        part.set_item("knows_cells", row.knows_cells)?;
         part.set_item("reads_draws", row.reads_draws.name())?;
         part.set_item("needs", row.needs.iter().map(|need| need.name()).into_py_dict(list.py())?)?;
         let parameters = row.parameters.iter().map(|parameter| parameter_dict(list.py(), parameter));

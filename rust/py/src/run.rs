@@ -149,10 +149,16 @@ pub(crate) fn unpacked<'py>(py: Python<'py>, data: &Bound<'py, PyBytes>, file: &
         |_, _, _| Ok(()),
         |look| decompress::unpacked(bytes, file, &mut |done, all| look(&[done as f64, all as f64])),
     )?;
-    Ok(match text {
-        Cow::Borrowed(_) => data.clone(),
-        Cow::Owned(text) => PyBytes::new(py, &text),
-    })
+    match text {
+        Cow::Borrowed(_) => Ok(data.clone()),
+        Cow::Owned(text) => {
+            let copied = PyBytes::new_with(py, text.len(), |copy| {
+                copy.copy_from_slice(&text);
+                Ok(())
+            });
+            copied.map_err(|_| to_py(py, decompress::beyond_memory(file, bytes.len(), text.len())))
+        }
+    }
 }
 
 type Floats<'py> = Bound<'py, PyArray1<f64>>;

@@ -11,8 +11,8 @@ import polars as pl
 
 from hetsched.analysis import gaps
 from hetsched.experiments.experiment import Parameters
+from hetsched.features.gaps import gap_metrics
 from hetsched.platform import Platform
-from hetsched.run.gaps import gap_metrics
 from hetsched.run.result import Result
 
 SOURCE = "Ohmura et al., Building a Digital Twin of Job Scheduling and Power Management on an HPC System"

@@ -12,7 +12,8 @@ from hetsched import _core
 from hetsched.checks import Faults, reason_of, shown
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE, for_csv
-from hetsched.tables import CsvText, Record
+from hetsched.tables import ENDINGS, CsvText, Record, TableError
+from hetsched.typing import OnBadLine
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents, renamed
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import TEXT_COLUMNS
@@ -25,7 +26,7 @@ def read_csv(
     *,
     columns: Mapping[str, str] | None = None,
     separator: str = ",",
-    on_bad_line: str = "error",
+    on_bad_line: OnBadLine = "error",
 ) -> Workload:
     r"""Read a site's own log from comma-separated values; the first line names the columns.
 
@@ -123,6 +124,8 @@ def _unreadable(error: BaseException, text: CsvText, name: str) -> TraceError:
     """The error of a file that polars refused."""
     if isinstance(error, pl.exceptions.NoDataError):
         return TraceError(file=name, found="an empty file", expected=_EXPECTED)
+    if isinstance(error, TableError):
+        return TraceError(file=name, found=error.found, expected=error.expected)
     if (ragged := next(text.ragged(), None)) is not None:
         return _ragged_error(name, ragged, text)
     return TraceError(file=name, found=f"no CSV ({reason_of(error)})", expected=_EXPECTED)
@@ -152,7 +155,7 @@ def _parts(workload: Workload) -> Iterator[bytes]:
 
 FORMAT = Format(
     name="csv",
-    suffixes=(".csv", ".csv.gz", ".csv.zst"),
+    suffixes=ENDINGS["csv"],
     doc="comma-separated values with hetsched's column names, or with a mapping to them",
     read=read_csv,
     write={".csv": _parts},

@@ -9,13 +9,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
 from hetsched.threads import check_threads
+from hetsched.typing import OnBadLine
 from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock
@@ -98,7 +99,7 @@ def piped() -> Piped:
 
 def check_on_bad_line(faults: Faults, value: object) -> None:
     """Note a fault unless `value` is one of the two things to do with a bad line."""
-    known = ("error", "skip")
+    known = get_args(OnBadLine)
     if value not in known:
         faults.add("on_bad_line", value, f"`error` or `skip`{did_you_mean(str(value), known)}")
 

@@ -1,6 +1,6 @@
-"""Every format of job logs by name, and logs read and written in the format that a name tells.
+"""Every format of job logs by name, and logs read and written in the format that a name implies.
 
-A new format is a file beside this one with a `Format`, and its name in `FORMATS`.
+A new format is a file next to this one with a `Format`, and its name in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ WRITERS: dict[str, Callable[[Workload], Iterator[bytes]]] = {
 
 
 def read_trace(source: Source, *, format: str | None = None, **options: Any) -> Workload:
-    """Read a log in any format, told by its file's name or, from standard input, by its content.
+    """Read a log in any format, known by its file's name or, from standard input, by its content.
 
     Parameters
     ----------
     source
         Path, or ``"-"`` for standard input.
     format
-        ``"swf"``, ``"parquet"`` or ``"csv"``; None: told by the name's ending. Of standard input: Parquet by its first
+        ``"swf"``, ``"parquet"`` or ``"csv"``; None: by the name's ending. Of standard input: Parquet by its first
         bytes, CSV if there are options that only CSV has, SWF otherwise.
     **options
         Of that format's reader, such as ``procs_per_node``; those that are None count as not given.
@@ -132,7 +132,7 @@ def _write_parts(path: Path, parts: Iterator[bytes]) -> None:
 
 
 def format_of(source: Source, name: str | None, *, options: Collection[str] = ()) -> Format:
-    """The format of a log: of that name, or told by the path's ending or by the content and the options given."""
+    """The format of a log: of that name, or known by the path's ending or by the content and the options given."""
     if name is not None:
         if name not in FORMATS:
             raise ConfigError([("format", shown(name), f"one of {listed(FORMATS)}{did_you_mean(name, FORMATS)}")])

@@ -14,6 +14,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.checks import Faults, one_line
+from hetsched.typing import OnBadLine
 from hetsched.workload.convert import Origin
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents
 from hetsched.workload.generators.parameters import shown_text
@@ -46,7 +47,7 @@ def read_swf(
     source: Source,
     *,
     procs_per_node: int | None = None,
-    on_bad_line: str = "error",
+    on_bad_line: OnBadLine = "error",
     progress: Callable[[int, int], object] | None = None,
 ) -> Workload:
     r"""Read a log in the Standard Workload Format.
@@ -58,7 +59,7 @@ def read_swf(
     Parameters
     ----------
     source
-        Path (``.swf``, ``.swf.gz``, ``.swf.zst``), ``"-"`` for standard input, or content; compression is told by the
+        Path (``.swf``, ``.swf.gz``, ``.swf.zst``), ``"-"`` for standard input, or content; compression is known by the
         content.
     procs_per_node
         Processors that make one node; sizes are rounded up to whole nodes. None: a processor is a node.
@@ -164,7 +165,7 @@ def _numbered(names: pl.Series, noun: str, notes: list[tuple[str, object]]) -> p
 
 
 def _is_number(name: str) -> bool:
-    """Whether a name is a number as a reader gives it back: `007` would come back as `7`, which may be another's."""
+    """True if a name is a number as a reader gives it back: `007` would come back as `7`, which may be another's."""
     is_digits = name.isascii() and name.isdigit() and len(name) < 18
     return is_digits and (name == "0" or not name.startswith("0"))
 

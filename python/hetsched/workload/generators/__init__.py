@@ -4,6 +4,7 @@ A generator is a function of keyword parameters and a seed; its workload says in
 made. The same parameters give the same jobs.
 """
 
+from hetsched.params import Parameter
 from hetsched.workload.generators.aoba import aoba
 from hetsched.workload.generators.cpu_gpu_log import overloaded, overloaded_large, steady
 from hetsched.workload.generators.distributions import (
@@ -16,7 +17,6 @@ from hetsched.workload.generators.distributions import (
 )
 from hetsched.workload.generators.lublin_feitelson import lublin_feitelson
 from hetsched.workload.generators.mixes import JobClass
-from hetsched.workload.generators.parameters import Parameter
 from hetsched.workload.generators.poisson import poisson
 from hetsched.workload.generators.published import coa_single, fft2d, laurel2_week, swa_multi
 from hetsched.workload.generators.registry import GENERATORS, Generator, generate

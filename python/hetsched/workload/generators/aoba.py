@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 from hetsched.chance import stream
-from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.made import generated
 from hetsched.workload.jobs import Workload
@@ -96,15 +96,7 @@ PERIODS = {
 """The periods by name; all numbers in them but the queues and their limits are assumed."""
 
 
-def _period(value: object, parameter: str, faults: Faults) -> Any:
-    if value in PERIODS:
-        return value
-    near = did_you_mean(value, PERIODS) if isinstance(value, str) else ""
-    faults.add(parameter, value, f"one of {listed(PERIODS)}{near}")
-    return None
-
-
-_PERIOD = par.Parameter("April to mid-May, or two busy days", form=" or ".join(PERIODS), take=_period)
+_PERIOD = Parameter("April to mid-May, or two busy days", known=tuple(PERIODS))
 
 
 def aoba(*, period: Annotated[str, _PERIOD] = "off", seed: par.Seed = 0) -> Workload:
@@ -200,7 +192,7 @@ def _daytimes(own: _Period, seed: int) -> Floats:
 
 
 def _regular(own: _Period, queue: Whole, is_script: npt.NDArray[np.bool_], seed: int) -> Floats:
-    """For the jobs of scripts: each queue's at equal intervals, the first of them anywhere in its interval."""
+    """Submits of the jobs of scripts: each queue's at equal intervals, the first of them anywhere in its interval."""
     own_count = np.bincount(queue[is_script], minlength=len(own.queues))
     ranks = pl.DataFrame({"queue": queue, "is_script": is_script}).select(pl.col("is_script").cum_sum().over("queue"))
     phase = stream(seed, "aoba.scripts").random(len(own.queues))[queue]

@@ -5,7 +5,7 @@ submissions, those of a Poisson process, are brought to the span that the offere
 are in one of the nine mixes of the paper's Table III.
 
 A limit takes from the mean of a distribution with a long tail. Here the other parameter is found so that the mean
-after the limit is the one that is wanted; what is told of a log are means of what was seen.
+after the limit is the one that is wanted; what is known of a log are means of what was seen.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.distributions import LONGEST_S, LogNormal
 from hetsched.workload.generators.made import Floats, generated, note_too_long
@@ -58,21 +59,19 @@ def _apps_and_devices(mix: str, rng: np.random.Generator, count: int) -> dict[st
     return {"app": device + f"-{power}", "device": device}
 
 
-Load = Annotated[float, par.Parameter("offered load before `sr`, reached by scaling submissions", low=1e-6, high=1e3)]
-ShrinkRatio = Annotated[float, par.Parameter("shrink ratio: divides all times between submissions", low=1e-6, high=1e6)]
+Load = Annotated[float, Parameter("offered load before `sr`, reached by scaling submissions", low=1e-6, high=1e3)]
+ShrinkRatio = Annotated[float, Parameter("shrink ratio: divides all times between submissions", low=1e-6, high=1e6)]
 Mix = Annotated[
     int | str | None,
-    par.Parameter(
+    Parameter(
         "CPU and GPU jobs and their power", absent="no application, no device", form=_MIX_RANGE, take=cpu_gpu_mix
     ),
 ]
-LargestNodes = Annotated[int, par.Parameter("nodes of the largest job", "nodes", 1, par.MOST_NODES)]
-MeanRuntime = Annotated[float, par.Parameter("mean run length, `longest_s` applied", "seconds", 1e-3, LONGEST_S)]
-Sigma = Annotated[
-    float, par.Parameter("standard deviation of the log run lengths, before `longest_s`", low=1e-3, high=5.0)
-]
-Longest = Annotated[float | None, par.Parameter("longer runs are cut to it", "seconds", 1e-3, LONGEST_S, "no limit")]
-SizeRatio = Annotated[float, par.Parameter("how frequent a size 2^k is over the one before", low=1e-3, high=10.0)]
+LargestNodes = Annotated[int, Parameter("nodes of the largest job", "nodes", 1, par.MOST_NODES)]
+MeanRuntime = Annotated[float, Parameter("mean run length, `longest_s` applied", "seconds", 1e-3, LONGEST_S)]
+Sigma = Annotated[float, Parameter("standard deviation of the log run lengths, before `longest_s`", low=1e-3, high=5.0)]
+Longest = Annotated[float | None, Parameter("longer runs are cut to it", "seconds", 1e-3, LONGEST_S, "no limit")]
+SizeRatio = Annotated[float, Parameter("how frequent a size 2^k is over the one before", low=1e-3, high=10.0)]
 
 
 def overloaded(
@@ -204,7 +203,7 @@ def steady(
     load: Load = 0.85,
     sr: ShrinkRatio = 1.0,
     mix: Mix = "5:5-medium",
-    mean_nodes: Annotated[float, par.Parameter("mean size", "nodes", 1.001, 1e6)] = 10.0,
+    mean_nodes: Annotated[float, Parameter("mean size", "nodes", 1.001, 1e6)] = 10.0,
     largest_nodes: LargestNodes = 128,
     mean_runtime_s: MeanRuntime = 18_000.0,
     sigma: Sigma = 1.4,
@@ -298,7 +297,7 @@ def _lengths(given: Any) -> LogNormal | None:
 
 
 def _submits(rng: np.random.Generator, jobs: int, span_s: float) -> Floats:
-    """Of a Poisson process, from 0 to `span_s`."""
+    """Submits of a Poisson process, from 0 to `span_s`."""
     points = np.cumsum(rng.exponential(size=jobs))
     shares: Floats = (points - points[0]) / (points[-1] - points[0])
     return shares * span_s

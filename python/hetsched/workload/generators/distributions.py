@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import numbers
 from abc import ABC, abstractmethod
-from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import astuple, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, did_you_mean, listed, typed
+from hetsched.checks import Faults, did_you_mean, listed, plain, typed
 from hetsched.errors import ConfigError
+from hetsched.params import Parameter, Record
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,8 +21,25 @@ LONGEST_S = 1e9
 """The longest run length that a distribution is made of, seconds."""
 
 
+def _above_0(high: float, unit: str = "") -> Parameter:
+    """A number above 0."""
+
+    def take(given: Any, name: str, faults: Faults) -> float:
+        value = plain(given)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not 0 < value <= high:
+            faults.note(name, typed(value), f"a number above 0 and at most {high:g}")
+            return high
+        return float(value)
+
+    return Parameter(unit=unit, take=take)
+
+
+_SECONDS = _above_0(LONGEST_S, "seconds")
+
+
 @dataclass(frozen=True)
-class Distribution(ABC):
+class Distribution(Record, ABC):
     """Run lengths in seconds. Use one of its kinds: `Fixed`, `Uniform`, `LogUniform`, `Exponential`, `LogNormal`.
 
     Each has `mean_s`, its expectation.
@@ -50,18 +68,7 @@ class Distribution(ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
-
-    def __post_init__(self) -> None:
-        misfits = self._misfits()
-        if misfits:
-            raise ConfigError([(name, typed(getattr(self, name)), f"a number {words}") for name, words in misfits])
-
-    def _misfits(self) -> list[tuple[str, str]]:
-        """The fields whose values are invalid, with what they should have been."""
-        highest = {field.name: _HIGHEST.get(field.name, LONGEST_S) for field in fields(self)}
-        bad = [name for name, high in highest.items() if not _is_between(getattr(self, name), high)]
-        return [(name, f"above 0 and at most {highest[name]:g}") for name in bad]
+        """Draw so many run lengths, seconds."""
 
     def __str__(self) -> str:
         return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
@@ -77,7 +84,7 @@ class Fixed(Distribution):
     [600.0, 600.0]
     """
 
-    length_s: float
+    length_s: float = field(metadata=_SECONDS)
     kind: ClassVar[str] = "fixed"
     form: ClassVar[str] = "fixed:SECONDS"
 
@@ -87,7 +94,7 @@ class Fixed(Distribution):
         return self.length_s
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many times the same."""
+        """Draw the same length so many times."""
         del rng
         return np.full(count, self.length_s)
 
@@ -105,8 +112,8 @@ class Uniform(Distribution):
     140.5
     """
 
-    low_s: float
-    high_s: float
+    low_s: float = field(metadata=_SECONDS)
+    high_s: float = field(metadata=_SECONDS)
     kind: ClassVar[str] = "uniform"
     form: ClassVar[str] = "uniform:LOW:HIGH"
 
@@ -115,14 +122,12 @@ class Uniform(Distribution):
         """Its expectation, seconds."""
         return (self.low_s + self.high_s) / 2
 
-    def _misfits(self) -> list[tuple[str, str]]:
-        found = super()._misfits()
-        if not found and self.low_s > self.high_s:
-            return [("low_s", f"at most the high end, {self.high_s:g}")]
-        return found
+    def _check(self, values: dict[str, Any], faults: Faults) -> None:
+        if not faults.found and values["low_s"] > values["high_s"]:
+            faults.note("low_s", typed(self.low_s), f"a number at most the high end, {values['high_s']:g}")
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return rng.uniform(self.low_s, self.high_s, count)
 
 
@@ -147,7 +152,7 @@ class LogUniform(Uniform):
         return (self.high_s - self.low_s) / math.log(self.high_s / self.low_s)
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return np.exp(rng.uniform(math.log(self.low_s), math.log(self.high_s), count))
 
 
@@ -161,12 +166,12 @@ class Exponential(Distribution):
     'exponential:600'
     """
 
-    mean_s: float
+    mean_s: float = field(metadata=_SECONDS)
     kind: ClassVar[str] = "exponential"
     form: ClassVar[str] = "exponential:MEAN"
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return rng.exponential(self.mean_s, count)
 
 
@@ -180,13 +185,13 @@ class LogNormal(Distribution):
     'lognormal:3600:1.4'
     """
 
-    mean_s: float
-    sigma: float
+    mean_s: float = field(metadata=_SECONDS)
+    sigma: float = field(metadata=_above_0(5.0))
     kind: ClassVar[str] = "lognormal"
     form: ClassVar[str] = "lognormal:MEAN:SIGMA"
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        """That many run lengths, seconds."""
+        """Draw so many run lengths, seconds."""
         return rng.lognormal(math.log(self.mean_s) - self.sigma**2 / 2, self.sigma, count)
 
 
@@ -198,7 +203,7 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
 _EXPECTED = f"seconds, or one of {listed(one.form for one in DISTRIBUTIONS.values())}"
 
 
-def settled(value: object, parameter: str, faults: Faults) -> Distribution:
+def distribution_of(value: object, parameter: str, faults: Faults) -> Distribution:
     """A distribution from what a user gave: one, a number of seconds, or a text such as ``"uniform:130:151"``."""
     chosen = _chosen(value)
     if not isinstance(chosen, str):
@@ -232,10 +237,3 @@ def _made(kind: type[Distribution], figures: list[float]) -> Distribution | str:
     except ConfigError as error:
         said = [f"{words[fault.path]} {fault.expected.removeprefix('a number ')}" for fault in error.details]
         return f"{listed(said)}, as in {kind.form}"
-
-
-_HIGHEST = {"sigma": 5.0}
-
-
-def _is_between(value: object, high: float) -> bool:
-    return not isinstance(value, bool) and isinstance(value, numbers.Real) and 0 < float(value) <= high

@@ -18,6 +18,7 @@ import numpy as np
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
+from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.made import Floats, Whole, drawn_apps, generated, note_too_long
 from hetsched.workload.jobs import Workload
@@ -34,9 +35,9 @@ _DAY_S = _BUCKETS * _BUCKET_S
 _FIRST_BUCKET = 11
 _MOST_DRAWS = 1000
 
-_NODES = par.Parameter("nodes of the machine the workload is made for", "nodes", 4, par.MOST_NODES)
-_LOAD = par.Parameter("offered load, by packing submissions", low=1e-6, high=1e3, absent="as the model has it")
-_U_MED = par.Parameter("log2 of the size where the stages meet", low=0.0, high=31.0, absent="log2(nodes) - 2.5")
+_NODES = Parameter("nodes of the machine the workload is made for", "nodes", 4, par.MOST_NODES)
+_LOAD = Parameter("offered load, by packing submissions", low=1e-6, high=1e3, absent="as the model has it")
+_U_MED = Parameter("log2 of the size where the stages meet", low=0.0, high=31.0, absent="log2(nodes) - 2.5")
 
 
 def lublin_feitelson(
@@ -44,26 +45,26 @@ def lublin_feitelson(
     nodes: Annotated[int, _NODES] = 128,
     jobs: par.Jobs = 10_000,
     load: Annotated[float | None, _LOAD] = None,
-    serial_share: Annotated[float, par.Parameter("jobs of one node", low=0.0, high=1.0)] = 0.244,
+    serial_share: Annotated[float, Parameter("jobs of one node", low=0.0, high=1.0)] = 0.244,
     power_of_two_share: Annotated[
-        float, par.Parameter("parallel jobs of 2^k nodes, of all jobs", low=0.0, high=1.0)
+        float, Parameter("parallel jobs of 2^k nodes, of all jobs", low=0.0, high=1.0)
     ] = 0.576,
-    u_low: Annotated[float, par.Parameter("log2 of the smallest parallel size", low=0.0, high=30.0)] = 0.8,
+    u_low: Annotated[float, Parameter("log2 of the smallest parallel size", low=0.0, high=30.0)] = 0.8,
     u_med: Annotated[float | None, _U_MED] = None,
-    u_prob: Annotated[float, par.Parameter("share of parallel jobs in the lower stage", low=0.0, high=1.0)] = 0.86,
-    a1: Annotated[float, par.Parameter("shape of the shorter log run lengths", low=1e-3, high=1e4)] = 4.2,
-    b1: Annotated[float, par.Parameter("scale of the shorter log run lengths", "ln s", 1e-6, 100.0)] = 0.94,
-    a2: Annotated[float, par.Parameter("shape of the longer log run lengths", low=1e-3, high=1e4)] = 312.0,
-    b2: Annotated[float, par.Parameter("scale of the longer log run lengths", "ln s", 1e-6, 100.0)] = 0.03,
-    pa: Annotated[float, par.Parameter("share of shorter runs: slope over nodes", "1/node", -1.0, 1.0)] = -0.0054,
-    pb: Annotated[float, par.Parameter("share of shorter runs: at 0 nodes", low=-10.0, high=10.0)] = 0.78,
+    u_prob: Annotated[float, Parameter("share of parallel jobs in the lower stage", low=0.0, high=1.0)] = 0.86,
+    a1: Annotated[float, Parameter("shape of the shorter log run lengths", low=1e-3, high=1e4)] = 4.2,
+    b1: Annotated[float, Parameter("scale of the shorter log run lengths", "ln s", 1e-6, 100.0)] = 0.94,
+    a2: Annotated[float, Parameter("shape of the longer log run lengths", low=1e-3, high=1e4)] = 312.0,
+    b2: Annotated[float, Parameter("scale of the longer log run lengths", "ln s", 1e-6, 100.0)] = 0.03,
+    pa: Annotated[float, Parameter("share of shorter runs: slope over nodes", "1/node", -1.0, 1.0)] = -0.0054,
+    pb: Annotated[float, Parameter("share of shorter runs: at 0 nodes", low=-10.0, high=10.0)] = 0.78,
     a_arr: Annotated[
-        float, par.Parameter("shape of the log time between submissions in rush hours", low=1e-3, high=1e4)
+        float, Parameter("shape of the log time between submissions in rush hours", low=1e-3, high=1e4)
     ] = 10.2303,
-    b_arr: Annotated[float, par.Parameter("scale of it", "ln s", 1e-6, 100.0)] = 0.4871,
-    a_num: Annotated[float, par.Parameter("shape of the daily cycle", low=1e-3, high=1e3)] = 8.1737,
-    b_num: Annotated[float, par.Parameter("scale of the daily cycle", "half hours", 1e-3, 1e3)] = 3.9631,
-    arar: Annotated[float, par.Parameter("factor on a_arr, from rush hours to all hours", low=1e-3, high=1e3)] = 1.0225,
+    b_arr: Annotated[float, Parameter("scale of it", "ln s", 1e-6, 100.0)] = 0.4871,
+    a_num: Annotated[float, Parameter("shape of the daily cycle", low=1e-3, high=1e3)] = 8.1737,
+    b_num: Annotated[float, Parameter("scale of the daily cycle", "half hours", 1e-3, 1e3)] = 3.9631,
+    arar: Annotated[float, Parameter("factor on a_arr, from rush hours to all hours", low=1e-3, high=1e3)] = 1.0225,
     apps: par.Apps = None,
     walltime_factor: par.WalltimeFactor = None,
     seed: par.Seed = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, typed
 from hetsched.errors import ConfigError, Fault
-from hetsched.workload.generators.distributions import Distribution, settled
+from hetsched.params import Parameter, Record, whole, word
+from hetsched.workload.generators.distributions import Distribution, distribution_of
 
 Whole = npt.NDArray[np.int64]
 
@@ -21,8 +22,14 @@ _MOST_NODES = 2**31 - 1
 _MOST_JOBS = 100_000_000
 
 
+def _sizes(value: object, name: str, faults: Faults) -> int | dict[int, float]:
+    """One size, or shares of sizes that sum to 1."""
+    sizes = sizes_of(value, name, faults)
+    return next(iter(sizes)) if len(sizes) == 1 else sizes
+
+
 @dataclass(frozen=True)
-class JobClass:
+class JobClass(Record):
     """Jobs that are alike: so many of one application.
 
     Parameters
@@ -32,9 +39,10 @@ class JobClass:
     app
         Its application.
     node_count
-        Nodes of each job, or shares of node counts such as ``{2: 0.7, 4: 0.3}``.
+        Nodes of each job, or shares of node counts such as ``{2: 0.7, 4: 0.3}``; held as one size, or as shares that
+        sum to 1.
     runtime_s
-        Seconds, a distribution, or a text such as ``"uniform:130:151"``.
+        Seconds, a distribution, or a text such as ``"uniform:130:151"``; held as a distribution.
 
     Raises
     ------
@@ -44,26 +52,17 @@ class JobClass:
     Examples
     --------
     >>> JobClass(774, "hpcg", 1, 140.5)
-    JobClass(count=774, app='hpcg', node_count=1, runtime_s=140.5)
+    JobClass(count=774, app='hpcg', node_count=1, runtime_s=Fixed(length_s=140.5))
     >>> JobClass(3.0, "hpcg", 1, -5)
     Traceback (most recent call last):
     hetsched.errors.ConfigError: count: found `3.0`, expected a whole number between 0 and 100000000
     runtime_s: found `-5`, expected SECONDS above 0 and at most 1e+09, as in fixed:SECONDS
     """
 
-    count: int
-    app: str
-    node_count: int | Mapping[int, float]
-    runtime_s: float | str | Distribution
-
-    def __post_init__(self) -> None:
-        faults = Faults()
-        faults.whole("count", self.count, low=0, high=_MOST_JOBS)
-        if not isinstance(self.app, str) or not self.app:
-            faults.note("app", typed(self.app), "a name")
-        sizes_of(self.node_count, "node_count", faults)
-        settled(self.runtime_s, "runtime_s", faults)
-        faults.check()
+    count: int = field(metadata=whole(0, _MOST_JOBS))
+    app: str = field(metadata=word())
+    node_count: int | Mapping[int, float] = field(metadata=Parameter(take=_sizes))
+    runtime_s: float | str | Distribution = field(metadata=Parameter(take=distribution_of))
 
     def __str__(self) -> str:
         sizes = shares_text(self.node_count) if isinstance(self.node_count, Mapping) else self.node_count
@@ -71,7 +70,7 @@ class JobClass:
 
 
 Mix = tuple[JobClass, ...]
-"""Classes of jobs, settled: counts are whole, runtimes distributions."""
+"""Classes of jobs."""
 
 _MIX = "COUNT APP NODES RUNTIME of each class, `;` between them, as in `34 hpcg 1 392; 57 stream 1 uniform:200:260`"
 
@@ -87,7 +86,7 @@ def mix_of(value: object, parameter: str, faults: Faults) -> Mix:
     if not classes or not all(isinstance(one, JobClass) for one in classes):
         faults.add(parameter, classes, f"JobClass after JobClass, at least one, or {_MIX}")
         return ()
-    return tuple(_settled(one) for one in classes)
+    return tuple(classes)
 
 
 def _parsed(text: str, parameter: str, faults: Faults) -> Mix:
@@ -98,19 +97,10 @@ def _parsed(text: str, parameter: str, faults: Faults) -> Mix:
     classes = []
     for place, (count, app, nodes, runtime_s) in enumerate(rows):
         try:
-            given = JobClass(int(count), app, int(nodes) if nodes.isdecimal() else nodes, runtime_s)  # type: ignore[arg-type]
+            classes.append(JobClass(int(count), app, int(nodes) if nodes.isdecimal() else nodes, runtime_s))  # type: ignore[arg-type]
         except ConfigError as error:
             faults.extend(error, partial(Fault.under, place=f"{parameter}[{place}]"))
-            continue
-        classes.append(_settled(given))
     return tuple(classes)
-
-
-def _settled(given: JobClass) -> JobClass:
-    """The same with shares that sum to 1 and a distribution; nothing of it can be wrong any more."""
-    sizes = sizes_of(given.node_count, "node_count", Faults())
-    nodes = next(iter(sizes)) if len(sizes) == 1 else sizes
-    return replace(given, node_count=nodes, runtime_s=settled(given.runtime_s, "runtime_s", Faults()))
 
 
 def mix_text(mix: Iterable[JobClass]) -> str:

@@ -1,111 +1,19 @@
-"""A generator's parameters, each written once: in the annotation of the function that takes it.
+"""Parameters that several generators have, and how values of parameters are taken and reported.
 
-``load: Annotated[float, Parameter("offered load", low=0.1)] = 0.7`` says its type, meaning, unit, range and default.
-The checks of the function, the lists of ``hetsched generate`` and its ``--set`` all read that.
+``load: Annotated[float, Parameter("offered load", low=0.1)] = 0.7`` says all of a parameter (`hetsched.params`): the
+checks of the function, the lists of ``hetsched generate`` and its ``--set`` read it.
 """
 
 from __future__ import annotations
 
-import inspect
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
 from types import SimpleNamespace
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 from hetsched.checks import Faults
-from hetsched.workload.generators.distributions import Distribution, settled
+from hetsched.params import Parameter, settled
+from hetsched.workload.generators.distributions import Distribution, distribution_of
 from hetsched.workload.generators.mixes import mix_text, shares_of, shares_text
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One parameter of a generator.
-
-    Parameters
-    ----------
-    doc
-        What it is.
-    unit
-        Of its value; empty if it has none.
-    low, high
-        Range of numbers, both ends included.
-    absent
-        What None means; empty where a value is needed.
-    form
-        How a value is written that is more than a number or a text.
-    take
-        From such a value, the parameter's name and a collector of faults to what the generator works with.
-    name, kind
-        The function's name for it, and the type of a plain value; both come from the function.
-    """
-
-    doc: str
-    unit: str = ""
-    low: float = 0.0
-    high: float = math.inf
-    absent: str = ""
-    form: str = ""
-    take: Callable[[Any, str, Faults], Any] | None = None
-    name: str = ""
-    kind: type = str
-
-    @property
-    def is_number(self) -> bool:
-        """Whether its values are whole or other numbers."""
-        return self.take is None and self.kind is not str
-
-    @property
-    def range(self) -> str:
-        """Allowed values, in words."""
-        words = self.form or "text"
-        if self.is_number:
-            # An end that no value comes near says nothing.
-            bounds = f"from {self.low:g}" + (f" to {self.high:,.10g}" if self.high < 1e6 else "")
-            words = f"{'a whole number' if self.kind is int else 'a number'} {bounds}"
-        return words + (f"; none: {self.absent}" if self.absent else "")
-
-    def settle(self, value: Any, faults: Faults) -> Any:
-        """The value in the form the generator works with; what is wrong with it is noted, and gives None."""
-        if value is None and self.absent:
-            return None
-        before = len(faults.found)
-        if self.take is not None:
-            value = self.take(value, self.name, faults)
-        elif self.kind is int:
-            high = int(self.high) if math.isfinite(self.high) else 2**64 - 1
-            faults.whole(self.name, value, low=int(self.low), high=high)
-        elif self.kind is float:
-            faults.number(self.name, value, low=self.low, high=self.high)
-        elif not isinstance(value, str) or not value:
-            faults.add(self.name, value, "text")
-        if len(faults.found) > before:
-            return None
-        return self.kind(value) if self.is_number else value
-
-    def from_text(self, text: str, faults: Faults) -> Any:
-        """The value as it stands on a command line; ``none`` where None may stand."""
-        if self.absent and text == "none":
-            return None
-        if not self.is_number:
-            return text
-        try:
-            return self.kind(text)
-        except ValueError:
-            faults.add(self.name, text, self.range)
-            return None
-
-
-@cache
-def parameters_of(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """A generator's parameters, in the order in which they are listed."""
-    found = []
-    for name, hint in inspect.get_annotations(function, eval_str=True).items():
-        if name != "return":
-            kind, parameter = get_args(hint)
-            found.append(replace(parameter, name=name, kind=(get_args(kind) or (kind,))[0]))
-    return tuple(found)
 
 
 def taken(function: Callable[..., Any], given: Mapping[str, Any], faults: Faults | None = None) -> Any:
@@ -114,7 +22,7 @@ def taken(function: Callable[..., Any], given: Mapping[str, Any], faults: Faults
     Faults are raised here all at once, or left in `faults` to be raised with others; an invalid value is None.
     """
     collected = Faults() if faults is None else faults
-    values = {one.name: one.settle(given[one.name], collected) for one in parameters_of(function)}
+    values = settled(function, given, collected)
     if faults is None:
         collected.check()
     return SimpleNamespace(**values)
@@ -142,7 +50,7 @@ def shown_text(value: object) -> str:
 
 def runtime(doc: str) -> Parameter:
     """A parameter that is a distribution of run lengths."""
-    return Parameter(doc, "seconds", form="seconds or a distribution", take=settled)
+    return Parameter(doc, "seconds", form="seconds or a distribution", take=distribution_of)
 
 
 MOST_JOBS = 100_000_000

@@ -9,17 +9,18 @@ import numpy as np
 
 from hetsched.chance import stream
 from hetsched.checks import Faults
+from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.distributions import Distribution
 from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes, sizes_of
 from hetsched.workload.jobs import Workload
 
-_LOAD = par.Parameter(
+_LOAD = Parameter(
     "expected work submitted, as a share of what the nodes can do", low=1e-6, high=1e3, absent="0.7 or rate"
 )
-_RATE = par.Parameter("jobs an hour, in place of load", "1/h", 1e-9, 1e9, absent="as load says")
-_SIZES = par.Parameter("nodes of a job", "nodes", form="NODES:SHARE,NODES:SHARE,...", take=sizes_of)
+_RATE = Parameter("jobs an hour, in place of load", "1/h", 1e-9, 1e9, absent="as load says")
+_SIZES = Parameter("nodes of a job", "nodes", form="NODES:SHARE,NODES:SHARE,...", take=sizes_of)
 _DEFAULT_LOAD = 0.7
 
 
@@ -70,7 +71,7 @@ def poisson(
     Raises
     ------
     ConfigError
-        If any value is invalid; lists all of them: one out of its range, `load` beside `rate_per_h`, a size of more
+        If any value is invalid; lists all of them: one out of its range, `load` next to `rate_per_h`, a size of more
         than the nodes there are, times longer than any workload holds.
 
     Examples

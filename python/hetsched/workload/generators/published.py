@@ -10,6 +10,7 @@ from typing import Annotated
 
 from hetsched.checks import shown
 from hetsched.errors import ConfigError
+from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.distributions import LONGEST_S, Fixed, LogUniform
 from hetsched.workload.generators.mixes import JobClass
@@ -28,8 +29,8 @@ _MOST = 10_000_000
 def coa_single(
     *,
     nodes: par.Nodes = 1990,
-    stream_jobs: Annotated[int, par.Parameter("jobs of STREAM", "jobs", high=_MOST)] = 5700,
-    hpcg_jobs: Annotated[int, par.Parameter("jobs of HPCG", "jobs", high=_MOST)] = 3400,
+    stream_jobs: Annotated[int, Parameter("jobs of STREAM", "jobs", high=_MOST)] = 5700,
+    hpcg_jobs: Annotated[int, Parameter("jobs of HPCG", "jobs", high=_MOST)] = 3400,
     stream_runtime_s: Annotated[par.Runtime, par.runtime("run length of STREAM")] = 234.0,
     hpcg_runtime_s: Annotated[par.Runtime, par.runtime("run length of HPCG")] = 392.0,
     utilization: par.Utilization = 0.8,
@@ -80,9 +81,9 @@ def coa_single(
 def swa_multi(
     *,
     nodes: par.Nodes = 665,
-    runtime_s: Annotated[float, par.Parameter("run length of one iteration of HPCG", "seconds", 1e-3, 1e6)] = 140.5,
-    long_ratio: Annotated[float, par.Parameter("run length of B and D over that of A and C", low=1.0, high=1e4)] = 10.0,
-    copies: Annotated[int, par.Parameter("how often the mix is taken", low=1, high=10_000)] = 1,
+    runtime_s: Annotated[float, Parameter("run length of one iteration of HPCG", "seconds", 1e-3, 1e6)] = 140.5,
+    long_ratio: Annotated[float, Parameter("run length of B and D over that of A and C", low=1.0, high=1e4)] = 10.0,
+    copies: Annotated[int, Parameter("how often the mix is taken", low=1, high=10_000)] = 1,
     utilization: par.Utilization = 0.8,
     fluctuation: par.Fluctuation = 0.04,
     fluctuation_s: par.FluctuationS = None,
@@ -137,10 +138,10 @@ def swa_multi(
 def laurel2_week(
     *,
     nodes: par.Nodes = 665,
-    shortest_s: Annotated[float, par.Parameter("shortest run", "seconds", 1e-3, 360.0)] = 1.0,
-    longest_s: Annotated[float, par.Parameter("longest run", "seconds", 3600.0, 1e8)] = 86_400.0,
-    largest_nodes: Annotated[int, par.Parameter("nodes of the largest job", "nodes", 9, par.MOST_NODES)] = 32,
-    app: Annotated[str, par.Parameter("application of all jobs")] = "hpcg",
+    shortest_s: Annotated[float, Parameter("shortest run", "seconds", 1e-3, 360.0)] = 1.0,
+    longest_s: Annotated[float, Parameter("longest run", "seconds", 3600.0, 1e8)] = 86_400.0,
+    largest_nodes: Annotated[int, Parameter("nodes of the largest job", "nodes", 9, par.MOST_NODES)] = 32,
+    app: Annotated[str, Parameter("application of all jobs")] = "hpcg",
     utilization: par.Utilization = 0.8,
     fluctuation: par.Fluctuation = 0.04,
     fluctuation_s: par.FluctuationS = None,
@@ -204,8 +205,8 @@ def _log_uniform(low: int, high: int) -> dict[int, float]:
 def fft2d(
     *,
     nodes: par.Nodes = 2000,
-    small_jobs: Annotated[int, par.Parameter("jobs of size 3600", "jobs", high=_MOST)] = 6102,
-    large_jobs: Annotated[int, par.Parameter("jobs of size 7200", "jobs", high=_MOST)] = 25_050,
+    small_jobs: Annotated[int, Parameter("jobs of size 3600", "jobs", high=_MOST)] = 6102,
+    large_jobs: Annotated[int, Parameter("jobs of size 7200", "jobs", high=_MOST)] = 25_050,
     small_runtime_s: Annotated[par.Runtime, par.runtime("run length at size 3600")] = 60.0,
     large_runtime_s: Annotated[par.Runtime, par.runtime("run length at size 7200")] = 260.0,
     utilization: par.Utilization = 0.65,

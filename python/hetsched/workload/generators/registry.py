@@ -6,17 +6,17 @@ function whose parameters are annotated (see `parameters`), and a row here.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
+from hetsched.params import Parameter, parameters_of
 from hetsched.workload.generators.aoba import aoba
 from hetsched.workload.generators.cpu_gpu_log import overloaded, overloaded_large, steady
 from hetsched.workload.generators.lublin_feitelson import lublin_feitelson
-from hetsched.workload.generators.parameters import Parameter, kind_of, parameters_of
+from hetsched.workload.generators.parameters import kind_of
 from hetsched.workload.generators.poisson import poisson
 from hetsched.workload.generators.published import coa_single, fft2d, laurel2_week, swa_multi
 from hetsched.workload.generators.utilization_targeted import utilization_targeted
@@ -49,17 +49,17 @@ class Generator:
 
     @property
     def name(self) -> str:
-        """As in ``generate(name)`` and ``hetsched generate NAME``."""
+        """Name, as in ``generate(name)`` and ``hetsched generate NAME``."""
         return kind_of(self.function)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """In the order in which they are listed; the function takes each by its name."""
-        return parameters_of(self.function)
+        return tuple(parameters_of(self.function).values())
 
     def default(self, parameter: str) -> Any:
         """Value of a parameter that is not given."""
-        return inspect.signature(self.function).parameters[parameter].default
+        return parameters_of(self.function)[parameter].default
 
 
 _COA_SWA = "Zhou, Fukazawa & Nakashima, Energy Aware Scheduler of Single/Multi-node Jobs"

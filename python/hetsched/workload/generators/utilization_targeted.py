@@ -15,6 +15,7 @@ import numpy as np
 
 from hetsched.chance import stream
 from hetsched.checks import Faults
+from hetsched.params import Parameter, parameters_of
 from hetsched.workload.generators import parameters as par
 from hetsched.workload.generators.feedback import Control, submits
 from hetsched.workload.generators.made import Floats, Whole, app_column, generated, note_too_long
@@ -23,8 +24,8 @@ from hetsched.workload.jobs import Workload
 
 _MOST_STEPS = 5_000_000
 
-_MIX = par.Parameter("classes of jobs", form="COUNT APP NODES RUNTIME; COUNT APP NODES RUNTIME; ...", take=mix_of)
-_JOBS = par.Parameter("how many jobs", "jobs", 1, par.MOST_JOBS, absent="as many as the mix counts")
+_MIX = Parameter("classes of jobs", form="COUNT APP NODES RUNTIME; COUNT APP NODES RUNTIME; ...", take=mix_of)
+_JOBS = Parameter("how many jobs", "jobs", 1, par.MOST_JOBS, absent="as many as the mix counts")
 
 
 def utilization_targeted(
@@ -108,7 +109,7 @@ def submitted_to_target(function: Callable[..., Workload], given: Any, named: Mi
     faults.check()
     given.fluctuation = _room(given.utilization, given.fluctuation)
     code, size, runtime_s = _drawn(classes, counts, given.seed)
-    drawn_from = ", ".join(one.name for one in par.parameters_of(function) if one.take is not None)
+    drawn_from = ", ".join(name for name, one in parameters_of(function).items() if one.take is not None)
     note_too_long(faults, drawn_from, "run lengths", runtime_s, "shorter ones: a job would run for")
     faults.check()
     runtime_us = np.maximum(np.round(runtime_s * 1e6), 1.0).astype(np.int64)

@@ -47,6 +47,10 @@ pub struct Row<T: ?Sized> {
     pub reads_draws: ReadsDraws,
     /// What a run has to bring or to do for it.
     pub needs: &'static [Need],
+    /// Whether it says which nodes jobs get: all placements do; of backfills, those that plan on named nodes.
+    pub chooses_nodes: bool,
+    /// Whether it can tell nodes apart that differ in what jobs ask for.
+    pub knows_cells: bool,
     make: Make<T>,
 }
 
@@ -134,6 +138,15 @@ const fn plain<T: ?Sized>(
     Row::new(name, doc, make)
 }
 
+/// A part that may ask for something in other roles.
+const fn asking<T: ?Sized>(
+    name: &'static str,
+    doc: &'static str,
+    make: fn(&mut Params, u64) -> Result<Accompanied<T>>,
+) -> Row<T> {
+    Row::made(name, doc, Make::With(make))
+}
+
 /// The orders.
 pub const ORDERS: &[Row<dyn Order>] = &[
     plain("fcfs", "earliest submit first", |_, _| Ok(Box::new(Fcfs))),
@@ -143,183 +156,162 @@ pub const ORDERS: &[Row<dyn Order>] = &[
     plain("largest", "most nodes first", |_, _| Ok(Box::new(size::Largest))),
     plain("smallest-area", "smallest nodes × planned length first", |_, _| Ok(Box::new(size::SmallestArea))),
     plain("wfp3", "highest (wait / planned length)³ × nodes first", |_, _| Ok(Box::new(Wfp3))),
-    Row {
-        needs: &[Need::ObservedStarts],
-        ..plain("observed", "earliest start in reality first", |_, _| Ok(Box::new(order::observed::ObservedStarts)))
-    },
-    Row {
-        name: "vahrm",
-        doc: "highest beta × predicted energy + (1 - beta) × wait first",
-        parameters: VAHRM,
-        uses_chance: false,
-        reads_draws: ReadsDraws::Always,
-        needs: &[Need::FirstRuns("first_run")],
-        make: Make::With(|params, _| {
-            let (weights, beside) = take_weights(params)?;
-            Ok((Box::new(vahrm::Vahrm::new(weights)), beside))
-        }),
-    },
-    Row {
-        needs: &[Need::Groups("by")],
-        ..Row::<dyn Order>::new("fair-share", "least used of late by the job's user or account first", |params, _| {
-            Ok(Box::new(take_fair_share(params)?))
-        })
-        .with_parameters(FAIR_SHARE)
-    },
+    plain::<dyn Order>("observed", "earliest start in reality first", |_, _| {
+        Ok(Box::new(order::observed::ObservedStarts))
+    })
+    .needing(&[Need::ObservedStarts]),
+    asking::<dyn Order>("vahrm", "highest beta × predicted energy + (1 - beta) × wait first", |params, _| {
+        let (weights, beside) = take_weights(params)?;
+        Ok((Box::new(vahrm::Vahrm::new(weights)), beside))
+    })
+    .with_parameters(VAHRM)
+    .reading_draws(ReadsDraws::Always)
+    .needing(&[Need::FirstRuns("first_run")]),
+    plain::<dyn Order>("fair-share", "least used of late by the job's user or account first", |params, _| {
+        Ok(Box::new(take_fair_share(params)?))
+    })
+    .with_parameters(FAIR_SHARE)
+    .needing(&[Need::Groups("by")]),
 ];
 
 /// The backfills.
 pub const BACKFILLS: &[Row<dyn Backfill>] = &[
-    plain("none", "no job overtakes: the head of the queue blocks", |_, _| Ok(Box::new(NoBackfill))),
-    plain("first-fit", "every job that fits starts, in policy order", |_, _| Ok(Box::new(FirstFit))),
-    Row {
-        name: "reservations",
-        doc: "later jobs start if they delay none of the first `depth` blocked ones",
-        parameters: RESERVATIONS,
-        uses_chance: false,
-        reads_draws: ReadsDraws::Never,
-        needs: &[],
-        make: Make::Alone(|params, _| Ok(Box::new(take_reservations(params)?))),
-    },
-    Row {
-        name: "plan",
-        doc: "each job is planned on named nodes at its earliest fit beside those before it",
-        parameters: PLAN,
-        uses_chance: false,
-        reads_draws: ReadsDraws::Never,
-        needs: &[],
-        make: Make::With(|params, _| {
+    plain::<dyn Backfill>("none", "no job overtakes: the head of the queue blocks", |_, _| Ok(Box::new(NoBackfill)))
+        .knowing_cells(),
+    plain::<dyn Backfill>("first-fit", "every job that fits starts, in policy order", |_, _| Ok(Box::new(FirstFit)))
+        .knowing_cells(),
+    plain::<dyn Backfill>(
+        "reservations",
+        "later jobs start if they delay none of the first `depth` blocked ones",
+        |params, _| Ok(Box::new(take_reservations(params)?)),
+    )
+    .with_parameters(RESERVATIONS)
+    .knowing_cells(),
+    asking::<dyn Backfill>(
+        "plan",
+        "each job is planned on named nodes at its earliest fit beside those before it",
+        |params, _| {
             let (plan, timing) = take_plan(params)?;
             Ok((Box::new(plan), Beside { timing, ..Beside::default() }))
-        }),
-    },
-    Row {
-        needs: &[Need::ObservedStarts],
-        ..plain("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
-            Ok(Box::new(observed::OnObservedStart::default()))
-        })
-    },
-    Row {
-        name: "patience",
-        doc: "every job that fits starts, those that suit the free nodes first; long waits hold reservations",
-        parameters: PATIENCE,
-        uses_chance: false,
-        reads_draws: ReadsDraws::Never,
-        needs: &[],
-        make: Make::Alone(|params, _| Ok(Box::new(take_patience(params)?))),
-    },
+        },
+    )
+    .with_parameters(PLAN)
+    .choosing_nodes()
+    .knowing_cells(),
+    plain::<dyn Backfill>("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
+        Ok(Box::new(observed::OnObservedStart::default()))
+    })
+    .needing(&[Need::ObservedStarts]),
+    plain::<dyn Backfill>(
+        "patience",
+        "every job that fits starts, those that suit the free nodes first; long waits hold reservations",
+        |params, _| Ok(Box::new(take_patience(params)?)),
+    )
+    .with_parameters(PATIENCE),
 ];
 
 /// Whether the backfill of this name says which nodes jobs get: then no placement but the default has a say.
 #[must_use]
 pub fn chooses_nodes(backfill: &str) -> bool {
-    backfill == "plan"
+    backfills().any(|row| row.name == backfill && row.chooses_nodes)
 }
 
 /// The placements.
 pub const PLACEMENTS: &[Row<dyn Placement>] = &[
-    plain("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId))),
-    Row {
-        needs: &[Need::ObservedNodes],
-        ..plain("observed", "the nodes it had in reality; those with the lowest ids where they are unknown", |_, _| {
-            Ok(Box::new(ObservedNodes))
-        })
-    },
-    Row {
-        uses_chance: true,
-        ..plain("random", "any free nodes, each set equally likely", |_, seed| Ok(Box::new(Random::new(seed))))
-    },
-    plain("lowest-power", "the free nodes with the lowest predicted watts for the job's application", |_, _| {
-        Ok(Box::new(ranked::LowestPower::default()))
-    }),
-    Row {
-        uses_chance: true,
-        ..plain("lowest-power-cpu", "the same for jobs on CPUs, any free nodes for jobs on other devices", |_, seed| {
-            Ok(Box::new(ranked::LowestPowerCpu::new(seed)))
-        })
-    },
-    Row {
-        name: "best-rank",
-        doc: "the free nodes of the best rank over all applications",
-        parameters: &[Parameter {
-            name: "rank",
-            unit: "",
-            default: "\"power\"",
-            range: "\"power\" or \"time\"",
-            doc: "mean predicted watts, or mean predicted time factor and then watts",
-        }],
-        uses_chance: false,
-        reads_draws: ReadsDraws::Never,
-        needs: &[],
-        make: Make::Alone(|params, _| Ok(Box::new(ranked::BestRank::new(take_rank(params)?)))),
-    },
-    Row {
-        name: "opportunity-cost",
-        doc: "the free nodes with the least predicted watts and worth to the other jobs there are",
-        parameters: &[Parameter {
-            name: "tolerance",
-            unit: "",
-            default: "1.0",
-            range: "a number from 0",
-            doc: "nodes suit an application up to the mean cost of the best tolerance × its share of the machine",
-        }],
-        uses_chance: false,
-        reads_draws: ReadsDraws::WithFactors,
-        needs: &[],
-        make: Make::Alone(|params, _| {
+    plain::<dyn Placement>("lowest-id", "the free nodes with the lowest ids", |_, _| Ok(Box::new(LowestId)))
+        .knowing_cells(),
+    plain::<dyn Placement>(
+        "observed",
+        "the nodes it had in reality; those with the lowest ids where they are unknown",
+        |_, _| Ok(Box::new(ObservedNodes)),
+    )
+    .needing(&[Need::ObservedNodes]),
+    plain::<dyn Placement>("random", "any free nodes, each set equally likely", |_, seed| {
+        Ok(Box::new(Random::new(seed)))
+    })
+    .using_chance()
+    .knowing_cells(),
+    plain::<dyn Placement>(
+        "lowest-power",
+        "the free nodes with the lowest predicted watts for the job's application",
+        |_, _| Ok(Box::new(ranked::LowestPower::default())),
+    )
+    .knowing_cells(),
+    plain::<dyn Placement>(
+        "lowest-power-cpu",
+        "the same for jobs on CPUs, any free nodes for jobs on other devices",
+        |_, seed| Ok(Box::new(ranked::LowestPowerCpu::new(seed))),
+    )
+    .using_chance()
+    .knowing_cells(),
+    plain::<dyn Placement>("best-rank", "the free nodes of the best rank over all applications", |params, _| {
+        Ok(Box::new(ranked::BestRank::new(take_rank(params)?)))
+    })
+    .with_parameters(&[Parameter {
+        name: "rank",
+        unit: "",
+        default: "\"power\"",
+        range: "\"power\" or \"time\"",
+        doc: "mean predicted watts, or mean predicted time factor and then watts",
+    }])
+    .knowing_cells(),
+    plain::<dyn Placement>(
+        "opportunity-cost",
+        "the free nodes with the least predicted watts and worth to the other jobs there are",
+        |params, _| {
             let expected = "a number from 0 to 1e9";
             let tolerance = params.take_number("tolerance", Value::Float(1.0), &(0.0..=1e9), expected)?;
             Ok(Box::new(OpportunityCost::new(tolerance)))
-        }),
-    },
-    Row {
-        name: "assignment",
-        doc: "the matching of this pass's jobs to the free nodes that is predicted to take the least energy",
-        parameters: &[Parameter {
-            name: "interval_s",
-            unit: "s",
-            default: "0",
-            range: "0, or seconds from 1e-6",
-            doc: "jobs are gathered and matched at multiples of this; 0: whenever something happened",
-        }],
-        uses_chance: false,
-        reads_draws: ReadsDraws::WithFactors,
-        needs: &[],
-        make: Make::With(|params, _| {
+        },
+    )
+    .with_parameters(&[Parameter {
+        name: "tolerance",
+        unit: "",
+        default: "1.0",
+        range: "a number from 0",
+        doc: "nodes suit an application up to the mean cost of the best tolerance × its share of the machine",
+    }])
+    .reading_draws(ReadsDraws::WithFactors),
+    asking::<dyn Placement>(
+        "assignment",
+        "the matching of this pass's jobs to the free nodes that is predicted to take the least energy",
+        |params, _| {
             let timing = Timing::every(take_interval(params)?);
             Ok((Box::new(Assignment::default()), Beside { timing, ..Beside::default() }))
-        }),
-    },
-    Row {
-        name: "sliding-window",
-        doc: "free nodes of like predicted speed: the best within the first window of ranks that holds enough",
-        parameters: SLIDING_WINDOW,
-        uses_chance: false,
-        reads_draws: ReadsDraws::Never,
-        needs: &[],
-        make: Make::Alone(|params, _| Ok(Box::new(take_window(params)?))),
-    },
-    Row {
-        name: "pools",
-        doc: "three pools by predicted watts, the most efficient emptied first, random nodes inside each",
-        parameters: POOLS,
-        uses_chance: true,
-        reads_draws: ReadsDraws::Never,
-        needs: &[Need::Utilizations("measured")],
-        make: Make::Alone(|params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed)))),
-    },
+        },
+    )
+    .with_parameters(&[Parameter {
+        name: "interval_s",
+        unit: "s",
+        default: "0",
+        range: "0, or seconds from 1e-6",
+        doc: "jobs are gathered and matched at multiples of this; 0: whenever something happened",
+    }])
+    .reading_draws(ReadsDraws::WithFactors),
+    plain::<dyn Placement>(
+        "sliding-window",
+        "free nodes of like predicted speed: the best within the first window of ranks that holds enough",
+        |params, _| Ok(Box::new(take_window(params)?)),
+    )
+    .with_parameters(SLIDING_WINDOW),
+    plain::<dyn Placement>(
+        "pools",
+        "three pools by predicted watts, the most efficient emptied first, random nodes inside each",
+        |params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed))),
+    )
+    .with_parameters(POOLS)
+    .using_chance()
+    .needing(&[Need::Utilizations("measured")]),
 ];
 
 /// The budgets.
-pub const BUDGETS: &[Row<dyn Budget>] = &[Row {
-    name: "system-budget",
-    doc: "a job starts only if the system's predicted draw with it stays within the budget",
-    parameters: SYSTEM_BUDGET,
-    uses_chance: false,
-    reads_draws: ReadsDraws::Always,
-    needs: &[],
-    make: Make::Alone(|params, _| Ok(Box::new(take_budget(params)?))),
-}];
+pub const BUDGETS: &[Row<dyn Budget>] = &[plain::<dyn Budget>(
+    "system-budget",
+    "a job starts only if the system's predicted draw with it stays within the budget",
+    |params, _| Ok(Box::new(take_budget(params)?)),
+)
+.with_parameters(SYSTEM_BUDGET)
+.reading_draws(ReadsDraws::Always)];
 
 /// A part that was made.
 struct Made<T: ?Sized> {

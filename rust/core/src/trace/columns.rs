@@ -1,5 +1,7 @@
 //! The jobs of a log as columns.
 
+use std::collections::TryReserveError;
+
 use super::job::Job;
 
 /// The kept jobs of a log, one row a job, by submit time; rows with equal submits stand as in the file.
@@ -44,22 +46,24 @@ impl SwfColumns {
         self.job_id.is_empty()
     }
 
-    /// No rows yet, and room for `rows` of them.
-    pub(super) fn with_capacity(rows: usize) -> Self {
-        Self {
-            job_id: Vec::with_capacity(rows),
-            submit_s: Vec::with_capacity(rows),
-            runtime_s: Vec::with_capacity(rows),
-            node_count: Vec::with_capacity(rows),
-            walltime_s: Vec::with_capacity(rows),
-            user: Vec::with_capacity(rows),
-            queue: Vec::with_capacity(rows),
-            app: Vec::with_capacity(rows),
-            depends_on: Vec::with_capacity(rows),
-            think_s: Vec::with_capacity(rows),
-            trace_status: Vec::with_capacity(rows),
-            observed_start_s: Vec::with_capacity(rows),
-        }
+    /// Makes room for `rows` rows.
+    ///
+    /// # Errors
+    ///
+    /// Memory cannot hold them.
+    pub(super) fn try_reserve(&mut self, rows: usize) -> Result<(), TryReserveError> {
+        self.job_id.try_reserve_exact(rows)?;
+        self.submit_s.try_reserve_exact(rows)?;
+        self.runtime_s.try_reserve_exact(rows)?;
+        self.node_count.try_reserve_exact(rows)?;
+        self.walltime_s.try_reserve_exact(rows)?;
+        self.user.try_reserve_exact(rows)?;
+        self.queue.try_reserve_exact(rows)?;
+        self.app.try_reserve_exact(rows)?;
+        self.depends_on.try_reserve_exact(rows)?;
+        self.think_s.try_reserve_exact(rows)?;
+        self.trace_status.try_reserve_exact(rows)?;
+        self.observed_start_s.try_reserve_exact(rows)
     }
 
     pub(super) fn push(&mut self, job: &Job, node_count: i32) {

@@ -18,6 +18,9 @@ use super::fault::{TEXT, file_fault};
 /// Unpacked bytes between two looks at the watch.
 const STEP: usize = 4 << 20;
 
+/// The most text in a block of zstd, the unit that is unpacked at once (RFC 8878, section 3.1.1.2.4).
+const MOST_BLOCK: usize = 128 << 10;
+
 /// Room that is made for one packed byte at the start, whatever the file promises.
 const LIKELY_RATIO: usize = 32;
 
@@ -86,6 +89,12 @@ pub fn unpacked<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result
     }
 }
 
+/// The fault of a file whose text, of `held` bytes at least, memory cannot hold.
+pub fn beyond_memory(file: &str, packed: usize, held: usize) -> Error {
+    let found = format!("{packed} bytes of packed data that hold at least {held} bytes");
+    file_fault(file, found, "text that memory can hold")
+}
+
 /// The most text that `packed` bytes may hold, no less than `plenty`.
 fn most_text(packed: usize, plenty: usize) -> usize {
     packed.saturating_mul(MOST_RATIO).max(plenty).min(MOST)
@@ -125,7 +134,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
 
     /// Unpacks the next few MiB of a gzip member; 0 at its end.
     fn step(&mut self, member: &mut GzDecoder<&[u8]>) -> Result<usize> {
-        self.check_size()?;
+        self.make_room_for_step()?;
         look(self.watch, 0, self.text.len())?;
         member.take(STEP as u64).read_to_end(&mut self.text).map_err(|error| self.damaged(&error))
     }
@@ -157,7 +166,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         decoder.reset(&mut self.rest).map_err(|error| self.damaged(&io::Error::other(error)))?;
         self.make_room(usize::try_from(decoder.content_size()).unwrap_or(usize::MAX));
         while !decoder.is_finished() {
-            self.check_size()?;
+            self.make_room_for_step()?;
             look(self.watch, 0, self.text.len())?;
             let blocks = decoder.decode_blocks(&mut self.rest, BlockDecodingStrategy::UptoBytes(STEP));
             blocks.map_err(|error| self.damaged(&io::Error::other(error)))?;
@@ -180,6 +189,15 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         let (left, format) = (self.rest.len(), self.format);
         let found = || format!("{left} bytes after the end of the {format} data");
         if another_part { Ok(()) } else { Err(file_fault(self.file, found(), "nothing after it")) }
+    }
+
+    /// Makes room for the next few MiB; refuses what has grown beyond anything that a log, or memory, holds.
+    fn make_room_for_step(&mut self) -> Result<()> {
+        self.check_size()?;
+        // Twice what there is if it can be had, and no more than is needed if not. A block may end beyond the step.
+        let step = STEP + MOST_BLOCK;
+        let made = self.text.try_reserve(step).or_else(|_| self.text.try_reserve_exact(step));
+        made.map_err(|_| beyond_memory(self.file, self.packed, self.text.len()))
     }
 
     /// Refuses what has grown beyond anything that a log holds.

@@ -76,6 +76,7 @@ pub fn read_swf(data: &[u8], options: &SwfOptions<'_>, watch: &mut Watch<'_>) ->
     }
     let text = decompress::text(data, options.file, watch)?;
     let mut reader = Reader::new(&text, options);
+    reader.make_room()?;
     reader.read_lines(watch)?;
     reader.finish()
 }
@@ -100,12 +101,19 @@ impl<'a> Reader<'a> {
             file: options.file,
             procs_per_node: options.procs_per_node.map_or(1, u64::from),
             fields: [Number::Whole(0); FIELDS],
-            columns: SwfColumns::with_capacity(likely_rows(text)),
+            columns: SwfColumns::default(),
             row_lines: RowLines::default(),
             ids: options.skip_bad_lines.then(BTreeSet::new),
             last_submit_s: f64::NEG_INFINITY,
             report: SwfReport { procs_per_node: options.procs_per_node, ..SwfReport::default() },
         }
+    }
+
+    /// Makes room for all jobs: a small packed file may hold more lines than memory can.
+    fn make_room(&mut self) -> Result<()> {
+        let rows = likely_rows(self.text);
+        let found = || format!("at least {rows} lines, more than memory can hold");
+        self.columns.try_reserve(rows).map_err(|_| file_fault(self.file, found(), TEXT))
     }
 
     fn read_lines(&mut self, watch: &mut Watch<'_>) -> Result<()> {

@@ -134,8 +134,8 @@ proptest! {
     #[test]
     fn a_damaged_certificate_is_refused((p, q, values) in matrix(6), place in 0..1000_usize, off in 0.01..10.0_f64) {
         let costs = Costs::new(p, q, &values).unwrap();
-        let Ok(found) = assign(&costs) else { return Ok(()) };
-        prop_assume!(p > 0);
+        // Without rows there is nothing to damage.
+        let Some(found) = assign(&costs).ok().filter(|_| p > 0) else { return Ok(()) };
         let scale = values.iter().filter(|value| value.is_finite()).fold(0.0_f64, |most, value| most.max(value.abs()));
         let off = off * scale.max(1e-3);
         for sign in [-1.0, 1.0] {

@@ -7,6 +7,10 @@ use crate::params::{Parameter, Params};
 impl<T: ?Sized> Row<T> {
     /// A part without parameters that uses no chance; `make` is given its parameters and the run's seed.
     pub const fn new(name: &'static str, doc: &'static str, make: fn(&mut Params, u64) -> Result<Box<T>>) -> Self {
+        Self::made(name, doc, Make::Alone(make))
+    }
+
+    pub(super) const fn made(name: &'static str, doc: &'static str, make: Make<T>) -> Self {
         Self {
             name,
             doc,
@@ -14,7 +18,9 @@ impl<T: ?Sized> Row<T> {
             uses_chance: false,
             reads_draws: ReadsDraws::Never,
             needs: &[],
-            make: Make::Alone(make),
+            chooses_nodes: false,
+            knows_cells: false,
+            make,
         }
     }
 
@@ -43,6 +49,20 @@ impl<T: ?Sized> Row<T> {
     #[must_use]
     pub const fn needing(mut self, needs: &'static [Need]) -> Self {
         self.needs = needs;
+        self
+    }
+
+    /// The same for a backfill that says which nodes jobs get.
+    #[must_use]
+    pub const fn choosing_nodes(mut self) -> Self {
+        self.chooses_nodes = true;
+        self
+    }
+
+    /// The same for a part that can tell nodes apart which differ in what jobs ask for.
+    #[must_use]
+    pub const fn knowing_cells(mut self) -> Self {
+        self.knows_cells = true;
         self
     }
 }

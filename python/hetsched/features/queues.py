@@ -1,0 +1,264 @@
+"""Queues in a run: whose jobs are rejected, what walltimes they get, and which policies know queues.
+
+Where no jobs name queues, or where the policy repeats a log, queues mean nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hetsched.checks import Faults, listed, shown
+from hetsched.features.feature import AnySetting, Setting
+from hetsched.platform import Platform, Queue
+from hetsched.platform.queues import nodes_text, overlapping, pools_of
+from hetsched.policy import Policy
+from hetsched.policy.parts import choosers
+from hetsched.workload import Workload
+
+_BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
+"""Why a queue takes no job of this kind, as numbers for the engine."""
+
+
+@dataclass(frozen=True)
+class Queueing:
+    """Queues of a platform next to the jobs that name them."""
+
+    queues: tuple[Queue, ...]
+    of_job: npt.NDArray[np.int64]
+    users: npt.NDArray[np.int64]
+    bars: npt.NDArray[np.int64]
+
+    def core(self) -> dict[str, Any]:
+        """The same as the engine takes it."""
+        names = [queue.name for queue in self.queues]
+        rows = [
+            (
+                list(queue.numbers),
+                queue.priority,
+                queue.order,
+                queue.max_running,
+                queue.max_running_per_user,
+                queue.allocation == "spread",
+                [names.index(name) for name in queue.preempts],
+            )
+            for queue in self.queues
+        ]
+        return {"queues": rows, "of_job": self.of_job, "users": self.users, "bars": self.bars}
+
+    def may_use(self, job: int, nodes: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """True if each of some nodes belongs to a job's queue."""
+        return np.isin(np.asarray(nodes), self.queues[self.of_job[job]].numbers)
+
+
+def check(run: Setting) -> None:
+    """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
+    jobs = run.workload.to_polars()
+    _check_column(jobs, run.platform)
+    _check_jobs(jobs, run.platform, run.policy)
+    _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
+
+
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Queues and jobs as numbers."""
+    return {"queueing": queueing_of(run.workload, run.platform).core()}
+
+
+def settle(run: AnySetting) -> AnySetting:
+    """The same run, in which jobs without walltime have that of their queue."""
+    if run.platform.queues is None or run.needs("observed_starts"):
+        return run
+    return replace(run, workload=settled(run.workload, run.platform), submitted=run.as_submitted)
+
+
+def queueing_of(workload: Workload, platform: Platform) -> Queueing:
+    """Queues and jobs as numbers."""
+    frame, queues = workload.to_polars(), platform.queues
+    assert queues is not None
+    return Queueing(
+        queues=queues,
+        of_job=_places(frame, queues).to_numpy(),
+        users=_users(frame),
+        bars=_bars(frame, platform),
+    )
+
+
+def settled(workload: Workload, platform: Platform) -> Workload:
+    """The same jobs, those without walltime with that of their queue (rule 2)."""
+    frame, queues = workload.to_polars(), platform.queues
+    assert queues is not None
+    given = [queue.max_walltime_s if queue.default_walltime_s is None else queue.default_walltime_s for queue in queues]
+    own = frame["walltime_s"] if "walltime_s" in frame.columns else pl.Series([None] * len(frame), dtype=pl.Float64)
+    filled = own.fill_null(_of_queue(frame, queues, given, pl.Float64))
+    if filled.null_count() == own.null_count():
+        return workload
+    return Workload(
+        frame.with_columns(filled.alias("walltime_s")),
+        source=workload.source,
+        report=workload.report,
+        history=workload.history,
+        source_sha256=workload.source_sha256,
+    )
+
+
+def _places(frame: pl.DataFrame, queues: tuple[Queue, ...]) -> pl.Series:
+    if "queue" not in frame.columns:
+        return pl.Series([], dtype=pl.Int64)  # There are no jobs.
+    names = [queue.name for queue in queues]
+    return frame["queue"].replace_strict(names, list(range(len(names))), return_dtype=pl.Int64)
+
+
+def _of_queue(frame: pl.DataFrame, queues: tuple[Queue, ...], values: list[Any], dtype: Any) -> pl.Series:
+    """A value of each job's queue."""
+    return pl.Series(values, dtype=dtype).gather(_places(frame, queues))
+
+
+def _users(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
+    """Users as numbers, in order of first jobs, so that further jobs change none; -1 where nothing is known."""
+    if "user" not in frame.columns:
+        return np.full(len(frame), -1, dtype=np.int64)
+    names = frame["user"].drop_nulls().unique(maintain_order=True)
+    return frame["user"].cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
+    """Reason why its queue rejects each job: a place in `_BARS`, the first that holds (rule 2)."""
+    queues = platform.queues
+    assert queues is not None
+
+    def limit(values: list[Any], dtype: Any = pl.Int64) -> pl.Series:
+        return _of_queue(frame, queues, values, dtype)
+
+    none = pl.lit(None)
+    slots = pl.col("slots").cast(pl.Int64) if "slots" in frame.columns else none.cast(pl.Int64)
+    walltime_s = pl.col("walltime_s") if "walltime_s" in frame.columns else none.cast(pl.Float64)
+    user = pl.col("user") if "user" in frame.columns else none.cast(pl.String)
+    node_count = pl.col("node_count").cast(pl.Int64)
+    all_slots = node_count * slots.fill_null(int(platform.slots.max()))
+    tests = [
+        node_count > limit([len(queue.numbers) for queue in queues]),
+        node_count > limit([queue.max_nodes for queue in queues]),
+        all_slots > limit([queue.max_slots for queue in queues]),
+        walltime_s > limit([queue.max_walltime_s for queue in queues], pl.Float64),
+        ~_is_user(user, limit([place for place, _ in enumerate(queues)]), queues),
+    ]
+    bar = pl.lit(0, pl.Int64)
+    for place, test in reversed(list(enumerate(tests, 1))):
+        bar = pl.when(test.fill_null(value=False)).then(place).otherwise(bar)
+    return frame.select(bar.cast(pl.Int64).alias("bar"))["bar"].to_numpy()
+
+
+def _is_user(user: pl.Expr, place: pl.Series, queues: tuple[Queue, ...]) -> pl.Expr:
+    """True if the job's queue takes jobs of its user."""
+    taken = pl.lit(value=True)
+    for number, queue in enumerate(queues):
+        if queue.users is not None:
+            own = user.is_in(list(queue.users)).fill_null(value=False)
+            taken = pl.when(pl.lit(place) == number).then(own).otherwise(taken)
+    return taken
+
+
+def _check_column(frame: pl.DataFrame, platform: Platform) -> None:
+    """Every job names a queue (rule 1)."""
+    assert platform.queues is not None
+    names, faults = [queue.name for queue in platform.queues], Faults("workload")
+    expected = f"a queue of the platform: {listed(names)}"
+    if "queue" not in frame.columns:
+        if len(frame):
+            faults.note("queue", "no such column", expected)
+        faults.check()
+        return
+    wrong = frame.filter(pl.col("queue").is_null() | ~pl.col("queue").is_in(names)).select("job_id", "queue")
+    found = (f"{'null' if queue is None else shown(queue)} of job {job}" for job, queue in wrong.iter_rows())
+    faults.some("queue", found, len(wrong), expected)
+    faults.check()
+
+
+def _check_jobs(frame: pl.DataFrame, platform: Platform, policy: Policy) -> None:
+    """Raise if jobs ask for what queues do not go with: a choice of sizes; licences that several pools share."""
+    assert platform.queues is not None
+    faults = Faults("workload")
+    for name in ("min_nodes", "max_nodes"):
+        if name in frame.columns and (frame[name] != frame["node_count"]).any():
+            _check_sizes(frame, platform, name, faults)
+    if platform.licences is not None and "licences" in frame.columns and frame["licences"].null_count() < len(frame):
+        pools = len(pools_of(platform.queues))
+        if pools > 1 and not policy.part_flag("backfill", "chooses_nodes"):
+            expected = f"none, or the backfill {choosers()}: queues have {pools} sets of nodes, which would share them"
+            faults.note("licences", "licences", expected)
+    faults.check()
+
+
+def _check_sizes(frame: pl.DataFrame, platform: Platform, name: str, faults: Faults) -> None:
+    """Sizes are chosen where every queue has all nodes; a queue's limit holds for each of them."""
+    queues = platform.queues
+    assert queues is not None
+    if any(len(queue.numbers) < platform.nodes for queue in queues):
+        expected = "those of node_count: no size is chosen where a queue has some nodes and not all"
+        faults.note(name, "sizes to choose from", expected)
+        return
+    beyond = frame.filter(frame[name] > _of_queue(frame, queues, [queue.max_nodes for queue in queues], pl.Int64))
+    found = (f"{count} of job {job}" for job, count in beyond.select("job_id", name).iter_rows())
+    faults.some(name, found, len(beyond), "at most the max_nodes of its queue")
+
+
+def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> None:
+    """Raise unless the policy knows queues like these (rules 6 and 7)."""
+    queues, faults, own = platform.queues, Faults("policy"), policy.own
+    assert queues is not None
+    if "scheduler" in own:
+        faults.note("scheduler", shown(policy.name), "a policy of parts: a whole scheduler knows no queues")
+        faults.check()
+    _check_preemption(queues, policy)
+    backfill = policy.parts["backfill"]
+    assert backfill is not None
+    counts = not policy.part_flag("backfill", "chooses_nodes")
+    pools = pools_of(queues)
+    is_whole = len(pools) == 1 and len(pools[0]) == platform.nodes
+    if has_agent and not is_whole:
+        expected = "queues of one and the same set of all nodes: an agent knows no others"
+        faults.note("agent", "an agent", expected)
+    elif counts and (pair := overlapping(queues)) is not None:
+        one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.numbers)})" for queue in pair)
+        name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
+        shared = f"queues {one} and {other} share some nodes and not all"
+        expected = f"{choosers()}, which names nodes: {shared}, so counts do not do"
+        faults.add("backfill", name, expected)
+    elif counts and not is_whole:
+        for role in own:
+            if own[role] is not None:
+                expected = (
+                    f"a part of hetsched's own: queues have {_told(pools, platform)}, of which an object knows nothing"
+                )
+                faults.add(role, type(own[role]).__name__, expected)
+    if (power := policy.parts.get("power")) is not None and len(pools) > 1:
+        expected = f"none: a budget is that of one pool, and queues have {_told(pools, platform)}"
+        faults.add("power", power["name"], expected)
+    faults.check()
+
+
+def _told(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
+    if len(pools) > 1:
+        return f"{len(pools)} sets of nodes"
+    return f"{len(pools[0])} of the {platform.nodes} nodes"
+
+
+def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
+    """Raise if a queue preempts others and the policy does not say which nodes jobs get (rule 7)."""
+    if policy.part_flag("backfill", "chooses_nodes"):
+        return
+    faults, own, backfill = Faults("platform"), policy.own, policy.parts["backfill"]
+    name = type(own["backfill"]).__name__ if "backfill" in own else (backfill or {}).get("name")
+    for position, queue in enumerate(queues):
+        if queue.preempts:
+            found = f"{listed(queue.preempts)} of queue {shown(queue.name)}"
+            expected = (
+                f"nothing, or the backfill {choosers()}, which names the nodes on which jobs make way: it is {name}"
+            )
+            faults.note(f"queues[{position}].preempts", found, expected)
+    faults.check()

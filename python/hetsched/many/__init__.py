@@ -1,0 +1,1 @@
+"""Many runs: sweeps and comparisons, the tasks they are made of, and what executes and keeps them."""

@@ -1,0 +1,122 @@
+"""Many runs: what each answers, as soon as it is known, from a store of finished ones or from any executor.
+
+Sweeps, comparisons, provisions and experiments all run here. Whatever has a key and an `execute` can be run: `store`
+gives what a folder already holds of it, and keeps what comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from hetsched.errors import ConfigError, HetschedError, TraceError
+from hetsched.many.progress import Bars
+from hetsched.many.store import Named, Store
+from hetsched.run.memory import most_at_once
+from hetsched.run.result import Result
+from hetsched.run.simulation import Progress, Run
+from hetsched.threads import ended, threads
+
+
+class Task(Named, Protocol):
+    """Something to run: plain values or more, as long as the executor can carry it."""
+
+    def execute(self) -> Any:
+        """The answer."""
+
+
+AnyTask = TypeVar("AnyTask", bound=Task)
+
+
+@dataclass(frozen=True)
+class RunTask:
+    """A run, and what is kept of its result; `str` of it is its place in messages."""
+
+    key: str
+    names: Mapping[str, Any]
+    run: Run
+    keep: Callable[[Result], Any]
+    title: str = ""
+    tell: Progress | None = None
+
+    def __str__(self) -> str:
+        return self.title
+
+    def execute(self) -> Any:
+        """Run it; return what is kept."""
+        result = self.run.execute(self.tell)
+        if self.tell is not None:
+            self.tell(1, 1, 0.0)
+        return self.keep(result)
+
+
+def on_threads(tasks: Sequence[RunTask], *, shown: bool) -> Generator[tuple[RunTask, Any], None, None]:
+    """Each run with its answer, as `many` gives them: on as many threads as memory suffices for, each under a bar."""
+    workloads, platforms = [task.run.workload for task in tasks], [task.run.platform for task in tasks]
+    # Made here, so that threads don't make them twice.
+    _ = [workload.columns for workload in workloads], [platform.machine for platform in platforms]
+    with Bars(shown=shown) as bars:
+        count = min(len(tasks), most_at_once(workloads, platforms, in_processes=False))
+        told = [replace(task, tell=bars.bar(task.title, unit="jobs")) for task in tasks]
+        with threads(count, stop=bars.stop) as executor, closing(many(told, executor=executor)) as answers:
+            yield from answers
+
+
+def many(
+    tasks: Sequence[AnyTask],
+    *,
+    executor: Executor | None = None,
+    store: Store | None = None,
+    place: Callable[[AnyTask], str] | None = None,
+) -> Generator[tuple[AnyTask, Any], None, None]:
+    """Each task with its answer, in the order in which answers come; of tasks of one key only the first.
+
+    Without an executor they run here, one after the other. The first error of a task is raised, with the task's
+    `place` before its text, and what has not begun is not begun any more. Ctrl-C is never waited for: what runs
+    meanwhile is the executor's to end.
+    """
+    first: dict[str, AnyTask] = {}
+    for task in tasks:
+        first.setdefault(task.key, task)
+    known = {} if store is None else store.answers
+    yield from [(task, known[key]) for key, task in first.items() if key in known]
+    missing = [task for key, task in first.items() if key not in known]
+    for task, answer in _executed(missing, executor):
+        try:
+            found = answer()
+        except HetschedError as error:
+            if place is None:
+                raise
+            raise within(place(task), error) from error.__cause__ or error
+        if store is not None:
+            store.add(task, found)
+        yield task, found
+
+
+def _executed(tasks: Sequence[AnyTask], executor: Executor | None) -> Iterator[tuple[AnyTask, Callable[[], Any]]]:
+    """Each task with what gives its answer or raises its error."""
+    if executor is None:
+        for task in tasks:
+            yield task, task.execute
+        return
+    for task, future in ended({executor.submit(_execute, task): task for task in tasks}):
+        yield task, future.result
+
+
+def _execute(task: Task) -> Any:
+    return task.execute()
+
+
+def within(place: str, error: HetschedError) -> HetschedError:
+    """The same error with where it happened before its text; of other errors than a run's own, the same error."""
+    if isinstance(error, ConfigError):
+        return error.mapped(lambda fault: fault.under(place, ": "))
+    if isinstance(error, TraceError):
+        return TraceError(**{**vars(error), "file": f"{place}: {error.file}"})
+    try:
+        return type(error)(f"{place}: {error}")
+    except TypeError:
+        return error

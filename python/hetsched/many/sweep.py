@@ -1,0 +1,264 @@
+"""`sweep`: every workload on every platform under every policy and seed, side by side, as one frame."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from hetsched.checks import Faults, reason_of
+from hetsched.errors import OutputError
+from hetsched.files import write_whole
+from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
+from hetsched.many.many import RunTask, Task, many
+from hetsched.many.processes import Processes
+from hetsched.many.progress import Bars
+from hetsched.many.spec import Plan, clear, plan_of, written
+from hetsched.many.store import Store
+from hetsched.run.memory import MOST_WORKERS, most_at_once
+from hetsched.run.metrics import columns_of, optional_names
+from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
+from hetsched.run.result import Result
+from hetsched.run.simulation import run_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Tell = Callable[[int, int], object]
+
+_INPUTS = ".inputs-"
+
+
+@takes_run_options(without=("seed",))
+def sweep(
+    workloads: Workloads,
+    platforms: Platforms,
+    policies: Policies,
+    *,
+    seeds: Seeds = 1,
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Tell | str | None = "bar",
+    executor: Executor | None = None,
+    **options: Unpack[RunKeywords],
+) -> pl.DataFrame:
+    """Run every workload on every platform under every policy and seed, as many runs at a time as there are cores.
+
+    Runs are processes of their own. They need no ``if __name__ == "__main__"`` around the call, and work the same from
+    a script and from a notebook.
+
+    Parameters
+    ----------
+    workloads, platforms, policies
+        One, a list, or a dictionary of names; a policy is whatever `hetsched.simulate` takes (a single policy's own
+        dictionary is in a list). Python objects in its roles go to other processes by `pickle`. In a list each is
+        called what it calls itself: a workload by its file's name, a platform by its number of nodes, a policy by its
+        name. The second of one name is called ``name #2``, and so on. In place of a workload stands a function of the
+        seed that gives one, a generator say: the rows of each seed are on a draw of their own, the same for all
+        policies.
+    seeds
+        How many (0, 1, 2, ...), or which.
+    workers
+        How many runs at a time. None: as many as this process may use cores, and memory is free for. 1: one after the
+        other, in this process.
+    out
+        A folder for finished runs. The same call again, after a kill at any instant, runs only what is missing. Runs
+        are known by everything that decides them (the content of workload, platform and tables, policy with all
+        parameters, seed, options, version, and the bytes of the compiled module: another build runs everything again),
+        so that other calls can use the same folder: they take the runs that they share and add the rest. The frame is
+        written there, too, as ``sweep.parquet``.
+    progress
+        ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
+        None: nothing.
+    executor
+        Of `concurrent.futures`, to run in, in place of processes of its own: what it runs must find hetsched and the
+        files below `out`, or below the system's folder for temporary files.
+    **options
+        As in `hetsched.simulate`, but for ``seed``: ``kill_at_walltime, kill_grace_s, walltimes, on_unknown_app, bound,
+        until_s, predictor, events``.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row a run: ``workload, platform, policy, seed``, and the keys of `Result.summary`. Rows are in the order of
+        the arguments, the seed changing fastest: the same rows, bit for bit, whatever the number of workers. Where
+        neither policy nor workload depends on the seed, one run serves the rows of all seeds.
+
+    Raises
+    ------
+    ConfigError
+        Before the first run, if anything is invalid; lists all of it.
+    SimulationError
+        If a run cannot go on, or its process was ended from outside; says which. Finished runs stay in `out`.
+    OutputError
+        If `out` cannot be written to, or another sweep is using it.
+    TraceError
+        If the journal in `out` holds something else than finished runs, or a run's line not all of its numbers.
+
+    Warns
+    -----
+    LoadWarning
+        Once for each workload that is more work than a platform can do.
+    PowerWarning
+        Once for each whose measured draws are far above what a platform's nodes are built for.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3, 4], "submit_s": [0, 60, 70, 400], "runtime_s": [90, 60, 20, 9],
+    ...                      "walltime_s": [90, 60, 20, 9], "node_count": [2, 3, 1, 1]})
+    >>> log = hs.Workload.from_polars(jobs)
+    >>> machines = {f"{n} nodes": hs.Platform.homogeneous(nodes=n, idle_w=100, tdp_w=300) for n in (3, 6)}
+    >>> runs = sweep(log, machines, ["fcfs", "easy"], workers=1)
+    >>> runs.select("platform", "policy", "max_wait_s").rows()
+    [('3 nodes', 'fcfs', 80.0), ('3 nodes', 'easy', 30.0), ('6 nodes', 'fcfs', 0.0), ('6 nodes', 'easy', 0.0)]
+    """
+    faults = Faults()
+    axes = axes_of(workloads, platforms, policies, seeds, faults)
+    checked = options_given(sweep, options).checked(faults)
+    if workers is not None:
+        faults.whole("workers", workers, low=1, high=MOST_WORKERS)
+        if executor is not None:
+            faults.add("workers", workers, "nothing beside an executor, which has its own")
+    if progress != "bar":
+        faults.function("progress", progress, "rows done", "rows in all", also="`bar`, or None")
+    if out is not None:
+        faults.folder("out", out)
+    faults.check()
+    for concern in axes.check(checked):
+        warnings.warn(str(concern), concern.category, stacklevel=2)
+
+    plans = plan_of(axes, checked)
+    folder = None if out is None else Path(out)
+    with ExitStack() as stack:
+        store = None if folder is None else stack.enter_context(Store(folder))
+        if store is not None:
+            store.check({plan.key for plan in plans}, summary_names(checked), optional_names())
+        # What a sweep that was killed has left there.
+        for old in () if folder is None else folder.glob(f"{_INPUTS}*"):
+            shutil.rmtree(old, ignore_errors=True)
+        tell = stack.enter_context(_teller(progress))
+        work = _Work(axes, checked, store, folder)
+        frame = _frame(plans, work.summaries(plans, executor, workers, tell))
+        if folder is not None:
+            write_whole(folder / "sweep.parquet", frame.write_parquet)
+    return frame
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The things that all runs of a sweep share."""
+
+    axes: Axes
+    options: RunOptions
+    store: Store | None
+    folder: Path | None
+
+    def summaries(
+        self, plans: Sequence[Plan], executor: Executor | None, workers: int | None, tell: Tell
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """Each plan's summary by its key: from the store, or run and noted there."""
+        known = {} if self.store is None else dict(self.store.answers)
+        rows = Counter(plan.key for plan in plans)
+        done = sum(count for key, count in rows.items() if key in known)
+        tell(done, len(plans))
+        missing = [plan for plan in plans if plan.key not in known]
+        if not missing:
+            return known
+        runs = len({plan.key for plan in missing})
+        with ExitStack() as stack:
+            tasks: Sequence[Task] = []
+            chosen = stack.enter_context(self._executor(executor, workers, runs))
+            if chosen is None:
+                tasks = [self._task(plan) for plan in missing]
+            else:
+                self._check_portable({plan.policy for plan in missing})
+                inputs = stack.enter_context(_inputs_folder(self.folder))
+                tasks = written(missing, self.axes, self.options, inputs)
+            with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
+                for task, summary in answers:
+                    known[task.key] = summary
+                    done += rows[task.key]
+                    tell(done, len(plans))
+        return known
+
+    def _task(self, plan: Plan) -> RunTask:
+        """A run in this process."""
+        workload, platform = self.axes.workloads[plan.workload][plan.seed], self.axes.platforms[plan.platform]
+        run = run_of(workload, platform, self.axes.policies[plan.policy], replace(self.options, seed=plan.seed))
+        return RunTask(plan.key, plan.names, run, Result.summary, str(plan))
+
+    def _check_portable(self, names: Collection[str]) -> None:
+        """Refuse policies that cannot be given to other processes."""
+        faults = Faults()
+        for name in names:
+            with noted_within(f"policy `{name}`", faults):
+                self.axes.policies[name].check_portable()
+        faults.check()
+
+    @contextmanager
+    def _executor(self, given: Executor | None, workers: int | None, runs: int) -> Iterator[Executor | None]:
+        """The user's own, processes, or none: one run after the other, in this process."""
+        if given is not None:
+            yield given
+            return
+        most = most_at_once(self.axes.distinct_workloads.values(), self.axes.platforms.values(), in_processes=True)
+        count = min(runs, most if workers is None else workers)
+        if count == 1:
+            yield None
+        else:
+            with Processes(count) as processes:
+                yield processes
+
+
+def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+    names = {
+        "workload": pl.Series([plan.workload for plan in plans], dtype=pl.String),
+        "platform": pl.Series([plan.platform for plan in plans], dtype=pl.String),
+        "policy": pl.Series([plan.policy for plan in plans], dtype=pl.String),
+        "seed": pl.Series([plan.seed for plan in plans], dtype=pl.UInt64),
+    }
+    own = [summaries[plan.key] for plan in plans]
+    return pl.DataFrame({**names, **{key: _column(values) for key, values in columns_of(own).items()}})
+
+
+def _column(values: list[int | float | None]) -> pl.Series:
+    """Whole numbers if all are; a metric that is never known is one all the same."""
+    known = [value for value in values if value is not None]
+    is_whole = bool(known) and all(isinstance(value, int) for value in known)
+    return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64, strict=False)
+
+
+@contextmanager
+def _teller(progress: Tell | str | None) -> Iterator[Tell]:
+    if callable(progress):
+        yield progress
+    elif progress is None:
+        yield lambda _done, _total: None
+    else:
+        with Bars() as bars:
+            yield bars.bar("sweep", unit="runs")
+
+
+@contextmanager
+def _inputs_folder(folder: Path | None) -> Iterator[Path]:
+    """Temporary folder of workloads and platforms, while runs need them."""
+    try:
+        made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()
+    except OSError as error:
+        raise OutputError(str(folder or tempfile.gettempdir()), reason_of(error)) from None
+    try:
+        yield made
+    finally:
+        clear()
+        shutil.rmtree(made, ignore_errors=True)

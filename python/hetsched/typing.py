@@ -1,0 +1,50 @@
+"""Words that arguments take, as types: annotations use them, and checks read them (`typing.get_args`)."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Allocation: TypeAlias = Literal["concentrate", "spread"]
+"""Nodes that a plan takes first for a queue's jobs: those with the fewest free slots, or with the most."""
+
+BelowIdle: TypeAlias = Literal["keep", "clip"]
+"""Watts of a device below its idle draw are kept, or set to it."""
+
+Illegal: TypeAlias = Literal["error", "noop"]
+"""An illegal action of an agent is an error, or taken as "nothing more now"."""
+
+Impute: TypeAlias = Literal["node-ratio", "app-median"]
+"""Stand-ins for an application that was not measured on a node."""
+
+KnownDraws: TypeAlias = Literal["measured", "table", "tdp"]
+"""Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
+
+NamedApps: TypeAlias = Literal["keep", "replace"]
+"""Applications that a log names are kept, or replaced, where jobs are given applications by likeness."""
+
+OnBadLine: TypeAlias = Literal["error", "skip"]
+"""A line of a job log that is malformed is an error, or is skipped and counted."""
+
+OnFailure: TypeAlias = Literal["fail", "requeue"]
+"""Jobs on a node that fails end as failed, or are queued again."""
+
+OnUnknownApp: TypeAlias = Literal["error", "nominal"]
+"""An application that a table does not hold is an error, or runs at nominal draw and speed."""
+
+QueueOrder: TypeAlias = Literal["fcfs", "smallest", "largest", "shortest", "longest", "smallest-area"]
+"""Orders that a queue may have of its own."""
+
+RenderMode: TypeAlias = Literal["ansi", "rgb_array"]
+"""Forms in which an environment shows a run: text, or a picture."""
+
+SplitName: TypeAlias = Literal["in_sample", "leave_one_app_out", "new_device"]
+"""Parts of the data that a power model is not fitted on."""
+
+Unfit: TypeAlias = Literal["wait", "reject"]
+"""Jobs that fit between no two windows of a contract wait, or are rejected."""
+
+UpTimes: TypeAlias = Literal["exponential", "weibull"]
+"""Distributions of the time between a node's repair and its next failure."""
+
+Walltimes: TypeAlias = Literal["fixed", "stretch"]
+"""Walltimes hold as they are, or as long as the job's nodes take for what the walltime allows at nominal speed."""
