@@ -19,6 +19,9 @@ Impute: TypeAlias = Literal["node-ratio", "app-median"]
 KnownDraws: TypeAlias = Literal["measured", "table", "tdp"]
 """Knowledge of a job's own draw: the measurement, the table only, or nothing (the TDP of its nodes stands for it)."""
 
+LearnerName: TypeAlias = Literal["linear", "random_forest", "lightgbm"]
+"""Learners of the stages of power models."""
+
 NamedApps: TypeAlias = Literal["keep", "replace"]
 """Applications that a log names are kept, or replaced, where jobs are given applications by likeness."""
 
@@ -30,6 +33,9 @@ OnFailure: TypeAlias = Literal["fail", "requeue"]
 
 OnUnknownApp: TypeAlias = Literal["error", "nominal"]
 """An application that a table does not hold is an error, or runs at nominal draw and speed."""
+
+PowerModelName: TypeAlias = Literal["two-stage", "single-stage", "power-ratio", "shared-response"]
+"""Kinds of power models, as commands write them."""
 
 QueueOrder: TypeAlias = Literal["fcfs", "smallest", "largest", "shortest", "longest", "smallest-area"]
 """Orders that a queue may have of its own."""

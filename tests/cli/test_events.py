@@ -6,7 +6,8 @@ import json
 import pytest
 
 import hetsched as hs
-from hetsched.cli.run_options import RunTexts
+from hetsched.cli import run_options
+from hetsched.params import number
 from hetsched.run.options import RunOptions
 
 WATTS = ("--idle-w", 100, "--tdp-w", 400)
@@ -76,18 +77,24 @@ def test_jobs_on_a_node_that_fails_end_or_are_queued_again(hetsched, folder, on_
     assert (found["failed"] > 0) == (on_failure == "fail")
 
 
-def test_every_option_of_a_run_is_one_of_the_command_line():
-    # Under its own name, but for a flag that says what is left out.
-    given = {field.name.removeprefix("no_") for field in dataclasses.fields(RunTexts)}
-    assert given == {field.name for field in dataclasses.fields(RunOptions)}
+@dataclasses.dataclass(frozen=True)
+class More(RunOptions):
+    """The options of a run and one more."""
+
+    patience_s: float = dataclasses.field(default=7.0, metadata=number(0.0, 100.0, "Time to wait.", "seconds"))
 
 
 @pytest.mark.parametrize("verb", ["simulate", "compare"])
-def test_verbs_that_run_show_every_option(hetsched, verb, monkeypatch):
+def test_verbs_that_run_take_every_option(hetsched, verb, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(run_options, "RunOptions", More)
     said = hetsched(verb, "--help").out
-    for field in dataclasses.fields(RunTexts):
-        assert f"--{field.name.replace('_', '-')}" in said
+    for field in dataclasses.fields(More):
+        words = field.name.replace("_", "-")
+        assert f"--no-{words} " in said if field.default is True else f"--{words} " in said
+    policies = ("--policies", "easy") if verb == "compare" else ()
+    said = hetsched(verb, "small.swf", *policies, "--patience-s", "101")
+    assert said.err == "error: --patience-s: found `101`, expected a number between 0 and 100"
 
 
 def test_a_misspelt_on_failure_is_refused(hetsched):

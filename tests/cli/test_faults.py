@@ -435,7 +435,7 @@ def test_what_fails_during_a_run_is_one_line_and_exit_1(hetsched, monkeypatch, r
     def fails(*_, **__):
         raise raised
 
-    monkeypatch.setattr("hetsched.run.simulation.simulate", fails)
+    monkeypatch.setattr(hs, "simulate", fails)
     said = hetsched("simulate", "small.swf", "--idle-w", 90, "--tdp-w", 300)
     assert said.err == f"error: {line}"
     assert said.code == 1

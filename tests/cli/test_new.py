@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hetsched.cli.new_templates import ON_A_BUDGET, TEMPLATES
+from hetsched.cli.new_policy import ON_A_BUDGET, ROLES
 
 PLATFORM = """
 [[classes]]
@@ -27,7 +27,7 @@ static_w = 100
 TABLE = "app,node,power_w\n" + "".join(f"*,{node},{310 - 5 * node}\n" for node in range(16))
 
 
-@pytest.mark.parametrize("role", TEMPLATES)
+@pytest.mark.parametrize("role", ROLES)
 def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, role):
     said = hetsched("new", "policy", "my_own", "--role", role)
     assert said.code == 0
@@ -60,6 +60,27 @@ def test_what_is_written_passes_its_own_test_and_is_compared(hetsched, folder, r
         sys.path.remove(str(folder))
 
 
+@pytest.mark.slow
+def test_what_is_written_is_as_clean_as_examples(hetsched, folder, monkeypatch):
+    (folder / "examples").mkdir()
+    monkeypatch.chdir(folder / "examples")
+    for role in ROLES:
+        assert hetsched("new", "policy", f"own_{role}", "--role", role).code == 0
+    root = Path(__file__).resolve().parents[2]
+    # A role's method is given more than each needs, and the order of imports depends on the project.
+    rules = ("--config", str(root / "pyproject.toml"), "--ignore", "ARG002,I001")
+    tools = [
+        ("ruff", "check", *rules, "examples"),
+        ("ruff", "format", "--check", *rules[:2], "examples"),
+        ("mypy", "--check-untyped-defs", "examples"),
+    ]
+    for tool in tools:
+        done = subprocess.run(
+            [sys.executable, "-m", *tool], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_it_overwrites_nothing(hetsched, folder):
     (folder / "test_mine.py").write_text("mine", encoding="utf-8")
     said = hetsched("new", "policy", "mine")
@@ -79,7 +100,7 @@ def test_it_overwrites_nothing(hetsched, folder):
         ),
         (
             ["mine", "--role", "placment"],
-            f"--role: found `placment`, expected one of {', '.join(TEMPLATES)}; did you mean `placement`?",
+            f"--role: found `placment`, expected one of {', '.join(ROLES)}; did you mean `placement`?",
         ),
     ],
 )

@@ -8,8 +8,8 @@ import pytest
 from power_files import LINEAR
 
 import hetsched as hs
-from hetsched.cli.power_evaluate import SPLITS
 from hetsched.power import evaluate as evaluate_models
+from hetsched.power.left_out import SPLITS
 
 
 def test_errors_by_application_are_the_hand_made_ones(hetsched, measured):

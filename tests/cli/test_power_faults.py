@@ -185,8 +185,8 @@ BAD_OPTIONS = [
     (
         "fit counters.csv watts.csv --out m.npz --model twostage --mean-model lin --seed x",
         [
-            "--seed: found `x`, expected a whole number, at least 0",
             "--mean-model: found `lin`, expected one of linear, random_forest, lightgbm; did you mean `linear`?",
+            "--seed: found `x`, expected a whole number, at least 0",
             (
                 "--model: found `twostage`, expected one of two-stage, single-stage, power-ratio, shared-response; "
                 "did you mean `two-stage`?"
@@ -221,11 +221,11 @@ BAD_OPTIONS = [
         "evaluate counters.csv watts.csv --split in-sample --model two-stage --model two-stage --plot a.jpg",
         [
             (
-                "--split: found `in-sample`, expected one of leave_one_app_out, new_device, in_sample; did you mean "
+                "--split: found `in-sample`, expected one of in_sample, leave_one_app_out, new_device; did you mean "
                 "`in_sample`?"
             ),
-            "--model: found `two-stage`, expected each model once",
             "--plot: found `a.jpg`, expected a name ending in .png, .svg, .pdf",
+            "--model: found `two-stage`, expected each model once",
         ],
     ),
     (

@@ -9,18 +9,15 @@ from power_files import COUNTERS, LINEAR, WATTS, fitted
 
 import hetsched as hs
 from hetsched.cli.app import FAMILIES
-from hetsched.cli.power_evaluate import SPLITS
 from hetsched.cli.power_models import LEARNERS, MODELS
 from hetsched.power import load
-from hetsched.power.left_out import SPLITS as SPLITS_THERE
 from hetsched.power.models import learners
 from hetsched.power.models.model import KINDS
 
 
-def test_the_names_that_help_shows_are_the_librarys():
+def test_names_that_commands_take_are_those_of_models_and_learners():
     assert tuple(kind.replace("_", "-") for kind in KINDS) == MODELS
     assert tuple(learners.LEARNERS) == LEARNERS
-    assert set(SPLITS) == set(SPLITS_THERE)
 
 
 def test_every_verb_of_the_family_has_help(hetsched):

@@ -7,8 +7,6 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.cli import options
-from hetsched.platform.platform import KNOWN_DRAWS
 
 NEVER_STARTED = (
     "warning: jobs that never started: 1 of 5 (asks for more nodes than the platform has: job 4); energy is lower by "
@@ -235,10 +233,6 @@ def test_history_says_what_it_knew_and_how_well(hetsched, folder):
     said = hetsched("simulate", "small.swf", "--predictor", "history")
     assert said.err.splitlines()[-1] == "error: --predictor: found `history`, expected a log whose jobs bring power_w"
     assert said.code == 2
-
-
-def test_the_rules_that_options_offer_are_those_that_a_platform_takes():
-    assert options.KNOWN_DRAWS == KNOWN_DRAWS
 
 
 def write_slow_nodes():

@@ -105,6 +105,8 @@ machine = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
 def test_a_run_option_is_checked_and_reaches_the_engine(tmp_path: Path, log: str) -> None:
     copy = patched(tmp_path, "A run option", "python", "rust")
     assert "longest_s" in said_by_python(copy, "print(inspect.signature(hs.simulate), inspect.signature(hs.sweep))")
+    for verb in ("simulate", "compare"):
+        assert "--longest-s" in said(copy, verb, "--help")
     run = "hs.simulate(hs.Workload.from_polars(jobs), machine, longest_s={})"
     assert "longest_s: found `-1`, expected a number between 0 and 1e+12" in said_by_python(copy, run.format(-1))
     # The engine of the copy has not been compiled again: it does not know the option that it is given.

@@ -409,3 +409,13 @@ def test_columns_to_compare_by_are_those_of_the_frame():
         hs.ConfigError, match=r"^by: found `load`, expected one of the columns workload, platform, seed"
     ):
         compare(SWEPT, baseline="easy", metrics=["mean_wait_s"], by=["load"])
+
+
+def test_progress_may_be_a_function_of_runs():
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 900], "runtime_s": [60, 30], "node_count": [1, 2]})
+    log, machine, told = hs.Workload.from_polars(jobs), hs.Platform.homogeneous(2, 100, 300), []
+    hs.compare(log, machine, ["fcfs", "easy"], progress=lambda done, runs: told.append((done, runs)))
+    assert told == [(0, 2), (1, 2), (2, 2)]
+    told.clear()
+    hs.provision(900, 25, {70: 1}, nodes=[4], sockets=2, workload=log, progress=lambda *numbers: told.append(numbers))
+    assert told == [(0, 1), (1, 1)]

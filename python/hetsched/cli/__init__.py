@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for descriptor, name in ((1, "stdout"), (2, "stderr")):
             if getattr(sys, name) is None:
                 setattr(sys, name, _nowhere(descriptor))
-        from hetsched.cli.app import main as run  # noqa: PLC0415 -- what takes time to load must be inside the try
+        from hetsched.cli.app import main as run  # what takes time to load must be inside the try
 
         return run(arguments)
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from hetsched.cli.declare import as_command
 from hetsched.cli.terminal import INTERRUPTED, ended
 
 VERBS = (
@@ -27,10 +28,10 @@ VERBS = (
 
 FAMILIES = {
     "power": (
-        "Learn from counters and measured watts what every device will draw, and predict it.",
+        "Learn the draw of each device from counters and measured watts, and predict it.",
         ("fit", "predict", "evaluate"),
     ),
-    "new": ("Write the first lines of something of your own.", ("policy",)),
+    "new": ("Write a working start of something of your own.", ("policy",)),
 }
 """Verbs that share a first word: that word, what they are about, and the verbs, in modules named ``WORD_VERB``."""
 
@@ -88,7 +89,7 @@ def _app() -> Any:
 
 def _verb(name: str, module: str) -> Any:
     one = typer.Typer(add_completion=False)
-    one.command(name)(getattr(import_module(module), name))
+    one.command(name)(as_command(getattr(import_module(module), name)))
     return typer.main.get_command(one)
 
 
@@ -100,7 +101,7 @@ def _family(word: str, about: str, verbs: Sequence[str]) -> Any:
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        from hetsched.engine import engine  # noqa: PLC0415 -- the library, which this alone needs nothing else of
+        from hetsched.engine import engine
 
         running = engine()
         with_parts = "" if running.package is None else f", engine of {running.package}"

@@ -2,115 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
-from hetsched.cli.inputs import Inputs
-from hetsched.cli.own_policy import policy_of
-from hetsched.cli.pictures import check_folder, check_plot, draw_comparison
-from hetsched.cli.run_options import RunTexts, in_contract, of_policy, policies_in
+from hetsched.cli.declare import option, whole
+from hetsched.cli.files import check_output
+from hetsched.cli.inputs import OTHER_DRAWS, Inputs, Machine
+from hetsched.cli.named_policies import of_policy, policies_of, policy_of
+from hetsched.cli.pictures import draw_comparison
+from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hetsched.platform import Platform
-    from hetsched.policy import Policy
     from hetsched.run.options import RunOptions
-    from hetsched.workload import Workload
 
-_POLICY = "Policies"
+_POLICIES = "Policies"
+_POLICIES_HELP = "Presets, NAME:PARAM=VALUE, or FILE.py:NAME for your own, with commas between; see hetsched policies."
+_BASELINE_HELP = "Policy whose ratios are 1; default: the first."
+_METRICS_HELP = "Metrics to compare, such as p95_wait_s: keys of the summary."
+_SEEDS_HELP = "Runs per policy that draws random numbers, for confidence intervals."
 
 
-@opt.takes_groups
 def compare(
+    screen: Screen,
+    faults: Faults,
     *,
-    policies: Annotated[
-        str,
-        typer.Option(
-            "--policies",
-            metavar="A,B,…",
-            help="Presets, NAME:PARAM=VALUE, or FILE.py:NAME for your own, with commas between; see hetsched policies.",
-            autocompletion=opt.complete_policies,
-            rich_help_panel=_POLICY,
-        ),
-    ],
+    policies: Annotated[str, option("--policies", "A,B,…", _POLICIES_HELP, _POLICIES, complete=opt.complete_policies)],
     baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="A",
-            help="The one whose ratios are 1; default: the first.",
-            autocompletion=opt.complete_policy,
-            rich_help_panel=_POLICY,
-        ),
+        str | None, option("--baseline", "A", _BASELINE_HELP, _POLICIES, complete=opt.complete_policy)
     ] = None,
     metrics: Annotated[
-        str | None,
-        typer.Option(
-            "--metrics",
-            metavar="KEY,…",
-            help="What to compare by, such as p95_wait_s: keys of the summary.",
-            autocompletion=opt.complete_metrics,
-            rich_help_panel=_POLICY,
-        ),
+        str | None, option("--metrics", "KEY,…", _METRICS_HELP, _POLICIES, complete=opt.complete_metrics)
     ] = None,
-    seeds: Annotated[
-        str,
-        typer.Option(
-            "--seeds", metavar="K", help="Runs of each policy that uses chance, for intervals.", rich_help_panel=_POLICY
-        ),
-    ] = "1",
+    seeds: Annotated[int, option("--seeds", "K", _SEEDS_HELP, _POLICIES, read=whole(1, 10_000))] = 1,
     inputs: Inputs,
-    run: RunTexts,
+    run: RunGiven,
     out: opt.Out = None,
     plot: opt.Plot = None,
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
 ) -> None:
-    """Schedule a job log under several policies, and show them beside each other."""
-    del debug
-    from hetsched.many.compare import Keep, compared  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.report.tables import comparison_table  # noqa: PLC0415
+    """Schedule a job log under several policies, and show them side by side."""
+    from hetsched.many.compare import Keep, compared
+    from hetsched.report.tables import comparison_table
 
-    screen = Screen(as_json=as_json)
-    window, faults = inputs.log.window, Faults()
     inputs.check(faults)
-    run.check(faults, has_table=inputs.has_table)
-    window.check(faults, until_s=run.until_s, bound=run.bound, has_contract=run.noted_contract(faults))
-    repeats = opt.whole(faults, "--seeds", seeds, low=1, high=10_000)
-    keys = _metrics(faults, metrics, run)
+    run.check(faults, inputs)
+    window = inputs.log.window
+    keys = None if metrics is None else _metrics(faults, metrics, run)
     window.check_metrics(faults, keys or ())
-    contestants = policies_in(faults, policies)
+    contestants = policies_of(faults, "--policies", policies)
     base = _baseline(faults, baseline, contestants)
-    if out is not None:
-        faults.folder("--out", out)
-    check_plot(faults, plot)
     faults.check()
-    check_folder(out)
+    check_output(out)
 
     options = run.options()
     workload, machine = inputs.read(screen)
-    run.check_inputs(workload, machine.platform)
-    run.check_contract(workload, machine.platform, options)
-    with in_contract(run.contract_file):
-        _check_budgets(contestants, workload, machine.platform, options)
+    _check_runs(contestants, workload, machine, run, options)
     measured = window.measured(workload)
-    with renamed({"predictor": f"--predictor {run.predictor}"}):
+    with renamed(run.given_names):
         result = compared(
             workload,
             machine.platform,
             {policy.name: policy for policy in contestants},
             baseline=base,
             options=options,
-            seeds=repeats or 1,
+            seeds=seeds,
             metrics=keys,
             keep=Keep(None if measured is None else (measured.from_s, measured.until_s), drawn=plot is not None),
             folder=None if out is None else Path(out),
-            change=opt.OTHER_DRAWS,
+            change=OTHER_DRAWS,
         )
     written = [] if out is None else [str(Path(out) / "comparison.csv")]
     if plot is not None:
@@ -118,34 +82,40 @@ def compare(
     screen.show(comparison_table(result.table, baseline=base, width=screen.width))
     for note in [*([] if measured is None else [measured.note]), *result.notes]:
         screen.say(note)
-    for path in written:
-        screen.say(f"wrote {path}")
-    screen.give({**result.to_dict(), "assumed": machine.assumed_w, "written": written})
+    screen.give({**result.to_dict(), "assumed": machine.assumed_w}, written)
 
 
-def _metrics(faults: Faults, text: str | None, run: RunTexts) -> tuple[str, ...] | None:
-    """The keys asked for; None: those of every comparison."""
-    from hetsched.run.metrics import OF_BOUND, metrics_named  # noqa: PLC0415
+def _metrics(faults: Faults, text: str, run: RunGiven) -> tuple[str, ...]:
+    """The keys asked for; notes those that do not exist, or need what these runs do not have."""
+    from hetsched.run.metrics import OF_BOUND, metrics_named
 
-    if text is None:
-        return None
     keys = tuple(key.strip() for key in text.split(","))
     with noted(faults):
         metrics_named(keys, parameter="--metrics")
-    for key in [key for key in keys if key in OF_BOUND] if not run.bound else []:
-        faults.add("--metrics", key, "--bound beside it, which computes it")
-    is_priced = run.events is not None or run.contract is not None
-    for key in sorted({"cost", "carbon_kg"} & set(keys)) if not is_priced else ():
-        faults.add("--metrics", key, "--events or --contract beside it, with prices or carbon intensities")
-    for key in sorted({"over_budget_kwh", "penalty"} & set(keys)) if not is_priced else ():
-        faults.add("--metrics", key, "--contract beside it, with limits")
+    missing = {} if run.plain.bound else dict.fromkeys(OF_BOUND, "--bound beside it, which computes it")
+    if run.events is None and run.contract is None:
+        prices = "--events or --contract beside it, with prices or carbon intensities"
+        missing |= {"cost": prices, "carbon_kg": prices}
+        missing |= dict.fromkeys(("over_budget_kwh", "penalty"), "--contract beside it, with limits")
+    for key in keys:
+        if key in missing:
+            faults.add("--metrics", key, missing[key])
     return keys
 
 
-def _check_budgets(policies: list[Policy], workload: Workload, platform: Platform, options: RunOptions) -> None:
-    """Refuse budgets below the idle machine's draw before the first run: each policy on none of the jobs."""
-    from hetsched.run.simulation import simulate  # noqa: PLC0415
-    from hetsched.workload.clock import unix_zero  # noqa: PLC0415
+def _check_runs(
+    policies: Sequence[hs.Policy], workload: hs.Workload, machine: Machine, run: RunGiven, options: RunOptions
+) -> None:
+    """Refuse what can be seen before the first run: nothing to predict, dates of a contract, too low budgets."""
+    run.check_inputs(workload, machine.platform)
+    run.check_contract(workload, machine.platform, options)
+    with run.in_contract():
+        _check_budgets(policies, workload, machine, options)
+
+
+def _check_budgets(policies: Sequence[hs.Policy], workload: hs.Workload, machine: Machine, options: RunOptions) -> None:
+    """Refuse budgets below the idle machine's draw: each policy on none of the jobs."""
+    from hetsched.workload.clock import unix_zero
 
     faults, events, contract = Faults(), options.events, options.contract
     if contract is not None:
@@ -154,11 +124,11 @@ def _check_budgets(policies: list[Policy], workload: Workload, platform: Platfor
     for policy in policies:
         if policy.parts["power"] is not None or events is not None or contract is not None:
             with noted(faults), of_policy(policy.name):
-                simulate(workload.head(0), platform, policy, events=events, contract=contract)
+                hs.simulate(workload.head(0), machine.platform, policy, events=events, contract=contract)
     faults.check()
 
 
-def _baseline(faults: Faults, text: str | None, policies: list[Policy]) -> str:
+def _baseline(faults: Faults, text: str | None, policies: Sequence[hs.Policy]) -> str:
     """The baseline's name; notes it if it is not one of the policies."""
     names = [policy.name for policy in policies]
     if text is None or not names:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
+import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, exists, listed, many, shown
-from hetsched.cli import options as opt
-from hetsched.cli.options import KNOWN_DRAWS, chosen, number, whole
+from hetsched.cli.declare import MACHINE, RUN, argument, choice, flag, number, option, whole
+from hetsched.cli.options import complete_platform
 from hetsched.cli.terminal import changed, inside, noted, renamed
 from hetsched.cli.window import SpanOptions, WindowOptions
 from hetsched.errors import ConfigError, TraceError
 from hetsched.many.progress import Bars
+from hetsched.typing import KnownDraws
 
 if TYPE_CHECKING:
     from hetsched.cli.terminal import Screen
-    from hetsched.platform import Platform, VariationTable
-    from hetsched.workload import Workload
     from hetsched.workload.formats import Format
     from hetsched.workload.formats.raw import Source
 
+
+OTHER_DRAWS = "--known-draws table or tdp, or --predictor history, has them not know it"
+"""Options that keep decisions from knowing a job's draw before it has run."""
 
 _READER_OPTIONS = {
     "procs_per_node": "--procs-per-node",
@@ -32,16 +35,61 @@ _READER_OPTIONS = {
 _NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
+def _formats() -> list[str]:
+    from hetsched.workload.formats import FORMATS
+
+    return list(FORMATS)
+
+
+def _separator(faults: Faults, option: str, text: str) -> str:
+    """One character, which may be given by its name."""
+    character = _NAMED_SEPARATORS.get(text, text)
+    if len(character) != 1:
+        faults.add(option, text, f"one character, or {', '.join(_NAMED_SEPARATORS)}")
+    return character
+
+
+def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
+    """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``."""
+    from hetsched.workload.schema import COLUMNS
+
+    found: dict[str, str] = {}
+    for pair in text.split(","):
+        ours, equals, theirs = (part.strip() for part in pair.partition("="))
+        if not (ours and equals and theirs):
+            faults.add(option, pair, "OURS=THEIRS, such as submit_s=Submit, with commas between")
+        elif ours not in COLUMNS and theirs in COLUMNS:
+            faults.add(option, pair, f"hetsched's name first: {theirs}={ours}")
+        elif ours not in COLUMNS:
+            near = did_you_mean(ours, COLUMNS) or f": {listed(COLUMNS)}"
+            faults.add(option, pair, f"one of hetsched's columns before the ={near}")
+        elif theirs in found or ours in found.values():
+            faults.add(option, pair, "each column once")
+        else:
+            found[theirs] = ours
+    return found
+
+
+_TRACE_HELP = "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."
+_PROCS_HELP = "Processors per node; default: each one is a node."
+_FORMAT_HELP = "swf, parquet or csv, if the log's name does not say."
+_COLUMNS_HELP = "CSV and Parquet: the log's names of columns, such as submit_s=Submit."
+_SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
+_LENIENT_HELP = "Skip and count malformed lines of the log, unless most of them are."
+
+
 @dataclass(frozen=True)
 class JobLog:
-    """A log and how to read it, as given on the command line."""
+    """A log and how to read it."""
 
-    trace: opt.Trace
-    procs_per_node: opt.ProcsPerNode = None
-    format: opt.FormatName = None
-    columns: opt.Columns = None
-    separator: opt.Separator = None
-    lenient: opt.Lenient = False
+    trace: Annotated[str, argument("TRACE", _TRACE_HELP)]
+    procs_per_node: Annotated[int | None, option("--procs-per-node", "P", _PROCS_HELP, MACHINE, read=whole(1))] = None
+    format: Annotated[str | None, option("--format", "NAME", _FORMAT_HELP, RUN, complete=_formats)] = None
+    columns: Annotated[
+        dict[str, str] | None, option("--columns", "OURS=THEIRS,…", _COLUMNS_HELP, RUN, read=_columns)
+    ] = None
+    separator: Annotated[str | None, option("--separator", "C", _SEPARATOR_HELP, RUN, read=_separator)] = None
+    lenient: Annotated[bool, flag("--lenient", _LENIENT_HELP, RUN)] = False
     window: SpanOptions = field(default_factory=SpanOptions)
 
     @property
@@ -49,18 +97,10 @@ class JobLog:
         """Name in messages."""
         return "standard input" if self.trace == "-" else self.trace
 
-    def check(self, faults: Faults) -> None:
-        """Note everything that is wrong with the options as they stand, before anything is read."""
-        whole(faults, "--procs-per-node", self.procs_per_node, low=1)
-        if self.columns is not None:
-            _columns(faults, self.columns)
-        if self.separator is not None and len(_separator(self.separator)) != 1:
-            faults.add("--separator", self.separator, f"one character, or {', '.join(_NAMED_SEPARATORS)}")
-
-    def read(self, screen: Screen) -> Workload:
+    def read(self, screen: Screen) -> hs.Workload:
         """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
-        from hetsched.workload import read_trace  # noqa: PLC0415
-        from hetsched.workload.formats.raw import piped  # noqa: PLC0415 -- polars is slow to import
+        from hetsched.workload import read_trace
+        from hetsched.workload.formats.raw import piped
 
         self._refuse_no_file()
         source: Source = piped() if self.trace == "-" else self.trace
@@ -80,7 +120,7 @@ class JobLog:
         return part
 
     def _refuse_no_file(self) -> None:
-        from hetsched.workload.formats import READERS  # noqa: PLC0415
+        from hetsched.workload.formats import READERS
 
         path, is_there = Path(self.trace), exists(self.trace)
         if self.trace != "-" and (not is_there or path.is_dir()):
@@ -89,18 +129,13 @@ class JobLog:
 
     def _options(self) -> dict[str, Any]:
         """The options given, by the readers' names."""
-        columns, separator = self.columns, self.separator
-        given = {
-            "procs_per_node": whole(Faults(), "", self.procs_per_node, low=1),
-            "columns": None if columns is None else _columns(Faults(), columns),
-            "separator": None if separator is None else _separator(separator),
-            "on_bad_line": "skip" if self.lenient else None,
-        }
+        given = {name: getattr(self, name) for name in ("procs_per_node", "columns", "separator")}
+        given["on_bad_line"] = "skip" if self.lenient else None
         return {name: value for name, value in given.items() if value is not None}
 
     def _format(self, source: Source, options: dict[str, Any]) -> Format:
         """The log's format, if what was given fits it."""
-        from hetsched.workload.formats import FORMATS, READERS, format_of  # noqa: PLC0415
+        from hetsched.workload.formats import FORMATS, READERS, format_of
 
         try:
             chosen = format_of(source, self.format, options=options)
@@ -123,7 +158,7 @@ class JobLog:
 
 @dataclass(frozen=True)
 class MeasuredLog(JobLog):
-    """The same of a log whose run may be measured in part."""
+    """A log whose run may be measured in part."""
 
     window: WindowOptions = field(default_factory=WindowOptions)
 
@@ -142,36 +177,11 @@ def _as_given(value: object) -> str:
     return "it" if value == "skip" else shown(value)
 
 
-def _separator(text: str) -> str:
-    return _NAMED_SEPARATORS.get(text, text)
-
-
-def _columns(faults: Faults, text: str) -> dict[str, str]:
-    """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``; notes what is invalid."""
-    from hetsched.workload.schema import COLUMNS  # noqa: PLC0415 -- polars is slow to import
-
-    found: dict[str, str] = {}
-    for pair in text.split(","):
-        ours, equals, theirs = (part.strip() for part in pair.partition("="))
-        if not (ours and equals and theirs):
-            faults.add("--columns", pair, "OURS=THEIRS, such as submit_s=Submit, with commas between")
-        elif ours not in COLUMNS and theirs in COLUMNS:
-            faults.add("--columns", pair, f"hetsched's name first: {theirs}={ours}")
-        elif ours not in COLUMNS:
-            near = did_you_mean(ours, COLUMNS) or f": {listed(COLUMNS)}"
-            faults.add("--columns", pair, f"one of hetsched's columns before the ={near}")
-        elif theirs in found or ours in found.values():
-            faults.add("--columns", pair, "each column once")
-        else:
-            found[theirs] = ours
-    return found
-
-
 ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
 """Watts of a node that are assumed where none are given."""
 
 _FAR = 2
-"""Where nodes differ, their mean number of processors may be this factor from what most of them have."""
+"""Factor by which the mean number of processors of different nodes may be off from what most of them have."""
 
 _OPTIONS = {"nodes": "--nodes", "idle_w": "--idle-w", "tdp_w": "--tdp-w", "procs_per_node": "--procs-per-node"}
 
@@ -180,58 +190,64 @@ _OPTIONS = {"nodes": "--nodes", "idle_w": "--idle-w", "tdp_w": "--tdp-w", "procs
 class Machine:
     """A platform, and what was assumed to make it."""
 
-    platform: Platform
+    platform: hs.Platform
     notes: tuple[str, ...]
     assumed_w: dict[str, float]
 
 
+def _cap_w(faults: Faults, option: str, text: str) -> float | None:
+    cap_w: float | None = number("watts")(faults, option, text)
+    if cap_w is not None and not cap_w > 0:
+        faults.add(option, cap_w, "watts above 0, or inf: without a cap")
+    return cap_w
+
+
+_NODES_HELP = "Number of nodes; default: from the log's header."
+_IDLE_HELP = f"Draw of an idle node; default: {ASSUMED_W['idle_w']:g}."
+_TDP_HELP = f"Draw of a busy node; default: {ASSUMED_W['tdp_w']:g}."
+_CAP_HELP = "With --table: take the rows of this power cap, from a table with several."
+_TABLE_HELP = "Draw by application and node: .parquet or .csv with app, node, power_w or power_ratio."
+_PLATFORM_HELP = "The whole machine from a file, or one that comes with hetsched; see hetsched machines."
+_DRAWS_HELP = (
+    "What decisions know of a job's power_w before it runs; table, tdp: nothing, and use busy_w or TDP instead."
+)
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """The options of a run's workload and machine, as they were given."""
+    """The options of a run's workload and machine."""
 
     log: MeasuredLog
-    nodes: opt.Nodes = None
-    idle_w: opt.IdleWatts = None
-    tdp_w: opt.TdpWatts = None
-    platform: opt.PlatformFile = None
-    table: opt.TableFile = None
-    cap_w: opt.CapWatts = None
-    known_draws: opt.KnownDraws = None
+    nodes: Annotated[int | None, option("--nodes", "N", _NODES_HELP, MACHINE, read=whole(1))] = None
+    idle_w: Annotated[float | None, option("--idle-w", "W", _IDLE_HELP, MACHINE, read=number("watts"))] = None
+    tdp_w: Annotated[float | None, option("--tdp-w", "W", _TDP_HELP, MACHINE, read=number("watts"))] = None
+    platform: Annotated[
+        str | None, option("--platform", "F.toml|NAME", _PLATFORM_HELP, MACHINE, complete=complete_platform)
+    ] = None
+    table: Annotated[str | None, option("--table", "F", _TABLE_HELP, MACHINE)] = None
+    cap_w: Annotated[float | None, option("--cap-w", "W", _CAP_HELP, MACHINE, read=_cap_w)] = None
+    known_draws: Annotated[str | None, choice("--known-draws", get_args(KnownDraws), _DRAWS_HELP, MACHINE)] = None
 
     def check(self, faults: Faults) -> None:
-        """Note everything that is wrong with them as they stand, before anything is read."""
-        self.log.check(faults)
-        whole(faults, "--nodes", self.nodes, low=1)
-        watts = Faults()
-        for name in ASSUMED_W:
-            number(watts, _OPTIONS[name], getattr(self, name), unit="watts")
-        if not watts.found and self.platform is None:
+        """Note values that do not fit together, before anything is read."""
+        if not faults.has("--idle-w", "--tdp-w") and self.platform is None:
             # On a machine of one node, so that no log of hours is read for a negative draw.
-            with noted(watts):
+            with noted(faults):
                 self._homogeneous(1)
-        faults.extend(watts)
-        self._check_cap(faults)
-        if self.known_draws is not None:
-            chosen(faults, "--known-draws", self.known_draws, KNOWN_DRAWS)
+        if self.cap_w is not None and self.table is None:
+            faults.add("--cap-w", self.cap_w, "nothing without --table; a platform's file says it as cap_w")
         for name in ("nodes", *ASSUMED_W):
             if self.platform is not None and getattr(self, name) is not None:
                 faults.add(_OPTIONS[name], getattr(self, name), "nothing beside --platform, whose file says it")
 
-    def _check_cap(self, faults: Faults) -> None:
-        cap_w = number(faults, "--cap-w", self.cap_w, unit="watts")
-        if self.cap_w is not None and self.table is None:
-            faults.add("--cap-w", self.cap_w, "nothing without --table; a platform's file says it as cap_w")
-        elif cap_w is not None and not cap_w > 0:
-            faults.add("--cap-w", cap_w, "watts above 0, or inf: without a cap")
-
-    def read(self, screen: Screen) -> tuple[Workload, Machine]:
+    def read(self, screen: Screen) -> tuple[hs.Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
         from_file, table = self._files()
         workload = self.log.read(screen)
         machine = self._machine(workload) if from_file is None else Machine(from_file, (), {})
         for note in machine.notes:
             screen.say(note)
-        if self._procs_per_node is None and (hint := _processors_hint(_header(workload))):
+        if self.log.procs_per_node is None and (hint := _processors_hint(_header(workload))):
             screen.say(hint)
         if table is not None:
             with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
@@ -243,19 +259,17 @@ class Inputs:
             screen.say("no job names its application, so the table of the nodes' draw changes nothing")
         return workload, machine
 
-    def _files(self) -> tuple[Platform | None, VariationTable | None]:
+    def _files(self) -> tuple[hs.Platform | None, hs.VariationTable | None]:
         """The platform's and the table's file, read before the log, which may take a while."""
-        from hetsched.platform import VariationTable  # noqa: PLC0415 -- polars is slow to import
-
         platform = table = None
         if self.platform is not None:
             platform = _platform_of(self.platform)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
-                table = VariationTable.read(self.table, cap_w=number(Faults(), "", self.cap_w, unit="watts"))
+                table = hs.VariationTable.read(self.table, cap_w=self.cap_w)
         return platform, table
 
-    def _machine(self, workload: Workload) -> Machine:
+    def _machine(self, workload: hs.Workload) -> Machine:
         """A machine of equal nodes, as the options and the log's header say."""
         nodes, note = self._nodes(workload)
         assumed = {name: watts for name, watts in ASSUMED_W.items() if getattr(self, name) is None}
@@ -267,51 +281,43 @@ class Inputs:
             notes.append(f"assumed: {watts} a node; give {options} for the machine's own")
         return Machine(self._homogeneous(nodes), tuple(notes), assumed)
 
-    def _homogeneous(self, nodes: int) -> Platform:
-        from hetsched.platform import Platform  # noqa: PLC0415
-
-        given = {name: number(Faults(), "", getattr(self, name), unit="watts") for name in ASSUMED_W}
+    def _homogeneous(self, nodes: int) -> hs.Platform:
+        given = {name: getattr(self, name) for name in ASSUMED_W}
         watts = {name: ASSUMED_W[name] if value is None else value for name, value in given.items()}
         assumed = {name: f"{_OPTIONS[name]} (assumed)" for name, value in given.items() if value is None}
         with renamed(_OPTIONS | assumed):
-            return Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
+            return hs.Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
 
-    def _nodes(self, workload: Workload) -> tuple[int, str]:
+    def _nodes(self, workload: hs.Workload) -> tuple[int, str]:
         """The number of nodes, and its source if that is no option."""
-        given = whole(Faults(), "", self.nodes, low=1)
-        if given is not None:
-            return given, ""
-        return header_nodes(_header(workload), procs_per_node=self._procs_per_node, log=self.log.name)
+        if self.nodes is not None:
+            return self.nodes, ""
+        return header_nodes(_header(workload), procs_per_node=self.log.procs_per_node, log=self.log.name)
 
     @property
     def has_table(self) -> bool:
-        """Whether a table is given, or a platform that may name one."""
+        """True if a table is given, or a platform that may name one."""
         return self.table is not None or self.platform is not None
 
-    @property
-    def _procs_per_node(self) -> int | None:
-        return whole(Faults(), "", self.log.procs_per_node, low=1)
 
-
-def _platform_of(text: str) -> Platform:
+def _platform_of(text: str) -> hs.Platform:
     """The machine of a file, or else the one of that name that comes with hetsched."""
-    from hetsched.platform import Platform  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.platform.shipped import machine_names  # noqa: PLC0415
+    from hetsched.platform.shipped import machine_names
 
     is_name = not exists(text)
     if is_name and text in machine_names():
-        return Platform.shipped(text)
+        return hs.Platform.shipped(text)
     hint = did_you_mean(text, machine_names()) if is_name else ""
     with inside(text), changed(lambda fault: fault.hinting(hint) if fault.place == text else fault):
-        return Platform.from_toml(text)
+        return hs.Platform.from_toml(text)
 
 
-def _header(workload: Workload) -> dict[str, Any]:
+def _header(workload: hs.Workload) -> dict[str, Any]:
     """The machine as an SWF log's header gives it; empty for other logs."""
     return workload.report.get("header") or {}
 
 
-def _names_applications(workload: Workload) -> bool:
+def _names_applications(workload: hs.Workload) -> bool:
     jobs = workload.to_polars()
     return "app" in jobs.columns and jobs["app"].null_count() < len(jobs)
 

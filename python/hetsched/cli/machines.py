@@ -7,51 +7,38 @@ from typing import Annotated, Any
 
 import typer
 
-from hetsched.checks import Faults, can_name_a_file, shown
-from hetsched.cli import options as opt
-from hetsched.cli.pictures import check_folder
+import hetsched as hs
+from hetsched.checks import Faults
+from hetsched.cli.declare import argument, option
+from hetsched.cli.files import check_output, file
+from hetsched.cli.options import complete_platform
 from hetsched.cli.terminal import Screen
-from hetsched.errors import ConfigError
 
-
-def _complete_name(incomplete: str) -> list[str]:
-    return [name for name in opt.complete_platform() if name.startswith(incomplete)]
+_NAME_HELP = "Show this machine's file, with the source of every number. Without it: all machines."
 
 
 def machines(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]",
-            show_default=False,
-            help="Show this machine's file, with the source of every number. Without it: all machines.",
-            autocompletion=_complete_name,
-        ),
-    ] = None,
+    screen: Screen,
+    faults: Faults,
     *,
+    name: Annotated[str | None, argument("[NAME]", _NAME_HELP, complete=complete_platform)] = None,
     out: Annotated[
-        str | None,
-        typer.Option("--out", "--copy", metavar="F.toml", help="Write the file there, to change it."),
+        str | None, option("--out --copy", "F.toml", "Write the file there, to change it.", read=file)
     ] = None,
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
 ) -> None:
     """List the machines that come with hetsched, show the file of one, or copy it."""
-    del debug
-    screen = Screen(as_json=as_json)
+    if name is None and out is not None:
+        faults.note("NAME", "none", "the machine whose file to write")
+    faults.check()
     if name is None:
-        faults = Faults()
-        if out is not None:
-            faults.note("NAME", "none", "the machine whose file to write")
-        faults.check()
         _list(screen)
     else:
         _one(screen, name, out)
 
 
 def _list(screen: Screen) -> None:
-    from hetsched.platform.shipped import machine_names  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.report.tables import machines_table  # noqa: PLC0415
+    from hetsched.platform.shipped import machine_names
+    from hetsched.report.tables import machines_table
 
     rows = [_row(name) for name in machine_names()]
     screen.show(machines_table(rows))
@@ -63,10 +50,9 @@ def _list(screen: Screen) -> None:
 
 
 def _row(name: str) -> dict[str, Any]:
-    from hetsched.platform import Platform  # noqa: PLC0415
-    from hetsched.platform.shipped import about_machine  # noqa: PLC0415
+    from hetsched.platform.shipped import about_machine
 
-    platform, about = Platform.shipped(name), about_machine(name)
+    platform, about = hs.Platform.shipped(name), about_machine(name)
     tdp_w = float(sum(one.per_node("tdp_w").sum() for one in platform.classes))
     return {
         "name": name,
@@ -81,18 +67,14 @@ def _row(name: str) -> dict[str, Any]:
 
 
 def _one(screen: Screen, name: str, out: str | None) -> None:
-    from hetsched.files import write_whole  # noqa: PLC0415
-    from hetsched.platform import Platform  # noqa: PLC0415
-    from hetsched.platform.shipped import machine_text  # noqa: PLC0415
+    from hetsched.files import write_whole
+    from hetsched.platform.shipped import machine_text
 
     text = machine_text(name, parameter="NAME")
     if out is not None:
-        if not out or not can_name_a_file(out):
-            raise ConfigError([("--out", shown(out), "a file's name")])
-        check_folder(str(Path(out).parent))
+        check_output(files=[out])
         write_whole(Path(out), text.encode())
-        screen.say(f"wrote {out}")
     elif not screen.as_json:
         typer.echo(text, nl=False)
-    written = [] if out is None else [out]
-    screen.give({"summary": _row(name), "platform": Platform.shipped(name).to_dict(), "written": written})
+    summary = {"summary": _row(name), "platform": hs.Platform.shipped(name).to_dict()}
+    screen.give(summary, [] if out is None else [out])

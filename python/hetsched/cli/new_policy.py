@@ -4,51 +4,48 @@ from __future__ import annotations
 
 import importlib.util
 import keyword
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from hetsched.checks import Faults, did_you_mean, exists
-from hetsched.cli import options as opt
-from hetsched.cli.new_templates import ON_A_BUDGET, TEMPLATES, text_of_test
-from hetsched.cli.own_policy import BASE
+from hetsched.checks import Faults, exists
+from hetsched.cli.declare import argument, choice
+from hetsched.cli.named_policies import BASE
 from hetsched.cli.terminal import Screen
-from hetsched.errors import ConfigError
+
+TEMPLATES = files("hetsched") / "data" / "templates"
+"""A file for each role, with one part that works, and one with its test; NAME and CLASS in them are replaced."""
+
+_SUFFIX, _TEST = ".py.txt", "test_"
+ROLES = tuple(sorted(one.name.removesuffix(_SUFFIX) for one in TEMPLATES.iterdir() if not one.name.startswith(_TEST)))
+"""Roles that there is a template of."""
+
+ON_A_BUDGET = ("allocator", "monitor")
+"""Roles that there are only under a power budget."""
 
 
 def policy(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the file and, in capitals, of the class.")],
+    screen: Screen,
+    faults: Faults,
+    name: Annotated[str, argument("NAME", "Name of the file and, as MyOwn for my_own, of the class.")],
     *,
-    role: Annotated[
-        str,
-        typer.Option(
-            "--role",
-            metavar="ROLE",
-            help=f"What it decides: {', '.join(TEMPLATES)}.",
-            autocompletion=lambda incomplete: [role for role in TEMPLATES if role.startswith(incomplete)],
-        ),
-    ] = "order",
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
+    role: Annotated[str, choice("--role", ROLES, f"What it decides: {', '.join(ROLES)}.", metavar="ROLE")] = "order",
 ) -> None:
     """Write a policy of your own, small and working, and a test of it."""
-    del debug
-    from hetsched.files import write_whole  # noqa: PLC0415
+    from hetsched.files import write_whole
 
-    screen = Screen(as_json=as_json)
-    files = [Path(f"{name}.py"), Path(f"test_{name}.py")]
-    _check(name, role, files)
+    written = {f"{prefix}{name}.py": f"{prefix}{role}{_SUFFIX}" for prefix in ("", _TEST)}
+    _check(faults, name, list(written))
     kind = "".join(word.capitalize() for word in name.split("_"))
-    texts = [TEMPLATES[role], text_of_test(role)]
-    for file, text in zip(files, texts, strict=True):
-        write_whole(file, text.replace("NAME", name).replace("CLASS", kind).encode())
+    for file, template in written.items():
+        text = (TEMPLATES / template).read_text(encoding="utf-8")
+        write_whole(Path(file), text.replace("NAME", name).replace("CLASS", kind).encode())
         screen.say(f"wrote {file}")
-    compare = _comparison(role, f"{files[0]}:{kind}")
-    screen.say(f"test it:     pytest {files[1]}")
+    compare = _comparison(role, f"{name}.py:{kind}")
+    screen.say(f"test it:     pytest {_TEST}{name}.py")
     screen.say(f"compare it:  {compare}")
     summary = {"name": name, "role": role, "class": kind}
-    screen.give({"summary": summary, "compare": compare, "written": [str(file) for file in files]})
+    screen.give({"summary": summary, "compare": compare, "written": list(written)})
 
 
 def _comparison(role: str, part: str) -> str:
@@ -61,17 +58,13 @@ def _comparison(role: str, part: str) -> str:
     return f"hetsched compare TRACE --platform PLATFORM.toml --policies power-slurm:{budget},{part}:{budget}"
 
 
-def _check(name: str, role: str, files: list[Path]) -> None:
-    """Refuse an invalid name or role, and to overwrite anything."""
-    faults = Faults()
-    if role not in TEMPLATES:
-        faults.add("--role", role, f"one of {', '.join(TEMPLATES)}{did_you_mean(role, TEMPLATES)}")
+def _check(faults: Faults, name: str, written: list[str]) -> None:
+    """Refuse an invalid name, and to overwrite anything."""
     if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name) or not name.strip("_"):
         faults.add("NAME", name, "a name of letters, digits and underscores, as Python takes it for a module")
-    elif not any(map(exists, files)) and importlib.util.find_spec(name) is not None:
+    elif not any(map(exists, written)) and importlib.util.find_spec(name) is not None:
         faults.add("NAME", name, "another name: Python has a module of this one")
-    for file in files:
+    for file in written:
         if exists(file):
             faults.add("NAME", name, f"another name: {file} is there, and is not overwritten")
-    if faults.found:
-        raise ConfigError(faults.found)
+    faults.check()

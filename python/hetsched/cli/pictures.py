@@ -1,15 +1,12 @@
-"""Pictures of a command, and checks of the paths of its files."""
+"""Pictures of a command's runs."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.checks import Faults, listed
-from hetsched.cli.terminal import noted
-from hetsched.errors import OutputError
+from hetsched.cli.files import is_picture
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,73 +18,32 @@ Picture = Any
 """A matplotlib figure."""
 
 
-def check_plot(faults: Faults, plot: str | None) -> None:
-    """Check before the run that matplotlib is there and pictures can be written; notes an invalid name."""
-    if plot is None:
-        return
-    from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
-
-    require_matplotlib("--plot")
-    if not plot or not (_is_picture(plot) or _is_folder(plot)):
-        faults.add(
-            "--plot", plot, f"a name ending in {listed(SUFFIXES)}, or a folder (/ at its end, if a dot is in it)"
-        )
-    else:
-        check_folder(str(Path(plot).parent) if _is_picture(plot) else plot)
-
-
-def _is_folder(plot: str) -> bool:
-    """Whether this names a folder: it is one, is written as one, or looks like no file."""
-    return Path(plot).is_dir() or plot.endswith("/") or not Path(plot).suffix.strip(".0123456789")
-
-
-def check_picture(faults: Faults, plot: str | None) -> None:
-    """Note an invalid name of one picture, or a missing matplotlib; `check_folder` checks its folder."""
-    if plot is None:
-        return
-    from hetsched.report.canvas import SUFFIXES, require_matplotlib  # noqa: PLC0415
-
-    if not plot.lower().endswith(SUFFIXES):
-        faults.add("--plot", plot, f"a name ending in {listed(SUFFIXES)}")
-    with noted(faults):
-        require_matplotlib("--plot")
-
-
-def check_folder(folder: str | None) -> None:
-    """Check before the run that files can be written to a folder, which need not exist yet."""
-    if folder is None:
-        return
-    above = Path(folder)
-    while not os.path.lexists(above) and above != above.parent:
-        above = above.parent
-    if not above.is_dir():
-        raise OutputError(folder, "not a folder" if above == Path(folder) else f"{above} is not a folder")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(folder, f"{above} is not writable")
-
-
 def draw_run(plot: str, outcome: Outcome, title: str) -> list[str]:
     """Draw a run: all in one picture, or in a folder a picture each; the names of the files written."""
-    if _is_picture(plot):
+    if is_picture(plot):
         return _save([(plot, _overview(outcome, title))])
     return _save((str(Path(plot) / name), figure) for name, figure in _of_run(outcome, title))
 
 
 def _of_run(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
-    from hetsched.report import figures  # noqa: PLC0415
+    from hetsched.report import figures
 
     dates = {"unix_zero_s": outcome.unix_zero_s}
     yield "power.png", figures.power(outcome.bins, title=title, budget_w=outcome.budget_w, **dates)
     yield "occupancy.png", figures.occupancy(outcome.bins, nodes=outcome.nodes, title=title, **dates)
     yield "waits.png", figures.waits({outcome.policy: outcome.curve})
-    yield from ((f"{name}.png", figure) for name, figure in _chart(outcome, title))
-    yield from ((f"{name}.png", figure) for name, figure in _in_time(outcome, title))
-    yield from ((f"{name}.png", figure) for name, figure in _of_nodes(outcome, title))
+    yield from ((f"{name}.png", figure) for name, figure in _details(outcome, title))
+
+
+def _details(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
+    """Pictures that only some runs have."""
+    for pictures in (_chart, _in_time, _of_nodes):
+        yield from pictures(outcome, title)
 
 
 def _chart(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     """Jobs one by one, where they can be distinguished."""
-    from hetsched.report import figures  # noqa: PLC0415
+    from hetsched.report import figures
 
     if outcome.jobs is not None and figures.gantt_can_be_read(outcome.jobs, nodes=outcome.nodes):
         yield "gantt", figures.gantt(outcome.jobs, nodes=outcome.nodes, title=title, unix_zero_s=outcome.unix_zero_s)
@@ -95,7 +51,7 @@ def _chart(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
 
 def _of_nodes(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     """A map of the nodes, and pictures of nodes that sleep or fail and of queues, where there are such."""
-    from hetsched.report import node_states  # noqa: PLC0415
+    from hetsched.report import node_states
 
     own, dates = outcome.machine, {"unix_zero_s": outcome.unix_zero_s}
     if own is not None and own.timeline is not None:
@@ -110,7 +66,7 @@ def _of_nodes(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
 
 def _in_time(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     """Pictures of what a budget in time and caps did to a run; none of other runs."""
-    from hetsched.report import budgets  # noqa: PLC0415
+    from hetsched.report import budgets
 
     power, dates = outcome.power, {"unix_zero_s": outcome.unix_zero_s}
     if power is not None and power.timeline is not None:
@@ -122,7 +78,7 @@ def _in_time(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
 
 
 def _overview(outcome: Outcome, title: str) -> Picture:
-    from hetsched.report import figures  # noqa: PLC0415
+    from hetsched.report import figures
 
     return figures.overview(
         outcome.bins,
@@ -135,16 +91,16 @@ def _overview(outcome: Outcome, title: str) -> Picture:
 
 def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome], *, baseline: str) -> list[str]:
     """Draw a comparison: ratios, energy against wait and waits, and in a folder also each policy's first run."""
-    import polars as pl  # noqa: PLC0415 -- slow to import
+    import polars as pl
 
-    from hetsched.report import figures  # noqa: PLC0415
+    from hetsched.report import figures
 
     first: dict[str, Outcome] = {}
     for outcome in outcomes:
         first.setdefault(outcome.policy, outcome)
     # One dot has nothing to be compared with.
     runs = pl.DataFrame([_costs(outcome) for outcome in outcomes]) if len(first) > 1 else None
-    if _is_picture(plot):
+    if is_picture(plot):
         curves = {name: outcome.curve for name, outcome in first.items()}
         return _save([(plot, figures.comparison(table, curves, baseline=baseline, runs=runs))])
     return _save((str(Path(plot) / name), figure) for name, figure in _of_comparison(table, first, runs, baseline))
@@ -157,8 +113,8 @@ def _costs(outcome: Outcome) -> dict[str, Any]:
 def _of_comparison(
     table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
 ) -> Iterator[tuple[str, Picture]]:
-    from hetsched.many.compare import file_names  # noqa: PLC0415
-    from hetsched.report import figures  # noqa: PLC0415
+    from hetsched.many.compare import file_names
+    from hetsched.report import figures
 
     if len(first) > 1:
         yield "ratios.png", figures.ratios(table, baseline=baseline)
@@ -168,18 +124,11 @@ def _of_comparison(
     names = file_names(first)
     for name, outcome in first.items():
         yield f"overview-{names[name]}.png", _overview(outcome, outcome.title)
-        for pictures in (_chart, _in_time, _of_nodes):
-            yield from ((f"{kind}-{names[name]}.png", figure) for kind, figure in pictures(outcome, outcome.title))
-
-
-def _is_picture(plot: str) -> bool:
-    from hetsched.report.canvas import SUFFIXES  # noqa: PLC0415
-
-    return Path(plot).suffix.lower() in SUFFIXES
+        yield from ((f"{kind}-{names[name]}.png", figure) for kind, figure in _details(outcome, outcome.title))
 
 
 def _save(pictures: Iterable[tuple[str, Picture]]) -> list[str]:
-    from hetsched.report.canvas import save  # noqa: PLC0415
+    from hetsched.report.canvas import save
 
     written = []
     for path, figure in pictures:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
-from hetsched.cli.pictures import check_folder, check_picture
+from hetsched.cli.declare import OUTPUT, RUN, choice, completing, option, whole
+from hetsched.cli.files import check_output, picture
 from hetsched.cli.terminal import Screen, renamed
 from hetsched.many.progress import Bars
+from hetsched.typing import SplitName
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,136 +22,84 @@ if TYPE_CHECKING:
     from hetsched.power.feature_files import Features, Watts
     from hetsched.power.left_out import LeftOut, Split
 
-# Named here again, as what evaluates is slow to import.
-SPLITS = ("leave_one_app_out", "new_device", "in_sample")
+_MODEL_HELP = f"One of {', '.join(own.MODELS)}, or NAME:PARAM=VALUE; several times. Default: all."
+_SPLIT_HELP = (
+    "leave_one_app_out: each application by a model fitted without it; new_device: each device by a model that knows "
+    "only its test runs; in_sample: all by a model fitted on all."
+)
+_FOLDS_HELP = "Leave out K folds in turn; default: one at a time up to 100, else 10 folds."
+_GROUPS_HELP = "Labels of applications (column app, and COLUMN); those with one label are left out together."
+_RUNS_HELP = "With new_device: number of applications that the device has run."
 
 
-def _complete_split(incomplete: str) -> list[str]:
-    return [split for split in SPLITS if split.startswith(incomplete)]
+@dataclass(frozen=True)
+class Asked:
+    """The part of the data that models are not fitted on."""
 
-
-def evaluate(
-    features: own.FeaturesFile,
-    power: own.WattsFile,
-    *,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help=f"One of {', '.join(own.MODELS)}, or NAME:PARAM=VALUE; several times. Default: all.",
-            autocompletion=own.complete_model,
-            rich_help_panel="Model",
-        ),
-    ] = None,
-    mean_model: own.MeanLearner = None,
-    device_model: own.DeviceLearner = None,
-    split: Annotated[
-        str,
-        typer.Option(
-            "--split",
-            metavar="NAME",
-            help="leave_one_app_out: each application by a model that never saw it; new_device: each device by one "
-            "that knows its test runs; in_sample: all seen.",
-            autocompletion=_complete_split,
-            rich_help_panel="Run",
-        ),
-    ] = SPLITS[0],
-    folds: Annotated[
-        str | None,
-        typer.Option(
-            "--folds",
-            metavar="K",
-            help="Leave out K folds in turn; default: one at a time up to 100, 10 folds of more.",
-            rich_help_panel="Run",
-        ),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            "--groups",
-            metavar="FILE/COLUMN",
-            help="Labels of applications (column app, and COLUMN): those of one are left out together.",
-            rich_help_panel="Run",
-        ),
-    ] = None,
-    test_runs: Annotated[
-        str,
-        typer.Option(
-            "--test-runs",
-            metavar="N",
-            help="With new_device: under how many applications the device has run.",
-            rich_help_panel="Run",
-        ),
-    ] = "1",
-    seed: opt.Seed = "0",
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="Draw predicted against measured: .png, .svg or .pdf.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
-) -> None:
-    """Tell how far models are off for each application, on what they have seen or on what they have not."""
-    del debug
-    screen = Screen(as_json=as_json)
-    faults = Faults()
-    draws = opt.whole(faults, "--seed", seed, low=0, high=2**32 - 1)
-    opt.chosen(faults, "--split", split, SPLITS)
-    asked = _Asked(split, folds, groups, test_runs, seed=draws or 0)
-    asked.check(faults)
-    made = own.Models(models or own.MODELS, mean_model, device_model, seed=draws).made(faults)
-    check_picture(faults, plot)
-    faults.check()
-    check_folder(None if plot is None else str(Path(plot).parent))
-    known, watts = own.read_files(features, power, screen, labels=asked.labels)
-    chosen = asked.split(known)
-    found = _predicted(made, known, watts, chosen)
-    written = [] if plot is None else [_drawn(found, known.apps, watts.devices, _title(chosen, _whole(found)), plot)]
-    _show(screen, made, found, (known, watts), split=chosen, written=written)
-
-
-class _Asked:
-    """Options on what is left out, as given on the command line."""
-
-    def __init__(self, name: str, folds: str | None, groups: str | None, test_runs: str, *, seed: int) -> None:
-        self._name, self._folds, self._groups, self._test_runs, self._seed = name, folds, groups, test_runs, seed
+    split: Annotated[str, choice("--split", get_args(SplitName), _SPLIT_HELP, RUN, metavar="NAME")] = (
+        "leave_one_app_out"
+    )
+    folds: Annotated[int | None, option("--folds", "K", _FOLDS_HELP, RUN, read=whole(2, 1_000_000))] = None
+    groups: Annotated[str | None, option("--groups", "FILE/COLUMN", _GROUPS_HELP, RUN)] = None
+    test_runs: Annotated[int, option("--test-runs", "N", _RUNS_HELP, RUN, read=whole(0, 1_000_000))] = 1
+    seed: Annotated[int, opt.seed(own.MOST_SEED)] = 0
 
     @property
     def labels(self) -> str | None:
         """The column of FEATURES that holds labels and no feature, if the groups are there."""
-        is_file = self._groups is None or any(ending in self._groups for ending in (".csv", ".parquet"))
-        return None if is_file else self._groups
+        is_file = self.groups is None or any(ending in self.groups for ending in (".csv", ".parquet"))
+        return None if is_file else self.groups
 
     def check(self, faults: Faults) -> None:
-        """Note whatever is invalid, before a file is read."""
-        if self._folds is not None and self._name == "in_sample":
-            faults.add("--folds", self._folds, "none for in_sample, which leaves nothing out")
-        if self._groups is not None and self._name != "leave_one_app_out":
-            faults.add("--groups", self._groups, "none but for leave_one_app_out: they are of applications")
-        if self._test_runs != "1" and self._name != "new_device":
-            faults.add("--test-runs", self._test_runs, "none but for new_device")
-        opt.whole(faults, "--folds", self._folds, low=2, high=1_000_000)
-        opt.whole(faults, "--test-runs", self._test_runs, low=0, high=1_000_000)
+        """Note options that have no meaning for the split."""
+        if self.folds is not None and self.split == "in_sample":
+            faults.add("--folds", self.folds, "none for in_sample, which leaves nothing out")
+        if self.groups is not None and self.split != "leave_one_app_out":
+            faults.add("--groups", self.groups, "none but for leave_one_app_out: they are of applications")
+        if self.test_runs != 1 and self.split != "new_device":
+            faults.add("--test-runs", self.test_runs, "none but for new_device")
 
-    def split(self, known: Features) -> Split:
-        """For the applications of a file of features."""
-        from hetsched.power.feature_files import read_groups  # noqa: PLC0415 -- slow to import
-        from hetsched.power.left_out import Split  # noqa: PLC0415
+    def made(self, known: Features) -> Split:
+        """The split of a file's applications."""
+        from hetsched.power.feature_files import read_groups
+        from hetsched.power.left_out import Split
 
-        where = self._groups if self.labels is None else f"{known.path}/{self.labels}"
+        where = self.groups if self.labels is None else f"{known.path}/{self.labels}"
         groups = None if where is None else read_groups(where, known.apps, features=known.path)
-        folds = None if self._folds is None else int(self._folds)
-        return Split(self._name, folds, groups, int(self._test_runs), self._seed)
+        return Split(self.split, self.folds, groups, self.test_runs, self.seed)
+
+
+def evaluate(
+    screen: Screen,
+    faults: Faults,
+    features: own.FeaturesFile,
+    power: own.WattsFile,
+    *,
+    models: Annotated[
+        Sequence[str],
+        option("--model", "NAME", _MODEL_HELP, own.MODEL, complete=completing(own.MODELS), is_list=True),
+    ] = (),
+    learners: own.Learners,
+    asked: Asked,
+    plot: Annotated[
+        str | None,
+        option("--plot", "FILE", "Draw predicted against measured: .png, .svg or .pdf.", OUTPUT, read=picture),
+    ] = None,
+) -> None:
+    """Show the errors of models by application, on data that they were fitted on or not."""
+    asked.check(faults)
+    made = own.made_models(faults, models or own.MODELS, learners, asked.seed)
+    faults.check()
+    check_output(files=[plot])
+    known, watts = own.read_files(features, power, screen, labels=asked.labels)
+    split = asked.made(known)
+    found = _predicted(made, known, watts, split)
+    written = [] if plot is None else [_drawn(found, known.apps, watts.devices, _title(split, _whole(found)), plot)]
+    _show(screen, made, found, (known, watts), split=split, written=written)
 
 
 def _predicted(models: dict[str, PowerModel], known: Features, watts: Watts, split: Split) -> dict[str, LeftOut]:
-    from hetsched.power.left_out import predicted  # noqa: PLC0415 -- slow to import
+    from hetsched.power.left_out import predicted
 
     found = {}
     with Bars() as bars:
@@ -163,8 +111,8 @@ def _predicted(models: dict[str, PowerModel], known: Features, watts: Watts, spl
 
 
 def _drawn(found: dict[str, LeftOut], apps: Sequence[str], devices: Sequence[str], title: str, plot: str) -> str:
-    from hetsched.report.canvas import save  # noqa: PLC0415
-    from hetsched.report.power import predicted_against_measured  # noqa: PLC0415
+    from hetsched.report.canvas import save
+    from hetsched.report.power import predicted_against_measured
 
     cells = {text: own_found.cells(apps, devices) for text, own_found in found.items()}
     save(predicted_against_measured(cells, title=title), plot)
@@ -204,10 +152,10 @@ def _show(
     split: Split,
     written: list[str],
 ) -> None:
-    import numpy as np  # noqa: PLC0415
-    import polars as pl  # noqa: PLC0415
+    import numpy as np
+    import polars as pl
 
-    from hetsched.report.power import errors_table, outside_table  # noqa: PLC0415
+    from hetsched.report.power import errors_table, outside_table
 
     known, watts = files
     left_out = _whole(found)
@@ -221,8 +169,6 @@ def _show(
     outside = dict(zip(known.apps, zip(*left_out.farthest_columns(known.names), strict=True), strict=True))
     if any(len(names) for names, _ in outside.values()):
         screen.show(outside_table(outside))
-    for path in written:
-        screen.say(f"wrote {path}")
     screen.give(
         {
             "summary": overall,
@@ -235,8 +181,8 @@ def _show(
             "rows": list(_rows(errors, outside)),
             "runs": watts.runs,
             "dropped": watts.dropped,
-            "written": written,
-        }
+        },
+        written,
     )
 
 

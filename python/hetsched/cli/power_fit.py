@@ -3,55 +3,39 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from hetsched.checks import Faults, can_name_a_file, few, many
+from hetsched.checks import Faults, few, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
-from hetsched.cli.pictures import check_folder
+from hetsched.cli.declare import OUTPUT, completing, option
+from hetsched.cli.files import check_output, file
 from hetsched.cli.terminal import Screen
 
 if TYPE_CHECKING:
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features, Watts
 
+_MODEL_HELP = f"One of {', '.join(own.MODELS)}, or NAME:PARAM=VALUE."
+
 
 def fit(
+    screen: Screen,
+    faults: Faults,
     features: own.FeaturesFile,
     power: own.WattsFile,
     *,
-    out: Annotated[
-        str, typer.Option("--out", metavar="MODEL", help="Write the model there.", rich_help_panel="Output")
-    ],
+    out: Annotated[str, option("--out", "MODEL", "Write the model there.", OUTPUT, read=file)],
     model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help=f"One of {', '.join(own.MODELS)}, or NAME:PARAM=VALUE.",
-            autocompletion=own.complete_model,
-            rich_help_panel="Model",
-        ),
+        str, option("--model", "NAME", _MODEL_HELP, own.MODEL, complete=completing(own.MODELS))
     ] = "two-stage",
-    mean_model: own.MeanLearner = None,
-    device_model: own.DeviceLearner = None,
-    seed: opt.Seed = "0",
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
+    learners: own.Learners,
+    seed: Annotated[int, opt.seed(own.MOST_SEED)] = 0,
 ) -> None:
-    """Fit a model of what every device draws, and write it to a file."""
-    del debug
-    screen = Screen(as_json=as_json)
-    faults = Faults()
-    draws = opt.whole(faults, "--seed", seed, low=0, high=2**32 - 1)
-    made = own.Models([model], mean_model, device_model, seed=draws).made(faults)
-    if not out or not can_name_a_file(out) or Path(out).is_dir():
-        faults.add("--out", out, "a file's name")
+    """Fit a model of each device's draw, and write it to a file."""
+    made = own.made_models(faults, [model], learners, seed)
     faults.check()
-    check_folder(str(Path(out).parent))
+    check_output(files=[out])
     known, watts = own.read_files(features, power, screen)
     began = time.perf_counter()
     with own.fitting(model, known.path, watts.path):
@@ -64,7 +48,7 @@ def fit(
 def _show(
     screen: Screen, text: str, model: PowerModel, features: Features, watts: Watts, *, took_s: float, out: str
 ) -> None:
-    from hetsched.power import mape  # noqa: PLC0415
+    from hetsched.power import mape
 
     error = mape(watts.power_w, model.predict(features.values))
     screen.say(f"{text} on {many(len(watts.devices), 'device')}, in {took_s:.2f} s")
@@ -74,7 +58,6 @@ def _show(
     screen.say(
         f"MAPE {error:.2f} % in sample, on what it was fitted on; power evaluate tells it for applications left out"
     )
-    screen.say(f"wrote {out}")
     unmeasured = [features.apps[one] for one in model.unmeasured_apps_]
     screen.give(
         {
@@ -93,6 +76,6 @@ def _show(
             "runs": watts.runs,
             "dropped": watts.dropped,
             "timing": {"fit_s": took_s},
-            "written": [out],
-        }
+        },
+        [out],
     )

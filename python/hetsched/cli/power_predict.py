@@ -3,101 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from hetsched.checks import Faults, did_you_mean, few, listed, many
-from hetsched.cli import options as opt
+import hetsched as hs
+from hetsched.checks import Faults, few, many
 from hetsched.cli import power_models as own
-from hetsched.cli.pictures import check_folder
+from hetsched.cli.declare import OUTPUT, argument, flag, number, option, whole
+from hetsched.cli.files import check_output, file_ending_in
 from hetsched.cli.terminal import Screen, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from hetsched.platform import VariationTable
     from hetsched.power import PowerModel
     from hetsched.power.feature_files import Features
 
-_SUFFIXES = (".parquet", ".csv")
-_NODES, _OUTPUT = "Nodes", "Output"
+_NODES = "Nodes"
+_OUT_HELP = "Write the table for --table of simulate: .parquet or .csv."
+_DEVICE_HELP = "With --out: write device, app, power_w by the devices' names instead."
+_REST_HELP = "Watts of the rest of a busy node."
 
 
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A file that power fit wrote.", show_default=False)],
+    screen: Screen,
+    faults: Faults,
+    model: Annotated[str, argument("MODEL", "A file that power fit wrote.")],
     features: own.FeaturesFile,
     *,
-    per_node: Annotated[
-        str,
-        typer.Option("--per-node", metavar="K", help="Devices that make a node, in order.", rich_help_panel=_NODES),
-    ] = "1",
-    rest_w: Annotated[
-        str,
-        typer.Option(
-            "--rest-w", metavar="W", help="Watts of the rest of a node while it works.", rich_help_panel=_NODES
-        ),
-    ] = "0",
+    per_node: Annotated[int, option("--per-node", "K", "Devices per node, in order.", _NODES, read=whole(1, 1024))] = 1,
+    rest_w: Annotated[float, option("--rest-w", "W", _REST_HELP, _NODES, read=number("watts", 0.0, 1e6))] = 0.0,
     out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write the table for --table of simulate: .parquet or .csv.",
-            rich_help_panel=_OUTPUT,
-        ),
+        str | None, option("--out", "FILE", _OUT_HELP, OUTPUT, read=partial(file_ending_in, (".parquet", ".csv")))
     ] = None,
-    by_device: Annotated[
-        bool,
-        typer.Option(
-            "--by-device",
-            metavar="",
-            help="With --out: device, app, power_w by the devices' names instead.",
-            rich_help_panel=_OUTPUT,
-        ),
-    ] = False,
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
+    by_device: Annotated[bool, flag("--by-device", _DEVICE_HELP, OUTPUT)] = False,
 ) -> None:
-    """Predict what every device draws under applications, and write it as a table for simulations."""
-    del debug
-    screen = Screen(as_json=as_json)
-    faults = Faults()
-    devices_a_node = opt.whole(faults, "--per-node", per_node, low=1, high=1024)
-    rest = opt.number(faults, "--rest-w", rest_w, unit="watts")
-    if rest is not None:
-        faults.number("--rest-w", rest, low=0.0, high=1e6)
-    _check_out(faults, out, by_device=by_device, is_by_node=(per_node, rest_w) != ("1", "0"))
-    faults.check()
-    check_folder(None if out is None else str(Path(out).parent))
-    assert devices_a_node is not None
-    assert rest is not None
-    fitted, known = _read(model, features)
-    watts = fitted.predict(known.values)
-    table = _table(fitted.device_names_, known.apps, watts, devices_a_node, rest)
-    beyond = _beyond(fitted, known)
-    _tell(screen, fitted, known, table, beyond, per_node=devices_a_node)
-    frame = _long(fitted.device_names_, known.apps, watts) if by_device else table.to_polars()
-    written = [] if out is None else [_written(frame, out)]
-    _show(screen, fitted, table, beyond, written)
-
-
-def _check_out(faults: Faults, out: str | None, *, by_device: bool, is_by_node: bool) -> None:
-    if out is not None and not out.lower().endswith(_SUFFIXES):
-        hint = did_you_mean(Path(out).suffix.lower(), _SUFFIXES)
-        faults.add("--out", out, f"a name ending in {listed(_SUFFIXES)}{hint}")
+    """Predict the draw of each device under applications, and write it as a table for simulations."""
     if by_device and out is None:
         faults.note("--by-device", "no --out", "a file for it: --out FILE")
-    if by_device and is_by_node:
+    if by_device and (per_node, rest_w) != (1, 0.0):
         faults.note("--by-device", "--per-node or --rest-w beside it", "one or the other: devices or nodes")
+    faults.check()
+    check_output(files=[out])
+    fitted, known = _read(model, features)
+    watts = fitted.predict(known.values)
+    table = _table(fitted.device_names_, known.apps, watts, per_node, rest_w)
+    beyond = _beyond(fitted, known)
+    _tell(screen, fitted, known, table, beyond, per_node=per_node)
+    if out is not None:
+        _write(_long(fitted.device_names_, known.apps, watts) if by_device else table.to_polars(), out)
+    _show(screen, fitted, table, beyond, [] if out is None else [out])
 
 
 def _read(model: str, features: str) -> tuple[PowerModel, Features]:
     """The model, and the features that it knows, in its order."""
-    from hetsched.power import load  # noqa: PLC0415 -- polars is slow to import
-    from hetsched.power.feature_files import read_features  # noqa: PLC0415
+    from hetsched.power import load
+    from hetsched.power.feature_files import read_features
 
     fitted = load(model)
     with renamed({"path": "FEATURES"}):
@@ -112,8 +75,8 @@ def _read(model: str, features: str) -> tuple[PowerModel, Features]:
 
 def _beyond(model: PowerModel, known: Features) -> pl.DataFrame:
     """Features outside of what the model was fitted on: ``app, feature, value, low, high``."""
-    import numpy as np  # noqa: PLC0415
-    import polars as pl  # noqa: PLC0415
+    import numpy as np
+    import polars as pl
 
     low, high = model.feature_range_
     app, feature = np.nonzero((known.values < low) | (known.values > high))
@@ -128,20 +91,18 @@ def _beyond(model: PowerModel, known: Features) -> pl.DataFrame:
     )
 
 
-def _table(names: Sequence[str], apps: Sequence[str], watts: Any, per_node: int, rest_w: float) -> VariationTable:
+def _table(names: Sequence[str], apps: Sequence[str], watts: Any, per_node: int, rest_w: float) -> hs.VariationTable:
     """Watts of nodes, each of so many devices that follow each other, and of the rest of them."""
-    from hetsched.platform import VariationTable  # noqa: PLC0415
-
     devices = len(names)
     if devices % per_node:
         raise ConfigError([("--per-node", f"`{per_node}`", f"a divisor of {devices:,}, the model's devices")])
     nodes = watts.reshape(devices // per_node, per_node, len(apps)).sum(axis=1) + rest_w
-    return VariationTable(apps, power_w=nodes.T)
+    return hs.VariationTable(apps, power_w=nodes.T)
 
 
 def _long(names: Sequence[str], apps: Sequence[str], watts: Any) -> pl.DataFrame:
-    import numpy as np  # noqa: PLC0415
-    import polars as pl  # noqa: PLC0415
+    import numpy as np
+    import polars as pl
 
     device = np.repeat(np.arange(len(names)), len(apps))
     return pl.DataFrame(
@@ -153,18 +114,16 @@ def _long(names: Sequence[str], apps: Sequence[str], watts: Any) -> pl.DataFrame
     )
 
 
-def _written(frame: pl.DataFrame, out: str) -> str:
-    from hetsched.files import write_whole  # noqa: PLC0415
+def _write(frame: pl.DataFrame, out: str) -> None:
+    from hetsched.files import write_whole
 
-    write = frame.write_parquet if out.lower().endswith(".parquet") else frame.write_csv
-    write_whole(Path(out), write)
-    return out
+    write_whole(Path(out), frame.write_parquet if out.lower().endswith(".parquet") else frame.write_csv)
 
 
 def _tell(
-    screen: Screen, model: PowerModel, known: Features, table: VariationTable, beyond: pl.DataFrame, *, per_node: int
+    screen: Screen, model: PowerModel, known: Features, table: hs.VariationTable, beyond: pl.DataFrame, *, per_node: int
 ) -> None:
-    """Which device is which node, and what the predictions are not to be trusted for."""
+    """Show the devices of each node, and for which applications predictions are not to be trusted."""
     names = [f"{node} = {_of_node(model.device_names_, node, per_node)}" for node in range(table.nodes)]
     shown = names if len(names) <= 4 else [*names[:2], "...", names[-1]]
     screen.say(f"{many(table.nodes, 'node')}: {', '.join(shown)}")
@@ -187,8 +146,10 @@ def _of_node(devices: tuple[str, ...], node: int, per_node: int) -> str:
     return own_devices[0] if per_node == 1 else f"{own_devices[0]} to {own_devices[-1]}"
 
 
-def _show(screen: Screen, model: PowerModel, table: VariationTable, beyond: pl.DataFrame, written: list[str]) -> None:
-    from hetsched.report.power import predictions_table  # noqa: PLC0415
+def _show(
+    screen: Screen, model: PowerModel, table: hs.VariationTable, beyond: pl.DataFrame, written: list[str]
+) -> None:
+    from hetsched.report.power import predictions_table
 
     assert table.power_w is not None
     rows = [
@@ -196,8 +157,6 @@ def _show(screen: Screen, model: PowerModel, table: VariationTable, beyond: pl.D
         for app, row in zip(table.apps, table.power_w, strict=True)
     ]
     screen.show(predictions_table(rows, nodes=table.nodes))
-    for path in written:
-        screen.say(f"wrote {path}")
     screen.give(
         {
             "summary": {
@@ -211,6 +170,6 @@ def _show(screen: Screen, model: PowerModel, table: VariationTable, beyond: pl.D
             "predicted": rows,
             "devices": list(model.device_names_),
             "beyond": beyond.rows(named=True),
-            "written": written,
-        }
+        },
+        written,
     )

@@ -1,4 +1,4 @@
-"""``hetsched reproduce``: a published experiment run again, its numbers beside ours."""
+"""``hetsched reproduce``: a published experiment run again, its numbers next to ours."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
-from hetsched.cli.pictures import check_folder
-from hetsched.cli.run_options import policies_in
+from hetsched.cli.declare import OUTPUT, argument, flag, one_of, option, whole
+from hetsched.cli.files import check_output, folder
+from hetsched.cli.named_policies import policies_of
 from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS
@@ -28,71 +27,49 @@ def _complete_name(incomplete: str) -> Iterator[tuple[str, str]]:
     return ((name, about) for name, about in EXPERIMENTS.items() if name.startswith(incomplete))
 
 
+_NAME_HELP = f"One of {', '.join(EXPERIMENTS)}."
+_QUICK_HELP = "Few repetitions on smaller traces, without verdicts; takes seconds."
+_REPETITIONS_HELP = "Number of repetitions; default: the experiment's own."
+_POLICIES_HELP = "Policies to run as well as the paper's: presets, or NAME:PARAM=VALUE, with commas between."
+_LOGS_HELP = "A folder of SWF logs in place of the experiment's workloads, where it takes any."
+_OUT_HELP = "Write table, figure and raw frame there; the same command again goes on where it was stopped."
+
+
 def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help=f"One of {', '.join(EXPERIMENTS)}.", autocompletion=_complete_name),
-    ],
+    screen: Screen,
+    faults: Faults,
     *,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", metavar="", help="Few repetitions on smaller traces, no verdicts: seconds."),
-    ] = False,
-    repetitions: Annotated[
-        str | None,
-        typer.Option("--repetitions", metavar="N", help="How many, in place of as many as the experiment has."),
-    ] = None,
+    name: Annotated[str, argument("NAME", _NAME_HELP, read=one_of(tuple(EXPERIMENTS)), complete=_complete_name)],
+    quick: Annotated[bool, flag("--quick", _QUICK_HELP)] = False,
+    repetitions: Annotated[int | None, option("--repetitions", "N", _REPETITIONS_HELP, read=whole(2))] = None,
     policies: Annotated[
-        str | None,
-        typer.Option(
-            "--policies",
-            metavar="A,B,…",
-            help="Your own beside the paper's: presets, or NAME:PARAM=VALUE, with commas between.",
-            autocompletion=opt.complete_policies,
-        ),
+        str | None, option("--policies", "A,B,…", _POLICIES_HELP, complete=opt.complete_policies)
     ] = None,
-    logs: Annotated[
-        str | None,
-        typer.Option(
-            "--logs",
-            metavar="DIR",
-            help="A folder of SWF logs in place of the experiment's workloads, where it takes any.",
-        ),
-    ] = None,
-    seed: opt.Seed = "0",
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Write table, figure and raw frame there; the same command again goes on where it was stopped.",
-            rich_help_panel="Output",
-        ),
-    ] = None,
-    as_json: opt.Json = False,
-    debug: opt.Debug = False,
+    logs: Annotated[str | None, option("--logs", "DIR", _LOGS_HELP, read=folder)] = None,
+    seed: Annotated[int, opt.seed()] = 0,
+    out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None,
 ) -> None:
-    """Run a published experiment again, and show its numbers beside ours."""
-    del debug
-    screen = Screen(as_json=as_json)
-    faults = Faults()
-    yours = [] if policies is None else policies_in(faults, policies)
-    with noted(faults):
-        _check_experiment(name, takes_policies=policies is not None, takes_logs=logs is not None)
-    chosen_seed = opt.whole(faults, "--seed", seed, low=0, high=2**64 - 1)
-    count = opt.whole(faults, "--repetitions", repetitions, low=2)
-    for parameter, folder in (("--out", out), ("--logs", logs)):
-        if folder is not None:
-            faults.folder(parameter, folder)
+    """Run a published experiment again, and show its numbers next to ours."""
+    yours = [] if policies is None else policies_of(faults, "--policies", policies)
+    if not faults.has("NAME") and (policies is not None or logs is not None):
+        with noted(faults):
+            _check_takes(name, policies=policies is not None, logs=logs is not None)
     faults.check()
     _try_folder(out)
 
-    from hetsched.experiments import reproduce as run  # noqa: PLC0415 -- polars is slow to import
+    from hetsched.experiments import reproduce as run
 
     with Bars() as bars, changed(_as_options):
-        tell = bars.bar(name, unit="repetitions")
-        given: dict[str, Any] = {"policies": yours, "logs": logs, "out": out, "progress": tell}
-        report = run(name, seed=chosen_seed or 0, quick=quick, repetitions=count, **given)
+        report = run(
+            name,
+            seed=seed,
+            quick=quick,
+            repetitions=repetitions,
+            policies=yours,
+            logs=logs,
+            out=out,
+            progress=bars.bar(name, unit="repetitions"),
+        )
     _show(screen, report)
     _write(screen, report, out)
     screen.give(report.to_dict())
@@ -104,22 +81,20 @@ def _as_options(fault: Fault) -> Fault:
     return fault
 
 
-def _check_experiment(name: str, *, takes_policies: bool, takes_logs: bool) -> None:
-    """Refuse a name that is none, and policies or logs beside an experiment that runs on none."""
-    if name in EXPERIMENTS and not (takes_policies or takes_logs):
-        return
-    from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named  # noqa: PLC0415
+def _check_takes(name: str, *, policies: bool, logs: bool) -> None:
+    """Refuse policies or logs for an experiment that takes none."""
+    from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named
 
-    experiment = experiment_named(name, parameter="NAME")
-    if takes_policies:
+    experiment = experiment_named(name)
+    if policies:
         check_runs_policies(experiment, parameter="--policies")
-    if takes_logs:
+    if logs:
         check_takes_logs(experiment, parameter="--logs")
 
 
 def _try_folder(out: str | None) -> None:
     """Make the folder with a file in it, and take both away again: some systems allow it when asked and refuse then."""
-    check_folder(out)
+    check_output(out)
     if out is None:
         return
     folder = Path(out)
@@ -138,7 +113,7 @@ def _try_folder(out: str | None) -> None:
 
 
 def _show(screen: Screen, report: Report) -> None:
-    from hetsched.report.experiment import experiment_table, reasons, settings  # noqa: PLC0415
+    from hetsched.report.experiment import experiment_table, reasons, settings
 
     rows = report.table()
     values = {parameter.name: parameter.value for parameter in report.parameters}
@@ -168,7 +143,7 @@ _ELSEWHERE = frozenset(
 def _write(screen: Screen, report: Report, out: str | None) -> None:
     if out is None:
         return
-    from hetsched.experiments.experiment import can_draw, write_report  # noqa: PLC0415
+    from hetsched.experiments.experiment import can_draw, write_report
 
     for path in write_report(report, out):
         screen.say(f"wrote {path}")

@@ -1,4 +1,4 @@
-"""What a command says: results on standard output, errors and warnings in lines on standard error; its exit code."""
+"""Output of a command: results on standard output, errors and warnings in lines on standard error; its exit code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TextIO
 
@@ -156,7 +156,7 @@ def _wrapped(text: str) -> list[str]:
     """A sentence in lines that fit a terminal; whole where standard error is none."""
     if not sys.stderr.isatty():
         return [text]
-    from rich.console import Console  # noqa: PLC0415 -- slow to import, and few commands have something to warn of
+    from rich.console import Console
 
     return textwrap.wrap(text, Console(stderr=True).width, break_long_words=False, break_on_hyphens=False)
 
@@ -273,7 +273,7 @@ class Screen:
 
     def head(self, title: str) -> None:
         """A title above a table, in lines as wide as the screen; not with JSON."""
-        from hetsched.report.tables import folded  # noqa: PLC0415 -- imports polars
+        from hetsched.report.tables import folded
 
         if not self.as_json:
             for line in folded(title, self.width):
@@ -293,10 +293,13 @@ class Screen:
         # Padding to the table's width is of no use in a file.
         self._console.print("\n".join(line.rstrip() for line in captured.get().splitlines()), soft_wrap=True)
 
-    def give(self, value: dict[str, Any]) -> None:
-        """The JSON object; nothing if tables were shown."""
+    def give(self, value: dict[str, Any], written: Sequence[str] | None = None) -> None:
+        """The end of a command: a line for each file that was `written`, and the JSON object if that is wanted."""
+        for path in written or ():
+            self.say(f"wrote {path}")
         if not self.as_json:
             return
+        value = value if written is None else {**value, "written": written}
         text = json.dumps(value, indent=2, allow_nan=False, ensure_ascii=False)
         try:
             _write_all(sys.stdout, f"{text}\n")

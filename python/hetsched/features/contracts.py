@@ -216,7 +216,7 @@ def _summed(bill: Bill, charges: list[Charge]) -> dict[str, float]:
 
 
 def _concerns(charges: Iterable[Charge], *, of_contract: bool) -> list[Concern]:
-    """Warn if prices or carbon intensities do not cover the whole run."""
+    """Concern that prices or carbon intensities do not cover the whole run."""
     said = "the contract does not say" if of_contract else "no row of the events says"
     found = []
     for charge in charges:

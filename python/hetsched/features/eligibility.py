@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Want:
-    """Requests of jobs: cells that can serve them, licences, and what they take of a shared node."""
+    """Demand of jobs: cells that can serve them, licences, and what they take of a shared node."""
 
     cells: tuple[int, ...]
     licences: tuple[tuple[int, int], ...] = ()
@@ -104,7 +104,7 @@ class Eligibility:
 
 
 def eligibility(workload: Workload, platform: Platform) -> Eligibility | None:
-    """Eligible nodes of each job; None if no job has a constraint that the platform defines.
+    """Cells and wants; None where the jobs ask for nothing that the platform speaks of.
 
     Raises
     ------
@@ -205,7 +205,7 @@ class _Reader:
         self.unreadable: list[tuple[str, str, str]] = []
 
     def want(self, row: dict[str, Any], job: Any) -> Want:
-        """Request of a row; `job` gives the first job that does."""
+        """Demand of a row; `job` gives the first job that does."""
         cells, lack = tuple(range(len(self.cells))), None
         if (text := row.get("constraint")) is not None:
             try:
@@ -228,7 +228,7 @@ class _Reader:
         return Want(cells, licences) if self.exclusive else Want(cells, licences, gpus, memory)
 
     def _licences(self, text: str | None, job: Any) -> tuple[tuple[tuple[int, int], ...], bool]:
-        """Numbers of licences, and True if there are never as many."""
+        """Numbers of licences by kind, and whether there are never as many."""
         if text is None or not text.strip():
             return (), False
         try:
@@ -256,7 +256,7 @@ class _Reader:
 
 
 def before(run: Setting) -> Iterator[Concern]:
-    """Warn about requests that the platform does not define: then every node counts as eligible."""
+    """Concern that jobs ask for what the platform says nothing of: then every node counts as good enough."""
     jobs = run.workload.to_polars()
     for column, (name, is_said) in _said(run.platform).items():
         if column == "device" or is_said or not (asking := jobs[column].count() if column in jobs.columns else 0):
@@ -293,7 +293,7 @@ def after(ended: Ended) -> Found:
 def _on_gpus(
     jobs: pl.DataFrame, recorded: pl.DataFrame, timeline: pl.DataFrame, platform: Platform
 ) -> Iterator[Concern]:
-    """Warn that jobs for GPUs ran on nodes without any, as in a replay, or on classes none of which says its GPUs."""
+    """Concern that jobs for GPUs ran on nodes without any, as in a replay, or classes none of which says its GPUs."""
     gpus = [node_class.gpus for node_class in platform.classes]
     is_unsaid = len(gpus) > 1 and all(count is None for count in gpus)
     about, advice = _GPU_MATTERS[is_unsaid]
@@ -318,7 +318,7 @@ _GPU_MATTERS = {
         "once a class says it, they run where there are some",
     ),
 }
-"""What is said of GPU jobs, and what is to be done: by whether nothing is said of the nodes."""
+"""Words and advice on GPU jobs, by whether nothing is said of the nodes."""
 
 
 def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> None:

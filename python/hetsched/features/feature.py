@@ -50,9 +50,9 @@ class Setting:
     submitted: Workload | None = None
     """The jobs before queues gave walltimes to those without; None: those of `workload`."""
     forecast: Forecast | None = None
-    """What a predictor says of the jobs' own draws."""
+    """A predictor's word on the jobs' own draws."""
     agent: dict[str, Any] | None = None
-    """Keywords of the engine for an agent, in place of the policy's backfill."""
+    """Description of an agent in place of the policy's backfill, for the engine."""
     apps: tuple[str, ...] | None = None
     """Applications in the order in which the engine numbers them; None: sorted."""
     injected: Sequence[Events] = ()
@@ -152,7 +152,7 @@ class Ended:
     setting: Setting
     totals: Mapping[str, Any]
     recorded: pl.DataFrame
-    """What the engine recorded of each job, in the workload's order."""
+    """The engine's records of each job, in the workload's order."""
     timeline: pl.DataFrame
     between: pl.DataFrame
     """Jobs that fit between no two changes of the budget."""

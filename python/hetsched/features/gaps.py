@@ -148,7 +148,7 @@ def _between(taken: pl.DataFrame) -> pl.DataFrame:
 def _slept_j(
     by_node: NodeDraws, node: npt.NDArray[np.int64], length: npt.NDArray[np.int64], is_for_job: npt.NDArray[np.bool_]
 ) -> Floats:
-    """The least that sleeping in a gap draws; infinite where the node would not be back for its job."""
+    """Least energy that sleeping in a gap draws; infinite where the node would not be back for its job."""
     boot_s, shutdown_s = by_node["boot_s"][node], by_node["shutdown_s"][node]
     # A node that draws more while it is off may sleep late, or several times: the rest of a gap costs its least watts.
     off_w = np.min([by_node[name][node] for name in ("off_w", "idle_w", "boot_w", "shutdown_w")], axis=0)
@@ -162,7 +162,7 @@ def _slept_j(
 def _beyond_idle_j(
     found: pl.DataFrame, events: pl.DataFrame, window: npt.NDArray[np.int64], by_node: NodeDraws
 ) -> Floats:
-    """Energy of each idle period beyond that of an idle node: mostly less, where the node was switched off."""
+    """Energy drawn in each gap beyond an idle node: less, mostly, where the node was switched off."""
     own = events.filter(pl.col("kind").is_in(list(_TURNS)), pl.col("node").is_not_null()).select(
         pl.col("node").cast(pl.Int64), "kind", "time_s"
     )

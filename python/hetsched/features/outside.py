@@ -1,4 +1,4 @@
-"""Events from outside a run: checks against these jobs and this platform, and the budgets among them."""
+"""Events from outside a run: whether they can happen to these jobs on this platform, and budgets among them."""
 
 from __future__ import annotations
 

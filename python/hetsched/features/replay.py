@@ -72,7 +72,7 @@ def _check_nodes(frame: pl.DataFrame, platform: Platform, faults: Faults) -> Non
 
 
 def _concerns(policy: Policy, late_starts: int, left_out_jobs: int) -> list[Concern]:
-    """Warn that a replay is not what happened in reality."""
+    """Concern that a replay is not what happened in reality."""
     said = []
     if late_starts:
         verb = "starts" if late_starts == 1 else "start"

@@ -51,7 +51,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class Charge:
-    """Amount that a run's energy comes to under a series, and the part of it that no row has a value for."""
+    """Amount of a run's energy under a series, and the part of it that no row has a value for."""
 
     key: str
     amount: float
@@ -61,7 +61,7 @@ class Charge:
 
 
 def charges(rows: pl.DataFrame, timeline: pl.DataFrame) -> list[Charge]:
-    """Charges of the energy of a timeline, for each kind of series among the events."""
+    """Amounts of the energy of a timeline, for each kind of series among the events."""
     kinds = set(rows["kind"])
     return [_charge(Steps.of(rows, kind), timeline, *CHARGES[kind]) for kind in CHARGES if kind in kinds]
 

@@ -26,6 +26,7 @@ from hetsched.errors import ConfigError
 from hetsched.files import json_sha256, write_whole
 from hetsched.many.axes import Policies, named_policies
 from hetsched.many.many import RunTask, on_threads
+from hetsched.many.progress import Told, check_progress
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
@@ -189,7 +190,7 @@ class Outcome:
         return f"{self.policy}, {many(self.nodes, 'node')}"
 
     def row(self) -> dict[str, Any]:
-        """Row in a frame of runs: policy, seed, and the summary."""
+        """A row of a frame of runs: policy, seed, and the summary."""
         return {"policy": self.policy, "seed": self.seed, **self.summary}
 
 
@@ -316,7 +317,7 @@ class Comparison:
         return [f"placement could save at most {most:.2%} of {self.baseline}'s job energy; of that: {shares}"]
 
     def _sleep_lines(self) -> list[str]:
-        """Lines about the share attained of what sleeping nodes could save."""
+        """The attained part of what sleeping nodes could save."""
         ratios = {policy: summary.get("sleep_attained_ratio") for policy, summary in self.summaries.items()}
         shares = ", ".join(f"{policy} {ratio:.1%}" for policy, ratio in ratios.items() if ratio)
         return [f"of what sleeping nodes could save, given each policy's starts: {shares}"] if shares else []
@@ -341,7 +342,7 @@ class Comparison:
         return str(path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Values as JSON holds them: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""
+        """A dictionary that JSON can hold: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""
         return {
             "summary": self.summaries,
             "baseline": self.baseline,
@@ -379,7 +380,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     window: tuple[float, float] | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: str | None = "bar",
+    progress: Told = "bar",
     **options: Unpack[RunKeywords],
 ) -> Comparison:
     """Run several policies on the same jobs and machine, and compare: what ``hetsched compare`` shows.
@@ -403,7 +404,8 @@ def compare(
     out
         A folder for the files of every run, in a folder of its own, and for ``comparison.csv``.
     progress
-        ``"bar"``: a bar a run on standard error, if that is a terminal. None: nothing.
+        ``"bar"``: a bar a run on standard error, if that is a terminal. A function: called with (runs done, runs in
+        all). None: nothing.
     **options
         As in `hetsched.simulate`.
 
@@ -442,8 +444,7 @@ def compare(
     checked = options_given(compare, options)
     chosen = named_policies(policies, faults)
     faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)
-    if not (progress is None or progress == "bar"):
-        faults.add("progress", progress, "`bar`, or None")
+    check_progress(progress, faults, "runs")
     if out is not None:
         faults.folder("out", out)
     if metrics is not None:
@@ -467,7 +468,7 @@ def compare(
         metrics=metrics,
         keep=Keep(window),
         folder=None if out is None else Path(out),
-        shown=progress == "bar",
+        progress=progress,
     )
 
 
@@ -482,10 +483,10 @@ def compared(
     metrics: Sequence[str] | None = None,
     keep: Keep = Keep(),
     folder: Path | None = None,
-    shown: bool = True,
+    progress: Told = "bar",
     change: str = CHANGE,
 ) -> Comparison:
-    """The same of policies by name; `keep` says what stays of each run, `shown` whether there are bars."""
+    """The same of policies by name; `keep` says what stays of each run."""
     runs = [
         (name, run_of(workload, platform, policy, replace(options, seed=seed)))
         for name, policy in policies.items()
@@ -497,7 +498,7 @@ def compared(
     _ = workload.sha256, platform.sha256
     folders, outcomes = file_names(policies), dict[str, Outcome]()
     tasks = [_task(name, run, keep, _folder_of(folders[name], run, folder, seeds)) for name, run in runs]
-    with closing(on_threads(tasks, shown=shown)) as answers:
+    with closing(on_threads(tasks, progress)) as answers:
         for task, (outcome, result, own) in answers:
             outcomes[task.key] = outcome
             if own is not None:
@@ -526,7 +527,7 @@ def _task(policy: str, run: Run, keep: Keep, folder: Path | None) -> RunTask:
 
 
 def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | None:
-    """Folder of a run's files."""
+    """Folder of the files of a run, in a folder of its own."""
     several = seeds > 1 and run.policy.uses_chance
     own = name + (f"-seed-{run.options.seed}" if several else "")
     return None if folder is None else folder / own

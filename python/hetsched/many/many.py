@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from hetsched.errors import ConfigError, HetschedError, TraceError
-from hetsched.many.progress import Bars
+from hetsched.many.progress import Bars, Told, teller
 from hetsched.many.store import Named, Store
 from hetsched.run.memory import most_at_once
 from hetsched.run.result import Result
@@ -46,23 +46,27 @@ class RunTask:
         return self.title
 
     def execute(self) -> Any:
-        """Run it; return what is kept."""
+        """The part of the result that is kept."""
         result = self.run.execute(self.tell)
         if self.tell is not None:
             self.tell(1, 1, 0.0)
         return self.keep(result)
 
 
-def on_threads(tasks: Sequence[RunTask], *, shown: bool) -> Generator[tuple[RunTask, Any], None, None]:
-    """Each run with its answer, as `many` gives them: on as many threads as memory suffices for, each under a bar."""
+def on_threads(tasks: Sequence[RunTask], progress: Told) -> Generator[tuple[RunTask, Any], None, None]:
+    """Each run with its answer, as `many` gives them: on as many threads as memory suffices for; a bar is a run's."""
     workloads, platforms = [task.run.workload for task in tasks], [task.run.platform for task in tasks]
     # Made here, so that threads don't make them twice.
     _ = [workload.columns for workload in workloads], [platform.machine for platform in platforms]
-    with Bars(shown=shown) as bars:
+    tell = teller(progress)
+    tell(0, len(tasks))
+    with Bars(shown=progress == "bar") as bars:
         count = min(len(tasks), most_at_once(workloads, platforms, in_processes=False))
         told = [replace(task, tell=bars.bar(task.title, unit="jobs")) for task in tasks]
         with threads(count, stop=bars.stop) as executor, closing(many(told, executor=executor)) as answers:
-            yield from answers
+            for done, answer in enumerate(answers, 1):
+                yield answer
+                tell(done, len(tasks))
 
 
 def many(

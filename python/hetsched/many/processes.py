@@ -34,7 +34,7 @@ _ONE_THREAD = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_
 
 
 class WorkerTraceback(Exception):  # noqa: N818 -- no error, but where one happened
-    """Traceback of an error raised in a worker process; the cause of the error that is raised here."""
+    """Place in another process at which an error was raised; the cause of the error that is raised here."""
 
 
 class Processes(Executor):

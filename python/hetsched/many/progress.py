@@ -12,7 +12,24 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from hetsched.checks import Faults
+
 _PATIENCE_S = 1.0
+
+
+Told = Callable[[int, int], object] | str | None
+"""Progress as callers ask for it: a function of (done, in all), ``"bar"``, or nothing."""
+
+
+def check_progress(progress: object, faults: Faults, what: str) -> None:
+    """Note what is no way to show progress."""
+    if progress != "bar":
+        faults.function("progress", progress, f"{what} done", f"{what} in all", also="`bar`, or None")
+
+
+def teller(progress: Told) -> Callable[[int, int], object]:
+    """The function to call with (done, in all); of a bar or nothing one that does nothing."""
+    return progress if callable(progress) else lambda _done, _total: None
 
 
 class Stopped(Exception):  # noqa: N818 -- not an error

@@ -22,7 +22,7 @@ from hetsched.files import write_whole
 from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
 from hetsched.many.many import RunTask, Task, many
 from hetsched.many.processes import Processes
-from hetsched.many.progress import Bars
+from hetsched.many.progress import Bars, Told, check_progress, teller
 from hetsched.many.spec import Plan, clear, plan_of, written
 from hetsched.many.store import Store
 from hetsched.run.memory import MOST_WORKERS, most_at_once
@@ -33,8 +33,6 @@ from hetsched.run.simulation import run_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-Tell = Callable[[int, int], object]
 
 _INPUTS = ".inputs-"
 
@@ -48,7 +46,7 @@ def sweep(
     seeds: Seeds = 1,
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Tell | str | None = "bar",
+    progress: Told = "bar",
     executor: Executor | None = None,
     **options: Unpack[RunKeywords],
 ) -> pl.DataFrame:
@@ -130,8 +128,7 @@ def sweep(
         faults.whole("workers", workers, low=1, high=MOST_WORKERS)
         if executor is not None:
             faults.add("workers", workers, "nothing beside an executor, which has its own")
-    if progress != "bar":
-        faults.function("progress", progress, "rows done", "rows in all", also="`bar`, or None")
+    check_progress(progress, faults, "rows")
     if out is not None:
         faults.folder("out", out)
     faults.check()
@@ -147,7 +144,8 @@ def sweep(
         # What a sweep that was killed has left there.
         for old in () if folder is None else folder.glob(f"{_INPUTS}*"):
             shutil.rmtree(old, ignore_errors=True)
-        tell = stack.enter_context(_teller(progress))
+        bars = stack.enter_context(Bars(shown=progress == "bar"))
+        tell = bars.bar("sweep", unit="runs") if progress == "bar" else teller(progress)
         work = _Work(axes, checked, store, folder)
         frame = _frame(plans, work.summaries(plans, executor, workers, tell))
         if folder is not None:
@@ -165,7 +163,7 @@ class _Work:
     folder: Path | None
 
     def summaries(
-        self, plans: Sequence[Plan], executor: Executor | None, workers: int | None, tell: Tell
+        self, plans: Sequence[Plan], executor: Executor | None, workers: int | None, tell: Callable[[int, int], object]
     ) -> Mapping[str, Mapping[str, Any]]:
         """Each plan's summary by its key: from the store, or run and noted there."""
         known = {} if self.store is None else dict(self.store.answers)
@@ -240,19 +238,8 @@ def _column(values: list[int | float | None]) -> pl.Series:
 
 
 @contextmanager
-def _teller(progress: Tell | str | None) -> Iterator[Tell]:
-    if callable(progress):
-        yield progress
-    elif progress is None:
-        yield lambda _done, _total: None
-    else:
-        with Bars() as bars:
-            yield bars.bar("sweep", unit="runs")
-
-
-@contextmanager
 def _inputs_folder(folder: Path | None) -> Iterator[Path]:
-    """Temporary folder of workloads and platforms, while runs need them."""
+    """Folder of workloads and platforms while runs need them."""
     try:
         made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()
     except OSError as error:

@@ -14,8 +14,7 @@ from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
-from hetsched.platform.caps import ByCap, CapModel
-from hetsched.platform.draws import Draws
+from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.reading import arguments_of
@@ -176,8 +175,8 @@ class Platform:
         data
             ``classes``, a list of the parameters of node classes; or ``nodes`` with the parameters of one class.
             Besides them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its
-            content; and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each as a
-            table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
+            content; and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each
+            a table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
             ``queue`` a list of the parameters of queues.
         folder
             Folder that the files' paths are relative to.

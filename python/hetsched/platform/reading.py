@@ -8,7 +8,7 @@ from typing import Any
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
-from hetsched.platform.caps import ByCap
+from hetsched.platform.draws import ByCap
 from hetsched.platform.node_class import CLASS_KEYS, NodeClass, list_of_classes, single_class
 from hetsched.platform.queues import queue_list
 from hetsched.tables import read_table

@@ -20,6 +20,7 @@ from rich.console import Console
 from hetsched.analysis import mean_and_half_width
 from hetsched.checks import Faults, plain
 from hetsched.files import write_whole
+from hetsched.many.progress import Told, check_progress
 from hetsched.provisioning.budget import Budget
 from hetsched.provisioning.trial import tried
 from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
@@ -156,7 +157,7 @@ def provision(
     workload: Workload | None = None,
     seeds: int = 1,
     seed: int = 0,
-    progress: str | None = "bar",
+    progress: Told = "bar",
 ) -> Provision:
     """Find the number of nodes that a power budget feeds if jobs run under caps, as ``hetsched provision`` does.
 
@@ -187,7 +188,7 @@ def provision(
     seed
         The first seed.
     progress
-        ``"bar"``: a bar a run on standard error, if that is a terminal. None: nothing.
+        As in `hetsched.compare`.
 
     Returns
     -------
@@ -215,8 +216,7 @@ def provision(
     asked.check_nodes(counts, faults)
     faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)
     faults.whole("seed", seed, low=0, high=2**64 - _MOST_SEEDS - 1)
-    if not (progress is None or progress == "bar"):
-        faults.add("progress", progress, "`bar`, or None")
+    check_progress(progress, faults, "runs")
     given: object = workload
     if given is not None and not isinstance(given, Workload):
         faults.add("workload", type(given).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
@@ -227,5 +227,5 @@ def provision(
     rows = pl.DataFrame([asked.row(count) for count in counts], schema=schema)
     runs = None
     if workload is not None:
-        runs = tried(asked, workload, counts, range(seed, seed + seeds), is_shown=progress == "bar")
+        runs = tried(asked, workload, counts, range(seed, seed + seeds), progress)
     return Provision(asked.budget_w, asked.base_w, asked.mix, asked.sockets, rows, runs)

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from hetsched.many.many import RunTask, on_threads
+from hetsched.many.progress import Told
 from hetsched.provisioning.budget import Budget
 from hetsched.report.provisions import METRICS
 from hetsched.run.options import RunOptions
@@ -18,7 +19,7 @@ from hetsched.workload import Workload
 
 
 def tried(
-    asked: Budget, workload: Workload, nodes: Sequence[int], seeds: Sequence[int], *, is_shown: bool
+    asked: Budget, workload: Workload, nodes: Sequence[int], seeds: Sequence[int], progress: Told
 ) -> pl.DataFrame:
     """Every number of nodes with the caps of every seed."""
     dealt = {seed: asked.dealt(workload, seed) for seed in seeds}
@@ -29,7 +30,7 @@ def tried(
         for count in nodes
         for seed, jobs in dealt.items()
     ]
-    with closing(on_threads(tasks, shown=is_shown)) as answers:
+    with closing(on_threads(tasks, progress)) as answers:
         found = {task.key: row for task, row in answers}
     return pl.DataFrame([found[task.key] for task in tasks], infer_schema_length=None)
 

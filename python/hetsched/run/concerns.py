@@ -23,7 +23,7 @@ from hetsched.workload import Workload
 
 _DAY_S = 86400.0
 _SHORTEST_S = 7 * _DAY_S
-"""Of a shorter run the beginning and the end, when few jobs are there, are more than a tenth."""
+"""Least length of a run: of a shorter one the beginning and the end, with few jobs, are more than a tenth."""
 _BUSY_RATIO = 0.05
 _QUIET_RATIO = 0.1
 _KILLED_RATIO = 0.5
@@ -63,7 +63,7 @@ def joined(concerns: Mapping[str, Sequence[Concern]]) -> list[Concern]:
 
 
 def concerns_of_load(workload: Workload, platform: Platform) -> Iterator[Concern]:
-    """Warn if the offered load exceeds 1."""
+    """Concern that more work is submitted than the platform can do."""
     offered_load = workload.offered_load(platform)
     if offered_load is None or not 1.0 < offered_load < math.inf:
         return
@@ -75,7 +75,7 @@ def concerns_of_load(workload: Workload, platform: Platform) -> Iterator[Concern
 
 
 def concerns_of_draws(jobs: pl.DataFrame, platform: Platform) -> Iterator[Concern]:
-    """Warn about measured draws far above what the nodes are built for."""
+    """Concern that measured draws are far above what the nodes are built for."""
     if "power_w" not in jobs.columns:
         return
     tdp_w = float(platform.tdp_w.max())
@@ -101,7 +101,7 @@ def concerns_of_run(
 
 
 def _killed(states: pl.Series) -> Concern | None:
-    """Warn if most of the jobs that ran were killed at their walltime."""
+    """Concern that most of the jobs that ran were killed at their walltime."""
     counts: dict[str, int] = dict(states.value_counts().rows())
     killed, ran = counts.get("timeout", 0), sum(counts.get(state, 0) for state in _RAN)
     if killed <= _KILLED_RATIO * ran:
@@ -127,7 +127,7 @@ def _never_started(job_ids: pl.Series, recorded: pl.DataFrame) -> Concern | None
 
 
 def _quiet(timeline: pl.DataFrame, nodes: int) -> Concern | None:
-    """Warn about long periods of very low utilization, in runs of at least a week."""
+    """Concern that the machine was as good as empty for much of a run of at least a week."""
     length_s = np.diff(timeline["time_s"].to_numpy())
     window_s = float(length_s.sum())
     if window_s < _SHORTEST_S:
@@ -142,7 +142,7 @@ def _quiet(timeline: pl.DataFrame, nodes: int) -> Concern | None:
 
 
 _MUCH_LOST_RATIO = 0.01
-"""Of the started node-seconds, what may be lost without a word."""
+"""Share of the started node-seconds that may be lost without a word."""
 
 _CUT = {
     "killed": "jobs killed before their work was done",

@@ -48,7 +48,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Kind:
-    """Columns that rows of a kind use besides their time; `value` says what one means, `ends`: True if all end."""
+    """Columns that rows of a kind use, besides time; `value` says what one means, `ends` whether all of them end."""
 
     uses: tuple[str, ...]
     value: str = ""

@@ -287,7 +287,7 @@ class Events:
         return bool(self._frame["kind"].is_in(kinds).any())
 
     def charges(self, timeline: pl.DataFrame) -> list[Charge]:
-        """Charges of a run's energy under the prices and carbon intensities there are."""
+        """Amounts of a run's energy under the prices and carbon intensities there are."""
         return charges(self._frame, timeline)
 
     def of_nodes(self) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:

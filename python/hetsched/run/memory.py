@@ -1,4 +1,4 @@
-"""Check that a run fits into memory before it begins: the engine ends the interpreter where memory runs out.
+"""Memory that a run needs, asked before it begins: the engine ends the interpreter where memory runs out.
 
 The estimate counts what every run holds: nodes, tables, jobs, and the numbers of each job's nodes. What a part of a
 policy needs besides that is not known here, so that a run can need more, but hardly less.

@@ -57,7 +57,7 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
 
 
 def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform) -> list[Rule]:
-    """Rules about nodes that have what a job asks for."""
+    """Nodes that have what a job asks for."""
     found = eligibility(workload, platform)
     if found is None:
         return []
@@ -149,7 +149,7 @@ def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
 
 
 def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
-    """Rules about the nodes that a job may have."""
+    """Nodes that a job may have."""
     nodes, count, start = known["nodes"], known["node_count"], micros(known["start_s"], NO_INSTANT)
     most = int(platform.slots.min())
     asked = (
@@ -221,7 +221,7 @@ def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault
 
 
 Fault = tuple[str, str, str]
-"""Which parameter, what was found, what is expected."""
+"""Parameter, value found, value expected."""
 
 _MOST_FAULTS = 20
 

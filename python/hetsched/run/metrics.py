@@ -174,7 +174,7 @@ class Facts:
     nodes: int = 0
     offered_load: float | None = None
     extras: Mapping[str, int | float | None] = field(default_factory=dict)
-    """What features of the run say of metrics, by their keys: of optional ones that apply, and in place of others."""
+    """Metrics that features of the run found, by their keys: optional ones that apply, and in place of others."""
 
     @cached_property
     def states(self) -> dict[str, int]:
@@ -192,7 +192,7 @@ class Facts:
         return float((self.totals["window_end_s"] or 0.0) - (self.totals["window_start_s"] or 0.0))
 
     def mean(self, column: str) -> float:
-        """Mean of a column, without nulls; 0 if all are null."""
+        """Mean of a column over the jobs that have it; 0 if none has."""
         # Averaged by numpy: its order of addition does not depend on the number of threads.
         known = self.jobs[column].drop_nulls().to_numpy()
         return float(known.mean()) if len(known) else 0.0

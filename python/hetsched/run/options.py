@@ -53,7 +53,7 @@ def _contract(given: Any, name: str, faults: Faults) -> Any:
 class RunOptions(Declared):
     """Everything that decides a run but its workload, platform and policy; `hetsched.simulate` says what each means."""
 
-    seed: int = field(default=0, metadata=whole(0, 2**64 - 1, "All chance comes from it."))
+    seed: int = field(default=0, metadata=whole(0, 2**64 - 1, "Seed of all random numbers."))
     kill_at_walltime: bool = field(default=True, metadata=flag("Kill jobs at their walltime."))
     kill_grace_s: float = field(
         default=0.0,
@@ -61,11 +61,13 @@ class RunOptions(Declared):
     )
     walltimes: Walltimes = field(
         default="fixed",
-        metadata=_either(Walltimes, "stretch: walltimes were meant for nominal speed, and are longer on slower nodes."),
+        metadata=_either(Walltimes, "stretch: walltimes are meant for nominal speed, and are longer on slower nodes."),
     )
     on_unknown_app: OnUnknownApp = field(
         default="error",
-        metadata=_either(OnUnknownApp, "What to do with an application that the table does not hold."),
+        metadata=_either(
+            OnUnknownApp, "Applications that the table does not hold are an error, or run at nominal draw and speed."
+        ),
     )
     bound: bool = field(
         default=False, metadata=flag("Also compute the least job energy that any placement could reach.")
@@ -82,7 +84,7 @@ class RunOptions(Declared):
         default="fail",
         metadata=_either(
             OnFailure,
-            "What becomes of jobs on nodes that fail: they end as failed, or are queued again in their old place.",
+            "Jobs on nodes that fail end as failed, or are queued again in their old place.",
         ),
     )
     contract: Contract | None = field(

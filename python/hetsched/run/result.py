@@ -130,7 +130,7 @@ class Result:
 
     @_Kept
     def events(self) -> pl.DataFrame:
-        """Events of the budget, nodes and jobs other than starts and ends, in order.
+        """Events of budget, nodes and jobs besides starts and ends, in order.
 
         Columns: ``time_s, kind, job_id, node, value, power_before_w, power_after_w`` (of the whole machine, just before
         and after). Kinds: ``budget`` (value: W from now on), ``alert`` (the draw is above it), ``lower-cap``,

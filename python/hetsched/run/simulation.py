@@ -120,7 +120,7 @@ class Begun:
 
 
 def _notes(objects: Mapping[str, Any]) -> dict[str, Any]:
-    """Notes of custom objects on a run, by the first of their roles: what their method ``notes`` gives."""
+    """Notes of objects on a run, by the first of their roles: what their method ``notes`` gives."""
     first = {id(own): role for role, own in reversed(list(objects.items()))}
     telling = {role: objects[role] for role in objects if first[id(objects[role])] == role}
     return {role: plain(own.notes()) for role, own in telling.items() if callable(getattr(own, "notes", None))}

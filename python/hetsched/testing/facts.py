@@ -170,7 +170,7 @@ class Facts:
 
     @property
     def attempts(self) -> Ints:
-        """Number of starts of each job."""
+        """Number of times each job has started."""
         known = "attempts" in self.jobs.columns
         return self.jobs["attempts"].to_numpy().astype(np.int64) if known else self.started.astype(np.int64)
 
@@ -199,13 +199,13 @@ class Facts:
 
     @property
     def may_resize(self) -> npt.NDArray[np.bool_]:
-        """Mask of jobs that may change their nodes while they run."""
+        """Jobs that may change their nodes while they run."""
         known = self.asked_for("malleable").cast(pl.Boolean).fill_null(value=False).to_numpy()
         return np.asarray(known & (self.fewest_nodes < self.most_nodes), dtype=np.bool_)
 
     @cached_property
     def pause(self) -> Ints:
-        """Time without progress after each job's nodes have changed, in microseconds."""
+        """Time for which each job makes no progress after its nodes have changed, in microseconds."""
         return micros(self.asked_for("resize_s").cast(pl.Float64).fill_null(0.0))
 
     @cached_property
@@ -221,7 +221,7 @@ class Facts:
         return own.cast(pl.Int64).fill_null(asked.cast(pl.Int64)).to_numpy()
 
     def size_ratio(self, job: Ints, count: Ints) -> Floats:
-        """Time of jobs on so many nodes, as a ratio to that on those they ask for."""
+        """Factor by which jobs take longer on so many nodes as on those they ask for."""
         columns = size_columns(self.asked)
         if not columns:
             return np.ones(len(job))
@@ -245,7 +245,7 @@ class Facts:
 
     @cached_property
     def serving(self) -> Eligibility | None:
-        """Eligible nodes of jobs; None where all nodes serve all jobs, and in a replay."""
+        """Cells and wants; None where all nodes serve all jobs, and in a replay."""
         return None if self.observed_start is not None else eligibility(self.workload, self.platform)
 
     @property
@@ -387,7 +387,7 @@ class Facts:
 
     @property
     def _turned_last(self) -> pl.DataFrame:
-        """States from the last instant on of jobs that were suspended or resumed at it."""
+        """State of jobs from the last instant on that were suspended or resumed at it."""
         events = self.result.events.with_columns(at=pl.Series(micros(self.result.events["time_s"]), dtype=pl.Int64))
         last = events.filter(pl.col("at") == self.window[1], pl.col("kind").is_in(["suspend", "resume"]))
         last = last.unique("job_id", keep="last", maintain_order=True)

@@ -8,13 +8,13 @@ import polars as pl
 
 from hetsched.testing.facts import Facts
 from hetsched.testing.stretch_laws import (
-    Stretches,
     check_attempts_of_stretches,
     check_order_of_stretches,
     check_requeues,
     check_states_of_stretches,
     check_suspensions,
 )
+from hetsched.testing.stretches import Stretches
 from hetsched.units import TICKS_S, micros
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from hetsched.run.stretches import RESIZED
 from hetsched.testing.facts import Facts
+from hetsched.testing.stretches import Stretches
 from hetsched.units import TICKS_S, micros
-
-if TYPE_CHECKING:
-    from hetsched.testing.stretch_laws import Stretches
 
 
 def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
-    """Changes as events show them: rows of jobs, instants, kinds and numbers of nodes from then on."""
+    """Changes that events show: rows of jobs, instants, kinds and numbers of nodes from then on."""
     told = run.result.events.filter(pl.col("kind").is_in(RESIZED))
     row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
     rows = [row_of[job_id] for job_id in told["job_id"].to_list()]
@@ -69,7 +65,7 @@ def check_pauses(own: Stretches, rests: np.ndarray) -> None:
 
 
 def check_limits(own: Stretches) -> None:
-    """Check that the remaining walltime scales with the remaining work: a job is killed after the same share of it."""
+    """The same share of walltime and work is left after a change: a job is killed after the same share of it."""
     run, options = own.run, own.run.result.provenance["options"]
     is_told = options["walltimes"] == "fixed" and options["kill_at_walltime"] and options["kill_grace_s"] == 0
     if not is_told or run.platform.has_caps or run.platform.predicted is not None:

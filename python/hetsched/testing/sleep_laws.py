@@ -107,7 +107,7 @@ def _of_nodes(run: Facts, name: str) -> Floats:
 
 
 def _ticks(run: Facts, spans: pl.DataFrame, states: list[str]) -> Ints:
-    """Time of each node in these states."""
+    """Time for which each node was in these states."""
     here = spans.filter(pl.col("state").is_in(states))
     total = np.zeros(run.platform.nodes, dtype=np.int64)
     np.add.at(total, here["node"].to_numpy(), (here["end"] - here["start"]).to_numpy())

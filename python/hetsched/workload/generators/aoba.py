@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from hetsched.chance import stream
 from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
-from hetsched.workload.generators.made import generated
+from hetsched.workload.generators.columns import generated
 from hetsched.workload.jobs import Workload
 
 Floats = npt.NDArray[np.float64]

@@ -22,8 +22,8 @@ from hetsched.chance import stream
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
+from hetsched.workload.generators.columns import Floats, generated, note_too_long
 from hetsched.workload.generators.distributions import LONGEST_S, LogNormal
-from hetsched.workload.generators.made import Floats, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes
 from hetsched.workload.jobs import Workload
 

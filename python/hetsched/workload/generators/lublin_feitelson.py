@@ -20,7 +20,7 @@ from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
-from hetsched.workload.generators.made import Floats, Whole, drawn_apps, generated, note_too_long
+from hetsched.workload.generators.columns import Floats, Whole, drawn_apps, generated, note_too_long
 from hetsched.workload.jobs import Workload
 
 LONGEST_LOG_S = 12.0

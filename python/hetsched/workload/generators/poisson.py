@@ -11,8 +11,8 @@ from hetsched.chance import stream
 from hetsched.checks import Faults
 from hetsched.params import Parameter
 from hetsched.workload.generators import parameters as par
+from hetsched.workload.generators.columns import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.distributions import Distribution
-from hetsched.workload.generators.made import drawn_apps, generated, note_too_long
 from hetsched.workload.generators.mixes import drawn_sizes, sizes_of
 from hetsched.workload.jobs import Workload
 

@@ -51,14 +51,12 @@ def coa_single(
 
     Parameters
     ----------
-    nodes, utilization
-        As in `utilization_targeted`; the paper's free scenario is 0.4.
+    nodes, utilization, fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
+        As in `utilization_targeted`; the utilization of the paper's free scenario is 0.4.
     stream_jobs, hpcg_jobs
         How many.
     stream_runtime_s, hpcg_runtime_s
         Seconds, a distribution, or a text such as ``"uniform:130:151"``.
-    fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
-        As in `utilization_targeted`.
 
     Raises
     ------
@@ -101,16 +99,14 @@ def swa_multi(
 
     Parameters
     ----------
-    nodes, utilization
-        As in `utilization_targeted`; the paper's free scenario is 0.4.
+    nodes, utilization, fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
+        As in `utilization_targeted`; the utilization of the paper's free scenario is 0.4.
     runtime_s
         Of A and C, seconds.
     long_ratio
         How much longer B and D run.
     copies
         How often the mix is taken: one is 4,100 s of 532 busy nodes, and filling and emptying are a large part of that.
-    fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
-        As in `utilization_targeted`.
 
     Raises
     ------
@@ -160,7 +156,7 @@ def laurel2_week(
 
     Parameters
     ----------
-    nodes, utilization
+    nodes, utilization, fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
         As in `utilization_targeted`.
     shortest_s, longest_s
         Ends of the run lengths, seconds.
@@ -168,8 +164,6 @@ def laurel2_week(
         End of the node counts, at least 9.
     app
         What all jobs are called; the paper runs HPCG in their place.
-    fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
-        As in `utilization_targeted`.
 
     Raises
     ------
@@ -229,14 +223,12 @@ def fft2d(
 
     Parameters
     ----------
-    nodes, utilization
+    nodes, utilization, fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
         As in `utilization_targeted`.
     small_jobs, large_jobs
         How many of size 3600 and of size 7200.
     small_runtime_s, large_runtime_s
         Seconds, a distribution, or a text such as ``"uniform:50:70"``.
-    fluctuation, fluctuation_s, ramp_s, interval_s, walltime_factor, seed
-        As in `utilization_targeted`.
 
     Raises
     ------

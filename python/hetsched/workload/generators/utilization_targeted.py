@@ -17,8 +17,8 @@ from hetsched.chance import stream
 from hetsched.checks import Faults
 from hetsched.params import Parameter, parameters_of
 from hetsched.workload.generators import parameters as par
+from hetsched.workload.generators.columns import Floats, Whole, app_column, generated, note_too_long
 from hetsched.workload.generators.feedback import Control, submits
-from hetsched.workload.generators.made import Floats, Whole, app_column, generated, note_too_long
 from hetsched.workload.generators.mixes import JobClass, Mix, apportioned, drawn_sizes, mix_of
 from hetsched.workload.jobs import Workload
 

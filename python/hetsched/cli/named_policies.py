@@ -7,19 +7,19 @@ import inspect
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hetsched.checks import did_you_mean, exists, listed, one_line, reason_of, shown
-from hetsched.errors import ConfigError
-
-if TYPE_CHECKING:
-    from hetsched.policy import Policy
+import hetsched as hs
+from hetsched.checks import Faults, did_you_mean, exists, listed, one_line, reason_of, shown
+from hetsched.cli.terminal import changed, noted
+from hetsched.errors import ConfigError, Fault
 
 BASE = "easy"
-"""The preset whose other parts stand beside a part from a file."""
+"""The preset that a part from a file is put into."""
 
 _BASES = {"allocator": "power-slurm", "monitor": "power-slurm"}
 """Others, for roles that `BASE` has no place for."""
@@ -27,29 +27,48 @@ _BASES = {"allocator": "power-slurm", "monitor": "power-slurm"}
 _IN_FILE = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:=]*))?(?P<rest>(?::[^:=]*=[^:]*)*)")
 
 
-def policy_of(text: str, settings: Sequence[str] = ()) -> Policy:
+def policy_of(text: str, settings: Sequence[str] = ()) -> hs.Policy:
     """A policy from a word of the command line."""
-    from hetsched.policy import parse_policy  # noqa: PLC0415 -- polars is slow to import
-
     found = _IN_FILE.fullmatch(text.strip())
     if found is None:
-        return parse_policy(text, settings=settings)
+        return hs.policy.parse_policy(text, settings=settings)
     given = _object(found["file"], found["name"] or "")
     role = _role_of(given, f"{found['file']}:{found['name']}")
     rest = [*found["rest"].split(":")[1:], *settings]
     return _composed(given, role, rest)
 
 
-def _composed(given: Any, role: str, settings: list[str]) -> Policy:
-    from hetsched.policy import Policy, instance_of, parse_policy, parse_settings  # noqa: PLC0415
+def policies_of(faults: Faults, option: str, text: str) -> list[hs.Policy]:
+    """Policies with commas between."""
+    found: list[hs.Policy] = []
+    for name in text.split(","):
+        with noted(faults), of_policy(name, option):
+            policy = policy_of(name)
+            if policy.name in [other.name for other in found]:
+                faults.add(option, policy.name, "each policy once")
+            else:
+                found.append(policy)
+    return found
 
+
+def of_policy(name: str, option: str = "--policies") -> AbstractContextManager[None]:
+    """Name the policy that an error raised in the block is about, unless the fault shows it."""
+
+    def in_list(fault: Fault) -> Fault:
+        place = option if fault.found == shown(name) else f"{option}: {name}"
+        return fault.at(place) if fault.path == "policy" else fault.under(place, ": ")
+
+    return changed(in_list)
+
+
+def _composed(given: Any, role: str, settings: list[str]) -> hs.Policy:
     names = inspect.signature(given).parameters if inspect.isclass(given) else {}
     own = [setting for setting in settings if setting.partition("=")[0].strip() in names]
     settings = [setting for setting in settings if setting not in own]
-    given = given(**parse_settings(own)) if own else instance_of(given, "policy")
+    given = given(**hs.policy.parse_settings(own)) if own else hs.policy.instance_of(given, "policy")
     if role not in ("", "scheduler"):
-        return parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
-    policy: Policy = Policy(scheduler=given) if role else given
+        return hs.policy.parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
+    policy: hs.Policy = hs.Policy(scheduler=given) if role else given
     if settings:
         raise ConfigError([("policy", shown(settings[0]), f"nothing beside {policy.name}, which is a whole policy")])
     return policy
@@ -73,25 +92,22 @@ def _object(file: str, name: str) -> Any:
 
 def _known_in(module: ModuleType) -> list[str]:
     """Names of a file's own that have a role."""
-    from hetsched.policy import Policy, roles_of  # noqa: PLC0415
 
     def is_own(value: object) -> bool:
         kind = value if inspect.isclass(value) else type(value)
-        return isinstance(value, Policy) or (bool(roles_of(value)) and kind.__module__ == module.__name__)
+        return isinstance(value, hs.Policy) or (bool(hs.policy.roles_of(value)) and kind.__module__ == module.__name__)
 
     return [name for name, value in vars(module).items() if not name.startswith("_") and is_own(value)]
 
 
 def _role_of(given: Any, text: str) -> str:
     """The one role of an object; nothing for a policy."""
-    from hetsched.policy import METHODS, Policy, roles_of  # noqa: PLC0415
-
-    if isinstance(given, Policy):
+    if isinstance(given, hs.Policy):
         return ""
-    roles = roles_of(given)
+    roles = hs.policy.roles_of(given)
     if len(roles) == 1:
         return roles[0]
-    methods = listed(f"`{METHODS[role]}` ({role})" for role in roles or METHODS)
+    methods = listed(f"`{hs.policy.METHODS[role]}` ({role})" for role in roles or hs.policy.METHODS)
     if not roles:
         raise ConfigError([("policy", shown(text), f"a class or object with a role's method: one of {methods}")])
     raise ConfigError(
@@ -112,7 +128,7 @@ def _module(path: str, file: str) -> ModuleType:
         raise ConfigError([("policy", shown(file), "a Python file")])
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    # What stands beside it can be imported, as if it were run as a script.
+    # Modules in its folder can be imported, as if it were run as a script.
     sys.path.insert(0, str(Path(path).parent))
     try:
         spec.loader.exec_module(module)
