@@ -104,7 +104,7 @@ def test_the_estimate_is_hardly_ever_more_than_a_run_takes_and_at_least_half_of_
     need_b, taken_b = map(int, python(f"""
 workload, platform = inputs({arguments})
 if {is_held}:
-    platform.machine
+    platform._machine
 need = need_of(workload, platform, hs.Policy(), until_s=None).total_b
 before = sizes()["VmRSS"]
 # The peak so far is forgotten.

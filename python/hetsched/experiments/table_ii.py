@@ -284,7 +284,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _draw(own: pl.DataFrame, *, title: str = "") -> Any:
-    """With linear axes: no cost is more than twice another."""
+    """The fronts on linear axes: no cost is more than twice another."""
     figure = pareto_figure(own, title=title)
     for axes in figure.axes:
         axes.set_xscale("linear")
