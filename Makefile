@@ -36,7 +36,7 @@ test: check-tools $(VENV)/dev ## all checks and tests
 	$(call step,$(BIN)/ruff check .)
 	$(call step,PYTHONPATH=python $(BIN)/lint-imports)
 	$(SIDE_BY_SIDE) '$(BIN)/mypy --strict python tools' '$(CLIPPY) --workspace -- -D warnings'
-	$(call step,$(CLIPPY) --manifest-path $(EXAMPLE) --target-dir target -- -D warnings)
+	$(call step,$(SHARED) $(CLIPPY) --manifest-path $(EXAMPLE) --target-dir target -- -D warnings)
 	@printf '\n== extension\n'
 	@$(MAKE) --no-print-directory $(EXTENSION)
 	$(SIDE_BY_SIDE) '$(CARGO_TEST)' '$(STUBTEST)' '$(PYTEST)'
@@ -44,6 +44,8 @@ test: check-tools $(VENV)/dev ## all checks and tests
 	@printf '\nAll checks passed.\n'
 
 EXAMPLE := examples/placement-in-rust/Cargo.toml
+# As in Cargo.toml, so that crates below both are checked once.
+SHARED := CARGO_PROFILE_DEV_DEBUG=line-tables-only
 CARGO_TEST := cargo test --locked --workspace --exclude hetsched-benches --quiet
 STUBTEST := $(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stubtest-allowlist.txt
 

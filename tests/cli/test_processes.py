@@ -18,6 +18,8 @@ from messages import without_warnings
 import hetsched as hs
 from hetsched.cli import app
 
+pytestmark = pytest.mark.usefixtures("ctrl_c")
+
 # A second is promised, and the run below would take a minute. In between lies room for a machine that is busy.
 STOPPED_WITHIN_S = 15.0
 

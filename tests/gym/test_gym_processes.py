@@ -35,8 +35,8 @@ def child(work):
     queue = context.Queue()
     process = context.Process(target=told, args=(queue, work))
     process.start()
-    said = queue.get(timeout=60)
-    process.join(60)
+    said = queue.get(timeout=150)
+    process.join(150)
     return said
 
 def of_many():
@@ -69,7 +69,7 @@ def test_forked_environments_say_so_and_do_not_wait(tmp_path):
         text=True,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])},
-        timeout=300,
+        timeout=900,
         check=False,
     )
     expected = (

@@ -100,12 +100,17 @@ def waits(draw: st.DrawFn, jobs: list[Job]) -> None:
 
 @st.composite
 def queues_of(draw: st.DrawFn, machine: Machine, *, urgent: bool) -> list[Queue]:
-    """Queues whose nodes overlap as they like; those of one priority have one order."""
+    """Queues of any nodes, or of up to three pools where nodes are counted; those of one priority have one order."""
     orders = {priority: draw(st.sampled_from([None, None, *ORDERS])) for priority in (-1, 0, 3, 5, 7)}
     limits = st.sampled_from([inf, inf, 1, 2, 3])
+    sets = st.sets(st.integers(0, machine.nodes - 1), min_size=1)
+    if not machine.plan:
+        owner = draw(st.lists(st.integers(-1, 2), min_size=machine.nodes, max_size=machine.nodes))
+        pools = [{node for node in range(machine.nodes) if owner[node] == pool} for pool in range(3)]
+        sets = st.sampled_from([pool for pool in pools if pool] or [set(range(machine.nodes))])
 
     def made(name: str, priority: int, preempts: list[str]) -> Queue:
-        own = sorted(draw(st.sets(st.integers(0, machine.nodes - 1), min_size=1)))
+        own = sorted(draw(sets))
         queue = Queue(name, own, priority, order=orders[priority], spreads=draw(st.booleans()), preempts=preempts)
         if draw(st.sampled_from([True, False, False] if urgent else [True])):
             longest = draw(st.none() | st.integers(5, 60))
@@ -154,25 +159,26 @@ KINDS = st.builds(Offer, st.frozensets(st.sampled_from(FEATURES)), st.sampled_fr
 
 
 @st.composite
-def unlike(draw: st.DrawFn, machine: Machine) -> None:
-    """Nodes of up to four kinds, licences, and now and then a budget where nodes are counted."""
+def unlike(draw: st.DrawFn, machine: Machine, *, budget: bool) -> None:
+    """Nodes of up to four kinds, licences, and room for as many watts as are drawn."""
     adds = st.tuples(*[st.sampled_from([0, 100, 130, 170, 200])] * len(APPS))
     kinds = [replace(kind, adds_w=draw(adds)) for kind in draw(st.lists(KINDS, min_size=1, max_size=4))]
     machine.offers = [kind for kind in kinds for _ in range(draw(st.integers(1, 3)))]
     machine.nodes = len(machine.offers)
     machine.licences = draw(st.sampled_from([{}, {"matlab": 2}, {"ansys": 3, "matlab": 1}]))
     machine.slots = machine.slots if machine.plan else 1
-    machine.room_w = None if machine.plan else draw(st.none() | st.integers(1, 9).map(lambda hundreds: 100 * hundreds))
+    machine.room_w = draw(st.sampled_from([2, 3, 4, 6, 9])) * 100 if budget else None
 
 
 @st.composite
 def wishes(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> None:
     """Constraints, GPUs, memory and licences that jobs ask for."""
     for job in jobs:
-        job.wish = draw(st.none() | WISHES)
-        job.gpus = draw(st.sampled_from([0, 0, 0, 1, 2, 3]))
-        job.memory = draw(st.sampled_from([0, 0, 1, 3, 4, 5]))
-        counts = {name: draw(st.integers(0, count + 1)) for name, count in machine.licences.items()}
+        job.node_count = min(job.node_count, draw(st.sampled_from([1, 1, 2, 3, job.node_count])))
+        job.wish = draw(st.none() | st.none() | WISHES)
+        job.gpus = draw(st.sampled_from([0, 0, 0, 0, 0, 1, 2, 3]))
+        job.memory = draw(st.sampled_from([0, 0, 0, 1, 1, 3, 4, 5]))
+        counts = {name: draw(st.sampled_from([0, 0, 1, count, count + 1])) for name, count in machine.licences.items()}
         job.licences = {name: count for name, count in counts.items() if count}
         job.app = draw(st.integers(0, len(APPS) - 1))
 
@@ -182,9 +188,13 @@ def worlds(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> list[Happening
     """Failures, repairs, maintenances and cancellations."""
     world = []
     node = st.integers(0, machine.nodes - 1)
-    for _ in range(draw(st.integers(0, 5))):
-        kind = draw(st.sampled_from(["failed", "failed", "repaired", "repaired", "maintenance", "cancel"]))
-        time = draw(seconds(0, 90))
+    for _ in range(draw(st.sampled_from([1, 3, 6, 9]))):
+        kind = draw(
+            st.sampled_from(
+                ["failed", "failed", "repaired", "repaired", "maintenance", "maintenance", "maintenance", "cancel"]
+            )
+        )
+        time = draw(seconds(0, 60))
         if kind == "cancel":
             world.append(Happening(time, kind, draw(st.integers(0, len(jobs) - 1))))
         elif kind == "maintenance":
@@ -206,12 +216,13 @@ def cases(
     wait: bool = False,
     outages: bool = False,
     cells: bool = False,
+    budget: bool = False,
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then."""
     machine = draw(machines(plan=plan))
     if cells:
         machine.kill = draw(st.booleans())
-        draw(unlike(machine))
+        draw(unlike(machine, budget=budget))
     if queues or urgent:
         machine.queues = draw(queues_of(machine, urgent=urgent))
     jobs = draw(jobs_of(machine))
@@ -220,7 +231,7 @@ def cases(
     if cells:
         draw(wishes(machine, jobs))
     # A policy with a budget takes no other events.
-    if outages and machine.room_w is None and draw(st.booleans()):
+    if outages and machine.room_w is None and draw(st.sampled_from([True, True, False])):
         machine.world = draw(worlds(machine, jobs))
     return machine, jobs
 

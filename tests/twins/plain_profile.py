@@ -6,13 +6,18 @@ from plain_machine import TICK, Job, Machine
 
 
 def count_pass(machine: Machine) -> None:
-    """One pass over the queue of a machine."""
+    """One pass over the queues of a machine: each set of nodes that queues have is one by itself (rule 6)."""
+    for pool in sorted({tuple(machine.queue_of(job).nodes) for job in machine.jobs}):
+        _pool_pass(machine, pool)
+
+
+def _pool_pass(machine: Machine, pool: tuple[int, ...]) -> None:
     profile: dict[int, int] | None = None
     now, blocked, reserved = machine.now, 0, 0
     for job in machine.in_order():
-        if machine.is_full(job):
+        if tuple(machine.queue_of(job).nodes) != pool or machine.is_full(job):
             continue
-        fitting = [node for node in range(machine.nodes) if machine.free(node) >= job.slots]
+        fitting = [node for node in pool if machine.free(node) >= job.slots]
         fits = len(fitting) >= job.node_count
         # What takes no time delays no other job.
         if fits and (profile is None or job.planned == 0 or holds(profile, now, job)):
@@ -24,19 +29,20 @@ def count_pass(machine: Machine) -> None:
         if machine.depth is None:
             return
         if reserved < machine.depth:
-            profile = planned_free(machine) if profile is None else profile
+            profile = planned_free(machine, pool) if profile is None else profile
             at = next((time for time in sorted(profile) if holds(profile, time, job)), None)
             if at is not None:
                 take(profile, at, job, max(job.planned, TICK))
                 reserved += 1
 
 
-def planned_free(machine: Machine) -> dict[int, int]:
+def planned_free(machine: Machine, pool: tuple[int, ...]) -> dict[int, int]:
     """Slots that are free from each instant on, as far as plans know; what is overdue ends now."""
-    now = machine.now
-    gains = [(now, sum(machine.free(node) for node in range(machine.nodes)))]
-    gains += [(max(now, job.ends_at(job.planned)), job.width) for job in machine.jobs if job.state == "running"]
-    gains += [(max(node.windows), machine.slots) for node in machine.state if node.windows and not node.failed]
+    now, troubles = machine.now, [machine.state[node] for node in pool]
+    running = [job for job in machine.jobs if job.state == "running" and job.nodes[0] in pool]
+    gains = [(now, sum(machine.free(node) for node in pool))]
+    gains += [(max(now, job.ends_at(job.planned)), job.width) for job in running]
+    gains += [(max(node.windows), machine.slots) for node in troubles if node.windows and not node.failed]
     return {at: sum(width for when, width in gains if when <= at) for at, _ in gains}
 
 

@@ -183,9 +183,7 @@ def schedule(
     stretch: bool = False,
     time_ratio: Sequence[float] | None = None,
     predicted_ratio: Sequence[float] | None = None,
-    places: Sequence[tuple[int, int]] | None = None,
     groups: Sequence[Sequence[tuple[str, float]]] | None = None,
-    also_at: Sequence[int] = (),
 ) -> Schedule:
     """Runs the jobs to the end.
 
@@ -194,18 +192,17 @@ def schedule(
     each node, the slowest of its nodes deciding (named nodes only). `kill_grace`: how long after its walltime a job is
     killed. `stretch`: walltimes, and planned lengths, were meant for nominal nodes: a job is killed after as many times
     its walltime as its slowest node takes, and planned, by `predicted_ratio` (else `time_ratio`), for the slowest of
-    all nodes until the pass in which it starts is over, then for the slowest of its own. `places`: where each job
-    stands, in place of `order`. `groups`: those that each job is in, and how many of each may run at once; who is
-    beyond that at its turn is passed over. `candidates`: the order of those behind the last of `depth` reservations, by
-    planned length and what is counted of them; None: they stay in policy order. `also_at`: instants of passes besides
-    those at which something happens.
+    all nodes until the pass in which it starts is over, then for the slowest of its own. `groups`: those
+    that each job is in, and how many of each may run at once; who is beyond that at its turn is passed over.
+    `candidates`: the order of those behind the last of `depth` reservations, by planned length and what is counted of
+    them; None: they stay in policy order.
     """
     n = len(jobs)
     done = Schedule([None] * n, [None] * n, [None] * n, ["pending"] * n, [None] * n)
     key = ORDERS[order]
     arrivals = sorted(range(n), key=lambda j: jobs[j].submit)  # stable: equal submits keep the trace's order
     arrived = 0
-    queue: list[tuple[int | tuple[int, int], int, int]] = []  # (key, submit, job), in policy order
+    queue: list[tuple[int, int, int]] = []  # (key, submit, job), in policy order
     running: list[tuple[int, int, int]] = []  # (planned end, job, width), by planned end
     ends: list[tuple[int, int]] = []  # (end, job), a heap
     predicted = predicted_ratio or time_ratio
@@ -273,7 +270,7 @@ def schedule(
                     return
             place += 1
 
-    def overtake(now: int, plan: Plan, others: list[tuple[int | tuple[int, int], int, int]]) -> None:
+    def overtake(now: int, plan: Plan, others: list[tuple[int, int, int]]) -> None:
         by = CANDIDATES[str(candidates)]
         turns = sorted(others, key=lambda place: (by(machine.width(jobs[place[-1]]), planned[place[-1]]), *place[1:]))
         for j in (place[-1] for place in turns):
@@ -284,23 +281,19 @@ def schedule(
                 plan.hold(now, width, length)
                 queue[:] = [place for place in queue if place[-1] != j]
 
-    more = sorted(also_at, reverse=True)
-    while ends or arrived < n or more:
+    while ends or arrived < n:
         now = min(
             ends[0][0] if ends else inf,
             jobs[arrivals[arrived]].submit if arrived < n else inf,
-            more[-1] if more else inf,
         )
         submitted = set()
-        while more and more[-1] == now:
-            more.pop()
         while ends and ends[0][0] == now:
             finish(heappop(ends)[1])
         while arrived < n and jobs[arrivals[arrived]].submit == now:
             j = arrivals[arrived]
             arrived += 1
             if machine.could_hold(jobs[j]):
-                first = places[j] if places else key(jobs[j]._replace(walltime=planned[j]))
+                first = key(jobs[j]._replace(walltime=planned[j]))
                 insort(queue, (first, jobs[j].submit, j))
                 submitted.add(j)
             else:

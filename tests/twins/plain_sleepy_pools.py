@@ -10,12 +10,58 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
-from plain_pools import Asked
+from plain_scheduler import ORDERS, Job
 from plain_sleep import DAY, Numbers, fit, least, level
 
 TICK = 1
 ON = ("on", "booting")
 ASLEEP = ("off", "stopping")
+
+
+@dataclass
+class Queue:
+    """A queue of a pool, in microseconds."""
+
+    name: str
+    nodes: tuple[int, ...]
+    priority: int
+    order: str | None
+    max_running: float
+    max_running_per_user: float
+    max_walltime: int | None
+    default_walltime: int | None
+
+
+@dataclass
+class Asked:
+    """A job, its queue and its user."""
+
+    job: Job
+    queue: Queue
+    user: str | None
+
+    def settled(self) -> Job:
+        """With the walltime that its queue gives to jobs without one."""
+        default = self.queue.default_walltime
+        own = self.queue.max_walltime if default is None else default
+        return self.job if self.job.walltime is not None else self.job._replace(walltime=own)
+
+    @property
+    def is_rejected(self) -> bool:
+        """Rule 2."""
+        longest, walltime = self.queue.max_walltime, self.settled().walltime
+        return self.job.node_count > len(self.queue.nodes) or (
+            longest is not None and walltime is not None and walltime > longest
+        )
+
+    def place(self, order: str) -> tuple[int, int]:
+        """Rule 4, but for the ties."""
+        return -self.queue.priority, ORDERS[self.queue.order or order](self.settled())
+
+    def groups(self) -> list[tuple[str, float]]:
+        """Rule 3."""
+        own = (f"{self.queue.name} of {self.user}", inf if self.user is None else self.queue.max_running_per_user)
+        return [(self.queue.name, self.queue.max_running), own]
 
 
 @dataclass

@@ -28,6 +28,11 @@ def test_counting_backfills_agree_where_jobs_wait_and_nodes_fail(case: Case) -> 
     agrees(*case)
 
 
+@given(cases(plan=False, queues=True) | cases(plan=False, queues=True, wait=True, outages=True))
+def test_each_pool_is_scheduled_as_if_it_were_the_machine(case: Case) -> None:
+    agrees(*case)
+
+
 @given(cases(plan=True, wait=True, outages=True))
 def test_plan_agrees_where_jobs_wait_and_nodes_fail(case: Case) -> None:
     agrees(*case)
@@ -40,6 +45,11 @@ def test_urgent_jobs_agree(case: Case) -> None:
 
 @given(cases(plan=True, cells=True) | cases(plan=False, cells=True))
 def test_nodes_that_differ_agree(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=False, cells=True, budget=True))
+def test_a_budget_over_nodes_that_differ_agrees(case: Case) -> None:
     agrees(*case)
 
 

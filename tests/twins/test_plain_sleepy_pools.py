@@ -11,9 +11,8 @@ import hypothesis.strategies as st
 import polars as pl
 import pytest
 from hypothesis import given
-from plain_pools import Asked, Queue
 from plain_scheduler import ORDERS, Job
-from plain_sleepy_pools import Outage, SleepyPools
+from plain_sleepy_pools import Asked, Outage, Queue, SleepyPools
 from test_plain_sleep import numbers
 
 import hetsched as hs

@@ -95,11 +95,11 @@ def test_processes_are_an_executor():
         assert list(processes.map(pow, [2, 3, 4], [5, 2, 1])) == [32, 9, 4]
         failed = processes.submit(int, "no number")
         with pytest.raises(hs.SimulationError, match="ValueError: invalid literal"):
-            failed.result(timeout=60)
+            failed.result(timeout=300)
         # One that cannot be sent is the caller's to hear of, and the process goes on.
         with pytest.raises(Exception, match="pickle"):
-            processes.submit(lambda: 1).result(timeout=60)
-        assert processes.submit(abs, -1).result(timeout=60) == 1
+            processes.submit(lambda: 1).result(timeout=300)
+        assert processes.submit(abs, -1).result(timeout=300) == 1
     with pytest.raises(RuntimeError, match="ended"):
         processes.submit(abs, -1)
 

@@ -278,7 +278,7 @@ class TestWatched:
             begun.append(part)
             if part == 0:
                 raise ValueError("no")
-            time.sleep(0.01)
+            time.sleep(0.05)
 
         with pytest.raises(ValueError, match="no"):
             watched(work, range(500), lambda done, total: None)

@@ -105,7 +105,7 @@ def test_joblib_runs_them_side_by_side(tmp_path):
         text=True,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])},
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.stdout == "equal\n", done.stderr
@@ -148,7 +148,7 @@ if __name__ == "__main__":
     with multiprocessing.get_context(way).Pool(1) as pool:
         works = [pool.apply_async(told, (what,)) for what in whats] or [pool.apply_async(energy, (made,))]
         for work in works:
-            print(work.get(timeout=60))
+            print(work.get(timeout=300))
 """
 
 
@@ -158,7 +158,7 @@ def children_say(tmp_path, *arguments):
     (tmp_path / "a.csv").write_text("app,node,power_w\na,0,200\n")
     hs.simulate(*inputs()).write(tmp_path / "out")
     command = [sys.executable, "-W", "ignore", str(script), *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, text=True, timeout=600)
     return done.stdout.splitlines()
 
 

@@ -92,7 +92,7 @@ def test_a_reader_who_comes_between_two_files_gets_the_new_result(has_locks, old
     def replaced(self, target):
         if target.name == "nodes.parquet":
             is_half_written.set()
-            assert may_go_on.wait(60)
+            assert may_go_on.wait(300)
         return replace(self, target)
 
     def nap(seconds):
@@ -107,7 +107,7 @@ def test_a_reader_who_comes_between_two_files_gets_the_new_result(has_locks, old
         without_locks(monkeypatch)
     writer = threading.Thread(target=new.write, args=[tmp_path])
     writer.start()
-    assert is_half_written.wait(60)
+    assert is_half_written.wait(300)
     if has_locks:
         threading.Timer(0.3, may_go_on.set).start()
     assert hs.read_result(tmp_path) == new

@@ -46,7 +46,7 @@ const PLACEMENTS: &[Row<dyn Placement>] =
     })
     .with_parameters(&[RACK_NODES])];
 
-/// hetsched's engine, with this placement beside its own.
+/// hetsched's engine, with this placement added to its own.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     hetsched_py::engine(module, Rows { placements: PLACEMENTS, ..Rows::default() })
