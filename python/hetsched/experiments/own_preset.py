@@ -208,7 +208,7 @@ def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") 
 
 def _prices(own: Runs, preset: str) -> list[Row]:
     """Price of these promises."""
-    window, system, tail_s = (
+    window, whole, tail_s = (
         {label: own.mean(name, label) for label in (OURS, "vahrm")} for name in ("window", "saving", "tail_s")
     )
     why = (
@@ -218,7 +218,7 @@ def _prices(own: Runs, preset: str) -> list[Row]:
     )
     ahead = ("hetsched's less VAHRM's", window[OURS] - window["vahrm"])
     short = f"a makespan as short as VAHRM's ({window['vahrm'].mean():.3g} %)"
-    more = system[OURS] - system["vahrm"]
+    more = whole[OURS] - whole["vahrm"]
     longer = own.mean("longest", OURS) - own.mean("longest", "cgva-fcfs-b")
     waits = "no large job waits as long as under EASY"
     held = f"{preset}: EASY holds nodes for the first job in the queue from the start, hetsched after 36 h"
