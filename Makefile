@@ -25,38 +25,36 @@ help: ## what there is to make
 demo: $(EXTENSION) ## schedule a real log under four policies; results in ./hetsched-demo
 	@$(BIN)/hetsched demo
 
-# The gate, each line failing fast.
+# The gate, each line failing fast. What uses one core runs beside what else there is to do.
 step = @printf '\n== %s\n' '$(1)'; $(1)
+SIDE_BY_SIDE = @$(BIN)/python tools/side_by_side.py
+CLIPPY := cargo clippy --locked --quiet --all-targets
 
 test: check-tools $(VENV)/dev ## all checks and tests
 	$(call step,cargo fmt --check)
-	$(call step,cargo clippy --locked --workspace --all-targets --quiet -- -D warnings)
-	$(call step,cargo test --locked --workspace --quiet)
-	$(call step,RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet)
 	$(call step,$(BIN)/ruff format --check .)
 	$(call step,$(BIN)/ruff check .)
-	$(call step,$(BIN)/mypy --strict python tools)
 	$(call step,PYTHONPATH=python $(BIN)/lint-imports)
+	$(SIDE_BY_SIDE) '$(BIN)/mypy --strict python tools' '$(CLIPPY) --workspace -- -D warnings'
+	$(call step,$(CLIPPY) --manifest-path $(EXAMPLE) --target-dir target -- -D warnings)
 	@printf '\n== extension\n'
-	@$(MAKE) --no-print-directory $(EXTENSION) $(STUBS_CHECKED)
-	$(call step,$(PYTEST))
+	@$(MAKE) --no-print-directory $(EXTENSION)
+	$(SIDE_BY_SIDE) '$(CARGO_TEST)' '$(STUBTEST)' '$(PYTEST)'
 	$(call step,$(BIN)/python benches/python/run.py --quick)
 	@printf '\nAll checks passed.\n'
 
-# mypy.stubtest keeps no cache of its own.
-STUBS_CHECKED := .mypy_cache/stubs-checked
-$(STUBS_CHECKED): $(EXTENSION) $(EXTENSION:.abi3.so=.pyi) tests/stubtest-allowlist.txt $(VENV)/dev
-	$(call step,$(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stubtest-allowlist.txt)
-	@mkdir -p $(@D)
-	@touch $@
+EXAMPLE := examples/placement-in-rust/Cargo.toml
+CARGO_TEST := cargo test --locked --workspace --exclude hetsched-benches --quiet
+STUBTEST := $(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stubtest-allowlist.txt
 
 # A worker a core, linear algebra in its one thread; a worker that has nothing left to do takes over tests of another.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
 
-fuzz: $(EXTENSION) $(VENV)/dev ## every property on a thousand new examples
+fuzz: $(EXTENSION) $(VENV)/dev ## every property on a thousand new examples, and what takes minutes
 	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length'
 	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$(date +%s%N)} PROPTEST_CASES=10000 sh -c \
-	    'echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; exec cargo test --locked --workspace --quiet'
+	    'echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; exec $(CARGO_TEST)'
+	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
 bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
 	@$(BIN)/python benches/python/run.py --peers twin,accasim
@@ -69,7 +67,7 @@ bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, t
 	@$(BIN)/python benches/python/roles.py
 	@$(BIN)/python benches/python/machine_day.py
 	@$(BIN)/python benches/python/cliffs.py
-	@cargo bench --locked --package hetsched-core
+	@cargo bench --locked --package hetsched-benches
 
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(BIN)/maturin build --release --locked --out dist

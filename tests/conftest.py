@@ -4,6 +4,7 @@ import dataclasses
 import fcntl
 import os
 import pickle
+import signal
 
 import polars as pl
 import pytest
@@ -20,6 +21,14 @@ settings.load_profile("gate")
 # The policy that runs beside the paper's in every quick report, and the one experiment that runs no policies.
 BESIDE = "sjf:placement=lowest-power"
 WITHOUT_POLICIES = "tsmva"
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C is heeded here and in what is started from here, also where it is ignored, as under ``nohup``."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,7 @@
 //! The assignment solvers, on what jobs and nodes give them: unlike rows, few types, jobs of few applications.
 
-mod settings;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_benches::short;
 use hetsched_core::algo::assignment::{Costs, assign, assign_types};
 use hetsched_core::random::Stream;
 
@@ -59,5 +58,5 @@ fn types(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = settings::short(); targets = matrices, types }
+criterion_group! { name = benches; config = short(); targets = matrices, types }
 criterion_main!(benches);

@@ -1,8 +1,7 @@
 //! The event heap in the steady state of a run: each event that leaves schedules a later one.
 
-mod settings;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_benches::short;
 use hetsched_core::algo::event_heap::EventHeap;
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
@@ -34,5 +33,5 @@ fn pop_and_push(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = settings::short(); targets = pop_and_push }
+criterion_group! { name = benches; config = short(); targets = pop_and_push }
 criterion_main!(benches);

@@ -1,8 +1,7 @@
 //! The set of free nodes, half of them taken: a job's nodes leave it and come back.
 
-mod settings;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_benches::short;
 use hetsched_core::algo::node_set::NodeSet;
 use hetsched_core::random::Stream;
 
@@ -59,5 +58,5 @@ fn take_ranks(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = settings::short(); targets = take_lowest, take_ranks }
+criterion_group! { name = benches; config = short(); targets = take_lowest, take_ranks }
 criterion_main!(benches);

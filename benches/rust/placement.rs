@@ -1,9 +1,7 @@
 //! One pass on an empty machine: 2,000 jobs of a node each start together on 2,000 nodes.
 
-mod machine;
-mod settings;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_benches::{machine, share, short};
 use hetsched_core::algo::releases::Releases;
 use hetsched_core::platform::Platform;
 use hetsched_core::platform::node_state::NodeState;
@@ -18,7 +16,6 @@ use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, t
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::{JobColumns, JobId, Workload};
-use machine::{machine, share};
 
 const NODES: u32 = 2_000;
 const JOBS: u32 = 2_000;
@@ -122,5 +119,5 @@ fn one_pass(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = settings::short(); targets = one_pass }
+criterion_group! { name = benches; config = short(); targets = one_pass }
 criterion_main!(benches);

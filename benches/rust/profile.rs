@@ -1,8 +1,7 @@
 //! The profile of the future as conservative backfilling uses it: built anew, then each waiting job planned into it.
 
-mod settings;
-
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_benches::short;
 use hetsched_core::algo::horizon::Profile;
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
@@ -49,5 +48,5 @@ fn plan_a_queue(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = settings::short(); targets = plan_a_queue }
+criterion_group! { name = benches; config = short(); targets = plan_a_queue }
 criterion_main!(benches);

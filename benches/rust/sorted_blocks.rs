@@ -1,10 +1,9 @@
 //! The two sorted lists of a pass: who waits, in policy order, and who runs, by planned end.
 
-mod settings;
-
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_benches::short;
 use hetsched_core::algo::fit_list::{FitList, Kind, Place, QueueKey, Room, Waiting};
 use hetsched_core::algo::releases::{Claim, Release, Releases};
 use hetsched_core::random::Stream;
@@ -85,5 +84,5 @@ fn shadow(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = settings::short(); targets = submit_and_start, nobody_fits, shadow }
+criterion_group! { name = benches; config = short(); targets = submit_and_start, nobody_fits, shadow }
 criterion_main!(benches);

@@ -3,10 +3,8 @@
 //! A pass changes the queue, so each is measured on a policy of its own that has looked at the queue once with no node
 //! free, as it would have by the time the queue is that long.
 
-mod machine;
-mod settings;
-
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
+use hetsched_benches::{machine, share, short};
 use hetsched_core::algo::releases::Releases;
 use hetsched_core::params::Value;
 use hetsched_core::platform::Platform;
@@ -21,7 +19,6 @@ use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, t
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::{JobColumns, JobId, Workload};
-use machine::{machine, share};
 
 const NODES: u32 = 540;
 const FREE: u32 = 60;
@@ -134,5 +131,5 @@ fn one_pass(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group! { name = benches; config = settings::short(); targets = one_pass }
+criterion_group! { name = benches; config = short(); targets = one_pass }
 criterion_main!(benches);

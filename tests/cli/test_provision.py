@@ -65,7 +65,7 @@ def test_a_trial_is_a_table_files_a_picture_and_json(hetsched, folder, log):
         ),
         (["--mix", "85:3,70:0"], "error: --mix: found `0` for `70`, expected a share above 0"),
         (["--mix", "25:1"], "error: --mix: found `25`, expected watts above base_w, 25"),
-        (["--budget-w", "100kW"], "error: --budget-w: found `100kW`, expected watts as a plain number, such as 100"),
+        (["--budget-w", "100kW"], "error: --budget-w: found `100kW`, expected watts as a plain number, such as 200"),
         (["--nodes", "8,x"], "error: --nodes: found `x`, expected a whole number, at least 1"),
         (["--nodes", "17"], "error: --budget-w: found 400, below the base of 17 nodes, expected at least 425 W"),
         (["--plot", "p.png"], "error: --plot: found `p.png`, expected a TRACE beside it"),

@@ -29,6 +29,12 @@ def patched(folder: Path, title: str, *tops: str) -> Path:
         shutil.copytree(ROOT / top, folder / top, ignore=ignored)
         for extension in (ROOT / top).rglob("*.so"):
             (folder / extension.relative_to(ROOT)).symlink_to(extension)
+    apply(folder, title)
+    return folder
+
+
+def apply(folder: Path, title: str) -> None:
+    """Applies the page's diff of that title to a copy."""
     done = subprocess.run(
         ["git", "apply", "--whitespace=nowarn", "-"],
         cwd=folder,
@@ -40,7 +46,6 @@ def patched(folder: Path, title: str, *tops: str) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return folder
 
 
 def said(folder: Path, *arguments: str) -> str:
@@ -171,16 +176,16 @@ def test_a_placement_applies(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo compiles the engine")
-@pytest.mark.parametrize("title", ["A placement", "A run option"])
-def test_what_is_added_in_rust_compiles(tmp_path: Path, title: str) -> None:
-    copy = patched(tmp_path, title, "python", "rust")
+def test_what_is_added_in_rust_compiles(tmp_path: Path) -> None:
+    copy = patched(tmp_path, "A placement", "benches", "python", "rust")
+    apply(copy, "A run option")
     for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
         shutil.copy(ROOT / name, copy / name)
     done = subprocess.run(
         ["cargo", "check", "--quiet", "--offline", "--package", "hetsched-py"],
         cwd=copy,
-        # Dependencies are compiled once for all runs of this test.
-        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target" / "architecture")},
+        # Dependencies are those that clippy has compiled.
+        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")},
         encoding="utf-8",
         capture_output=True,
         check=False,

@@ -9,9 +9,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
-from plain_plan import TICK, Task
+from plain_machine import TICK, Job
 
 DAY = 86_400_000_000
+
+
+@dataclass
+class Task(Job):
+    """A job that is planned for a microsecond at least."""
+
+    is_known: bool = False
+
+    @property
+    def planned(self) -> int:
+        return max(TICK, super().planned)
+
+    @property
+    def lasts(self) -> int:
+        """Time that it really runs: it is killed at its walltime."""
+        return self.runtime if self.walltime is None else min(self.runtime, self.walltime)
 
 
 @dataclass

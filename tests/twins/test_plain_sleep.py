@@ -9,8 +9,7 @@ import hypothesis.strategies as st
 import polars as pl
 import pytest
 from hypothesis import given
-from plain_plan import Task
-from plain_sleep import Numbers, SleepyMachine
+from plain_sleep import Numbers, SleepyMachine, Task
 
 import hetsched as hs
 from hetsched.testing import check_schedule

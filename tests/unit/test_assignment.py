@@ -140,14 +140,17 @@ def test_counts_that_cannot_be_are_refused(counts, said):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_long_search_and_other_threads_go_on():
     # Points in the plane make long paths: some seconds' work.
     rng = np.random.default_rng(2)
     cost = np.abs(rng.random((4000, 1, 2)) - rng.random((1, 4000, 2))).sum(axis=-1)
+    # By the time that this thread computes: others may have the machine meanwhile.
+    clock = time.pthread_getcpuclockid(threading.get_ident())
     pressed = []
 
     def press():
-        pressed.append(time.monotonic())
+        pressed.append(time.clock_gettime(clock))
         _thread.interrupt_main()
 
     timer = threading.Timer(0.2, press)
@@ -155,4 +158,4 @@ def test_ctrl_c_ends_a_long_search_and_other_threads_go_on():
     with pytest.raises(KeyboardInterrupt):
         assign(cost)
     timer.join()
-    assert time.monotonic() - pressed[0] < 1.0
+    assert time.clock_gettime(clock) - pressed[0] < 1.0

@@ -113,7 +113,7 @@ def test_rows_stand_by_time_and_later_rows_of_one_instant_stay_later() -> None:
     assert made.to_polars().schema == SCHEMA
     same = events(budget(5.0, 1.0), budget(5.0, 7.0))
     assert same.to_polars()["value"].to_list() == [1.0, 7.0]
-    assert [values.tolist() for values in same.of_budgets()] == [
+    assert [values.tolist() for values in same._of_budgets()] == [
         [5.0, 5.0],
         [float("inf")] * 2,
         [-float("inf")] * 2,
@@ -239,7 +239,7 @@ def test_a_charge_is_the_sum_over_all_seconds(rows: list[Any], powers: list[int]
             bare += 1
         else:
             expected += here["value"] * powers[second // 4] / 3.6e6
-    (charge,) = told.charges(timeline)
+    (charge,) = told._charges(timeline)
     assert charge.amount == pytest.approx(expected, rel=1e-12, abs=1e-15)
     assert charge.bare_s == bare
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 import pytest
@@ -12,6 +12,8 @@ import pytest
 import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.params import Declared, Parameter, Record, choice, flag, number, parameters_of, settled, whole, word
+from hetsched.typing import Impute
+from hetsched.variation.measured_cells import IMPUTE
 
 
 @dataclass(frozen=True)
@@ -124,3 +126,7 @@ def test_texts_that_are_no_values(parameter, text, expected):
     faults = Faults()
     assert parameter.from_text(text, faults) is None
     assert [fault.expected for fault in faults.found] == [expected]
+
+
+def test_words_of_a_type_are_those_of_the_table_that_explains_them():
+    assert get_args(Impute) == tuple(IMPUTE)

@@ -64,14 +64,14 @@ def test_by_cap_gives_what_with_tables_takes() -> None:
 def test_a_platform_with_caps_is_itself_through_dictionaries_json_and_pickles(platform: hs.Platform) -> None:
     again = [
         hs.Platform.from_dict(platform.to_dict()),
-        hs.Platform.from_dict(json.loads(json.dumps(platform.content()))),
+        hs.Platform.from_dict(json.loads(json.dumps(platform._content()))),
         pickle.loads(pickle.dumps(platform)),
         platform.with_known_draws("tdp").with_known_draws("measured"),
     ]
     for one in again:
         assert one == platform
         assert hash(one) == hash(platform)
-        assert (one.sha256, one.tables_sha256) == (platform.sha256, platform.tables_sha256)
+        assert (one.sha256, one._tables_sha256) == (platform.sha256, platform._tables_sha256)
         assert one != PLAIN
 
 
@@ -80,8 +80,8 @@ def test_sums_tell_caps_apart_and_stay_what_they_were_without_them() -> None:
     assert len({PLAIN.sha256, MODEL.sha256, other.sha256}) == 3
     two = PLAIN.with_tables(actual={cap: TABLES[cap] for cap in (150.0, math.inf)})
     assert two.sha256 == BY_CAP.sha256
-    assert two.tables_sha256 != BY_CAP.tables_sha256
-    assert PLAIN.with_tables(actual=FREE).tables_sha256 == {"actual": FREE.sha256, "predicted": None}
+    assert two._tables_sha256 != BY_CAP._tables_sha256
+    assert PLAIN.with_tables(actual=FREE)._tables_sha256 == {"actual": FREE.sha256, "predicted": None}
 
 
 def test_a_file_says_the_model_and_the_tables(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hetsched.run.result import Result
 Floats = npt.NDArray[np.float64]
 
 NODE_STATES = ("busy", "idle", "changing", "off", "down")
-"""What a node can be: ``changing`` is booting or shutting down."""
+"""States of a node: ``changing`` is booting or shutting down."""
 
 _DOWN = {"failed": 1, "out": 1, "repaired": -1, "back": -1}
 _TURNS = {"sleep": "changing", "off": "off", "wake": "changing", "ready": "idle"}

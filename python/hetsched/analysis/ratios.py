@@ -290,7 +290,7 @@ def _ratio(own: dict[str, Any], base: dict[str, Any], pairs: Pairs | None) -> di
 PER_WORK = "energy_per_work_j_per_node_s"
 
 _CAUSES = {"killed": "jobs killed before their work was done", "rejected": "jobs rejected"}
-"""Why work is not done."""
+"""Causes of work that is not done."""
 
 _ROUNDING = 1e-7
 _NEEDED = ("policy", "energy_j", PER_WORK, "timeout", "failed")

@@ -27,11 +27,13 @@ OTHER_DRAWS = "--known-draws table or tdp, or --predictor history, has them not 
 """Options that keep decisions from knowing a job's draw before it has run."""
 
 _READER_OPTIONS = {
-    "procs_per_node": "--procs-per-node",
-    "columns": "--columns",
-    "separator": "--separator",
-    "on_bad_line": "--lenient",
+    "procs_per_node": ("--procs-per-node", "nothing: {} logs count nodes, not processors"),
+    "columns": ("--columns", "nothing: fields of {} logs are known by their place"),
+    "separator": ("--separator", "nothing: {} logs have no separator to choose"),
+    "on_bad_line": ("--lenient", "nothing: {} logs have no lines to skip"),
 }
+"""Options of readers: how they are given, and what a format expects that does not have them."""
+
 _NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
@@ -146,13 +148,11 @@ class JobLog:
                 raise ConfigError([(Path(self.trace).name, "a name that tells no format", ends)]) from None
             hint = did_you_mean(self.format, FORMATS)
             raise ConfigError([("--format", shown(self.format), f"{one}{hint}")]) from None
-        faults = [
-            (_READER_OPTIONS[name], _as_given(value), _NO_USE[name].format(chosen.name))
-            for name, value in options.items()
-            if name not in chosen.options
-        ]
-        if faults:
-            raise ConfigError(faults)
+        faults = Faults()
+        for name in [name for name in options if name not in chosen.options]:
+            place, expected = _READER_OPTIONS[name]
+            faults.note(place, _as_given(options[name]), expected.format(chosen.name))
+        faults.check()
         return chosen
 
 
@@ -161,14 +161,6 @@ class MeasuredLog(JobLog):
     """A log whose run may be measured in part."""
 
     window: WindowOptions = field(default_factory=WindowOptions)
-
-
-_NO_USE = {
-    "procs_per_node": "nothing: {} logs count nodes, not processors",
-    "columns": "nothing: fields of {} logs are known by their place",
-    "separator": "nothing: {} logs have no separator to choose",
-    "on_bad_line": "nothing: {} logs have no lines to skip",
-}
 
 
 def _as_given(value: object) -> str:

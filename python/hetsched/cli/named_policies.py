@@ -75,7 +75,7 @@ def _composed(given: Any, role: str, settings: list[str]) -> hs.Policy:
 
 
 def _object(file: str, name: str) -> Any:
-    """Whatever has this name in a file."""
+    """Object of this name in a file."""
     module = _module(str(Path(file).resolve()), file)
     known = _known_in(module)
     if not name:

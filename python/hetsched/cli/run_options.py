@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from hetsched.cli.inputs import Inputs
     from hetsched.platform.predictor import AnyPredictor
 
-_TABLES = (".csv", ".csv.gz", ".csv.zst", ".parquet")
-_EVENTS = (*_TABLES, ".toml")
-
 
 def _events_file(faults: Faults, option: str, text: str) -> str:
-    if not text.lower().endswith(_EVENTS):
-        faults.add(option, text, f"a file of events whose name ends in one of {listed(_EVENTS)}")
+    from hetsched.tables import ENDINGS, kind_of
+
+    if not kind_of(text):
+        ends = listed(ending for endings in ENDINGS.values() for ending in endings)
+        faults.add(option, text, f"a file of events whose name ends in one of {ends}")
     return text
 
 
@@ -38,8 +38,10 @@ class Predictor:
     """The predictor that was asked for: ``ideal``, ``noisy:ERROR``, ``history``, or a table's file."""
 
     def __init__(self, faults: Faults, option: str, text: str) -> None:
+        from hetsched.tables import kind_of
+
         self.option, self.text = option, text
-        self.is_table = text.lower().endswith(_TABLES)
+        self.is_table = kind_of(text) in ("csv", "parquet")
         self._name, _, ratio = text.partition(":")
         self._error_ratio = 0.0
         if self.is_table or text in ("ideal", "history"):

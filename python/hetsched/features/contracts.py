@@ -55,7 +55,7 @@ def drive(run: Setting, session: _core.Session) -> _core.Session | Extended:
 def after(ended: Ended) -> Found:
     """The bill, and what the energy comes to under prices."""
     events, terms = ended.setting.events, ended.setting.terms
-    charges = [] if events is None else events.charges(ended.timeline)
+    charges = [] if events is None else events._charges(ended.timeline)
     if terms is None:
         return Found(_concerns(charges, of_contract=False), metrics=lambda _before: _amounts(charges))
     bill, charges = _billed(terms, ended.timeline, charges)

@@ -336,13 +336,13 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
     backfill, placement = parts["backfill"], parts["placement"]
     assert backfill is not None
     assert placement is not None
-    if not found.exclusive and not policy.part_flag("backfill", "chooses_nodes"):
+    if not found.exclusive and not policy._part_flag("backfill", "chooses_nodes"):
         name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
         expected = f"{choosers()}, which names nodes: they are shared, and {why}; counts could not promise them"
         faults.add("backfill", name, expected)
-    elif "backfill" not in own and not policy.part_flag("backfill", "knows_cells"):
+    elif "backfill" not in own and not policy._part_flag("backfill", "knows_cells"):
         faults.add("backfill", backfill["name"], f"one of {listed(names_of('backfill', 'knows_cells'))}: {why}")
-    if "placement" not in own and not policy.part_flag("placement", "knows_cells"):
+    if "placement" not in own and not policy._part_flag("placement", "knows_cells"):
         known = listed(names_of("placement", "knows_cells"))
         expected = f"one of {known}, which choose within nodes that are alike: {why}"
         faults.add("placement", placement["name"], expected)

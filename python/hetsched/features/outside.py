@@ -12,10 +12,10 @@ from hetsched.run.event_rows import BUDGET
 def check(run: Setting) -> None:
     """Raise if events cannot happen to these jobs on this platform under this policy."""
     assert run.options.events is not None
-    run.options.events.check_for(run.workload, run.platform, run.policy)
+    run.options.events._check_for(run.workload, run.platform, run.policy)
 
 
 def engine(run: Setting) -> Mapping[str, Any]:
     """Budgets in time."""
     assert run.options.events is not None
-    return {"budgets": run.options.events.of_budgets()} if run.options.events.has(BUDGET) else {}
+    return {"budgets": run.options.events._of_budgets()} if run.options.events.has(BUDGET) else {}

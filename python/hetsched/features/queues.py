@@ -188,7 +188,7 @@ def _check_jobs(frame: pl.DataFrame, platform: Platform, policy: Policy) -> None
             _check_sizes(frame, platform, name, faults)
     if platform.licences is not None and "licences" in frame.columns and frame["licences"].null_count() < len(frame):
         pools = len(pools_of(platform.queues))
-        if pools > 1 and not policy.part_flag("backfill", "chooses_nodes"):
+        if pools > 1 and not policy._part_flag("backfill", "chooses_nodes"):
             expected = f"none, or the backfill {choosers()}: queues have {pools} sets of nodes, which would share them"
             faults.note("licences", "licences", expected)
     faults.check()
@@ -217,7 +217,7 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
     _check_preemption(queues, policy)
     backfill = policy.parts["backfill"]
     assert backfill is not None
-    counts = not policy.part_flag("backfill", "chooses_nodes")
+    counts = not policy._part_flag("backfill", "chooses_nodes")
     pools = pools_of(queues)
     is_whole = len(pools) == 1 and len(pools[0]) == platform.nodes
     if has_agent and not is_whole:
@@ -250,7 +250,7 @@ def _told(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
 
 def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
     """Raise if a queue preempts others and the policy does not say which nodes jobs get (rule 7)."""
-    if policy.part_flag("backfill", "chooses_nodes"):
+    if policy._part_flag("backfill", "chooses_nodes"):
         return
     faults, own, backfill = Faults("platform"), policy.own, policy.parts["backfill"]
     name = type(own["backfill"]).__name__ if "backfill" in own else (backfill or {}).get("name")

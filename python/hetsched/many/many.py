@@ -57,7 +57,7 @@ def on_threads(tasks: Sequence[RunTask], progress: Told) -> Generator[tuple[RunT
     """Each run with its answer, as `many` gives them: on as many threads as memory suffices for; a bar is a run's."""
     workloads, platforms = [task.run.workload for task in tasks], [task.run.platform for task in tasks]
     # Made here, so that threads don't make them twice.
-    _ = [workload.columns for workload in workloads], [platform.machine for platform in platforms]
+    _ = [workload._core_columns for workload in workloads], [platform._machine for platform in platforms]
     tell = teller(progress)
     tell(0, len(tasks))
     with Bars(shown=progress == "bar") as bars:

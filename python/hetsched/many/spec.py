@@ -203,7 +203,7 @@ def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list
         return []
     platform, forecast = believed(workload, platform, options.predictor)
     draws = None if forecast is None else hashlib.sha256(forecast.known_w.tobytes()).hexdigest()
-    return [platform.tables_sha256["predicted"], draws]
+    return [platform._tables_sha256["predicted"], draws]
 
 
 def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path) -> list[Spec]:
@@ -290,14 +290,14 @@ def write_platform(platform: Platform, folder: Path) -> str:
     """Write a platform with the content of its tables, unless it is there already; gives the file's path."""
     path = folder / f"{platform_sha256(platform)}.json"
     if not path.exists():
-        content = json.dumps(platform.content())
+        content = json.dumps(platform._content())
         write_whole(path, lambda temporary: temporary.write_text(content, encoding="utf-8"))
     return str(path)
 
 
 def platform_sha256(platform: Platform) -> str:
     """Sha256 over the nodes and the tables."""
-    return json_sha256([platform.sha256, *platform.tables_sha256.values()])
+    return json_sha256([platform.sha256, *platform._tables_sha256.values()])
 
 
 # Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.

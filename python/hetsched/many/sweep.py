@@ -201,7 +201,7 @@ class _Work:
         faults = Faults()
         for name in names:
             with noted_within(f"policy `{name}`", faults):
-                self.axes.policies[name].check_portable()
+                self.axes.policies[name]._check_portable()
         faults.check()
 
     @contextmanager

@@ -38,7 +38,8 @@ class CapTables:
         """The tables as the engine takes them."""
         predicted = dict(self.predicted or ())
         return [
-            (cap_w, table.core, predicted[cap_w].core if cap_w in predicted else None) for cap_w, table in self.actual
+            (cap_w, table._core_table, predicted[cap_w]._core_table if cap_w in predicted else None)
+            for cap_w, table in self.actual
         ]
 
 
@@ -91,7 +92,7 @@ def _check_key(table: VariationTable, cap_w: float, place: str, faults: Faults) 
 
 def _like(table: VariationTable, base: VariationTable, place: str, faults: Faults) -> VariationTable:
     own = Faults()
-    ordered = table.in_order_of(base, own)
+    ordered = table._in_order_of(base, own)
     faults.extend(own, lambda fault: fault.moved("predicted", place))
     return ordered
 
@@ -112,7 +113,7 @@ def _plain_tables(
     if actual is None:
         faults.add("predicted", "a table", "an actual table beside it")
         return predicted
-    ordered = predicted.in_order_of(actual, faults)
+    ordered = predicted._in_order_of(actual, faults)
     check_caps(actual.cap_w, predicted.cap_w, faults)
     return ordered
 
@@ -288,7 +289,7 @@ class Draws:
         if self.by_cap is not None:
             return {"cap_tables": self.by_cap.core}
         model = {} if self.model is None else {"cap_model": self.model.core(nodes)}
-        return {**{name: None if table is None else table.core for name, table in self._tables.items()}, **model}
+        return {**{name: None if table is None else table._core_table for name, table in self._tables.items()}, **model}
 
     @property
     def sums(self) -> dict[str, str | None]:

@@ -249,13 +249,13 @@ class Platform:
         >>> Platform.from_dict(platform.to_dict()) == platform
         True
         """
-        return self._content(lambda table: table.path or table.to_dict())
+        return self._as_dict(lambda table: table.path or table.to_dict())
 
-    def content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, Any]:
         """Same as `to_dict`, but with every table's content."""
-        return self._content(VariationTable.to_dict)
+        return self._as_dict(VariationTable.to_dict)
 
-    def _content(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
+    def _as_dict(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
@@ -484,7 +484,7 @@ class Platform:
         return found
 
     @cached_property
-    def machine(self) -> _core.Machine:
+    def _machine(self) -> _core.Machine:
         """The platform as the engine holds it; converted once."""
         watts_and_seconds = ("busy_w", "tdp_w", "off_w", "down_w", "boot_w", "boot_s", "shutdown_w", "shutdown_s")
         per_node: dict[str, Any] = {name: self._per_node(name) for name in watts_and_seconds}
@@ -510,7 +510,7 @@ class Platform:
         return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model, **licences, **queues})
 
     @cached_property
-    def tables_sha256(self) -> dict[str, str | None]:
+    def _tables_sha256(self) -> dict[str, str | None]:
         """Sha256 of the actual and of the predicted table, or of all tables by cap; None where there is none."""
         return self._draws.sums
 

@@ -244,11 +244,11 @@ class Policy:
         """The objects among its parts by role; ``scheduler`` for one that decides everything."""
         return dict(self._own)
 
-    def part_flag(self, role: str, flag: str) -> bool:
+    def _part_flag(self, role: str, flag: str) -> bool:
         """A flag of its part in a role, as the engine's registry has it; False of an object."""
         return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
 
-    def begun(self, seed: int) -> dict[str, Any]:
+    def _begun(self, seed: int) -> dict[str, Any]:
         """Parts as the engine takes them: `to_dict`, with a fresh copy of each object in its place."""
         parts = {**self._parts, **objects.begun(self._own, seed)}
         for outer in objects.outer_roles():
@@ -256,7 +256,7 @@ class Policy:
                 parts[outer] = {key: value for key, value in part.items() if key not in self._own}
         return {"name": self._name, **parts}
 
-    def check_portable(self) -> None:
+    def _check_portable(self) -> None:
         """Raise a ConfigError if another process cannot be given the policy."""
         objects.check_portable(self._own)
 
@@ -310,7 +310,7 @@ class Policy:
                     found.setdefault(need, []).append(role)
         return found
 
-    def measured_in(self, utilizations: Callable[[Policy], tuple[float, float]]) -> Policy:
+    def _measured_in(self, utilizations: Callable[[Policy], tuple[float, float]]) -> Policy:
         """The same with the extremes of the utilization under random placement, if a part needs them."""
         roles = self.needs.get("utilizations", [])
         if not roles:
@@ -318,7 +318,7 @@ class Policy:
         low, high = utilizations(self._changed(placement="random", name=None))
         return self._changed(**{role: {**(self.parts[role] or {}), "u_l": low, "u_h": high} for role in roles})
 
-    def reading_draws(self, *, factors: bool) -> list[str]:
+    def _reading_draws(self, *, factors: bool) -> list[str]:
         """Parts that read the predicted draw of jobs, each as its role and name.
 
         Parameters
@@ -329,7 +329,7 @@ class Policy:
 
         Examples
         --------
-        >>> Policy.preset("vahrm").reading_draws(factors=False), Policy.preset("easy").reading_draws(factors=True)
+        >>> Policy.preset("vahrm")._reading_draws(factors=False), Policy.preset("easy")._reading_draws(factors=True)
         (['order vahrm', 'power system-budget'], [])
         """
         reading = ("always", "with_factors") if factors else ("always",)

@@ -96,7 +96,7 @@ DEVICE_TYPES: Mapping[str, DeviceType] = MappingProxyType(
         ),
     }
 )
-"""By name: the GPUs of TSUBAME3.0 and of Cygnus, and the CPU of Cygnus. Watts and rates are round, from data sheets."""
+"""GPUs of TSUBAME3.0 and of Cygnus, and the CPU of Cygnus, by name. Watts and rates are round, from data sheets."""
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ _ROW_IN = 0.19
 _PANEL_IN = 0.38
 _FOOT_IN = 0.65
 _NUMBERS_SHARE = 0.17
-"""Of the width: the column of numbers on the right."""
+"""Share of the width for the column of numbers on the right."""
 
 
 def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:

@@ -8,6 +8,7 @@ vision and lines that differ without colour.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,14 +66,25 @@ def overview(
     unix_zero_s
         Date of second 0 of the run's clock, in seconds since 1970, UTC, for an axis of dates; None: not known.
     """
+    panels: dict[Callable[..., None], float] = {
+        partial(_draw_power, budget_w=budget_w): 1.5,
+        partial(_draw_utilization, nodes=nodes): 0.95,
+        _draw_queue: 1.1,
+    }
+    return _over_time(bins, panels, title, unix_zero_s)
+
+
+def _over_time(
+    bins: pl.DataFrame, panels: Mapping[Callable[..., None], float], title: str, unix_zero_s: float | None
+) -> Figure:
+    """Panels below each other, each drawer with its height, over one axis of time; one legend names what all show."""
     bins = coarser(bins)
-    with canvas.new_figure([1.5, 0.95, 1.1], title=title, share_x=True) as (figure, axes):
+    with canvas.new_figure([*panels.values()], title=title, share_x=True) as (figure, axes):
         axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
-        _draw_power(axes[0], bins, axis, budget_w)
-        _draw_utilization(axes[1], bins, axis, nodes)
-        _draw_queue(axes[2], bins, axis)
+        for own, draw in zip(axes, panels, strict=True):
+            draw(own, bins, axis)
         axis.write_on(axes[-1])
-        legend(figure, named(*axes[:2]), columns=2)
+        legend(figure, named(*axes), columns=2)
     return figure
 
 
@@ -84,25 +96,12 @@ def power(
     unix_zero_s: float | None = None,
 ) -> Figure:
     """System power over time, split into nodes at work and idle nodes; parameters as in `overview`."""
-    bins = coarser(bins)
-    with canvas.new_figure([2.1], title=title) as (figure, (axes,)):
-        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
-        _draw_power(axes, bins, axis, budget_w)
-        axis.write_on(axes)
-        legend(figure, named(axes), columns=2)
-    return figure
+    return _over_time(bins, {partial(_draw_power, budget_w=budget_w): 2.1}, title, unix_zero_s)
 
 
 def occupancy(bins: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:
     """Utilization and queue length over time; parameters as in `overview`."""
-    bins = coarser(bins)
-    with canvas.new_figure([1.1, 1.4], title=title, share_x=True) as (figure, axes):
-        axis = TimeAxis(*canvas.extent(bins["start_s"], bins["end_s"]), unix_zero_s=unix_zero_s)
-        _draw_utilization(axes[0], bins, axis, nodes)
-        _draw_queue(axes[1], bins, axis)
-        axis.write_on(axes[-1])
-        legend(figure, named(axes[0]), columns=2)
-    return figure
+    return _over_time(bins, {partial(_draw_utilization, nodes=nodes): 1.1, _draw_queue: 1.4}, title, unix_zero_s)
 
 
 def coarser(bins: pl.DataFrame, *, most: int = _MOST_BINS) -> pl.DataFrame:
@@ -128,8 +127,12 @@ def waits(curves: Mapping[str, pl.DataFrame]) -> Figure:
     curves
         From each policy's name to what `hetsched.analysis.waiting_curve` gives.
     """
-    with canvas.new_figure([WAITS_IN]) as (figure, (axes,)):
-        _draw(figure, axes, draw_waits, curves)
+    return _one_panel(WAITS_IN, draw_waits, curves)
+
+
+def _one_panel(height_in: float, draw: Callable[..., None], *what: Any) -> Figure:
+    with canvas.new_figure([height_in]) as (figure, (axes,)):
+        _draw(figure, axes, draw, *what)
     return figure
 
 
@@ -149,9 +152,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     baseline
         The policy whose ratios are 1, drawn as a line.
     """
-    with canvas.new_figure([ratios_height_in(table, baseline)]) as (figure, (axes,)):
-        _draw(figure, axes, draw_ratios, table, baseline)
-    return figure
+    return _one_panel(ratios_height_in(table, baseline), draw_ratios, table, baseline)
 
 
 def comparison(
@@ -194,9 +195,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     ConfigError
         If runs of one policy are on workloads or platforms of different load.
     """
-    with canvas.new_figure([ENERGY_WAIT_IN]) as (figure, (axes,)):
-        _draw(figure, axes, draw_energy_against_wait, runs)
-    return figure
+    return _one_panel(ENERGY_WAIT_IN, draw_energy_against_wait, runs)
 
 
 def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float | None = None) -> Figure:

@@ -125,5 +125,8 @@ def swatch(colour: Any, **look: Any) -> Artist:
 
 def named(*axes: Axes, last: str = "") -> list[tuple[Artist, str]]:
     """Artists on axes with their names, as `legend` takes them: each name once, and `last` at the end."""
-    found = {name: one for own in axes for one, name in zip(*own.get_legend_handles_labels(), strict=True)}
+    found: dict[str, Artist] = {}
+    for own in axes:
+        for one, name in zip(*own.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, one)
     return sorted(((one, name) for name, one in found.items()), key=lambda own: own[1] == last)

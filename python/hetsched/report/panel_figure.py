@@ -22,7 +22,7 @@ _SLANTED = 4
 
 _UNSEEN = str.maketrans("", "", "$^{}")
 _WIDE = 0.8
-"""Of the distance of two places: how far values that stand side by side reach."""
+"""Share of the distance of two places that values side by side take."""
 
 _PAPER = "paper, mean"
 

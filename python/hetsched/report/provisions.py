@@ -35,7 +35,7 @@ METRICS = {
         replace(OF_RUNS["idle_energy_j"], title="wasted energy"),
     )
 }
-"""What a trial is measured by, in the order of its columns."""
+"""Measures of a trial, in the order of its columns."""
 
 
 class Asked(Protocol):

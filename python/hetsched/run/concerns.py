@@ -194,7 +194,7 @@ def draws_record(
 ) -> dict[str, Any]:
     """The record of this in a result's provenance."""
     table = platform.actual if platform.predicted is None else platform.predicted
-    readers = policy.reading_draws(factors=table is not None and table.power_ratio is not None)
+    readers = policy._reading_draws(factors=table is not None and table.power_ratio is not None)
     record = {"rule": platform.known_draws, "jobs": jobs, "read_by": readers, "forecast": forecast}
     return {**record, "note": draws_note(record)}
 

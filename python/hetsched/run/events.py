@@ -286,29 +286,29 @@ class Events:
         """True if there are rows of any of these kinds."""
         return bool(self._frame["kind"].is_in(kinds).any())
 
-    def charges(self, timeline: pl.DataFrame) -> list[Charge]:
+    def _charges(self, timeline: pl.DataFrame) -> list[Charge]:
         """Amounts of a run's energy under the prices and carbon intensities there are."""
         return charges(self._frame, timeline)
 
-    def of_nodes(self) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:
+    def _of_nodes(self) -> tuple[Floats, Ints, npt.NDArray[np.bool_]]:
         """Failures and repairs as the engine takes them: times, nodes, whether it fails."""
         own = self._of_kinds(FAILED, REPAIRED)
         return own["time_s"].to_numpy(), own["node"].to_numpy(), (own["kind"] == FAILED).to_numpy()
 
-    def of_maintenance(self) -> tuple[Floats, Ints, Floats, Floats]:
+    def _of_maintenance(self) -> tuple[Floats, Ints, Floats, Floats]:
         """Windows of maintenance as the engine takes them: begins, nodes, ends, when they are known (-inf: always)."""
         own = self._of_kinds(MAINTENANCE)
         announced_s = own["announced_s"].fill_null(-np.inf).to_numpy()
         return own["time_s"].to_numpy(), own["node"].to_numpy(), own["until_s"].to_numpy(), announced_s
 
-    def of_cancels(self, workload: Workload) -> tuple[Floats, Ints]:
+    def _of_cancels(self, workload: Workload) -> tuple[Floats, Ints]:
         """Cancellations as the engine takes them: times, rows of the jobs."""
         own = self._of_kinds(CANCEL)
         rows = workload.to_polars().select("job_id").with_row_index("row")
         found = own.select("time_s", "job_id").join(rows, on="job_id", how="left", maintain_order="left")
         return own["time_s"].to_numpy(), found["row"].cast(pl.Int64).to_numpy()
 
-    def of_budgets(self) -> tuple[Floats, Floats, Floats, Floats]:
+    def _of_budgets(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Budgets as the engine takes them: begins, ends (inf: none), when they are known (-inf: always), watts."""
         own = self._of_kinds(BUDGET)
         until_s, announced_s = own["until_s"].fill_null(np.inf), own["announced_s"].fill_null(-np.inf)
@@ -317,7 +317,7 @@ class Events:
     def _of_kinds(self, *kinds: str) -> pl.DataFrame:
         return self._frame.filter(pl.col("kind").is_in(kinds)).rechunk()
 
-    def check_for(self, workload: Workload, platform: Platform, policy: Policy) -> None:
+    def _check_for(self, workload: Workload, platform: Platform, policy: Policy) -> None:
         """Raise a `ConfigError` for each row that cannot happen to these jobs on this platform under this policy."""
         rows, faults = self._frame.with_row_index("row"), Faults()
         beyond = np.flatnonzero(rows["node"].fill_null(-1).to_numpy() >= platform.nodes)
@@ -340,7 +340,7 @@ class Events:
         note_rows(faults, "job_id", strange, "a job of the workload")
         faults.check()
 
-    def check_after(self, reached_s: float) -> None:
+    def _check_after(self, reached_s: float) -> None:
         """Raise a `ConfigError` for each row that is not after an instant up to which a run has come."""
         time_s, faults = self._frame["time_s"], Faults()
         past = time_s.to_numpy() <= reached_s
@@ -360,7 +360,7 @@ def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> No
 
 def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     """Note maintenance that is known before it begins to a policy that has no use for that."""
-    if policy.part_flag("backfill", "chooses_nodes"):
+    if policy._part_flag("backfill", "chooses_nodes"):
         return
     is_early = pl.col("announced_s").is_null() | (pl.col("announced_s") < pl.col("time_s"))
     early = rows.filter((pl.col("kind") == MAINTENANCE) & is_early)

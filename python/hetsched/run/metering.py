@@ -102,7 +102,7 @@ def meter(
     begun = time.perf_counter()
     engine = _core.Session(
         _as_told(workload, schedule),
-        platform.machine,
+        platform._machine,
         policy.to_dict(),
         on_unknown_app=run.options.on_unknown_app,
         **run.options.limits,
@@ -127,7 +127,7 @@ def _as_told(workload: Workload, schedule: pl.DataFrame) -> _core.JobColumns:
     frame = jobs.join(told, on="row", how="left", maintain_order="left").drop("row")
     end_s = frame["end_s"].to_numpy() if schedule["end_s"].null_count() < len(schedule) else None
     told_jobs = Workload(frame.drop("end_s"), source=workload.source, report=workload.report, history=())
-    return told_jobs.columns_ending(end_s)
+    return told_jobs._columns_ending(end_s)
 
 
 def _provenance(schedule: pl.DataFrame) -> dict[str, Any]:

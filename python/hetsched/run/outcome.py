@@ -54,8 +54,8 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
 
     after = [
         *concerns_of_run(workload.to_polars(), recorded, timeline, platform),
-        *concerns_of_work(platform, setting.options, totals, recorded),
         *(concern for one in found for concern in one.concerns),
+        *concerns_of_work(platform, setting.options, totals, recorded),
     ]
     own: dict[str, Any] = reduce(or_, (one.record for one in found), {})
     return Result(
@@ -110,7 +110,7 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
             **({} if platform.cap_model is None else {"cap_model": platform.cap_model}),
             **({} if platform.queues is None else {"queue": [queue.to_dict() for queue in platform.queues]}),
         },
-        "tables": {**platform.tables_sha256, **_caps_w(platform)},
+        "tables": {**platform._tables_sha256, **_caps_w(platform)},
         "known_draws": draws_record(
             policy, platform, jobs=totals["measured_jobs"], forecast=None if forecast is None else forecast.report
         ),

@@ -203,7 +203,7 @@ class Session:
         if isinstance(given, Events):
             events = given.on(setting.workload, setting.platform, zero_s=setting.zero_s)
             replace(setting, options=replace(setting.options, events=events)).check()
-            events.check_after(self._reached_s)
+            events._check_after(self._reached_s)
             self._redo(Deed(self._reached_s, events))
             return
         if isinstance(given, pl.DataFrame) and {"time_s", "kind"} <= set(given.columns):
@@ -293,7 +293,7 @@ class Session:
         """A run like this one under another policy, from its beginning."""
         setting = self._begun.setting
         for events in self._injected:
-            events.check_for(setting.workload, setting.platform, policy)
+            events._check_for(setting.workload, setting.platform, policy)
         return Run(setting.as_submitted, setting.platform, policy, self._options)
 
     def _core_of(self, policy: Policy) -> _core.Session:

@@ -71,9 +71,9 @@ class Run(Setting):
         def utilizations(policy: Policy) -> tuple[float, float]:
             return run._utilizations(engine_of(replace(run, policy=policy)), progress)
 
-        policy = run.policy.measured_in(utilizations)
+        policy = run.policy._measured_in(utilizations)
         run = run if policy is run.policy else replace(run, policy=policy)
-        parts = policy.begun(run.options.seed)
+        parts = policy._begun(run.options.seed)
         return Begun(engine_of(run, parts, succeeds=succeeds), run, {role: parts[role] for role in policy.own})
 
     def check(self) -> None:
@@ -142,9 +142,9 @@ def engine_of(
         run = replace(run, options=replace(run.options, events=None))
     keywords = {name: value for engine in run.asked("engine") for name, value in engine(run).items()}
     session = _core.Session(
-        run.workload.columns if run.apps is None else run.workload.columns_ending(None, run.apps),
-        run.platform.machine,
-        run.policy.begun(run.options.seed) if parts is None else parts,
+        run.workload._core_columns if run.apps is None else run.workload._columns_ending(None, run.apps),
+        run.platform._machine,
+        run.policy._begun(run.options.seed) if parts is None else parts,
         agent=run.agent,
         succeeds=succeeds,
         extends=extends,
@@ -159,15 +159,15 @@ def engine_of(
 
 def inject(engine: _core.Session | Extended, events: Events, workload: Workload) -> None:
     """Give events to a run of the engine's that is under way."""
-    _inject(engine, events, workload, events.of_budgets() if events.has(BUDGET) else None)
+    _inject(engine, events, workload, events._of_budgets() if events.has(BUDGET) else None)
 
 
 def _inject(
     engine: _core.Session | Extended, events: Events, workload: Workload, budgets: BudgetColumns | None
 ) -> None:
-    maintenance = events.of_maintenance() if events.has(MAINTENANCE) else None
-    cancels = events.of_cancels(workload) if events.has(CANCEL) else None
-    engine.inject(*events.of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
+    maintenance = events._of_maintenance() if events.has(MAINTENANCE) else None
+    cancels = events._of_cancels(workload) if events.has(CANCEL) else None
+    engine.inject(*events._of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
 
 
 @takes_run_options()

@@ -22,11 +22,11 @@ class Configurations(NamedTuple):
     """Ways in which jobs may run, one a row."""
 
     job: Whole
-    """Whose."""
+    """Place of the job."""
     nodes: Whole
-    """How many of the free ones it takes."""
+    """Number of free nodes that it takes."""
     watts: Floats
-    """What it draws beyond idle."""
+    """Watts beyond idle."""
     worth: Floats
     """The job's weight × its speed."""
 

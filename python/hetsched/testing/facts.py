@@ -144,7 +144,7 @@ class Facts:
         self.metered = result.provenance.get("metered")
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
         self.is_stuck = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
-        self.can_wait = workload.has_waits
+        self.can_wait = workload._has_waits
         self.joined = micros(self.jobs["eligible_s"]) if self.can_wait else self._joined_at_submission()
         profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
         self.profiled = np.array(profiled, dtype=np.bool_)

@@ -367,4 +367,4 @@ def _must_keep(own: Stretches, budget_w: Floats, events: Events | None) -> bool:
     if events is None or run.policy["power"].get("foresight_s") != "all":
         return False
     overstays = options["kill_grace_s"] > 0 or not options["kill_at_walltime"]
-    return not overstays and bool(np.isneginf(events.of_budgets()[2]).all())
+    return not overstays and bool(np.isneginf(events._of_budgets()[2]).all())

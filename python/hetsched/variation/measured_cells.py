@@ -38,7 +38,7 @@ class Cells:
     values: dict[str, Matrix]
     """Medians by quantity, ``power_w`` and ``time_s``."""
     app_medians: dict[str, Matrix]
-    """By quantity, the median over nodes of what was measured, shape (n_apps,)."""
+    """Median over nodes of what was measured, by quantity, shape (n_apps,)."""
     min_runs: int
 
     @cached_property

@@ -280,7 +280,7 @@ class VariationTable:
         faults.check()
         return cls(data["apps"], **{name: data[name] for name in (*QUANTITIES, "cap_w") if name in data})
 
-    def in_order_of(self, other: VariationTable, faults: Faults) -> VariationTable:
+    def _in_order_of(self, other: VariationTable, faults: Faults) -> VariationTable:
         """The same table with its applications in the order of another's.
 
         Parameters
@@ -362,7 +362,7 @@ class VariationTable:
         return VariationTable(self._apps, power_w=power_w, time_ratio=time_ratio, cap_w=cap_w)
 
     @cached_property
-    def core(self) -> _core.PowerTable:
+    def _core_table(self) -> _core.PowerTable:
         """The table as the engine holds it; converted once."""
         name = "table" if self.path is None else os.path.basename(self.path)
         return _core.PowerTable(apps=list(self._apps), name=name, **self._matrices)

@@ -148,7 +148,7 @@ class Workload:
 
     def __getstate__(self) -> dict[str, Any]:
         # What the engine holds stays with the process.
-        return {name: value for name, value in vars(self).items() if name != "columns"}
+        return {name: value for name, value in vars(self).items() if name != "_core_columns"}
 
     def __repr__(self) -> str:
         return f"<Workload: {len(self):,} jobs, {'; '.join(self.history)}>"
@@ -158,12 +158,23 @@ class Workload:
         """Sha256 over the columns' names, types and values; the file's path plays no part."""
         return frame_sha256(self._frame)
 
-    @cached_property
-    def columns(self) -> _core.JobColumns:
-        """The jobs as the engine holds them; converted once."""
-        return self.columns_ending(None)
+    @property
+    def columns(self) -> list[str]:
+        r"""Names of the jobs' columns, the log's own among them.
 
-    def columns_ending(
+        Examples
+        --------
+        >>> hs.read_csv(b"job_id,submit_s,runtime_s,node_count,team\n1,0,60,2,red\n").columns
+        ['job_id', 'submit_s', 'runtime_s', 'node_count', 'team']
+        """
+        return self._frame.columns
+
+    @cached_property
+    def _core_columns(self) -> _core.JobColumns:
+        """The jobs as the engine holds them; converted once."""
+        return self._columns_ending(None)
+
+    def _columns_ending(
         self, end_s: npt.NDArray[np.float64] | None, apps: Sequence[str] | None = None
     ) -> _core.JobColumns:
         """The same, of jobs whose ends are known: seconds, NaN where they are not; with applications in this order."""
@@ -210,7 +221,7 @@ class Workload:
         return {} if caps is None or np.isnan(caps).all() else {"cap_w": caps}
 
     @property
-    def has_waits(self) -> bool:
+    def _has_waits(self) -> bool:
         """True if a job waits for anything but nodes, is cancelled, or belongs to an array."""
         return has_waits(self._frame)
 

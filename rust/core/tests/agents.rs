@@ -1,7 +1,5 @@
 //! A run whose decisions come from outside is the run of the policy that would decide alike, and can be forked while it asks.
 
-mod support;
-
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
@@ -14,7 +12,7 @@ use hetsched_core::sim::record::{JobState, Records, StartedBy};
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::SimTime;
 
-use support::{Job, platform, run, simulation_with_table, with_backfill_under};
+use crate::support::{Job, platform, run, simulation_with_table, with_backfill_under};
 
 const SHAPE: Shape = Shape { rows: 32, rules: 1, levels: 0 };
 

@@ -76,3 +76,14 @@ fn the_core_does_not_know_python_files_or_clocks() {
         }
     }
 }
+
+#[test]
+fn every_file_of_tests_is_compiled() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let main = fs::read_to_string(tests.join("main.rs")).unwrap();
+    for file in files(&tests) {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let is_named = main.lines().any(|line| line == format!("mod {name};"));
+        assert!(is_named || ["main", "added_parts"].contains(&name), "{}: not in main.rs", file.display());
+    }
+}

@@ -1,13 +1,11 @@
 //! Same inputs and seed, same run: alone, again, and beside three others.
 
-mod support;
-
 use std::thread;
 
 use hetsched_core::policy::registry::{BACKFILLS, PLACEMENTS};
 use hetsched_core::sim::Options;
 
-use support::{Job, composed, platform, run_with_table};
+use crate::support::{Job, composed, platform, run_with_table};
 
 fn jobs() -> Vec<Job> {
     let number = |step: usize, factor: usize, most: usize| u8::try_from(step * factor % most).unwrap();

@@ -1,8 +1,6 @@
 //! Events that no policy of the registry causes yet: nodes that sleep, wake, fail and come back, budgets, timers,
 //! intervals. The policies here are scripts.
 
-mod support;
-
 use std::ops::ControlFlow;
 
 use hetsched_core::error::{Error, Result};
@@ -17,7 +15,7 @@ use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::{SimDuration, SimTime, Watts};
 use hetsched_core::workload::JobId;
 
-use support::{Job, composed, platform, platform_that_turns_at_once, run, simulation};
+use crate::support::{Job, composed, platform, platform_that_turns_at_once, run, simulation};
 
 fn at(seconds: i64) -> SimTime {
     SimTime::from_micros(seconds * 1_000_000)

@@ -1,7 +1,5 @@
 //! Laws of every schedule, on small and nasty random traces.
 
-mod support;
-
 use std::ops::ControlFlow;
 
 use proptest::prelude::*;
@@ -15,7 +13,7 @@ use hetsched_core::sim::{Options, Progress};
 use hetsched_core::units::{SimDuration, SimTime};
 use hetsched_core::workload::JobId;
 
-use support::{
+use crate::support::{
     Job, composed, platform, platform_alike, run, run_with_table, simulation, simulation_with_table,
     simulation_with_watts, under_budget, with_backfill, with_backfill_under,
 };

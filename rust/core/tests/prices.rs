@@ -1,7 +1,5 @@
 //! What a job adds to the idle machine, beside the plain way to find it: look at every node and sort.
 
-mod support;
-
 use hetsched_core::error::Result;
 use hetsched_core::platform::PlatformColumns;
 use hetsched_core::policy::analyzer::{Analyzer, Ask, Estimate};
@@ -15,7 +13,7 @@ use hetsched_core::units::Watts;
 use hetsched_core::workload::{JobColumns, JobId};
 use proptest::prelude::*;
 
-use support::run;
+use crate::support::run;
 
 /// Compares the prices of all jobs at their submission, and starts none.
 #[derive(Clone)]

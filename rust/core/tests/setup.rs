@@ -1,7 +1,5 @@
 //! A run set up from plain values: which nodes decisions are about, by the queues and by what decides.
 
-mod support;
-
 use std::sync::Arc;
 
 use hetsched_core::error::Result;
@@ -18,7 +16,7 @@ use hetsched_core::sim::setup::{Setup, Tables};
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::SimTime;
 
-use support::{Job, composed, part, platform_alike, run, simulation, workload};
+use crate::support::{Job, composed, part, platform_alike, run, simulation, workload};
 
 /// Three jobs of two nodes each, all submitted at once.
 const JOBS: [Job; 3] = [(0, 10, 2, 20, 0); 3];

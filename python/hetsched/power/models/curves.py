@@ -21,7 +21,7 @@ from hetsched.power.checks import Floats
 Scale = Literal["plain", "root", "log"]
 
 _STEEPNESS = 3.0
-"""Of the logarithmic scale: a feature's mean stands at log(1 + 3)."""
+"""Steepness of the logarithmic scale: a feature's mean stands at log(1 + 3)."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _taken(relative: Floats, scale: Scale) -> Floats:
 
 
 _NOISE = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0, 100.0])
-"""Of an application, as a share of the function's own variance: from interpolation to hardly more than a mean."""
+"""Noise of an application, as a share of the function's own variance: from interpolation to hardly more than a mean."""
 _TEMPER = 0.5
 _CONSTANT = 25.0
 """A priori variance of a function's mean, in units of its own: next to nothing is known of it."""

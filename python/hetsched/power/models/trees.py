@@ -37,7 +37,7 @@ _PORTIONS, _PORTION = 4, 25
 _MANY = 128
 
 _BITS = 30
-"""Of a target that trees are grown on."""
+"""Bits of a target that trees are grown on."""
 
 _ROUNDS, _FEW, _TARGETS = 40, 8, 16
 _PARAMETERS = {

@@ -1,15 +1,32 @@
-//! A machine of equal nodes, and chance between 0 and 1, for benches of policies.
+//! What the benches of the engine's parts share: how long each may take, and a machine of equal nodes.
 
+use std::time::Duration;
+
+use criterion::Criterion;
 use hetsched_core::platform::{Platform, PlatformColumns};
 use hetsched_core::random::Stream;
 
+/// A second or two a group, no plots: enough to see a change of a tenth.
+#[must_use]
+pub fn short() -> Criterion {
+    Criterion::default()
+        .sample_size(20)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(400))
+        .without_plots()
+}
+
 /// A number from 0 to 1.
-pub(crate) fn share(chance: &mut Stream) -> f64 {
+pub fn share(chance: &mut Stream) -> f64 {
     f64::from(chance.below(1_000_000)) / 1e6
 }
 
 /// Nodes that draw `idle_w` when idle and are built for `tdp_w`.
-pub(crate) fn machine(nodes: u32, idle_w: f64, tdp_w: f64) -> Platform {
+///
+/// # Panics
+/// If a draw is not in order.
+#[must_use]
+pub fn machine(nodes: u32, idle_w: f64, tdp_w: f64) -> Platform {
     let nodes = nodes as usize;
     let columns = PlatformColumns {
         idle_w: vec![idle_w; nodes],

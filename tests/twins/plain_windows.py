@@ -1,0 +1,200 @@
+"""A pass of the backfill `plan` in plain Python: named nodes, reservations and urgent jobs (rules 8 to 10, 33, 34).
+
+Where nodes differ: rules 5 and 8 to 10 of the page's section on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import inf
+from typing import NamedTuple
+
+from plain_machine import TICK, Job, Machine
+
+
+class Hold(NamedTuple):
+    """Slots of nodes that are taken; `end` is infinite where nobody knows."""
+
+    nodes: list[int]
+    slots: int
+    start: int
+    end: float
+    job: Job | None = None
+
+    def has(self, node: int, at: int) -> bool:
+        return node in self.nodes and self.start <= at < self.end
+
+
+def named_pass(machine: Machine) -> None:
+    """One pass over the queue of a machine."""
+    _Pass(machine).run()
+
+
+class _Pass:
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.now = machine, machine.now
+        self.reserved = self.stay = 0
+        self.promised: list[Hold] = []
+
+    def run(self) -> None:
+        """Urgent jobs, then the suspended ones (rule 34), then all others."""
+        machine = self.machine
+        waiting = machine.in_order()
+        for job in [job for job in waiting if machine.queue_of(job).preempts]:
+            if not machine.is_full(job):
+                self._serve_urgent(job)
+        for job in machine.in_order("suspended"):
+            self._look_at_suspended(job)
+        waiting = [job for job in waiting if not machine.queue_of(job).preempts]
+        while waiting:
+            if self.reserved >= (machine.depth or 0) and machine.candidates is not None:
+                # All that may be planned for later are: the others have their turns in an order of their own.
+                waiting.sort(key=self._candidate)
+            job = waiting.pop(0)
+            if not machine.is_full(job):
+                self._settle(job, self._earliest(job, self._holds()))
+
+    def _candidate(self, job: Job) -> tuple[int, int, int, int]:
+        machine = self.machine
+        ranks = {"fcfs": 0, "shortest": job.planned, "longest": -job.planned, "smallest": job.width}
+        ranks |= {"largest": -job.width, "smallest-area": job.width * job.planned}
+        return -machine.queue_of(job).priority, ranks[str(machine.candidates)], job.eligible or 0, job.row
+
+    def _settle(self, job: Job, found: tuple[int, list[int]] | None) -> None:
+        """Rule 10."""
+        machine, length = self.machine, max(TICK, job.planned)
+        if found is not None and found[0] == self.now:
+            machine.begin(job, found[1], is_blocked=self.stay > 0)
+            return
+        self.stay += 1
+        if found is None or found[0] - self.now > machine.horizon or self.reserved >= (machine.depth or 0):
+            return
+        self.reserved += 1
+        self.promised.append(Hold(found[1], job.slots, found[0], found[0] + length, job))
+
+    def _serve_urgent(self, job: Job) -> None:
+        """Rule 33."""
+        found = self._earliest(job, self._holds())
+        if found is None or found[0] != self.now:
+            makes_way = self.machine.queue_of(job).preempts
+            holds = self._holds(without=makes_way)
+            found = self._earliest(job, holds)
+            if found is not None and found[0] == self.now:
+                found = self.now, self._cleared(job, holds, makes_way)
+        self._settle(job, found)
+
+    def _cleared(self, job: Job, holds: list[Hold], makes_way: Collection[str]) -> list[int]:
+        """Nodes that an urgent job starts on, once others have made way."""
+        machine = self.machine
+        own = machine.usable(job)
+        fits = [node for node in own if self._has_room(node, job, holds, self.now, max(TICK, job.planned))]
+        nodes = sorted(sorted(fits, key=lambda node: (self._used(node), node))[: job.node_count])
+        for node in nodes:
+            while machine.slots - self._used(node) < job.slots:
+                there = [other for other in self._running(node) if other.queue in makes_way]
+                last = max(there, key=lambda other: (other.start, other.row))
+                machine.close(last)
+                last.state, last.since = "suspended", self.now
+                machine.told.append((self.now, "suspend", last.row))
+        return nodes
+
+    def _look_at_suspended(self, job: Job) -> None:
+        """Rule 34: room beside running jobs and what this pass started and planned."""
+        left = max(TICK, self._left(job))
+        holds = self._holds(without=None)
+        for at in self._changes(holds):
+            if all(self._has_room(node, job, holds, at, left) for node in job.nodes):
+                if at == self.now:
+                    self.machine.close(job)
+                    job.state = "running"
+                    self.machine.told.append((self.now, "resume", job.row))
+                else:
+                    self.promised.append(Hold(job.nodes, job.slots, self.now, at + left, job))
+                return
+        self.promised.append(Hold(job.nodes, job.slots, self.now, inf, job))
+
+    def _left(self, job: Job) -> int:
+        """Rest of its planned length."""
+        still = 0 if job.since is None else self.now - job.since
+        return job.ends_at(job.planned) + still - self.now
+
+    def _running(self, node: int) -> list[Job]:
+        return [job for job in self.machine.jobs if job.state == "running" and node in job.nodes]
+
+    def _used(self, node: int) -> int:
+        return sum(job.slots for job in self._running(node))
+
+    def _holds(self, without: Collection[str] | None = ()) -> list[Hold]:
+        """What holds slots, without the jobs of some queues; None: without any that are suspended.
+
+        In a pass that has looked at the suspended jobs they hold what was promised to them, and nothing else.
+        """
+        holds = [*self.promised, *self._outages()]
+        looked = {hold.job.row for hold in self.promised if hold.job is not None}
+        for job in self.machine.jobs:
+            if without is not None and job.queue in without:
+                continue
+            if job.state == "running":
+                end = self.now + max(TICK, self._left(job))
+                holds.append(Hold(job.nodes, job.slots, self.now, end, job))
+            elif job.state == "suspended" and without is not None and job.row not in looked:
+                holds.append(Hold(job.nodes, job.slots, self.now, inf, job))
+        return holds
+
+    def _outages(self) -> list[Hold]:
+        """Rule 8: nobody expects a repair; rule 31: what is announced is known."""
+        machine = self.machine
+        down = [
+            Hold([number], machine.slots, self.now, inf if node.failed else max(node.windows))
+            for number, node in enumerate(machine.state)
+            if node.is_down
+        ]
+        return down + [
+            Hold([one.about], machine.slots, one.time, one.until)
+            for one in machine.calendar
+            if one.announced <= self.now < one.time
+        ]
+
+    def _changes(self, holds: list[Hold]) -> list[int]:
+        edges = [edge for hold in holds for edge in (hold.start, hold.end)]
+        return sorted({self.now, *(int(edge) for edge in edges if self.now < edge < inf)})
+
+    def _during(self, holds: list[Hold], at: int, length: int) -> list[int]:
+        return [at, *(change for change in self._changes(holds) if at < change < at + length)]
+
+    def _has_room(self, node: int, job: Job, holds: list[Hold], at: int, length: int) -> bool:
+        return all(self._has(node, job, holds, instant) for instant in self._during(holds, at, length))
+
+    def _has(self, node: int, job: Job, holds: list[Hold], at: int) -> bool:
+        if self._free(node, holds, at) < job.slots:
+            return False
+        # Whoever has whole nodes has all that is on them.
+        there = [] if self.machine.slots == 1 else [hold.job for hold in holds if hold.job and hold.has(node, at)]
+        own = self.machine.offer(node)
+        return (
+            own.gpus - sum(other.gpus for other in there) >= job.gpus
+            and own.memory - sum(other.memory for other in there) >= job.memory
+        )
+
+    def _free(self, node: int, holds: list[Hold], at: int) -> int:
+        return max(0, self.machine.slots - sum(hold.slots for hold in holds if hold.has(node, at)))
+
+    def _is_licensed(self, job: Job, holds: list[Hold], at: int) -> bool:
+        taken = [hold.job.licences for hold in holds if hold.job and hold.start <= at < hold.end]
+        return all(
+            self.machine.licences[name] - sum(other.get(name, 0) for other in taken) >= count
+            for name, count in job.licences.items()
+        )
+
+    def _earliest(self, job: Job, holds: list[Hold]) -> tuple[int, list[int]] | None:
+        """Rule 9: the earliest time, and the plainest nodes, of these the fullest then."""
+        machine, length = self.machine, max(TICK, job.planned)
+        sign = -1 if machine.queue_of(job).spreads else 1
+        for at in self._changes(holds):
+            if not all(self._is_licensed(job, holds, instant) for instant in self._during(holds, at, length)):
+                continue
+            fits = [node for node in machine.usable(job) if self._has_room(node, job, holds, at, length)]
+            if len(fits) >= job.node_count:
+                best = sorted(fits, key=lambda node: (machine.cell(node), sign * self._free(node, holds, at), node))
+                return at, sorted(best[: job.node_count])
+        return None

@@ -1,0 +1,131 @@
+"""The reference machine in plain Python beside the engine: features by themselves, and all that go together."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from machine_cases import SECOND, agrees, cases, named, run
+from plain_machine import Job, Machine, Offer
+
+import hetsched as hs
+
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+Case = tuple[Machine, list[Job]]
+
+
+@given(cases(plan=True) | cases(plan=True, queues=True))
+def test_plan_agrees(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=False, wait=True, outages=True))
+def test_counting_backfills_agree_where_jobs_wait_and_nodes_fail(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=True, wait=True, outages=True))
+def test_plan_agrees_where_jobs_wait_and_nodes_fail(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=True, urgent=True, outages=True))
+def test_urgent_jobs_agree(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=True, cells=True) | cases(plan=False, cells=True))
+def test_nodes_that_differ_agree(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=True, cells=True, queues=True, wait=True, outages=True))
+def test_plan_agrees_where_nodes_differ_and_fail(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=False, cells=True, wait=True, outages=True))
+def test_counting_backfills_agree_where_nodes_differ_and_fail(case: Case) -> None:
+    agrees(*case)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(cases(plan=True, queues=True, wait=True, outages=True) | cases(plan=True, urgent=True, wait=True, outages=True))
+def test_all_that_goes_together_agrees(case: Case) -> None:
+    """Urgent jobs of arrays that wait for jobs of other queues whose nodes fail."""
+    agrees(*case)
+
+
+@pytest.mark.parametrize("depth", [None, 0, 1, 3, inf])
+@pytest.mark.parametrize("seed", range(4))
+def test_long_arrays_agree(depth: float | None, seed: int) -> None:
+    """Most wait in few groups: they come and go as a whole, and only some of them may start."""
+    chance = np.random.default_rng(seed)
+    limits, count, mixed = chance.integers(1, 5, 3), 90, seed % 2 == 1
+    jobs, submit = [], 0
+    for row in range(count):
+        submit += int(chance.integers(0, 4)) * SECOND if mixed else 0
+        runtime, array = int(chance.integers(0, 30)) * SECOND, int(chance.integers(-1, 3) if mixed else 0)
+        job = Job(row, submit, runtime, runtime * int(chance.integers(1, 4)) + SECOND, int(chance.integers(1, 6)))
+        if array >= 0:
+            job.array, job.limit = array, int(limits[array])
+        jobs.append(job)
+    order = ("fcfs", "fcfs", "largest", "shortest")[seed]
+    agrees(Machine(int(chance.integers(5, 12)), order=order, depth=depth, plan=False, requeue=True), jobs)
+
+
+@pytest.mark.parametrize("depth", [1, 2, inf])
+@pytest.mark.parametrize("seed", range(25))
+def test_deep_queues_for_several_kinds_agree(depth: float, seed: int) -> None:
+    """So many wait for each kind, or for any, that most need not be planned to know who starts now."""
+    chance = np.random.default_rng(seed)
+    kinds, each, count = int(chance.integers(2, 5)), int(chance.choice([1, 2, 4])), 24
+    offers = [Offer(frozenset({f"f{kind}"}), 0, 1, (100, 100)) for kind in range(kinds) for _ in range(each)]
+    jobs, submit = [], 0
+    for row in range(count):
+        submit += int(chance.integers(0, 5)) * SECOND if seed % 2 else 0
+        runtime, kind = int(chance.integers(0, 40)) * SECOND, int(chance.integers(0, kinds + 1))
+        walltime, size = runtime * int(chance.integers(1, 4)) + SECOND, 2 ** int(chance.integers(0, 4))
+        job = Job(row, submit, runtime, walltime, min(kinds * each, size))
+        job.licences = {"m": 1} if chance.random() < 0.3 else {}
+        job.wish = None if kind == kinds else named(f"f{kind}")
+        jobs.append(job)
+    agrees(Machine(len(offers), depth=depth, plan=False, offers=offers, licences={"m": 2}), jobs)
+
+
+def test_small_jobs_pass_a_whole_node_job_where_they_do_not_delay_it() -> None:
+    # Half of both nodes is taken until 100. Job 1 wants one of them whole: node 0, at 100. Jobs of one slot and 60 s
+    # come at 10, 11, ...: four fit before, and two that would last beyond 100 follow on node 1.
+    jobs = [
+        Job(0, 0, 100, 100, 2, 2),
+        Job(1, 10, 50, 50, 1, 4),
+        *(Job(2 + k, 10 + k, 60, 60, 1, 1) for k in range(20)),
+    ]
+    for job in jobs:
+        job.submit, job.runtime, job.walltime = job.submit * SECOND, job.runtime * SECOND, job.planned * SECOND
+    rows = [(start_s, nodes[0]) for start_s, nodes in run(Machine(2, 4), jobs).jobs.select("start_s", "nodes").rows()]
+    assert rows[1] == (100.0, 0)
+    assert rows[2:8] == [(10.0, 0), (11.0, 0), (12.0, 1), (13.0, 1), (72.0, 1), (73.0, 1)]
+    assert all(start_s >= 100.0 for start_s, _ in rows[8:])
+
+
+class Lowest:
+    """A placement."""
+
+    def choose(self, job: Any, free: Any, view: Any, /) -> Any:
+        return free[: job.node_count]
+
+
+def test_a_plan_lets_no_other_part_choose_nodes_or_count_watts() -> None:
+    with pytest.raises(hs.ConfigError, match=r"policy\.placement: found `random`, expected lowest-id"):
+        hs.Policy("fcfs", "plan", "random")
+    with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`, expected none"):
+        hs.Policy("fcfs", "plan", power={"name": "system-budget", "budget_w": 500})
+    with pytest.raises(hs.ConfigError, match=r"policy\.placement: found `Lowest`, expected nothing"):
+        hs.Policy("fcfs", "plan", Lowest())
+    with pytest.raises(hs.ConfigError, match=r"policy\.order\.first_run"):
+        hs.Policy({"name": "vahrm", "first_run": True}, "plan")
