@@ -18,13 +18,7 @@ from hetsched.experiments.claims import limit, statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.runs import Runs, panels
 from hetsched.experiments.vahrm import system
-from hetsched.experiments.vahrm.relative import (
-    LARGE_NODES,
-    by_preset,
-    large_job_waits,
-    log_under_baseline,
-    relative,
-)
+from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, large_job_waits, log_under_baseline, relative
 from hetsched.experiments.vahrm.system import BASELINE, HIGH_POWER, OTHERS, SPREAD
 from hetsched.policy import Policy
 from hetsched.power import Noisy
