@@ -57,8 +57,8 @@ def test_a_run_tells_each_matter_in_a_line(hetsched, odd):
         WATTS,
         f"warning: killed at their walltime: 67 % of the jobs that ran; {KILLED}",
         f"warning: less than 5 % of the nodes busy: 79 % of the run's 10 days; {QUIET}",
-        LOST,
         GPUS,
+        LOST,
     ]
 
 
@@ -68,8 +68,8 @@ def test_a_comparison_tells_once_what_all_policies_share(hetsched, odd):
         WATTS,
         f"warning: killed at their walltime: 67 % of the jobs that ran; {KILLED}",
         f"warning: less than 5 % of the nodes busy: 79 % of the run's 10 days; {QUIET}",
-        LOST,
         GPUS,
+        LOST,
     ]
 
 
