@@ -90,6 +90,7 @@ pub fn unpacked<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result
 }
 
 /// The fault of a file whose text, of `held` bytes at least, memory cannot hold.
+#[must_use]
 pub fn beyond_memory(file: &str, packed: usize, held: usize) -> Error {
     let found = format!("{packed} bytes of packed data that hold at least {held} bytes");
     file_fault(file, found, "text that memory can hold")
