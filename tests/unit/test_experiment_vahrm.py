@@ -10,12 +10,11 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.experiments import experiment_named, reproduce
-from hetsched.experiments import reproduction as reproduction_module
 from hetsched.experiments.claims import alike, limit, statement
+from hetsched.experiments.experiment import Repetition
+from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import METRICS
 from hetsched.experiments.vahrm import schedulers as schedulers_module
-from hetsched.experiments.vahrm import system
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva, job_kernels
 from hetsched.experiments.vahrm.predictions import EXACT
 from hetsched.experiments.vahrm.relative import (
@@ -33,6 +32,7 @@ from hetsched.experiments.vahrm.system import (
     JOBS,
     NODES,
     PRESETS,
+    QUICK_NODES,
     READINGS,
     SCHEDULERS,
     TSMVA_MAPE,
@@ -431,30 +431,31 @@ class TestReports:
 
 def without_errors(seed):
     """Models that make none."""
-    return dataclasses.replace(fitted_tsmva(seed, nodes=2), platform=drawn_machine(seed, nodes=SMALL).ideal)
+    return dataclasses.replace(fitted_tsmva(seed, nodes=2), platform=drawn_machine(seed, nodes=QUICK_NODES).ideal)
 
 
 @pytest.fixture(scope="module")
-def runs():
-    """Short traces, under fitted models in two of three repetitions."""
+def runs(quick_report):
+    """The quick run, and VAHRM under fitted models in two of its three repetitions."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(system, "JOBS", 1000)
-        patch.setattr(system, "NODES", SMALL)
         patch.setattr(schedulers_module, "fitted_tsmva", without_errors)
-        short = dataclasses.replace(experiment_named("vahrm"), repetitions=3, further_repetitions=2)
-        patch.setattr(reproduction_module, "experiment_named", lambda name: short)
-        return reproduce("vahrm", seed=SEED)
+        fitted = [
+            {"repetition": number, "seed": seed, **row}
+            for number, seed in enumerate(repetition_seeds("vahrm", 0, 2))
+            for row in schedulers_module._beside_fitted(Repetition(seed, is_quick=True))
+        ]
+    own = pl.DataFrame(fitted, infer_schema_length=None)
+    return pl.concat([quick_report("vahrm").runs, own], how="diagonal_relaxed")
 
 
 class TestRowsOfFittedModels:
-    def test_are_run_in_the_first_repetitions_of_a_full_run_alone(self, runs):
-        own = runs.runs.filter(policy=FITTED)
-        assert own["repetition"].unique().sort().to_list() == [0, 1]
+    def test_have_a_run_each_workload_of_both_readings(self, runs):
+        own = runs.filter(policy=FITTED)
         assert len(own) == 2 * 2 * 9
         assert FITTED not in SCHEDULERS
 
     def test_without_errors_nothing_is_lost(self, runs):
-        found = {row.quantity: row for row in runs.rows if "fitted" in row.quantity}
+        found = {row.quantity: row for row in rows(runs) if "fitted" in row.quantity}
         assert len(found) == 4
         for preset in PRESETS:
             row = found[f"saving, ideal less fitted TSMVA, {preset}, points"]
@@ -462,17 +463,17 @@ class TestRowsOfFittedModels:
 
     def test_what_they_save_less_is_told_beside_the_same_repetitions(self, runs):
         # A hundredth of VU-FCFS's energy more in every run: a point less.
-        base = runs.runs.filter(policy="vu-fcfs", spread=0.04).select(
+        base = runs.filter(policy="vu-fcfs", spread=0.04).select(
             "repetition", "preset", "workload", more=pl.col("energy_j") / 100
         )
-        frame = runs.runs.join(base, on=["repetition", "preset", "workload"]).with_columns(
+        frame = runs.join(base, on=["repetition", "preset", "workload"]).with_columns(
             energy_j=pl.col("energy_j") + pl.when(policy=FITTED).then("more").otherwise(0.0)
         )
         found = [row.here for row in rows(frame) if "less fitted" in row.quantity]
         assert found == pytest.approx([1.0, 1.0])
 
     def test_a_run_without_them_has_no_such_row(self, runs):
-        frame = runs.runs.filter(pl.col("policy") != FITTED)
+        frame = runs.filter(pl.col("policy") != FITTED)
         assert not [row for row in rows(frame) if "fitted" in row.quantity]
 
 

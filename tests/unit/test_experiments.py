@@ -326,6 +326,19 @@ def test_what_stops_one_repetition_stops_all(monkeypatch):
     assert len(begun) < 500
 
 
+def test_further_runs_are_in_the_first_repetitions_of_a_full_run_alone(monkeypatch):
+    def further(repetition):
+        return [{"scenario": "more", "policy": "naive", "jobs": repetition.number}]
+
+    short = dataclasses.replace(
+        experiment_named("swa-multi"), repetitions=3, quick_repetitions=2, further=further, further_repetitions=2
+    )
+    monkeypatch.setattr(reproduction_module, "experiment_named", lambda name: short)
+    found = {quick: reproduce("swa-multi", quick=quick).runs.filter(scenario="more") for quick in (False, True)}
+    assert found[False]["repetition"].to_list() == [0, 1]
+    assert found[True].is_empty()
+
+
 YOURS = "sjf:placement=lowest-power"
 """What `quick_report` has beside."""
 

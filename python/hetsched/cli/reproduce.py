@@ -137,7 +137,7 @@ def _show(screen: Screen, report: Report) -> None:
 _ELSEWHERE = frozenset(
     ("repetitions", "agreement_ratio", "shape_factor", "quick", "your_policies", "bound", "policies")
 )
-"""Parameters that the title, the rule or the rows tell."""
+"""Parameters that the title, the rule or the rows show."""
 
 
 def _write(screen: Screen, report: Report, out: str | None) -> None:

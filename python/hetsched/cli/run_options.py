@@ -133,7 +133,7 @@ class RunGiven:
 
     @property
     def contract_file(self) -> str:
-        """The file that the contract stands in."""
+        """The file that the contract is in."""
         return self.contract or self.events or ""
 
     @property

@@ -194,7 +194,7 @@ def inside(path: str) -> AbstractContextManager[None]:
 
 
 class noted:  # noqa: N801 -- reads as the verb it is: with noted(faults)
-    """Note the faults of a `ConfigError` raised in the block, to tell them together with others."""
+    """Note the faults of a `ConfigError` raised in the block, to report them together with others."""
 
     def __init__(self, faults: Faults, names: Mapping[str, str] | None = None) -> None:
         self._faults = faults

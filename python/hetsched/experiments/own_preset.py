@@ -18,13 +18,7 @@ from hetsched.experiments.claims import limit, statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.runs import Runs, panels
 from hetsched.experiments.vahrm import system
-from hetsched.experiments.vahrm.relative import (
-    LARGE_NODES,
-    by_preset,
-    large_job_waits,
-    log_under_baseline,
-    relative,
-)
+from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, large_job_waits, log_under_baseline, relative
 from hetsched.experiments.vahrm.system import BASELINE, HIGH_POWER, OTHERS, SPREAD
 from hetsched.policy import Policy
 from hetsched.power import Noisy
@@ -208,7 +202,7 @@ def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") 
 
 def _prices(own: Runs, preset: str) -> list[Row]:
     """Price of these promises."""
-    window, system, tail_s = (
+    window, whole, tail_s = (
         {label: own.mean(name, label) for label in (OURS, "vahrm")} for name in ("window", "saving", "tail_s")
     )
     why = (
@@ -218,7 +212,7 @@ def _prices(own: Runs, preset: str) -> list[Row]:
     )
     ahead = ("hetsched's less VAHRM's", window[OURS] - window["vahrm"])
     short = f"a makespan as short as VAHRM's ({window['vahrm'].mean():.3g} %)"
-    more = system[OURS] - system["vahrm"]
+    more = whole[OURS] - whole["vahrm"]
     longer = own.mean("longest", OURS) - own.mean("longest", "cgva-fcfs-b")
     waits = "no large job waits as long as under EASY"
     held = f"{preset}: EASY holds nodes for the first job in the queue from the start, hetsched after 36 h"

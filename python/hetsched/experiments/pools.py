@@ -31,9 +31,7 @@ P.printed("large_jobs", 25_050, "FFT2D of size 7200")
 SMALL_S = P.assumed("small_runtime_s", 60.0)
 LARGE_S = P.assumed("large_runtime_s", 260.0, "as many times longer as it has more operations")
 UTILIZATION = P.assumed(
-    "utilization",
-    0.65,
-    f"with the fluctuation, the target's highest value is the printed peak of {PEAK_PERCENT:.0f} %",
+    "utilization", 0.65, f"with the fluctuation, the target's highest value is the printed peak of {PEAK_PERCENT:.0f} %"
 )
 FLUCTUATION = P.assumed("fluctuation", 0.02, "see there")
 SUBMIT_INTERVAL_S = P.assumed("submit_interval_s", 10.0)

@@ -19,6 +19,7 @@ from hetsched.workload import Workload
 
 R = TypeVar("R")
 C = TypeVar("C")
+V = TypeVar("V")
 Column: TypeAlias = Callable[[str], Floats]
 
 MARK = "yours: "
@@ -56,16 +57,7 @@ def side_by_side(
 ) -> list[dict[str, Any]]:
     """A `run_row` a policy, a user's own after the experiment's; `bound` holds the labels with a bound."""
     return [
-        run_row(
-            label,
-            policy,
-            workload,
-            platform,
-            seed=repetition.seed,
-            named=named,
-            bound=label in bound,
-            extra=extra,
-        )
+        run_row(label, policy, workload, platform, seed=repetition.seed, named=named, bound=label in bound, extra=extra)
         for label, policy in {**policies, **repetition.policies}.items()
     ]
 
@@ -189,6 +181,10 @@ class Runs:
     def across(self, name: str, policy: str, vary: str, values: Iterable[Any], **more: Any) -> Floats:
         """The `mean` at each value of the column that an experiment varies, shape (repetitions, values)."""
         return np.column_stack([self.mean(name, policy, **{vary: one}, **more) for one in values])
+
+    def by(self, policy: str, vary: str, values: Sequence[V], *columns: str) -> list[dict[V, Floats]]:
+        """Each of some columns of a policy's runs, by the value of the column that an experiment varies."""
+        return [{one: self.values(column, policy, **{vary: one}) for one in values} for column in columns]
 
     def saving(self, policy: str, column: str = "job_energy_j", *, over: str = "", **at: Any) -> Floats:
         """Decrease of a column against another policy, percent (eq. 12 of the COA/SWA paper)."""

@@ -58,7 +58,7 @@ def check_memory(workload: Workload, platform: Platform, policy: Policy, *, unti
 
 def need_of(workload: Workload, platform: Platform, policy: Policy, *, until_s: float | None) -> Need:
     """Memory that a run needs at least."""
-    is_held = "machine" in vars(platform)
+    is_held = "_machine" in vars(platform)
     parts = {many(platform.nodes, "node"): platform.nodes * _NODE_B[is_held]}
     if platform.actual is not None:
         matrices = 1 + (platform.actual.time_ratio is not None)

@@ -123,11 +123,7 @@ def _shares(runs: Runs) -> list[Row]:
         ),
         *(
             statement(
-                f"mean wait, {SHARE_ALL} less {one}, s",
-                _change(runs, SHARE_ALL, one),
-                side=-1,
-                claim=best,
-                why=_QUEUED,
+                f"mean wait, {SHARE_ALL} less {one}, s", _change(runs, SHARE_ALL, one), side=-1, claim=best, why=_QUEUED
             )
             for one in NODES
             if one != SHARE_ALL

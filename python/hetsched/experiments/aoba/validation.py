@@ -17,13 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from hetsched.analysis import (
-    START_CLASSES,
-    held_jobs_resubmitted,
-    start_differences,
-    start_histogram,
-    use_difference,
-)
+from hetsched.analysis import START_CLASSES, held_jobs_resubmitted, start_differences, start_histogram, use_difference
 from hetsched.chance import stream
 from hetsched.experiments.aoba import system
 from hetsched.experiments.aoba.system import PARALLEL, PRESET, SOURCE, UNDISCLOSED, machine

@@ -81,10 +81,7 @@ class Setting:
     def platform(self) -> Platform:
         """Nodes of two sockets, all alike."""
         return Platform.homogeneous(
-            nodes=self.nodes,
-            idle_w=SOCKETS * self.idle_socket_w,
-            busy_w=SOCKETS * CAPS_W[0],
-            tdp_w=SOCKETS * TDP_W,
+            nodes=self.nodes, idle_w=SOCKETS * self.idle_socket_w, busy_w=SOCKETS * CAPS_W[0], tdp_w=SOCKETS * TDP_W
         ).with_cap_model(static_w=SOCKETS * STATIC_W)
 
     def workload(self, repetition: Repetition) -> Workload:

@@ -52,42 +52,30 @@ def _rows(frame: pl.DataFrame) -> list[Row]:
 
 def _extremes(runs: Runs) -> list[Row]:
     """Claims of Fig. 4 on the lowest and the highest mix, here on 680 nodes."""
-    low, high = (
-        {name: runs.values(name, LABEL, mix=mix, nodes=PEAK) for name in ("draw_percent", "nodes_used_percent")}
-        for mix in (LOW, HIGH)
+    columns = ("draw_percent", "nodes_used_percent", "queued")
+    draw, used, queued = runs.where(nodes=PEAK).by(LABEL, "mix", (LOW, HIGH), *columns)
+    beyond = ("what it is beyond a tenth", 90.0 - draw[LOW])
+    few, many = "with low-power jobs", "with high-power jobs"
+    far, close = (
+        f"{few} the draw is far below the budget: by more than a tenth",
+        f"{many} the draw is close to the budget",
     )
-    queued = runs.values("queued", LABEL, mix=HIGH, nodes=PEAK)
+    working, idle = f"{few} almost all nodes are at work", f"{many} there are many idle nodes"
     return [
-        alike(
-            f"unused nodes, 680 nodes, mix {LOW}, %",
-            100.0 - low["nodes_used_percent"],
-            claim="with low-power jobs almost all nodes are at work",
-        ),
-        statement(
-            f"budget less draw, 680 nodes, mix {LOW}, % of it",
-            100.0 - low["draw_percent"],
-            tested=("what it is beyond a tenth", 90.0 - low["draw_percent"]),
-            claim="with low-power jobs the draw is far below the budget: by more than a tenth",
-        ),
-        alike(
-            f"budget less draw, 680 nodes, mix {HIGH}, % of it",
-            100.0 - high["draw_percent"],
-            claim="with high-power jobs the draw is close to the budget",
-        ),
-        statement(
-            f"unused nodes, 680 nodes, mix {HIGH} less {LOW}, points",
-            low["nodes_used_percent"] - high["nodes_used_percent"],
-            claim="with high-power jobs there are many idle nodes",
-        ),
-        statement(f"queued jobs, 680 nodes, mix {HIGH}", queued, claim="and many jobs wait"),
+        alike(f"unused nodes, 680 nodes, mix {LOW}, %", 100.0 - used[LOW], claim=working),
+        statement(f"budget less draw, 680 nodes, mix {LOW}, % of it", 100.0 - draw[LOW], tested=beyond, claim=far),
+        alike(f"budget less draw, 680 nodes, mix {HIGH}, % of it", 100.0 - draw[HIGH], claim=close),
+        statement(f"unused nodes, 680 nodes, mix {HIGH} less {LOW}, points", used[LOW] - used[HIGH], claim=idle),
+        statement(f"queued jobs, 680 nodes, mix {HIGH}", queued[HIGH], claim="and many jobs wait"),
     ]
 
 
 def _preferred(runs: Runs, log: str) -> list[Row]:
     """Numbers of nodes that mixes prefer."""
     few, many = "high-power mixes prefer few nodes", "low-power mixes prefer many nodes"
-    gain = {mix: _jobs(runs, mix)[:, -1] - _jobs(runs, mix)[:, NODES.index(PEAK)] for mix in MIXES}
-    best = {mix: np.array(NODES, dtype=np.float64)[_jobs(runs, mix).argmax(axis=1)] for mix in MIXES}
+    jobs = {mix: _jobs(runs.where(mix=mix)) for mix in MIXES}
+    gain = {mix: own[:, -1] - own[:, NODES.index(PEAK)] for mix, own in jobs.items()}
+    best = {mix: np.array(NODES, dtype=np.float64)[own.argmax(axis=1)] for mix, own in jobs.items()}
     return [
         *(
             statement(f"jobs a minute, 960 less 680 nodes, mix {mix}, {log}", gain[mix], side=-1, claim=few)
@@ -105,9 +93,10 @@ def _preferred(runs: Runs, log: str) -> list[Row]:
     ]
 
 
-def _jobs(runs: Runs, mix: str) -> Floats:
+def _jobs(runs: Runs) -> Floats:
     """Jobs a minute, a column a number of nodes."""
-    return np.column_stack([runs.values("jobs_per_minute", LABEL, mix=mix, nodes=nodes) for nodes in NODES])
+    (jobs,) = runs.by(LABEL, "nodes", NODES, "jobs_per_minute")
+    return np.column_stack(list(jobs.values()))
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:

@@ -65,10 +65,8 @@ def used_up(runs: Runs, where: str) -> list[Row]:
 
 def peaks(runs: Runs, where: str) -> list[Row]:
     """Power used and energy wasted over the number of nodes."""
-    power, wasted, used = (
-        {nodes: runs.values(name, LABEL, nodes=nodes) for nodes in NODES}
-        for name in ("power_used_percent", "wasted_mj", "nodes_used_percent")
-    )
+    columns = ("power_used_percent", "wasted_mj", "nodes_used_percent")
+    power, wasted, used = runs.by(LABEL, "nodes", NODES, *columns)
     draw = runs.values("draw_percent", LABEL, nodes=PEAK).mean()
     why = f"{PEAK} nodes, {where}: {used[PEAK].mean():.0f} % of them are used and {draw:.0f} % of the budget is drawn"
     rows = []
@@ -89,7 +87,7 @@ def peaks(runs: Runs, where: str) -> list[Row]:
 
 
 def _throughput(runs: Runs, where: str) -> list[Row]:
-    jobs = {nodes: runs.values("jobs_per_minute", LABEL, nodes=nodes) for nodes in NODES}
+    (jobs,) = runs.by(LABEL, "nodes", NODES, "jobs_per_minute")
     better, worse = "throughput is better than at 400 nodes", "too many nodes lower the throughput"
     return [
         statement(f"jobs a minute, 680 less 400 nodes, {where}", jobs[680] - jobs[400], claim=better),
@@ -99,8 +97,7 @@ def _throughput(runs: Runs, where: str) -> list[Row]:
 
 def _over_time(runs: Runs, where: str) -> list[Row]:
     """Claims of Fig. 5."""
-    draw = {nodes: runs.values("draw_percent", LABEL, nodes=nodes) for nodes in NODES}
-    ends = {nodes: runs.values("makespan_s", LABEL, nodes=nodes) for nodes in NODES}
+    draw, ends = runs.by(LABEL, "nodes", NODES, "draw_percent", "makespan_s")
     low = "at 400 nodes the draw is far below the budget: by more than a tenth"
     full = "at 960 nodes the power is almost fully used"
     return [
@@ -129,7 +126,7 @@ def processors(mix: str, column: str) -> dict[int, float]:
 
 def follows(runs: Runs, mix: str, name: str = "guideline: CPU_eff", column: str = "effective_cpus") -> list[Row]:
     """Processors at work relative to those at 680 nodes, less the throughput relative to that at 680 nodes."""
-    jobs: dict[int, Floats] = {nodes: runs.values("jobs_per_minute", LABEL, nodes=nodes) for nodes in NODES}
+    (jobs,) = runs.by(LABEL, "nodes", NODES, "jobs_per_minute")
     at_work = processors(mix, column)
     return [
         alike(

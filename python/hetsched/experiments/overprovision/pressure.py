@@ -44,22 +44,14 @@ def _rows_of_budgets(frame: pl.DataFrame) -> list[Row]:
 
 
 def _under_budgets(runs: Runs, log: str) -> list[Row]:
-    over_s = sum(runs.values("over_budget_s", LABEL, budget_kw=budget) for budget in BUDGETS_KW)
-    low, high = ({"budget_kw": budget} for budget in (BUDGETS_KW[0], BUDGETS_KW[-1]))
-    more = runs.values("jobs_per_minute", LABEL, **high) - runs.values("jobs_per_minute", LABEL, **low)
+    over_s, draw, jobs = runs.by(LABEL, "budget_kw", BUDGETS_KW, "over_budget_s", "draw_percent", "jobs_per_minute")
+    above_s, more = sum(over_s.values()), jobs[BUDGETS_KW[-1]] - jobs[BUDGETS_KW[0]]
+    almost = "under load the draw is almost the budget"
     return [
-        limit(f"time above the budget, all three, {log}, s", over_s, most=0.0, claim="the budget is kept"),
-        *(_reached(runs.where(budget_kw=budget), budget, log) for budget in BUDGETS_KW),
+        limit(f"time above the budget, all three, {log}, s", above_s, most=0.0, claim="the budget is kept"),
+        *(alike(f"budget less draw, {kw:g} kW, {log}, % of it", 100.0 - own, claim=almost) for kw, own in draw.items()),
         statement(f"jobs a minute, 120 less 100 kW, {log}", more, claim="more watts do more work"),
     ]
-
-
-def _reached(runs: Runs, budget: float, log: str) -> Row:
-    return alike(
-        f"budget less draw, {budget:g} kW, {log}, % of it",
-        100.0 - runs.values("draw_percent", LABEL),
-        claim="under load the draw is almost the budget",
-    )
 
 
 def _drawn_budgets(frame: pl.DataFrame) -> pl.DataFrame:
@@ -78,48 +70,34 @@ def _rows_of_arrivals(frame: pl.DataFrame) -> list[Row]:
 
 
 def _at_rates(runs: Runs, log: str) -> list[Row]:
-    def at(name: str, speedup: float) -> Any:
-        return runs.values(name, LABEL, speedup=speedup)
-
     low, middle, high = SPEEDUPS
     peak_kw = FEW_NODES * ha8000.SOCKETS * ha8000.CAPS_W[0] / 1000.0
     short = (
         f"{FEW_NODES} nodes at {ha8000.SOCKETS * ha8000.CAPS_W[0]:g} W draw {peak_kw:g} kW at most, all of them at work"
     )
-    used, queued, ends, growth, draw = (
-        {speedup: at(name, speedup) for speedup in SPEEDUPS}
-        for name in ("nodes_used_percent", "queued", "makespan_s", "queue_growth", "draw_percent")
-    )
+    columns = ("nodes_used_percent", "queued", "makespan_s", "queue_growth", "draw_percent")
+    used, queued, ends, growth, draw = runs.by(LABEL, "speedup", SPEEDUPS, *columns)
     idle, same = "at 200× nodes stay unused", "400× and 600× take the same time"
-    empty, grows = "at 200× there is almost no job in the queue", "the queue grows faster at 600×"
+    empty, waiting = (
+        "at 200× there is almost no job in the queue: at most a tenth of 400×'s",
+        100.0 * queued[low] / queued[middle],
+    )
+    almost, grows, growing = (
+        "the draw almost reaches the budget",
+        "the queue grows faster at 600×",
+        growth[high] - growth[middle],
+    )
     return [
         statement(f"nodes used, 400× less 200×, {log}, points", used[middle] - used[low], claim=idle),
-        limit(
-            f"queued jobs at 200×, {log}, % of those at 400×",
-            100.0 * queued[low] / queued[middle],
-            most=10.0,
-            claim=f"{empty}: at most a tenth of 400×'s",
-            printed=False,
-        ),
+        limit(f"queued jobs at 200×, {log}, % of those at 400×", waiting, most=10.0, claim=empty, printed=False),
         *(
-            alike(
-                f"unused nodes, {speedup:g}×, {log}, %",
-                100.0 - used[speedup],
-                claim="nearly all nodes are used",
-            )
+            alike(f"unused nodes, {speedup:g}×, {log}, %", 100.0 - used[speedup], claim="nearly all nodes are used")
             for speedup in (middle, high)
         ),
-        alike(
-            f"budget less draw, 400×, {log}, % of it",
-            100.0 - draw[middle],
-            claim="the draw almost reaches the budget",
-            why=short,
-        ),
+        alike(f"budget less draw, 400×, {log}, % of it", 100.0 - draw[middle], claim=almost, why=short),
         alike(f"time for all jobs, 600× less 400×, {log}, s", ends[high] - ends[middle], of=ends[middle], claim=same),
         statement(f"time for all jobs, 200× less 400×, {log}, s", ends[low] - ends[middle], claim="200× takes longer"),
-        statement(
-            f"growth of the queue, 600× less 400×, {log}, jobs a minute", growth[high] - growth[middle], claim=grows
-        ),
+        statement(f"growth of the queue, 600× less 400×, {log}, jobs a minute", growing, claim=grows),
     ]
 
 
