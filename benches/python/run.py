@@ -74,7 +74,7 @@ def interpreters(names: list[str], tell: Console) -> dict[str, str | measure.Run
 
 def surroundings() -> dict[str, Any]:
     """On what, and beside what, it was measured."""
-    model = platform.processor() or platform._machine()
+    model = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     if cpus.is_file():
         models = [line.partition(":")[2].strip() for line in cpus.read_text().splitlines() if "model name" in line]
