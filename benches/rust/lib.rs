@@ -1,4 +1,4 @@
-//! What the benches of the engine's parts share: how long each may take, and a machine of equal nodes.
+//! Common parts of the engine's benches: how long each may take, and a machine of equal nodes.
 
 use std::time::Duration;
 

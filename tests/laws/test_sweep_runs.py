@@ -30,7 +30,7 @@ POLICIES = ["fcfs", "easy", "random", "easy:placement=lowest-power"]
 GONE_WITHIN_S = 60.0
 """A second is promised; the rest is for a busy machine."""
 SEEDS = 100
-"""Of a sweep that is killed four times before it ends."""
+"""Runs of a sweep that is killed four times before it ends."""
 
 # What is swept in other processes. Nothing guards it: it stands at the top of a script.
 SCRIPT = """

@@ -89,7 +89,7 @@ class _Pass:
         return free
 
     def _given_back(self) -> list[tuple[int, Amounts]]:
-        """What comes back, and when it is planned to; an overdue job ends now, and no repair is expected."""
+        """Releases by planned end; an overdue job ends now, and no repair is expected."""
         machine, found = self.machine, []
         for job in self.running:
             held: Amounts = dict(job.licences)

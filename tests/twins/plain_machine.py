@@ -26,7 +26,7 @@ Wish = tuple[str, Callable[[frozenset[str]], bool]]
 
 @dataclass(frozen=True)
 class Offer:
-    """What a node offers; memory in whole units."""
+    """Offer of a node; memory in whole units."""
 
     features: frozenset[str] = frozenset()
     gpus: int = 0
@@ -174,7 +174,7 @@ ORDERS: dict[str, Callable[[Job], int]] = {
 
 @dataclass
 class Machine:
-    """Nodes of equal slots. `depth`: None blocks all behind the head, 0 starts whoever fits, k holds k reservations."""
+    """Nodes of equal slots. `depth`: None blocks all behind the head, 0 starts all that fit, k holds k reservations."""
 
     nodes: int
     slots: int = 1
@@ -190,10 +190,10 @@ class Machine:
     offers: list[Offer] | None = None
     licences: dict[str, int] = field(default_factory=dict)
     room_w: int | None = None
-    """What may be drawn beyond the idle machine."""
+    """Watts that may be drawn beyond the idle machine."""
     world: Sequence[Happening] = ()
     told: list[tuple[int, str, int]] = field(default_factory=list)
-    """What was suspended, went on or was queued again: when, what, which row."""
+    """Suspensions, resumptions and requeues: instant, kind and row."""
 
     def run(self, jobs: list[Job], one_pass: Callable[[Machine], None]) -> None:
         """Lets everything happen."""
@@ -360,7 +360,7 @@ class Machine:
             job.state, job.ended_at = "failed", self.now
 
     def _arrive(self) -> bool:
-        """Line 5: submits, cancellations, then whoever is eligible or hopeless, until nothing changes."""
+        """Line 5: submits, cancellations, then all that are eligible or hopeless, until nothing changes."""
         changed = False
         for job in self.jobs:
             if job.submit == self.now and job.state == "unborn":
@@ -370,7 +370,7 @@ class Machine:
                 changed = True
         while self.todo and self.todo[0][0] == self.now:
             job = self.jobs[self.todo.pop(0)[2].about]
-            # Rule 26: whoever runs, is suspended or over is not cancelled.
+            # Rule 26: a job that runs, is suspended or over is not cancelled.
             if job.state in ("held", "queued"):
                 job.state, job.ended_at, changed = "cancelled", self.now, True
         again = True

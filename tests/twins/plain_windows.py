@@ -13,7 +13,7 @@ from plain_machine import TICK, Job, Machine
 
 
 class Hold(NamedTuple):
-    """Slots of nodes that are taken; `end` is infinite where nobody knows."""
+    """Slots of nodes that are taken; `end` is infinite where unknown."""
 
     nodes: list[int]
     slots: int
@@ -142,7 +142,7 @@ class _Pass:
         return holds
 
     def _outages(self) -> list[Hold]:
-        """Rule 8: nobody expects a repair; rule 31: what is announced is known."""
+        """Rule 8: no repair is expected; rule 31: what is announced is known."""
         machine = self.machine
         down = [
             Hold([number], machine.slots, self.now, inf if node.failed else max(node.windows))
@@ -168,7 +168,7 @@ class _Pass:
     def _has(self, node: int, job: Job, holds: list[Hold], at: int) -> bool:
         if self._free(node, holds, at) < job.slots:
             return False
-        # Whoever has whole nodes has all that is on them.
+        # A job with whole nodes has all that is on them.
         there = [] if self.machine.slots == 1 else [hold.job for hold in holds if hold.job and hold.has(node, at)]
         own = self.machine.offer(node)
         return (

@@ -47,9 +47,9 @@ pub struct Row<T: ?Sized> {
     pub reads_draws: ReadsDraws,
     /// What a run has to bring or to do for it.
     pub needs: &'static [Need],
-    /// Whether it says which nodes jobs get: all placements do; of backfills, those that plan on named nodes.
+    /// True if it names the nodes of jobs: all placements do; of backfills, those that plan on named nodes.
     pub chooses_nodes: bool,
-    /// Whether it can tell nodes apart that differ in what jobs ask for.
+    /// True if it distinguishes nodes that differ in what jobs ask for.
     pub knows_cells: bool,
     make: Make<T>,
 }

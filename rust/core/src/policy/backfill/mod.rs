@@ -81,7 +81,7 @@ pub trait Backfill: DynClone + Send + Sync {
         None
     }
 
-    /// Whether it says which nodes jobs get.
+    /// True if it names the nodes of jobs.
     fn names_nodes(&self) -> bool {
         false
     }
