@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
+from hetsched.contract.terms import Terms
 from hetsched.contract.windows import Window
 from hetsched.testing import check_schedule
 
@@ -227,7 +228,7 @@ def test_what_is_beyond_equals_a_plain_integration(policy):
 
 def table_of(contract: hs.Contract, days: int) -> hs.Events:
     """The same limits as rows of budgets."""
-    rows = contract.on(None, last_s=0.0, peak_w=1.0, log="").rows(0.0, days * DAY_S)
+    rows = Terms.of(contract, None, last_s=0.0, peak_w=1.0, log="").rows(0.0, days * DAY_S)
     return hs.Events.from_polars(rows.with_columns(kind=pl.lit("budget")))
 
 

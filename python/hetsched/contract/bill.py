@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from hetsched.contract.contract import Contract
 from hetsched.contract.windows import NONE, Floats, Ints
-
-if TYPE_CHECKING:
-    from hetsched.contract.contract import Contract
 
 _J_PER_KWH = 3.6e6
 _BILLIONTH = 1e-9

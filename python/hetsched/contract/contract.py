@@ -11,7 +11,6 @@ from typing import Any, get_args
 from hetsched.checks import Faults, many, plain, read_toml
 from hetsched.contract.calendar import zone_named
 from hetsched.contract.clauses import MAX_VALUE, Setting, limits_of, rates_of
-from hetsched.contract.terms import LATEST_S, Terms
 from hetsched.contract.windows import date_of, instant_s
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
@@ -165,23 +164,6 @@ class Contract:
         if self.starts_s is not None or unix_s is None:
             return self
         return Contract(**{**self._given, "starts": datetime.fromtimestamp(unix_s, timezone.utc).isoformat()})
-
-    def on(self, zero_s: float | None, *, last_s: float, peak_w: float, log: str) -> Terms:
-        """The terms of a run whose clock begins at `zero_s` (None: unknown) and whose last submit is at `last_s`.
-
-        Raises
-        ------
-        ConfigError
-            If nothing says when the log begins, or its dates are beyond the calendar's.
-        """
-        zero_s = self.starts_s if self.starts_s is not None else zero_s
-        if zero_s is None:
-            expected = f"a date such as 2007-02-01T00:00: {log} does not say the date of its second 0"
-            raise ConfigError([("contract.starts", "nothing", expected)])
-        if not 0 <= zero_s + last_s <= LATEST_S:
-            found = f"a last submit {zero_s + last_s:g} s after 1970"
-            raise ConfigError([("contract.starts", found, "dates from 1970 to 9500")])
-        return Terms(self, zero_s, self.peak_w if self.peak_w is not None else peak_w)
 
     def __eq__(self, other: object) -> bool:
         return self._given == other._given if isinstance(other, Contract) else NotImplemented

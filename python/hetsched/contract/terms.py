@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from hetsched.contract.bill import Bill, Drawn, bill_of
 from hetsched.contract.calendar import month_starts
+from hetsched.contract.contract import Contract
 from hetsched.contract.windows import NONE, Floats, Series
 from hetsched.errors import ConfigError
-
-if TYPE_CHECKING:
-    from hetsched.contract.contract import Contract
 
 LATEST_S = 2.4e11
 """The last instant that the calendar holds, in the year 9575."""
@@ -28,6 +25,21 @@ class Terms:
     contract: Contract
     zero_s: float
     peak_w: float
+
+    @staticmethod
+    def of(contract: Contract, zero_s: float | None, *, last_s: float, peak_w: float, log: str) -> Terms:
+        """The terms of a run whose clock begins at `zero_s` (None: unknown) and whose last submit is at `last_s`.
+
+        Raises a ConfigError if nothing says when the log begins, or its dates are beyond the calendar's.
+        """
+        zero_s = contract.starts_s if contract.starts_s is not None else zero_s
+        if zero_s is None:
+            expected = f"a date such as 2007-02-01T00:00: {log} does not say the date of its second 0"
+            raise ConfigError([("contract.starts", "nothing", expected)])
+        if not 0 <= zero_s + last_s <= LATEST_S:
+            found = f"a last submit {zero_s + last_s:g} s after 1970"
+            raise ConfigError([("contract.starts", found, "dates from 1970 to 9500")])
+        return Terms(contract, zero_s, contract.peak_w if contract.peak_w is not None else peak_w)
 
     @property
     def limits_w(self) -> Floats:

@@ -176,7 +176,8 @@ def terms_of(workload: Workload, platform: Platform, options: RunOptions) -> Ter
     if options.contract is None:
         return None
     submit_s = workload.to_polars()["submit_s"]
-    return options.contract.on(
+    return Terms.of(
+        options.contract,
         unix_zero(workload),
         last_s=float(submit_s[-1]) if len(submit_s) else 0.0,
         peak_w=float(platform.tdp_w.sum()),
