@@ -71,7 +71,7 @@ def _loaded(point: EntryPoint, version: str) -> ModuleType:
     built_for = getattr(module, "__version__", None)
     if built_for != version or not hasattr(module, "parts"):
         found = "no engine" if built_for is None else f"the engine of hetsched {built_for}"
-        raise _fault(f"{found} in {_package(point)}", f"that of hetsched {version}, which is installed; build it anew")
+        raise _fault(f"{found} in {_package(point)}", f"that of hetsched {version}, which is installed; build it again")
     return module
 
 

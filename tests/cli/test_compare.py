@@ -209,7 +209,7 @@ def test_what_sleep_saves_of_what_it_could_is_compared_beside_the_bound(hetsched
     (folder / "sleepy.toml").write_text(SLEEPY)
     asked = ("few.csv", "--platform", "sleepy.toml", "--policies", "nqsv,easy", "--metrics", "sleep_attained_ratio")
     said = hetsched("compare", *asked)
-    assert said.err == "error: --metrics: found `sleep_attained_ratio`, expected --bound beside it, which computes it"
+    assert said.err == "error: --metrics: found `sleep_attained_ratio`, expected --bound as well, which computes it"
     rows = [line.split() for line in hetsched("compare", *asked, "--bound").out.splitlines()]
     assert [row[1] for row in rows if row[:1] in (["nqsv"], ["easy"])][:2] == list(saving)
 

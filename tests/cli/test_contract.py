@@ -99,11 +99,9 @@ def test_faults_of_options(hetsched, contract):
     said = hetsched("simulate", "small.swf", *WATTS, "--contract", "c.csv")
     assert said.err == "error: --contract: found `c.csv`, expected a contract's file, whose name ends in .toml"
     said = hetsched("compare", "small.swf", *WATTS, *POLICIES, "--metrics", "penalty")
-    assert said.err == "error: --metrics: found `penalty`, expected --contract beside it, with limits"
+    assert said.err == "error: --metrics: found `penalty`, expected --contract as well, with limits"
     said = hetsched("simulate", "small.swf", *WATTS, "--contract", "c.toml", "--warm-up-s", 10)
-    assert (
-        said.err == "error: --contract: found it, expected nothing beside a measuring window: a bill is of a whole run"
-    )
+    assert said.err == "error: --contract: found it, expected nothing with a measuring window: a bill is of a whole run"
     said = hetsched("simulate", "small.swf", *WATTS, "--events", "none.toml")
     assert said.err == "error: none.toml: found no such file, expected a TOML file"
     said = hetsched("simulate", "small.swf", *WATTS, "--contract", "none.toml")

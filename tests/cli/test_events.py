@@ -131,7 +131,7 @@ IDLE = "events.value, row 0: found `1000` at 7 s, expected at least 1,600 W, wha
         ),
         (
             ("compare", "small.swf", "--policies", "fcfs", "--metrics", "cost"),
-            "--metrics: found `cost`, expected --events or --contract beside it, with prices or carbon intensities",
+            "--metrics: found `cost`, expected --events or --contract as well, with prices or carbon intensities",
         ),
     ],
 )

@@ -183,7 +183,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
         ),
         (
             "small.swf --policy pool:measured=true:u_l=0.3",
-            ["policy.placement.u_l: found `0.3`, expected nothing beside measured=true, which measures it"],
+            ["policy.placement.u_l: found `0.3`, expected nothing with measured=true, which measures it"],
         ),
         ("small.swf --policy vahrm:beta=1.5", ["policy.order.beta: found 1.5, expected a number from 0 to 1"]),
         (
@@ -196,7 +196,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
         ),
         (
             "small.swf --policy vu-fcfs:budget_w=5000:pcr=0.5",
-            ["policy.power.pcr: found 0.5, expected nothing beside budget_w"],
+            ["policy.power.pcr: found 0.5, expected nothing with budget_w"],
         ),
         ("small.swf --platform none.toml", ["none.toml: found no such file, expected a TOML file"]),
     ],
@@ -331,7 +331,7 @@ def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
         (
             "compare small.swf --policies pool:u_l=2,easy:foo,swa:window=0 --metrics energy_bound_j",
             [
-                "--metrics: found `energy_bound_j`, expected --bound beside it, which computes it",
+                "--metrics: found `energy_bound_j`, expected --bound as well, which computes it",
                 "--policies: pool:u_l=2: policy.placement.u_l: found 2, expected a share from 0 to 1",
                 "--policies: easy:foo: found `foo`, expected PARAM=VALUE, such as placement=lowest-power",
                 "--policies: swa:window=0: policy.placement.window: found 0, expected a whole number from 1",

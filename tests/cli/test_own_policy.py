@@ -144,7 +144,7 @@ def test_policies_from_a_file_are_compared(hetsched):
             ),
         ),
         ("mine.py:Needy", "found the class Needy, expected an object of it, Needy(...): the class needs arguments"),
-        ("mine.py:Whole:depth=2", "found `depth=2`, expected nothing beside Whole, which is a whole policy"),
+        ("mine.py:Whole:depth=2", "found `depth=2`, expected nothing with Whole, which is a whole policy"),
         ("leaves.py:A", "found `leaves.py`, where SystemExit: 7 (line 2), expected a file that runs"),
         (f"{'x' * 300}.py:A", f"found `{'x' * 60}...`, expected a Python file; there is none of this name"),
         ("bad.py:A", "found `bad.py`, where ZeroDivisionError: division by zero (line 2), expected a file that runs"),
@@ -163,7 +163,7 @@ def test_a_role_that_is_taken_cannot_be_set(hetsched):
     said = hetsched("simulate", "small.swf", "--policy", "mine.py:MyOrder", "--set", "order=fcfs")
     assert said.code == 2
     assert said.err == (
-        "error: policy.order: found `fcfs`, expected nothing beside MyOrder(key=planned_s), which takes this role"
+        "error: policy.order: found `fcfs`, expected nothing with MyOrder(key=planned_s), which takes this role"
     )
 
 

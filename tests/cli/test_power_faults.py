@@ -24,7 +24,7 @@ BAD_COUNTERS = [
         ["counters.csv, line 2, rate: found `inf`, expected a finite number, at most 1e+100 in size"],
     ),
     ("name,rate\na,1\n", ["counters.csv: found columns name, rate, expected a column `app`"]),
-    ("app\na\n", ["counters.csv: found no feature, expected a column of numbers beside `app`"]),
+    ("app\na\n", ["counters.csv: found no feature, expected a column of numbers next to `app`"]),
     ("app;rate\na;1\n", ["counters.csv, line 1: found semicolons between the fields, expected commas between the "]),
     (
         "app,rate\na,1\nb,1\nc,1\nd,1\n",
@@ -240,7 +240,7 @@ BAD_OPTIONS = [
         "predict model.npz counters.csv --by-device --per-node 2",
         [
             "--by-device: found no --out, expected a file for it: --out FILE",
-            "--by-device: found --per-node or --rest-w beside it, expected one or the other: devices or nodes",
+            "--by-device: found --per-node or --rest-w with it, expected one or the other: devices or nodes",
         ],
     ),
     (

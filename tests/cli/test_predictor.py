@@ -45,9 +45,9 @@ def test_a_predictor_that_cannot_be_is_a_line(hetsched, folder, arguments, line)
     assert said.err.splitlines()[0].startswith(f"error: {line}")
     said = hetsched("simulate", "jobs.csv", "--nodes", 2, "--predictor", "ideal")
     assert said.err == (
-        "error: --predictor: found `ideal`, expected a log whose jobs bring power_w, or --table beside it"
+        "error: --predictor: found `ideal`, expected a log whose jobs bring power_w, or --table as well"
     )
     said = hetsched("simulate", "jobs.csv", "--nodes", 2, "--predictor", "other.csv")
     assert said.err == (
-        "error: --predictor: found `other.csv`, expected --table beside it: predictions are of what a table says"
+        "error: --predictor: found `other.csv`, expected --table as well: predictions are of what a table says"
     )

@@ -68,7 +68,7 @@ def test_a_trial_is_a_table_files_a_picture_and_json(hetsched, folder, log):
         (["--budget-w", "100kW"], "error: --budget-w: found `100kW`, expected watts as a plain number, such as 200"),
         (["--nodes", "8,x"], "error: --nodes: found `x`, expected a whole number, at least 1"),
         (["--nodes", "17"], "error: --budget-w: found 400, below the base of 17 nodes, expected at least 425 W"),
-        (["--plot", "p.png"], "error: --plot: found `p.png`, expected a TRACE beside it"),
+        (["--plot", "p.png"], "error: --plot: found `p.png`, expected a TRACE as well"),
         (["--seeds", "0"], "error: --seeds: found `0`"),
         (["log.csv"], "error: --nodes: found nothing, expected the numbers of nodes to try, such as 256,512,1024"),
         (["log.csv", "--nodes", "4", "--plot", "p.gif"], "error: --plot: found `p.gif`, expected a name ending in"),

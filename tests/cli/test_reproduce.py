@@ -142,8 +142,7 @@ def test_policies_are_refused_by_name_and_where_there_are_none(hetsched):
     said = hetsched("reproduce", "tsmva", "--policies", "easy")
     assert (said.code, said.out) == (2, "")
     assert said.err == (
-        "error: --policies: found policies beside tsmva, expected none: it compares models of power, and schedules "
-        "no job"
+        "error: --policies: found policies with tsmva, expected none: it compares models of power, and schedules no job"
     )
     said = hetsched("reproduce", "pools", "--policies", "easy,esay:depth=1,easy")
     assert said.code == 2

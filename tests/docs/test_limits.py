@@ -28,7 +28,7 @@ def sleep_under_a_budget_is_by_counts_alone() -> bool:
         hs.Policy("fcfs", "plan", power=budget, sleep="timeout")
     for more in ({"allocator": "equal-slowdown"}, {"on_excess": ["kill"]}):
         policy = hs.Policy("fcfs", "reservations", power=budget | more, sleep="timeout")
-        with pytest.raises(hs.ConfigError, match="none beside an allocator or steps in on_excess"):
+        with pytest.raises(hs.ConfigError, match="none with an allocator or steps in on_excess"):
             hs.simulate(jobs(), capped, policy)
     return True
 

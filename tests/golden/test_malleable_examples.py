@@ -328,7 +328,7 @@ def test_what_it_does_not_go_with_is_refused() -> None:
     halves = [hs.NodeClass(name, count=4, idle_w=50.0, tdp_w=200.0, features=[name]) for name in ("x", "y")]
     with pytest.raises(hs.ConfigError, match="where nodes differ in what jobs ask for, a job keeps the size"):
         run([{**HALF, "constraint": "x"}], {}, hs.Platform(classes=halves))
-    with pytest.raises(hs.ConfigError, match="nothing beside `plan`"):
+    with pytest.raises(hs.ConfigError, match="nothing with `plan`"):
         run([HALF], {}, backfill="plan")
     with pytest.raises(hs.ConfigError, match="jobs on as many nodes as they ask for"):
         run([HALF], {}, bound=True)

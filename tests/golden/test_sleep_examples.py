@@ -339,9 +339,7 @@ def test_rule_7_what_a_sleep_part_needs() -> None:
     assert hs.simulate(FIRST, shared, hs.Policy("fcfs", "plan", sleep="timeout")).summary()["completed"] == 2
     budget = {"name": "system-budget", "budget_w": 4000, "on_excess": ["kill"]}
     policy = hs.Policy("fcfs", "reservations", power=budget, sleep="timeout")
-    with pytest.raises(
-        hs.ConfigError, match=r"policy\.sleep: found a part, expected none beside an allocator or steps"
-    ):
+    with pytest.raises(hs.ConfigError, match=r"policy\.sleep: found a part, expected none with an allocator or steps"):
         hs.simulate(FIRST, machine(2), policy)
 
 

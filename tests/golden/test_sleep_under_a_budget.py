@@ -186,7 +186,7 @@ def test_rule_9_what_a_part_of_ones_own_wakes_it_wakes_as_far_as_the_room_goes(b
 REFUSED = {
     "an allocator or steps in on_excess": ({"on_excess": ["kill"]}, "reservations"),
     "backfill.order": ({}, {"name": "reservations", "order": "shortest"}),
-    "none, first-fit or reservations beside a power part": ({}, "patience"),
+    "none, first-fit or reservations with a power part": ({}, "patience"),
 }
 
 

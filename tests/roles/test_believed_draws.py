@@ -213,7 +213,7 @@ def test_shares_need_draws_and_a_cap_model() -> None:
         def bound_ratios(self, jobs: Any, view: Any) -> Any:
             return np.ones(len(jobs))
 
-    with pytest.raises(hs.ConfigError, match=r"policy\.analyzer: .*expected `draws` beside it"):
+    with pytest.raises(hs.ConfigError, match=r"policy\.analyzer: .*expected `draws` with it"):
         starts(log(), machine().with_cap_model(static_w=50.0), Alone())
 
 

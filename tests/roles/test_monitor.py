@@ -92,7 +92,7 @@ def test_an_exception_comes_back_as_itself() -> None:
 
 
 def test_a_monitor_that_nothing_reads_is_refused() -> None:
-    with pytest.raises(hs.ConfigError, match=r"policy\.power\.monitor: found `Bias`, expected on_excess beside it"):
+    with pytest.raises(hs.ConfigError, match=r"policy\.power\.monitor: found `Bias`, expected on_excess with it"):
         policy(Bias(), 520.0, on_excess=[])
 
 

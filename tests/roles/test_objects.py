@@ -147,7 +147,7 @@ def test_what_has_no_role_is_refused_with_a_hint() -> None:
         assert hint in str(raised.value)
     with pytest.raises(hs.ConfigError, match=r'this is one role of it: hs\.Policy\.preset\("easy", order=\.\.\.\)'):
         hs.simulate(jobs(), one_node(), Shortest())  # type: ignore[arg-type]
-    with pytest.raises(hs.ConfigError, match="nothing beside a scheduler"):
+    with pytest.raises(hs.ConfigError, match="nothing with a scheduler"):
         hs.Policy(order="wfp3", scheduler=FirstFit())
     with pytest.raises(hs.ConfigError, match="the class needs arguments"):
         hs.Policy(order=type("Needy", (Shortest,), {"__init__": lambda self, alpha: None}))

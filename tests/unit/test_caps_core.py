@@ -95,7 +95,7 @@ def test_tables_by_cap_are_ascending_and_one_is_without_a_cap() -> None:
 def test_tables_by_cap_stand_alone_and_hold_the_same_applications() -> None:
     assert "one of the two" in refusal(lambda: machine(cap_tables=TABLES, cap_model=MODEL))
     beside = machine(cap_tables=TABLES, actual=table(200.0))
-    assert "a table beside tables by cap" in refusal(lambda: session(jobs(), beside))
+    assert "a table with tables by cap" in refusal(lambda: session(jobs(), beside))
     other = machine(cap_tables=[(100.0, table(100.0, app="gpu"), None), TABLES[1]])
     found = refusal(lambda: session(jobs(), other))
     assert found.startswith("cap_tables[100], table.apps: found gpu, expected the applications of the table without")

@@ -372,7 +372,7 @@ FAULTS = [
     ({}, "limits: found no limit, no price and no carbon intensity, expected at least one of them"),
     ({"limit": []}, r"limit: found `\[\]`, expected one of limits, .*; did you mean `limits`"),
     ({"limits": [{"limit_kw": 1}]}, r"limits\[0\].limit_kw: found `1`, expected one of .*did you mean `limit_w`"),
-    ({"limits": [{"limit_w": 1, "limit_ratio": 1}]}, r"limits\[0\].limit_w: found limit_w beside limit_ratio"),
+    ({"limits": [{"limit_w": 1, "limit_ratio": 1}]}, r"limits\[0\].limit_w: found limit_w and limit_ratio"),
     ({"limits": [{"limit_w": 1, "days": "mon-fry"}]}, r"limits\[0\].days: found `mon-fry`, expected some of mon, tue"),
     ({"limits": [{"limit_w": 1, "months": "13"}]}, r"limits\[0\].months: found `13`, expected some of jan, feb"),
     ({"limits": [{"limit_w": 1, "from": "8", "until": "26:00"}]}, r"from: found `8`, expected a time of day such as"),
@@ -408,10 +408,10 @@ def test_what_a_policy_cannot_keep_is_refused():
     ):
         hs.simulate(W2, TEN, "easy:power=system-budget", contract=low)
     rows = table_of(hs.Contract.from_dict(EVENINGS), 2)
-    with pytest.raises(hs.ConfigError, match="rows of kind budget, expected no such rows beside a contract"):
+    with pytest.raises(hs.ConfigError, match="rows of kind budget, expected no such rows with a contract"):
         hs.simulate(W2, TEN, FORESEES, contract=low, events=rows)
     session = hs.Session(W2, TEN, FORESEES, contract=hs.Contract.from_dict(EVENINGS))
-    with pytest.raises(hs.ConfigError, match="rows of kind budget, expected no such rows beside a contract"):
+    with pytest.raises(hs.ConfigError, match="rows of kind budget, expected no such rows with a contract"):
         session.inject(rows)
     with pytest.raises(hs.ConfigError, match="contract: found `dict`, expected a Contract"):
         hs.simulate(W2, TEN, contract={"limits": []})

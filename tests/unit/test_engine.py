@@ -86,7 +86,7 @@ def test_of_two_packages_neither_is_chosen(tmp_path: Path) -> None:
 def test_an_engine_of_another_version_is_refused(tmp_path: Path) -> None:
     install(tmp_path, "my-parts", content="__version__ = '0.0.9'\nparts = None\n")
     found = "the engine of hetsched 0.0.9 in my-parts 0.3.0"
-    expected = f"that of hetsched {hs.__version__}, which is installed; build it anew"
+    expected = f"that of hetsched {hs.__version__}, which is installed; build it again"
     assert told(tmp_path, "-m", "hetsched", "policies") == (2, f"error: engine: found {found}, expected {expected}\n")
 
 

@@ -125,7 +125,7 @@ def test_a_budget_follows_prices_with_dates():
     found = hs.Events.budget_from_price(prices, low_w=1000, high_w=2000, threshold=0.2)
     assert rows(found) == [(0, "budget", None, 8), (8, "budget", None, None)]
     mixed = prices + hs.Events.from_polars(pl.DataFrame({"time_s": [0.0], "kind": ["price"], "value": [0.1]}))
-    with pytest.raises(hs.ConfigError, match="prices: found rows with dates beside rows with seconds"):
+    with pytest.raises(hs.ConfigError, match="prices: found rows with dates and rows with seconds"):
         hs.Events.budget_from_price(mixed, low_w=1000, high_w=2000, threshold=0.2)
 
 
@@ -148,13 +148,16 @@ FAULTS = [
         r"events.time_s, row 0: found `soon`, expected seconds up to 1e\+12, or a date such as",
     ),
     ({"nodes": ["1-"]}, r"events.nodes, row 0: found `1-`, expected nodes such as `0-71`"),
-    ({"nodes": ["1"], "node": [1]}, "events.nodes, row 0: found `1`, expected nothing beside node"),
-    ({"rack": ["r"], "node": [1]}, "events.rack, row 0: found `r`, expected nothing beside node or nodes"),
+    ({"nodes": ["1"], "node": [1]}, "events.nodes, row 0: found `1`, expected nothing with node"),
+    ({"rack": ["r"], "node": [1]}, "events.rack, row 0: found `r`, expected nothing with node or nodes"),
     (
         {"node": [1], "for_s": ["soon"]},
         "events.for_s, row 0: found `soon`, expected seconds above 0, or a span such as",
     ),
-    ({"node": [1], "for_s": [1], "until_s": [9e3]}, "events.for_s, row 0: found `1`, expected nothing beside until_s"),
+    (
+        {"node": [1], "for_s": [1], "until_s": [9e3]},
+        "events.for_s, row 0: found `1`, expected nothing with until_s",
+    ),
     ({"node": [1], "until_s": ["2007-02-01"]}, "events.until_s, row 0: .* expected a date where time_s is one"),
 ]
 

@@ -305,7 +305,7 @@ def test_one_parameter_changes_no_other_streams_draws():
             lambda: poisson(load=0.5, rate_per_h=3.0, sizes={200: 1.0}, runtime_s="lognormal:60"),
             [
                 "runtime_s: found `lognormal:60`, expected lognormal:MEAN:SIGMA",
-                "rate_per_h: found `3`, expected none beside load=0.5",
+                "rate_per_h: found `3`, expected none with load=0.5",
                 "sizes: found `200`, expected at most the 100 nodes there are",
             ],
         ),

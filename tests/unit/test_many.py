@@ -129,7 +129,7 @@ def test_a_sweep_runs_in_any_executor():
     expected = hs.sweep(*work(), ["easy", "random"], seeds=3, workers=1)
     with ThreadPoolExecutor(2) as pool:
         assert hs.sweep(*work(), ["easy", "random"], seeds=3, executor=pool).equals(expected)
-    with pytest.raises(hs.ConfigError, match="workers: found `2`, expected nothing beside an executor"):
+    with pytest.raises(hs.ConfigError, match="workers: found `2`, expected nothing with an executor"):
         hs.sweep(*work(), "easy", workers=2, executor=pool)
 
 

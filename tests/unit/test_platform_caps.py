@@ -158,9 +158,9 @@ def test_faults_of_a_cap_model(model: dict[str, Any], message: str) -> None:
 
 
 def test_faults_of_what_does_not_go_together() -> None:
-    with pytest.raises(hs.ConfigError, match="a model beside tables by cap"):
+    with pytest.raises(hs.ConfigError, match="a model with tables by cap"):
         BY_CAP.with_cap_model(static_w=50)
-    with pytest.raises(hs.ConfigError, match="a model beside tables by cap"):
+    with pytest.raises(hs.ConfigError, match="a model with tables by cap"):
         MODEL.with_tables(actual=TABLES)
     shared = hs.Platform.homogeneous(nodes=2, idle_w=50, tdp_w=250, slots=4, exclusive=False)
     for capped in (lambda: shared.with_cap_model(static_w=50), lambda: shared.with_tables(actual=TABLES)):
@@ -203,7 +203,7 @@ def test_a_predictor_is_asked_for_each_cap() -> None:
     assert noisy.predicted_by_cap is not None
     assert list(noisy.predicted_by_cap) == [100.0, 150.0, math.inf]
     assert noisy.predicted_by_cap[150.0] != BY_CAP.actual_by_cap[150.0]
-    with pytest.raises(hs.ConfigError, match=r"predictor: found a single table beside tables by cap"):
+    with pytest.raises(hs.ConfigError, match=r"predictor: found a single table with tables by cap"):
         predicted_by(BY_CAP, FREE)
 
 

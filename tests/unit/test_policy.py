@@ -176,7 +176,7 @@ def test_a_parameter_that_is_true_or_false_reads_back_from_the_name():
 
 def test_a_setting_that_is_given_twice_is_a_fault_and_one_of_each_kind_is_none():
     assert messages_of(lambda: parse_policy("easy", settings=["depth=2", "depth=3"])) == [
-        "policy.depth: found `depth=3` beside `depth=2`, expected it once"
+        "policy.depth: found `depth=3` and `depth=2`, expected it once"
     ]
     assert parse_policy("easy:depth=2", settings=["depth=3"]).parts["backfill"]["depth"] == 3
 
@@ -243,7 +243,7 @@ def test_every_changed_preset_can_be_written_and_read(preset, order, placement, 
 
 @pytest.mark.parametrize("name", ["u_l", "u_h"])
 def test_borders_that_are_measured_are_not_given_too(name):
-    wanted = [f"policy.placement.{name}: found `0.7`, expected nothing beside measured=true, which measures it"]
+    wanted = [f"policy.placement.{name}: found `0.7`, expected nothing with measured=true, which measures it"]
     assert messages_of(lambda: hs.Policy.preset("pool", measured=True, **{name: 0.7})) == wanted
     assert messages_of(lambda: parse_policy(f"pool:measured=true:{name}=0.7")) == wanted
     assert messages_of(lambda: hs.Policy.from_dict({"preset": "pool", "measured": True, name: 0.7})) == wanted
@@ -322,7 +322,7 @@ REFUSED = [
     ),
     (
         lambda: hs.Policy.preset("vu-fcfs", budget_w=5e4, pcr=0.5),
-        "policy.power.pcr: found 0.5, expected nothing beside budget_w",
+        "policy.power.pcr: found 0.5, expected nothing with budget_w",
     ),
     (lambda: hs.Policy.preset("easy", pcr=0.5), "policy.pcr: found `0.5`, expected one of order, backfill, placement"),
     (
@@ -429,5 +429,5 @@ def test_an_order_of_candidates_is_refused_where_it_would_not_be_kept():
     machine = hs.Platform.homogeneous(nodes=2, idle_w=1.0, tdp_w=2.0, off_w=0.0, boot_s=1.0, shutdown_s=1.0)
     for backfill in ("reservations", "plan"):
         policy = hs.Policy(backfill={"name": backfill, "depth": 1, "order": "shortest"}, sleep="timeout")
-        with pytest.raises(hs.ConfigError, match=r"policy\.sleep: .*none beside backfill\.order"):
+        with pytest.raises(hs.ConfigError, match=r"policy\.sleep: .*none with backfill\.order"):
             hs.simulate(jobs, machine, policy)

@@ -165,7 +165,7 @@ class TestEvaluate:
             ({"groups": "abc"}, "groups: found `abc`, expected a label for every application"),
             ({"groups": list("aab"), "split": "new_device"}, "groups: found `groups`, expected none for new_device"),
             ({"test_runs": -1}, "test_runs: found `-1`, expected a whole number between 0"),
-            ({"test_runs": 3, "split": "new_device"}, "power_w: found no device measured beside its test runs (3)"),
+            ({"test_runs": 3, "split": "new_device"}, "power_w: found no device measured besides its test runs (3)"),
             ({"feature_names": ["a", "b"]}, "feature_names: found `2 names`, expected 1, one for every column"),
             ({"seed": 1.5}, "seed: found `1.5`, expected a whole number"),
         ],

@@ -63,7 +63,7 @@ def test_a_platform_takes_one_cap_of_its_tables(two_caps):
     assert found == [
         (
             f"{two_caps / 't.csv'}.cap_w: found `2 caps and none asked for`, expected one of 150, 200; "
-            "as the key `cap_w` beside `actual`"
+            "as the key `cap_w` next to `actual`"
         )
     ]
 

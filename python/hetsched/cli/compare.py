@@ -92,11 +92,11 @@ def _metrics(faults: Faults, text: str, run: RunGiven) -> tuple[str, ...]:
     keys = tuple(key.strip() for key in text.split(","))
     with noted(faults):
         metrics_named(keys, parameter="--metrics")
-    missing = {} if run.plain.bound else dict.fromkeys(OF_BOUND, "--bound beside it, which computes it")
+    missing = {} if run.plain.bound else dict.fromkeys(OF_BOUND, "--bound as well, which computes it")
     if run.events is None and run.contract is None:
-        prices = "--events or --contract beside it, with prices or carbon intensities"
+        prices = "--events or --contract as well, with prices or carbon intensities"
         missing |= {"cost": prices, "carbon_kg": prices}
-        missing |= dict.fromkeys(("over_budget_kwh", "penalty"), "--contract beside it, with limits")
+        missing |= dict.fromkeys(("over_budget_kwh", "penalty"), "--contract as well, with limits")
     for key in keys:
         if key in missing:
             faults.add("--metrics", key, missing[key])

@@ -230,7 +230,7 @@ class Inputs:
             faults.add("--cap-w", self.cap_w, "nothing without --table; a platform's file says it as cap_w")
         for name in ("nodes", *ASSUMED_W):
             if self.platform is not None and getattr(self, name) is not None:
-                faults.add(_OPTIONS[name], getattr(self, name), "nothing beside --platform, whose file says it")
+                faults.add(_OPTIONS[name], getattr(self, name), "nothing with --platform, whose file says it")
 
     def read(self, screen: Screen) -> tuple[hs.Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""

@@ -70,7 +70,7 @@ def _composed(given: Any, role: str, settings: list[str]) -> hs.Policy:
         return hs.policy.parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
     policy: hs.Policy = hs.Policy(scheduler=given) if role else given
     if settings:
-        raise ConfigError([("policy", shown(settings[0]), f"nothing beside {policy.name}, which is a whole policy")])
+        raise ConfigError([("policy", shown(settings[0]), f"nothing with {policy.name}, which is a whole policy")])
     return policy
 
 

@@ -44,7 +44,7 @@ def predict(
     if by_device and out is None:
         faults.note("--by-device", "no --out", "a file for it: --out FILE")
     if by_device and (per_node, rest_w) != (1, 0.0):
-        faults.note("--by-device", "--per-node or --rest-w beside it", "one or the other: devices or nodes")
+        faults.note("--by-device", "--per-node or --rest-w with it", "one or the other: devices or nodes")
     faults.check()
     check_output(files=[out])
     fitted, known = _read(model, features)

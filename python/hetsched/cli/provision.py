@@ -72,7 +72,7 @@ def provision(
     if log.trace and not asked.nodes and not faults.has("--nodes"):
         faults.note("--nodes", "nothing", "the numbers of nodes to try, such as 256,512,1024")
     if not log.trace and plot is not None:
-        faults.add("--plot", plot, "a TRACE beside it: there is a picture of a trial only")
+        faults.add("--plot", plot, "a TRACE as well: there is a picture of a trial only")
     if not faults.found:
         # The guideline alone, before a log of hours is read.
         with noted(faults, _OPTIONS):

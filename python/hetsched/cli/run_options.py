@@ -61,7 +61,7 @@ class Predictor:
             return
         jobs = workload.to_polars()
         if "power_w" not in jobs.columns or not (jobs["power_w"] > 0).any():
-            other = "" if self.text == "history" else ", or --table beside it"
+            other = "" if self.text == "history" else ", or --table as well"
             raise ConfigError([(self.option, shown(self.text), f"a log whose jobs bring power_w{other}")])
 
     def made(self, seed: int) -> AnyPredictor:
@@ -101,7 +101,7 @@ class RunGiven:
     def check(self, faults: Faults, inputs: Inputs) -> None:
         """Note what does not fit the run's other options, or each other."""
         if self.predictor is not None and self.predictor.is_table and not inputs.has_table:
-            expected = "--table beside it: predictions are of what a table says"
+            expected = "--table as well: predictions are of what a table says"
             faults.add(self.predictor.option, self.predictor.text, expected)
         has_contract = False
         with noted(faults):

@@ -81,7 +81,7 @@ def _policy(faults: Faults, name: str | None, settings: Sequence[str], file: str
     if file is not None:
         for option, value in (("--policy", name), ("--set", " ".join(settings) or None)):
             if value is not None:
-                faults.add(option, value, "nothing beside --policy-file, which says it all")
+                faults.add(option, value, "nothing with --policy-file, which says it all")
         with noted(faults), inside(file):
             return hs.Policy.from_toml(file)
         return None

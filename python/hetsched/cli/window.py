@@ -105,11 +105,11 @@ class WindowOptions(SpanOptions):
     def check(self, faults: Faults, *, until_s: float | None, bound: bool, has_contract: bool) -> None:
         """Note options that have no meaning for a part of a run."""
         if self.is_measured and until_s is not None:
-            faults.add("--until-s", until_s, "nothing beside a measuring window, which needs the whole run")
+            faults.add("--until-s", until_s, "nothing with a measuring window, which needs the whole run")
         if self.is_measured and bound:
-            faults.note("--bound", "it", "nothing beside a measuring window: it is of a whole run")
+            faults.note("--bound", "it", "nothing with a measuring window: it is of a whole run")
         if self.is_measured and has_contract:
-            faults.note("--contract", "it", "nothing beside a measuring window: a bill is of a whole run")
+            faults.note("--contract", "it", "nothing with a measuring window: a bill is of a whole run")
 
     def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
         """Note metrics that a window does not have."""

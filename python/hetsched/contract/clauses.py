@@ -68,7 +68,7 @@ def rates_of(key: str, tables: tuple[str, object], base: object, setting: Settin
         else:
             rates += _by_hour(key, one[key], window_of(one, setting.zone, setting.holidays, own), low, own)
         if _is_list(one.get(key)) and ("from" in one or "until" in one):
-            own.note(key, "24 numbers beside from or until", "one number, or neither of the two")
+            own.note(key, "24 numbers with from or until", "one number, or neither of the two")
     if base is not None:
         always = window_of({}, setting.zone, setting.holidays, faults)
         rates += _by_hour(key, base, always, low, faults)
@@ -102,7 +102,7 @@ class _Inner(Faults):
 def _limit(given: Mapping[str, Any], setting: Setting, faults: Faults) -> Limit:
     said = [name for name in ("limit_w", "limit_ratio") if name in given]
     if len(said) != 1:
-        faults.note("limit_w", " beside ".join(said) or "nothing", "limit_w, or limit_ratio, a share of the peak")
+        faults.note("limit_w", " and ".join(said) or "nothing", "limit_w, or limit_ratio, a share of the peak")
     own = {name: one.settle(given.get(name, one.default), faults) for name, one in _OF_A_LIMIT.items()}
     return Limit(window_of(given, setting.zone, setting.holidays, faults), **own)
 

@@ -73,11 +73,11 @@ def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
 def check_takes_logs(experiment: Experiment, *, parameter: str = "logs") -> None:
     """Refuse logs for an experiment that has its own workloads."""
     if experiment.logs is None:
-        raise ConfigError([(parameter, f"logs beside {experiment.name}", "none: it has its own workloads")])
+        raise ConfigError([(parameter, f"logs with {experiment.name}", "none: it has its own workloads")])
 
 
 def check_runs_policies(experiment: Experiment, *, parameter: str = "policies") -> None:
     """Refuse policies for an experiment that runs none."""
     if experiment.yours is None:
         expected = "none: it compares models of power, and schedules no job"
-        raise ConfigError([(parameter, f"policies beside {experiment.name}", expected)])
+        raise ConfigError([(parameter, f"policies with {experiment.name}", expected)])

@@ -81,7 +81,7 @@ def _cases(repetition: Repetition) -> Iterator[tuple[str, Workload, int]]:
         log = read_swf(path, procs_per_node=own.get("procs_per_node"))
         nodes = own.get("nodes") or (log.report.to_dict().get("header") or {}).get("max_procs")
         if not nodes:
-            expected = f"`nodes` in {MACHINES} beside it: its header does not say how many there are"
+            expected = f"`nodes` in {MACHINES} with it: its header does not say how many there are"
             raise ConfigError([(path.name, "no machine", expected)])
         log = log.filter(pl.col("node_count") <= nodes)
         yield (

@@ -68,7 +68,7 @@ def _check_terms(terms: Terms, platform: Platform, policy: Policy, options: RunO
     said = {BUDGET: contract.limits, PRICE: contract.prices, CARBON: contract.carbon}
     for kind, clauses in said.items():
         if clauses and options.events is not None and options.events.has(kind):
-            expected = f"no such rows beside a contract, which has {'limits' if kind == BUDGET else kind} of its own"
+            expected = f"no such rows with a contract, which has {'limits' if kind == BUDGET else kind} of its own"
             faults.note("events.kind", f"rows of kind {kind}", expected)
     if policy.parts["power"] is not None:
         least_w, expected = least_budget(platform, policy)

@@ -15,7 +15,7 @@ def check(run: Setting) -> None:
     faults = Faults("")
     if run.options.bound:
         expected = "false: the least energy of nodes at work is that of jobs on as many nodes as they ask for"
-        faults.note("bound", "true, beside a sizing", expected)
+        faults.note("bound", "true, with a sizing", expected)
     if not run.platform.exclusive and "malleable" in columns and callable(getattr(sizing, "resizes", None)):
         expected = "a platform with exclusive=True, or a sizing without `resizes`: jobs keep their size on shared nodes"
         faults.note("policy.backfill.sizing", f"`{type(sizing).__name__}`, which resizes malleable jobs", expected)

@@ -40,7 +40,7 @@ def text(seen: Mapping[str, Any]) -> str:
     nodes = ", ".join(f"{count:,} {state}" for count, state in zip(counts, _STATES, strict=True) if count)
     budget = "" if seen["budget_w"] is None else f" of {seen['budget_w']:,.0f} W allowed"
     jobs = f"{seen['running']:,} running, {seen['queued']:,} waiting, {seen['over']:,} over"
-    head = "nobody waits"
+    head = "no jobs wait"
     if seen["head"] is not None:
         job, count, waited_s = seen["head"]
         head = f"first in the queue: job {job}, {count:,} node{'' if count == 1 else 's'}, waiting {waited_s:,.0f} s"

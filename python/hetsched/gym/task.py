@@ -128,7 +128,7 @@ def _placements(asked: TaskOptions) -> list[Policy]:
         # Groups of users are there in every log.
         for need, roles in {name: roles for name, roles in policy.needs.items() if name != "groups"}.items():
             faults.note(
-                roles[0], f"a part that needs {need.replace('_', ' ')}", "one that needs no run before or beside it"
+                roles[0], f"a part that needs {need.replace('_', ' ')}", "one that needs no run before or besides it"
             )
     faults.check()
     return policies

@@ -195,7 +195,7 @@ class _Worker:
 def _told(error: BaseException, trace: str) -> BaseException:
     """The error as it is raised here."""
     if isinstance(error, MemoryError):
-        return SimulationError("not enough memory for this run beside others; take fewer workers")
+        return SimulationError("not enough memory for this run next to others; take fewer workers")
     told = error if isinstance(error, HetschedError) else SimulationError(f"{type(error).__name__}: {error}")
     told.__cause__ = WorkerTraceback(trace)
     return told

@@ -127,7 +127,7 @@ def sweep(
     if workers is not None:
         faults.whole("workers", workers, low=1, high=MOST_WORKERS)
         if executor is not None:
-            faults.add("workers", workers, "nothing beside an executor, which has its own")
+            faults.add("workers", workers, "nothing with an executor, which has its own")
     check_progress(progress, faults, "rows")
     if out is not None:
         faults.folder("out", out)

@@ -111,7 +111,7 @@ def _plain_tables(
         faults.note("predicted", "tables by cap", "a single table, as `actual` is")
         return None
     if actual is None:
-        faults.add("predicted", "a table", "an actual table beside it")
+        faults.add("predicted", "a table", "an actual table with it")
         return predicted
     ordered = predicted._in_order_of(actual, faults)
     check_caps(actual.cap_w, predicted.cap_w, faults)
@@ -207,7 +207,7 @@ def _check_together(*, has_tables: bool, has_model: bool, exclusive: bool, fault
     """Note what does not go together: tables by cap next to a model, caps of shared nodes."""
     if has_tables and has_model:
         faults.note(
-            "cap_model", "a model beside tables by cap", "one of the two; a model goes with single tables or none"
+            "cap_model", "a model with tables by cap", "one of the two; a model goes with single tables or none"
         )
     if (has_tables or has_model) and exclusive is False:
         faults.add("exclusive", exclusive, _WHOLE_NODES)

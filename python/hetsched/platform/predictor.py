@@ -71,7 +71,7 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
     by_cap = platform.actual_by_cap
     if by_cap is not None and isinstance(predictor, VariationTable):
         expected = "an object with `.table(actual)`, which is asked for each cap; or with_tables(predicted=...)"
-        raise ConfigError([("predictor", "a single table beside tables by cap", expected)])
+        raise ConfigError([("predictor", "a single table with tables by cap", expected)])
     try:
         if by_cap is not None:
             believed = {cap_w: _table(predictor, table) for cap_w, table in by_cap.items()}

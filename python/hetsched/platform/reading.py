@@ -62,7 +62,7 @@ def _named_table(
         if isinstance(given, Mapping):
             return VariationTable.from_dict(given, path=name)
     except ConfigError as error:
-        own, hint = f"{folder / str(given)}.cap_w", f"; as the key `cap_w` beside `{name}`"
+        own, hint = f"{folder / str(given)}.cap_w", f"; as the key `cap_w` next to `{name}`"
         faults.extend(error, lambda fault: fault.hinting(hint) if fault.place == own else fault)
         return None
     faults.add(name, given, "the path of a table's file, or a table's content")

@@ -97,10 +97,10 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         )
     if "monitor" in inside and not (checked["power"] or {}).get("on_excess"):
         found = type(inside["monitor"]).__name__
-        raise ConfigError([(f"{path}.power.monitor", f"`{found}`", "on_excess beside it: nothing else reads it")])
+        raise ConfigError([(f"{path}.power.monitor", f"`{found}`", "on_excess with it: nothing else reads it")])
     if "sizing" in inside and parts()["backfill", planner["name"]]["chooses_nodes"]:
         found = type(inside["sizing"]).__name__
-        raise ConfigError([(f"{path}.backfill.sizing", f"`{found}`", f"nothing beside `{planner['name']}`")])
+        raise ConfigError([(f"{path}.backfill.sizing", f"`{found}`", f"nothing with `{planner['name']}`")])
     for role, part in inside.items():
         (checked[INSIDE[role]] or {})[role] = identity(part)
     return checked | {role: identity(part) for role, part in own.items()}

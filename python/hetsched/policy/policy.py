@@ -408,7 +408,7 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
     given = {**parse_settings(changes), **parse_settings(settings)}
     faults = Faults("policy")
     for role in set(parts or ()) & set(given):
-        faults.add(role, given[role], f"nothing beside {_part_name((parts or {})[role])}, which takes this role")
+        faults.add(role, given[role], f"nothing with {_part_name((parts or {})[role])}, which takes this role")
     faults.check()
     return Policy.preset(preset.strip(), **given, **(parts or {}))
 
@@ -418,7 +418,7 @@ def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
     faults = Faults("policy")
     beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
     for role in beside:
-        faults.add(role, _part_name(given[role]), "nothing beside a scheduler, which decides everything")
+        faults.add(role, _part_name(given[role]), "nothing with a scheduler, which decides everything")
     if objects.WHOLE not in objects.roles_of(scheduler):
         faults.add(
             objects.WHOLE, type(scheduler).__name__, f"an object with the method `{objects.METHODS[objects.WHOLE]}`"
@@ -473,7 +473,7 @@ def _check_borders(changes: Mapping[tuple[str, str], Any]) -> None:
         given = [name for name in ("u_l", "u_h") if (role, name) in changes]
         if changes.get((role, asking)) is True:
             for name in given:
-                faults.add(f"{role}.{name}", changes[role, name], f"nothing beside {asking}=true, which measures it")
+                faults.add(f"{role}.{name}", changes[role, name], f"nothing with {asking}=true, which measures it")
     faults.check()
 
 
@@ -517,7 +517,7 @@ def parse_settings(changes: Iterable[str]) -> dict[str, _Value]:
         if not equals or not name:
             raise ConfigError([("policy", f"`{change}`", "PARAM=VALUE, such as placement=lowest-power")])
         if name in parameters:
-            raise ConfigError([(f"policy.{name}", f"`{change}` beside `{name}={parameters[name]}`", "it once")])
+            raise ConfigError([(f"policy.{name}", f"`{change}` and `{name}={parameters[name]}`", "it once")])
         parameters[name] = _setting_value(value)
     return parameters
 

@@ -79,7 +79,7 @@ def _features(path: str, frame: pl.DataFrame) -> Features:
         faults.note("runs.app", f"values of type {frame['app'].dtype}", "text, the application's name")
     names = [name for name in frame.columns if name != "app"]
     if not names:
-        faults.note("runs", "no feature", "a column of numbers beside `app`")
+        faults.note("runs", "no feature", "a column of numbers next to `app`")
     if not len(frame):
         faults.note("runs", "no row", "a row an application")
     faults.check()

@@ -251,7 +251,9 @@ def _new_devices(task: _Task, tell: Tell) -> LeftOut:
     # What others are measured against has run everything.
     new = np.flatnonzero(has_more & (np.arange(len(power_w)) != task.reference))
     if len(power_w) < 2 or not len(new):
-        said = "a single device" if len(power_w) < 2 else f"no device measured beside its test runs ({split.test_runs})"
+        said = (
+            "a single device" if len(power_w) < 2 else f"no device measured besides its test runs ({split.test_runs})"
+        )
         expected = "two or more devices, and one that can be left out with more applications than test runs"
         raise ConfigError([("power_w", said, expected)])
     folds = split.folds_of(units_of(new, None), what="devices that can be new")

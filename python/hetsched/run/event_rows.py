@@ -225,14 +225,14 @@ class _Rows:
             if name == "until_s":
                 other &= self.has_until
             self.note(name, other, "a date where time_s is one, and seconds where it is not")
-        self.note("for_s", self.has_span & self.has_until, "nothing beside until_s")
+        self.note("for_s", self.has_span & self.has_until, "nothing with until_s")
 
     def check_nodes(self) -> None:
         """Note rows that name nodes in several ways, or too many of them; nodes in a list replace a number."""
         by_number, by_list = ~np.isnan(self.numbers["node"]), self.nodes.is_not_null().to_numpy()
         by_rack = self.rack.is_not_null().to_numpy()
-        self.note("nodes", by_list & by_number, "nothing beside node")
-        self.note("rack", by_rack & (by_number | by_list), "nothing beside node or nodes")
+        self.note("nodes", by_list & by_number, "nothing with node")
+        self.note("rack", by_rack & (by_number | by_list), "nothing with node or nodes")
         if (count := int(self.nodes.list.len().sum() or 0)) > _MOST_NODES:
             self.faults.note("events.nodes", f"{count:,} nodes in all", f"at most {_MOST_NODES:,}")
         empty = by_list & (self.nodes.list.len().fill_null(1) == 0).to_numpy()

@@ -226,9 +226,7 @@ class Events:
             faults.note("prices", f"no rows of kind {kind}", "at least one")
         dated = prices._frame.filter(pl.col("kind") == kind)["is_date"] if not faults.found else pl.Series([False])
         if dated.any() and not dated.all():
-            faults.note(
-                "prices", "rows with dates beside rows with seconds", f"one of the two in all rows of kind {kind}"
-            )
+            faults.note("prices", "rows with dates and rows with seconds", f"one of the two in all rows of kind {kind}")
         faults.check()
         budgets = rule.budgets(Steps.of(prices._frame, kind))
         return cls.from_polars(budgets.with_columns(map(_date, TIMES)) if dated.any() else budgets)

@@ -11,7 +11,7 @@ def check_succession(before: Policy, policy: Policy) -> None:
     faults = Faults()
     if ("observed_starts" in before.needs) != ("observed_starts" in policy.needs):
         expected = (
-            "two policies that repeat the log, or two that do not: a replay kills nobody and knows neither queues nor "
+            "two policies that repeat the log, or two that do not: a replay kills no job and knows neither queues nor "
             "what jobs ask for"
         )
         faults.note("policy", f"`{policy.name}` after `{before.name}`", expected)

@@ -247,7 +247,7 @@ impl Machine {
             (Some(tables), None) => CapsSpec::Tables(tables.into_iter().map(cap_table).collect()),
             (None, Some((model, watts))) => CapsSpec::Model(read_cap_model(model, watts)?),
             (Some(_), Some(_)) => {
-                return Err(to_py(py, config("cap_model", "a model beside tables by cap", "one of the two")));
+                return Err(to_py(py, config("cap_model", "a model with tables by cap", "one of the two")));
             }
         };
         caps.check(platform.nodes().len()).map_err(|error| to_py(py, error))?;

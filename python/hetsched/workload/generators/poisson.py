@@ -84,7 +84,7 @@ def poisson(
     faults = Faults()
     given = par.taken(poisson, locals(), faults)
     if given.load is not None and given.rate_per_h is not None:
-        faults.add("rate_per_h", rate_per_h, f"none beside load={given.load:g}")
+        faults.add("rate_per_h", rate_per_h, f"none with load={given.load:g}")
     shares: dict[int, float] = given.sizes or {1: 1.0}
     if given.nodes is not None and max(shares) > given.nodes:
         faults.add("sizes", max(shares), f"at most the {given.nodes} nodes there are")

@@ -628,7 +628,7 @@ impl Resizer for Composed {
 fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
     let names_nodes = parts.backfill.names_nodes();
     if parts.backfill.has_own_order() {
-        let expected = "none beside backfill.order: nodes are woken for jobs in policy order";
+        let expected = "none with backfill.order: nodes are woken for jobs in policy order";
         return Err(config("policy.sleep", "a part", expected));
     }
     if !platform.is_exclusive() && !names_nodes {
@@ -637,7 +637,7 @@ fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
     }
     if names_nodes && parts.backfill.first_after().is_some() {
         let expected =
-            "\"none\" beside backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
+            "\"none\" with backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
         return Err(config("policy.order.starvation_limit_s", "a limit", expected));
     }
     Ok(())
@@ -646,7 +646,7 @@ fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
 /// The same rule where nodes sleep under a budget.
 fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
     backfill.beside_sleep().ok_or_else(|| {
-        let expected = "none, first-fit or reservations beside a power part: others do not plan with the watts to wake \
+        let expected = "none, first-fit or reservations with a power part: others do not plan with the watts to wake \
                         nodes";
         config("policy.sleep", "a part", expected)
     })
@@ -655,12 +655,12 @@ fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
 /// Checks that a sleep part goes with the rest under a budget (page on sleep under a budget, rule 3).
 fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
     if governs {
-        let expected = "none beside an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
+        let expected = "none with an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
                         boot";
         return Err(config("policy.sleep", "a part", expected));
     }
     if platform.len() < whole.len() {
-        let expected = "none beside a power part where queues have only some of the nodes";
+        let expected = "none with a power part where queues have only some of the nodes";
         return Err(config("policy.sleep", "a part", expected));
     }
     let most = platform.nodes().iter().map(NodeDraw::beyond_idle_to_boot).max().unwrap_or_default();

@@ -189,7 +189,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
     .knowing_cells(),
     asking::<dyn Backfill>(
         "plan",
-        "each job is planned on named nodes at its earliest fit beside those before it",
+        "each job is planned on named nodes at its earliest fit next to those before it",
         |params, _| {
             let (plan, timing) = take_plan(params)?;
             Ok((Box::new(plan), Beside { timing, ..Beside::default() }))
@@ -453,7 +453,7 @@ impl PolicySpec {
             return Ok(());
         }
         if self.placement.params.get("on_miss") == Some(&Value::Text("wait".to_owned())) {
-            let expected = "`narrowest` beside a sleep part: nodes are not woken for a job that the placement refuses";
+            let expected = "`narrowest` with a sleep part: nodes are not woken for a job that the placement refuses";
             return Err(config("policy.placement.on_miss", "`wait`", expected));
         }
         Ok(())

@@ -219,7 +219,7 @@ fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) 
         apps
     };
     let Some(actual) = actual else {
-        return Err(config(&predicted.name, "a predicted table alone", "an actual table beside it"));
+        return Err(config(&predicted.name, "a predicted table alone", "an actual table with it"));
     };
     if sorted(actual) == sorted(predicted) {
         return Ok(());

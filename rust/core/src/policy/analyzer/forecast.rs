@@ -56,7 +56,7 @@ impl Predicted {
     pub fn told_by(self, forecast: &dyn Forecast, known: KnownDraws) -> Result<Self> {
         let wrong = |value: &str, expected: &str| Err(config("policy.analyzer", value, expected));
         if forecast.tells_bounds() && !forecast.tells_draws() {
-            let expected = "`draws` beside it: how a cap slows a job follows from what it draws without one";
+            let expected = "`draws` with it: how a cap slows a job follows from what it draws without one";
             return wrong("an object with a method `bound_ratios`", expected);
         }
         if forecast.tells_bounds() && self.caps_kind() != Some(CapsKind::Model) {

@@ -32,7 +32,7 @@ pub(super) const PLAN: &[Parameter] = &[
         unit: "jobs",
         default: "\"unbounded\"",
         range: "a whole number from 1, or \"unbounded\"",
-        doc: "how many jobs are planned for later; the others start if they fit beside these",
+        doc: "how many jobs are planned for later; the others start if they fit next to these",
     },
     Parameter {
         name: "horizon_s",

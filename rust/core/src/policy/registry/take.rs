@@ -204,7 +204,7 @@ pub(super) fn take_limit(params: &mut Params) -> Result<Limit> {
     }
     match pcr? {
         1.0 => Ok(Limit::Watts(watts)),
-        pcr => Err(config(params.path_of("pcr"), pcr.to_string(), "nothing beside budget_w")),
+        pcr => Err(config(params.path_of("pcr"), pcr.to_string(), "nothing with budget_w")),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::workload::{AppId, JobId, Workload};
 /// Tables by cap are alone.
 pub(super) fn check_alone(other: Option<&VariationTable>) -> Result<()> {
     let Some(table) = other else { return Ok(()) };
-    Err(config(&table.name, "a table beside tables by cap", "tables by cap alone: the one for `inf` stands for no cap"))
+    Err(config(&table.name, "a table with tables by cap", "tables by cap alone: the one for `inf` stands for no cap"))
 }
 
 /// Jobs that are alike in what caps they can do with, but for the watts they bring: application, kind of own draw, cap.

@@ -344,7 +344,7 @@ fn tables_by_cap_are_ascending_alone_and_have_one_without_a_cap() {
     let short = CapTable { actual: VariationTable { power: vec![1.0], ..low.actual.clone() }, ..low };
     assert!(of(&[short, inf]).starts_with("cap_tables[100], table.power_w: found 1, expected 2 applications"));
     let beside = refusal(&none, Some(&tables[2].actual), &CapsSpec::Tables(page_tables()));
-    assert!(beside.starts_with("table: found a table beside tables by cap"), "{beside}");
+    assert!(beside.starts_with("table: found a table with tables by cap"), "{beside}");
 }
 
 #[test]
