@@ -109,6 +109,12 @@ impl PartialPlan {
         self.steps.clear();
     }
 
+    /// Number of jobs that are planned.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.planned.all.len()
+    }
+
     /// From now on those jobs are asked for that start before an instant.
     pub fn ask(&mut self, before: SimTime) {
         self.aim = Search { before, ..Search::default() };

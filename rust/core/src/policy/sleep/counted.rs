@@ -134,6 +134,15 @@ impl Plan {
         }
     }
 
+    /// True if all jobs of a queue are planned, or never start.
+    fn holds_all(&self, queue: &FitList, is_strict: bool) -> bool {
+        if is_strict {
+            self.turn.is_none_or(|turn| queue.get(turn.0).is_none())
+        } else {
+            self.partial.count() == queue.len()
+        }
+    }
+
     fn place_of(&mut self, of: (i64, SimDuration)) -> usize {
         let place = self.last.partition_point(|(other, _)| *other < of);
         if self.last.get(place).is_none_or(|(other, _)| *other != of) {
@@ -171,7 +180,10 @@ impl Outlook {
                 // No node sleeps where one is lacking soon. Where some are off it matters how many, and when more are.
                 plan.add_all(queue, by, |free| soon.is_none() && free.least_between(now, near) <= 0);
             }
-            if by == SimTime::NEVER || soon.is_none_or(|soon| outlook.says_all(soon, by)) {
+            if by == SimTime::NEVER
+                || plan.holds_all(queue, is_strict)
+                || soon.is_none_or(|soon| outlook.says_all(soon, by))
+            {
                 return outlook;
             }
             span = if by < SimTime::LATEST { span.saturating_add(span.max(TICK)) } else { SimDuration::FOREVER };
@@ -181,8 +193,8 @@ impl Outlook {
     /// True if it is known which nodes are woken, and when, once all is planned that starts by `by`.
     fn says_all(&self, soon: SimTime, by: SimTime) -> bool {
         let down = self.plan.woken.iter().map(|woken| woken.1).sum::<i64>();
-        let (lack, larger) = self.lack(soon);
-        lack >= down || larger.is_some_and(|larger| larger <= by)
+        let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= by), soon);
+        lack >= down || larger.is_some()
     }
 
     /// The same as the backfill would have it if all nodes were on: beside what the first `depth` jobs hold that do not fit,
@@ -240,9 +252,9 @@ impl Outlook {
     }
 
     /// Highest number of nodes lacking by `soon`, and the first time after it at which more are.
-    fn lack(&self, soon: SimTime) -> (i64, Option<SimTime>) {
+    fn lack(mut levels: impl Iterator<Item = (SimTime, i64)>, soon: SimTime) -> (i64, Option<SimTime>) {
         let mut lack = 0;
-        let larger = self.levels().find(|&(at, level)| {
+        let larger = levels.find(|&(at, level)| {
             let is_larger = -level > lack;
             lack = if at <= soon { lack.max(-level) } else { lack };
             is_larger && at > soon
@@ -253,7 +265,7 @@ impl Outlook {
     /// The off nodes that are woken now, the lowest first, and when the next have to be.
     pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
         let (Some(standby), Some(soon)) = (view.standby, sleep.soon(view)) else { return Wakes::default() };
-        let (lack, larger) = self.lack(soon);
+        let (lack, larger) = Self::lack(self.levels(), soon);
         Wakes {
             now: standby.off().iter().take(usize::try_from(lack).unwrap_or(0)).collect(),
             due: larger.map(|larger| self.now.saturating_add(larger - soon)),
