@@ -24,7 +24,7 @@ class _Running(NamedTuple):
     kept: IO[bytes] | None
 
     def show(self) -> None:
-        """What it has written, below its name."""
+        """Print what it has written, below its name."""
         if self.kept is not None:
             self.kept.seek(0)
             print(f"\n== {self.command}: exit {self.process.returncode}", flush=True)

@@ -260,7 +260,7 @@ class Machine:
         return job.slots <= self.slots and len(self.usable(job)) >= job.node_count and licensed and is_cheap
 
     def watts(self, job: Job, nodes: Sequence[int]) -> int:
-        """What a job adds to the idle machine on some nodes."""
+        """Watts that a job adds to the idle machine on some nodes."""
         return sum(self.offer(number).adds_w[job.app] for number in nodes)
 
     def adds(self, job: Job) -> list[int]:

@@ -125,7 +125,7 @@ class _Pass:
         return sum(job.slots for job in self._running(node))
 
     def _holds(self, without: Collection[str] | None = ()) -> list[Hold]:
-        """What holds slots, without the jobs of some queues; None: without any that are suspended.
+        """Runs that hold slots, without the jobs of some queues; None: without any that are suspended.
 
         In a pass that has looked at the suspended jobs they hold what was promised to them, and nothing else.
         """
