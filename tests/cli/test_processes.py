@@ -111,10 +111,17 @@ def test_ctrl_c_at_any_moment_is_told_in_a_word(process, folder, delay_s):
     assert (run.returncode, without_warnings(err)) == (130, ["interrupted"])
 
 
+RUN = ["simulate", "small.swf", "--out", "out"]
+
+
 @pytest.mark.parametrize(
-    "arguments", [["simulate", "small.swf", "--out", "out"], ["policies", "--json"], ["--version"]]
+    ("arguments", "closed"),
+    [
+        *((RUN, closed) for closed in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")),
+        (["policies", "--json"], ">&- 2>&-"),
+        (["--version"], "<&- >&- 2>&-"),
+    ],
 )
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_streams_that_were_closed_before_it_began_take_all_and_keep_nothing(process, folder, arguments, closed):
     run = process(*arguments, redirection=closed)
     out, err = run.communicate(timeout=60)

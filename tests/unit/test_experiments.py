@@ -22,6 +22,7 @@ from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
 from hetsched.experiments.swa import by_length, by_size, speed_ranks, spread_inside_jobs
+from hetsched.experiments.vahrm.system import QUICK_JOBS
 from hetsched.report.experiment import experiment_figure, reasons, settings
 
 # 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.302653 / 1.732 = 2.484.
@@ -294,18 +295,14 @@ def swa(quick_report):
 
 
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
-    again = reproduce("swa-multi", quick=True)
+    told = []
+    again = reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (6, 6)
     assert again.to_dict() == swa.to_dict()
     assert again.runs.equals(swa.runs)
     other = reproduce("swa-multi", quick=True, seed=1)
     assert not set(other.runs["job_energy_j"]) & set(swa.runs["job_energy_j"])
-
-
-def test_every_repetition_tells_its_progress():
-    told = []
-    reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
-    assert told == sorted(told)
-    assert told[-1] == (6, 6)
 
 
 def test_what_stops_one_repetition_stops_all(monkeypatch):
@@ -411,8 +408,8 @@ class TestEveryReport:
         found = {one.name: one.value for one in report.parameters}
         assert found["quick"] is True
         if report.name.startswith("vahrm") or report.name == "hetsched":
-            assert found["jobs"] == 1_000
-            assert (report.runs["jobs"] == 1_000).all()
+            assert found["jobs"] == QUICK_JOBS
+            assert (report.runs["jobs"] == QUICK_JOBS).all()
         if report.name == "tsmva":
             assert found["in_sample_devices"] == 12
 
