@@ -258,7 +258,7 @@ class Inputs:
             platform = _platform_of(self.platform)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
-                table = hs.VariationTable.read(self.table, cap_w=self.cap_w)
+                table = hs.read_table(self.table, cap_w=self.cap_w)
         return platform, table
 
     def _machine(self, workload: hs.Workload) -> Machine:
