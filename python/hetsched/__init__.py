@@ -15,20 +15,7 @@ if TYPE_CHECKING:
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
     from hetsched.contract import Contract, read_contract
-    from hetsched.errors import (
-        ConfigError,
-        DeviceWarning,
-        HetschedError,
-        LoadWarning,
-        OutputError,
-        PowerWarning,
-        ReplayWarning,
-        ResultWarning,
-        RunWarning,
-        SimulationError,
-        TraceError,
-        WorkWarning,
-    )
+    from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
     from hetsched.features.outages import failures
     from hetsched.many.compare import Comparison, compare
     from hetsched.many.sweep import sweep
@@ -61,27 +48,20 @@ __all__ = [
     "Contract",
     "DeviceClass",
     "DeviceNodes",
-    "DeviceWarning",
     "Events",
     "HetschedError",
-    "LoadWarning",
     "Measurements",
     "NodeClass",
     "OutputError",
     "Platform",
     "Policy",
-    "PowerWarning",
     "Provision",
     "Queue",
-    "ReplayWarning",
     "Result",
-    "ResultWarning",
-    "RunWarning",
     "Session",
     "SimulationError",
     "TraceError",
     "VariationTable",
-    "WorkWarning",
     "Workload",
     "__version__",
     "assign",
@@ -111,18 +91,7 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
-    "errors": (
-        *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
-        *(
-            "DeviceWarning",
-            "LoadWarning",
-            "PowerWarning",
-            "ReplayWarning",
-            "ResultWarning",
-            "RunWarning",
-            "WorkWarning",
-        ),
-    ),
+    "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
     "contract": ("Contract", "read_contract"),
     "features.outages": ("failures",),
     "many.compare": ("Comparison", "compare"),
@@ -143,28 +112,19 @@ _HOMES = {
 }
 
 
-_PACKAGES = (
-    "analysis",
-    "contract",
-    "experiments",
-    "platform",
-    "policy",
-    "power",
-    "report",
-    "roles",
-    "sweeps",
-    "testing",
-    "workload",
+_MODULES = (
+    *("analysis", "errors", "experiments", "many", "platform", "policy", "power"),
+    *("report", "roles", "strategies", "testing", "typing", "workload"),
 )
-_WITH_EXTRAS = ("gym",)
-"""Packages that need an extra to be imported at all."""
+_WITH_EXTRAS = {"gym": "gymnasium"}
+"""Packages that need an extra to be imported at all, and what it installs."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "_core":
         # Not the submodule of that name where an installed package has an engine with parts of its own.
         return import_module("hetsched.engine").engine().module
-    if name in _PACKAGES or name in _WITH_EXTRAS:
+    if name in _MODULES or name in _WITH_EXTRAS:
         return import_module(f"hetsched.{name}")
     for module, names in _HOMES.items():
         if name in names:
@@ -176,4 +136,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_PACKAGES})
+    from importlib.util import find_spec  # noqa: PLC0415 -- only completion asks
+
+    return sorted({*__all__, *_MODULES, *(name for name, needs in _WITH_EXTRAS.items() if find_spec(needs))})

@@ -17,7 +17,7 @@ import hetsched as hs
 from hetsched import _core
 
 HAS_BUDGETS = "budgets" in inspect.signature(_core.Session).parameters
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_budgets = pytest.mark.skipif(not HAS_BUDGETS, reason="the engine takes no budgets yet")
 
 PLATFORM = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
@@ -247,7 +247,7 @@ def test_a_charge_is_the_sum_over_all_seconds(rows: list[Any], powers: list[int]
 def test_energy_without_a_price_is_left_out_and_said_so() -> None:
     late = events(price(1800.0, 1.0, until_s=3600.0))
     with pytest.warns(
-        hs.ResultWarning, match=r"cost of a part of the run: .* says what 57 % of the energy, drawn in 3,600 s"
+        hs.errors.ResultWarning, match=r"cost of a part of the run: .* says what 57 % of the energy, drawn in 3,600 s"
     ):
         result = hs.simulate(JOBS, PLATFORM, events=late)
     assert result.summary()["cost"] == pytest.approx(0.6 * 0.5)

@@ -208,7 +208,7 @@ def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", [None, [None, None], [20.0, None], [20.0, 9.0]])
 @pytest.mark.parametrize("limits", [{}, {"default_walltime_s": 30}, {"max_walltime_s": 60}])
 @pytest.mark.parametrize("saved_at_s", [None, 3])
-@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 def test_walltimes_that_queues_give_are_not_those_of_the_saved_log(
     tmp_path: Path, given: list[float | None] | None, limits: dict[str, Any], saved_at_s: float | None
 ) -> None:

@@ -31,3 +31,7 @@ __all__ = [
     "sample_table",
     "tsubame3",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,3 +26,7 @@ __all__ = [
     "mape",
     "synthetic_profiles",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,6 +16,7 @@ from hetsched.errors import ConfigError
 from hetsched.features.least_budget import least_budget
 from hetsched.features.tariffs import Charge, Rule, Steps, charges
 from hetsched.files import frame_sha256
+from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.policy.parts import choosers
@@ -50,6 +51,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
+@named_in("hetsched")
 class Events:
     """Events from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
 

@@ -17,6 +17,7 @@ from hetsched.checks import Faults, plain, shown
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.features import queues
 from hetsched.features.contracts import Extended
+from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
@@ -44,6 +45,7 @@ _GIVEN = "an Events, as Events.from_polars makes it, or jobs: a Workload or a po
 _LATEST_S = 1e12
 
 
+@named_in("hetsched")
 class Session:
     """A run that is stepped: `simulate`, one stretch of time after another.
 

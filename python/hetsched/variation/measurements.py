@@ -18,6 +18,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 from hetsched.tables import misfit, read_table
 from hetsched.typing import Impute
 from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
@@ -31,6 +32,7 @@ _WAYS_OUT = {
 }
 
 
+@named_in("hetsched")
 class Measurements:
     """Measured runs, one row each, as a table of nodes and a report on its gaps.
 

@@ -15,6 +15,7 @@ from hetsched import _core
 from hetsched.checks import Faults, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
+from hetsched.naming import named_in
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load
@@ -42,6 +43,7 @@ class Capacity(Protocol):
         ...
 
 
+@named_in("hetsched")
 class Workload:
     """Jobs, one row each, in the order in which they are submitted.
 
