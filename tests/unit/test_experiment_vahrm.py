@@ -49,7 +49,7 @@ from hetsched.power import Noisy
 from hetsched.report.panel_figure import curve, panel_figure
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 
 NAMES = ("vahrm", "vahrm-beta", "vahrm-congestion", "vahrm-error", "vahrm-first-run", "vahrm-pcr")
 SEED = 11

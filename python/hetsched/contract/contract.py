@@ -14,9 +14,11 @@ from hetsched.contract.clauses import MAX_VALUE, Setting, limits_of, rates_of
 from hetsched.contract.windows import date_of, instant_s
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
+from hetsched.naming import named_in
 from hetsched.typing import Unfit
 
 
+@named_in("hetsched")
 class Contract:
     """Windows, limits and prices that a run is metered against, whatever its policy; policies with a budget keep to it.
 
@@ -204,3 +206,8 @@ def check_contract(given: Any, faults: Faults) -> None:
     """Note what is no `Contract`."""
     if given is not None and not isinstance(given, Contract):
         faults.add("contract", type(given).__name__, "a Contract, as Contract.from_toml makes it")
+
+
+def read_contract(path: str | os.PathLike[str]) -> Contract:
+    """Read a contract from a TOML file; as `Contract.from_toml`."""
+    return Contract.from_toml(path)

@@ -15,6 +15,7 @@ from hetsched.gym.observation import Observation
 from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
 from hetsched.gym.task import Task, TaskKeywords, TaskOptions
+from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.run.options import keywords_given, options_given, takes_run_options
 from hetsched.run.result import Result
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@named_in("hetsched.gym")
 class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
     """A run in which an agent decides, job by job, what starts.
 

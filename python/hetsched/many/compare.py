@@ -27,6 +27,7 @@ from hetsched.files import json_sha256, write_whole
 from hetsched.many.axes import Policies, named_policies
 from hetsched.many.many import RunTask, on_threads
 from hetsched.many.progress import Told, check_progress
+from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.canvas import unix_zero
@@ -202,6 +203,7 @@ class Keep:
     drawn: bool = False
 
 
+@named_in("hetsched")
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
     """The outcome of comparing policies. Made by `hetsched.compare`.
@@ -209,7 +211,7 @@ class Comparison:
     Parameters
     ----------
     table
-        One row a policy and metric, as `hetsched.analysis.compare` gives it.
+        One row a policy and metric, as `hetsched.analysis.ratios_to_baseline` gives it.
     runs
         One row a run: ``policy, seed``, and the keys of its summary.
     baseline

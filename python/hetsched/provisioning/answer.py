@@ -21,6 +21,7 @@ from hetsched.analysis import mean_and_half_width
 from hetsched.checks import Faults, plain
 from hetsched.files import write_whole
 from hetsched.many.progress import Told, check_progress
+from hetsched.naming import named_in
 from hetsched.provisioning.budget import Budget
 from hetsched.provisioning.trial import tried
 from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
@@ -29,6 +30,7 @@ from hetsched.workload import Workload
 _MOST_SEEDS = 10_000
 
 
+@named_in("hetsched")
 @dataclass(frozen=True, repr=False)
 class Provision:
     """Number of CPUs that a budget feeds. Made by `hetsched.provision`.

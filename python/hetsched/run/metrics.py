@@ -17,8 +17,10 @@ import polars as pl
 
 from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 
 
+@named_in("hetsched.analysis")
 @dataclass(frozen=True)
 class Unit:
     """A unit to show values in.
@@ -56,6 +58,7 @@ _POWER = (Unit("W", 1.0), Unit("kW", 1e3), Unit("MW", 1e6), Unit("GW", 1e9))
 _ENERGY_DELAY = tuple(Unit(f"{prefix}J s", 1e3**power) for power, prefix in enumerate(("", *"kMGTPEZ")))
 
 
+@named_in("hetsched.analysis")
 @dataclass(frozen=True)
 class Metric:
     """A key of `Result.summary`: how it is computed, shown and judged.
