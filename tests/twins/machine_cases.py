@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -221,9 +222,8 @@ SPANS = st.sampled_from([0, 0, 1, 3, 7, 20])
 
 
 @st.composite
-def sleeps(draw: st.DrawFn, nodes: int) -> Sleep:
-    """Times of transitions and parameters of a sleep part."""
-    boot, shutdown = draw(st.sampled_from([0, 1, 6])), draw(st.sampled_from([0, 2, 9]))
+def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
+    """Parameters of a sleep part where transitions take so many seconds."""
     min_idle, far = draw(SPANS), draw(st.sampled_from([0, 5, 12, 30, "break-even"]))
     stop, start = draw(SPANS | st.just("actual")), draw(SPANS | st.just("actual"))
     limit, min_on = draw(st.sampled_from(["none", "none", 1, 2])), draw(st.sampled_from([0, 0, 0, 1, 2]))
@@ -248,7 +248,7 @@ def sleeps(draw: st.DrawFn, nodes: int) -> Sleep:
         inf if limit == "none" else limit,
         min_on,
         frozenset([] if exclude == "" else [int(exclude)]),
-        part,
+        part=part,
     )
 
 
@@ -273,9 +273,10 @@ def cases(
         machine.by = draw(st.sampled_from(["user", "account"]))
     if sleep:
         # Nodes that are counted sleep only if jobs get whole ones.
-        machine.slots = machine.slots if plan else 1
+        machine.slots, machine.candidates = machine.slots if plan else 1, None
         machine.nodes = draw(st.integers(1, 5 if plan else 9))
-        machine.sleep = draw(sleeps(machine.nodes))
+        times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
+        machine.sleep = draw(sleeps(machine.nodes, *times))
     if cells:
         machine.kill = draw(st.booleans())
         draw(unlike(machine, budget=budget))
@@ -388,9 +389,10 @@ def events_of(machine: Machine) -> hs.Events | None:
     return hs.Events.from_polars(pl.DataFrame(rows, schema=schema)) if rows else None
 
 
-def policy_of(machine: Machine, sleep: str = "timeout") -> hs.Policy:
+def policy_of(machine: Machine, sleep: Any = "timeout") -> hs.Policy:
+    """Under the sleep part of that name, or under one of one's own."""
     depth = "unbounded" if machine.depth == inf else machine.depth
-    rest = machine.sleep and {"name": sleep, **machine.sleep.part}
+    rest = machine.sleep and ({"name": sleep, **machine.sleep.part} if isinstance(sleep, str) else sleep)
     order: Any = machine.order
     if order == "fair-share":
         half_life_s = "none" if machine.half_life == inf else machine.half_life / SECOND
@@ -410,7 +412,7 @@ def policy_of(machine: Machine, sleep: str = "timeout") -> hs.Policy:
     return hs.Policy(order, plan, sleep=rest)
 
 
-def run(machine: Machine, jobs: list[Job], sleep: str = "timeout") -> hs.Result:
+def run(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.Result:
     return hs.simulate(
         workload_of(jobs),
         platform_of(machine),
@@ -424,9 +426,9 @@ def run(machine: Machine, jobs: list[Job], sleep: str = "timeout") -> hs.Result:
 # What is compared.
 
 
-def agrees(machine: Machine, jobs: list[Job]) -> None:
+def agrees(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> None:
     """The engine's run is the reference machine's: each time, node, stretch and event, and what was drawn."""
-    result = run(machine, jobs)
+    result = run(machine, jobs, sleep)
     workload = workload_of(jobs)
     if machine.offers and not any(job.wish for job in jobs):
         # Features that no job asks for make no difference.
@@ -455,8 +457,12 @@ def agrees(machine: Machine, jobs: list[Job]) -> None:
         rows = steps.select("time_s", "node", "kind").rows()
         taken = [(told(at), node, kind) for at, kind, node in machine.steps]
         assert sorted(rows, key=lambda row: row[:2]) == sorted(taken, key=lambda row: row[:2])
-        energy = sum(WATTS[power] * time for power, time in machine.node_time().items()) / SECOND
-        assert result.summary()["energy_j"] == pytest.approx(energy, rel=1e-12)
+        counts = Counter((kind, number) for _, kind, number in machine.steps)
+        boots = [(counts["wake", number], counts["sleep", number]) for number in range(machine.nodes)]
+        assert result.nodes.select("boots", "shutdowns").rows() == boots
+        if machine.slots == 1:
+            energy = sum(WATTS[power] * time for power, time in machine.node_time().items()) / SECOND
+            assert result.summary()["energy_j"] == pytest.approx(energy, rel=1e-12)
     summary = result.summary()
     begin, end = machine.window()
     assert summary["makespan_s"] == (end - begin) / SECOND

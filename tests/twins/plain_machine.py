@@ -177,6 +177,8 @@ class Sleep:
     limit: float = inf
     min_on: int = 0
     exclude: frozenset[int] = frozenset()
+    as_backfilled: bool = False
+    """Whether wake plans hold no more than the backfill would, as those of parts of one's own and of `newsvendor`."""
     part: dict[str, object] = field(default_factory=dict)
     """The parameters as the engine takes them."""
 
@@ -184,6 +186,11 @@ class Sleep:
     def wakes_in(self) -> int:
         """Time that plans allow for a boot."""
         return max(TICK, self.start)
+
+    @property
+    def wakes_at_once(self) -> bool:
+        """A node that boots in no time counts as on where nodes are named (rule 9)."""
+        return self.boot == 0 and self.start <= TICK
 
     def takes(self, power: str) -> int:
         return self.boot if power == "booting" else self.shutdown
@@ -195,6 +202,8 @@ class Node:
 
     since: int
     power: str = "on"
+    kept: int | None = None
+    """Row of the job that it was woken for, until it serves or that job waits no more (rule 9)."""
     shutdowns: list[int] = field(default_factory=list)
     failed: bool = False
     windows: list[int] = field(default_factory=list)
@@ -296,6 +305,10 @@ class Machine:
     def _doing(self, number: int) -> str:
         node, is_busy = self.state[number], any(number in job.nodes for job in self.jobs if job.state == "running")
         return "down" if node.is_down else "busy" if is_busy else node.power
+
+    def known(self) -> list[Happening]:
+        """Maintenances that are announced (rule 31)."""
+        return [one for one in self.calendar if one.announced <= self.now]
 
     def queue_of(self, job: Job) -> Queue:
         """The job's; without queues one of all nodes (rule 9)."""

@@ -66,12 +66,12 @@ def is_away(machine: Machine, number: int) -> bool:
     return machine.state[number].power != "on"
 
 
-def back(machine: Machine, number: int) -> int:
-    """Rule 8: from when on a node that sleeps can serve."""
+def back(machine: Machine, number: int, late: int = 0) -> int:
+    """Rule 8: from when on a node that sleeps can serve; a boot that is late ends so long from now."""
     node, now, sleep = machine.state[number], machine.now, machine.sleep
     assert sleep is not None
     if node.power == "booting":
-        return max(now, node.since + sleep.wakes_in)
+        return max(now + late, node.since + sleep.wakes_in)
     begun = now if node.power == "off" else max(now, node.since + sleep.stop)
     return begun + sleep.wakes_in
 

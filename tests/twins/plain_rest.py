@@ -1,4 +1,4 @@
-"""The end of a pass where nodes sleep and are counted, in plain Python: rules 16, 20 and 21 of the page on rules."""
+"""The end of a pass where nodes sleep, in plain Python: rules 9, 16, 18, 20 and 21 of the page on rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 
 from plain_machine import TICK, Machine
-from plain_profile import Change, back, count_pass, fit, held, level, planned_free, pools, waiting
+from plain_profile import Change, back, count_pass, fit, held, is_away, level, planned_free, pools, waiting
 
 DAY = 86_400_000_000
 
@@ -15,6 +15,33 @@ def counted_pass_and_rest(machine: Machine) -> None:
     """One pass over the queues of a machine, and what becomes of idle nodes and of those that sleep."""
     count_pass(machine)
     _rest(machine)
+
+
+def named_rest(machine: Machine, first: dict[int, tuple[int, int]]) -> None:
+    """The same where nodes are named: `first` are their first planned starts and for which jobs."""
+    sleep, due = machine.sleep, list[int]()
+    assert sleep is not None
+    serving = {number for job in machine.jobs if job.state == "running" for number in job.nodes}
+    waiting_rows = {job.row for job in machine.jobs if job.state == "queued"}
+    for number, node in enumerate(machine.state):
+        if number in serving or node.kept not in waiting_rows:
+            node.kept = None
+        if node.power != "off" or number not in first:
+            continue
+        at, row = first[number]
+        # What is late ends a tick from now, at every pass again: a wake-up by then is not put off.
+        if at - sleep.wakes_in > machine.now + TICK:
+            due.append(at - sleep.wakes_in)
+        elif not any(one.about == number and machine.now < one.time <= at for one in machine.known()):
+            machine.turn(number, "booting", "wake")
+            node.kept = row
+
+    def is_spare(number: int, gone: list[int]) -> bool:
+        away = first.get(number, (inf, 0))[0] - machine.now
+        is_far = away >= sleep.far and away > sleep.stop + sleep.wakes_in
+        return is_far and machine.state[number].kept is None
+
+    put_to_sleep(machine, due, is_spare)
 
 
 def _rest(machine: Machine) -> None:
@@ -42,13 +69,20 @@ def _wake(machine: Machine, pool: tuple[int, ...], spare: dict[int, int]) -> int
 
 def _spare(machine: Machine, pool: tuple[int, ...]) -> dict[int, int]:
     """a(t) - h(t) of a pool by its wake plan, at all instants at which it changes (rule 20)."""
+    assert machine.sleep is not None
     changes, over = planned_free(machine, pool), list[Change]()
-    earliest = machine.now
+    earliest, reserved = machine.now, 0
+    soon = max([machine.now, *(back(machine, number) for number in pool if is_away(machine, number))])
     for job in waiting(machine, pool):
         # One that was blocked at its turn, before a limit was reached, is in the plans of this pass.
         if machine.is_full(job) and job.row not in machine.blocked:
             continue
         at = fit(changes, earliest, job)
+        if machine.sleep.as_backfilled and machine.depth is not None and (at is None or at > soon):
+            # Only the first jobs that do not fit hold nodes.
+            if reserved >= machine.depth:
+                continue
+            reserved += 1
         if at is None:
             if machine.depth is None:
                 break
@@ -74,7 +108,8 @@ def put_to_sleep(machine: Machine, due: list[int], is_spare: Callable[[int, list
     assert sleep is not None
     for number in reversed(range(machine.nodes)):
         node = machine.state[number]
-        if machine.free(number) < machine.slots or number in sleep.exclude:
+        holds_suspended = any(job.state == "suspended" and number in job.nodes for job in machine.jobs)
+        if machine.free(number) < machine.slots or holds_suspended or number in sleep.exclude:
             continue
         if now - node.since < sleep.min_idle:
             due.append(node.since + sleep.min_idle)

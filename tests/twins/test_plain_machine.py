@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,6 +69,24 @@ def test_counted_nodes_that_sleep_agree(case: Case) -> None:
     agrees(*case)
 
 
+@given(cases(plan=True, sleep=True) | cases(plan=True, sleep=True, queues=True, wait=True, outages=True))
+def test_named_nodes_that_sleep_agree(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=True, sleep=True, urgent=True, wait=True, outages=True))
+def test_nodes_of_urgent_jobs_that_sleep_agree(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(plan=True, sleep=True), st.sampled_from(["nqsv", "planned"]))
+def test_sleep_parts_are_one_rule(case: Case, name: str) -> None:
+    """Rule 14: with all parameters given it does not matter whose defaults they replace."""
+    one, other = run(*case), run(*case, name)
+    assert one.jobs.equals(other.jobs)
+    assert one.nodes.equals(other.nodes)
+
+
 @given(cases(plan=False, shares=True) | cases(plan=False, shares=True, queues=True, wait=True, outages=True))
 def test_fair_share_agrees(case: Case) -> None:
     agrees(*case)
@@ -116,7 +135,7 @@ def test_long_arrays_agree(depth: float | None, seed: int) -> None:
 
 
 @pytest.mark.parametrize("depth", [1, 2, inf])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_deep_queues_for_several_kinds_agree(depth: float, seed: int) -> None:
     """So many wait for each kind, or for any, that most need not be planned to know who starts now."""
     chance = np.random.default_rng(seed)
