@@ -6,20 +6,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import column, jobs, starts
+from worked_examples import run as run_of
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-
-
-def jobs(*rows: tuple[float, float, float | None, int], **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes)."""
-    names = ["submit_s", "runtime_s", "walltime_s", "node_count"]
-    types = {"submit_s": pl.Float64, "runtime_s": pl.Float64, "walltime_s": pl.Float64, "node_count": pl.Int64}
-    frame = pl.DataFrame(rows, schema=[(name, types[name]) for name in names], orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
 
 
 def events(*rows: dict[str, Any]) -> hs.Events:
@@ -44,18 +36,7 @@ def cancel(time_s: float, job_id: int) -> dict[str, Any]:
 
 
 def run(workload: hs.Workload, nodes: int, backfill: str = "none", **options: Any) -> hs.Result:
-    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=100.0, tdp_w=400.0)
-    result = hs.simulate(workload, platform, hs.Policy("fcfs", backfill), **options)
-    check_schedule(result, workload, platform)
-    return result
-
-
-def starts(result: hs.Result) -> list[float | None]:
-    return result.jobs["start_s"].to_list()
-
-
-def column(result: hs.Result, name: str) -> list[Any]:
-    return result.jobs[name].to_list()
+    return run_of(workload, hs.Platform.homogeneous(nodes=nodes, idle_w=100.0, tdp_w=400.0), backfill, **options)
 
 
 TWO = ((0, 100, 100, 2), (10, 10, 10, 1))

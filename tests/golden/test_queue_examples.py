@@ -6,48 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import Row, jobs, machine, nodes, run, starts
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-
-Row = tuple[float, float, float | None, int, str]
-
-
-def jobs(*rows: Row, **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes, queue)."""
-    types = [
-        ("submit_s", pl.Float64),
-        ("runtime_s", pl.Float64),
-        ("walltime_s", pl.Float64),
-        ("node_count", pl.Int64),
-        ("queue", pl.String),
-    ]
-    frame = pl.DataFrame(rows, schema=types, orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
-
-
-def machine(nodes: int, *queues: hs.Queue, slots: int = 1) -> hs.Platform:
-    return hs.Platform.homogeneous(
-        nodes=nodes, idle_w=600.0, tdp_w=2100.0, slots=slots, exclusive=slots == 1, queues=queues
-    )
-
-
-def run(workload: hs.Workload, platform: hs.Platform, backfill: str = "plan", **parts: Any) -> hs.Result:
-    result = hs.simulate(workload, platform, hs.Policy("fcfs", backfill, **parts))
-    check_schedule(result, workload, platform)
-    return result
-
-
-def starts(result: hs.Result) -> list[float | None]:
-    return result.jobs["start_s"].to_list()
-
-
-def nodes(result: hs.Result) -> list[list[int] | None]:
-    return result.jobs["nodes"].to_list()
-
 
 LOW, HIGH = hs.Queue("low", "0-1"), hs.Queue("high", "1-2", priority=5)
 
@@ -188,9 +151,7 @@ def test_rule_6_a_node_that_fails_leaves_its_pool_and_comes_back_to_it() -> None
     events = hs.Events.from_polars(
         pl.DataFrame({"time_s": [50.0, 80.0], "kind": ["node_failed", "node_repaired"], "node": [3, 3]})
     )
-    workload, platform = jobs(*rows), machine(4, *queues)
-    result = hs.simulate(workload, platform, "easy", events=events, on_failure="requeue")
-    check_schedule(result, workload, platform)
+    result = run(jobs(*rows), machine(4, *queues), "reservations", events=events, on_failure="requeue")
     # Job 4 is no longer than job 1 can be kept waiting: nothing says when node 3 is back.
     assert starts(result) == [80.0, 180.0, 60.0, 61.0]
     assert result.jobs["attempts"].to_list() == [2, 1, 1, 1]
@@ -200,8 +161,7 @@ def test_rule_6_maintenance_takes_a_node_from_its_pool_until_it_is_over() -> Non
     queues = [hs.Queue("a", "0"), hs.Queue("b", "1-2")]
     rows: list[Row] = [(0, 5, 5, 1, "a"), (20, 10, 10, 2, "b"), (21, 50, 50, 1, "b"), (22, 75, 75, 1, "b")]
     event = {"time_s": [10.0], "kind": ["maintenance"], "node": [2], "until_s": [90.0], "announced_s": [10.0]}
-    workload, platform = jobs(*rows), machine(3, *queues)
-    result = hs.simulate(workload, platform, "easy", events=hs.Events.from_polars(pl.DataFrame(event)))
+    result = run(jobs(*rows), machine(3, *queues), "reservations", events=hs.Events.from_polars(pl.DataFrame(event)))
     # Job 2 is promised both nodes at 90, when node 2 is back: job 3 fits before, job 4 does not.
     assert starts(result) == [0.0, 90.0, 21.0, 100.0]
 
@@ -235,9 +195,7 @@ def test_rule_9_nodes_of_the_queue_that_are_off_go_last_and_nodes_in_no_queue_sl
         (150, 10, 10, 1, "most"),
     ]
     workload = jobs(*rows, slots=[slots, 1, 1, slots])
-    policy = hs.Policy("fcfs", "plan", sleep={"name": "timeout", "min_idle_s": 60})
-    result = hs.simulate(workload, platform, policy)
-    check_schedule(result, workload, platform)
+    result = run(workload, platform, sleep={"name": "timeout", "min_idle_s": 60})
     assert starts(result) == [0.0, 10.0, 150.0, 160.0]
     assert nodes(result) == [[0, 1, 2], [2], [2], [2]]
     assert result.nodes.select("boots", "shutdowns").rows() == [(0, 1), (0, 1), (0, 0), (0, 1)]

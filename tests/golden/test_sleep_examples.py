@@ -6,50 +6,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import jobs, machine, starts
+from worked_examples import run as run_of
+from worked_examples import steps as happened
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 
-def jobs(*rows: tuple[float, float, float | None, int], **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes)."""
-    names = ["submit_s", "runtime_s", "walltime_s", "node_count"]
-    types = {"submit_s": pl.Float64, "runtime_s": pl.Float64, "walltime_s": pl.Float64, "node_count": pl.Int64}
-    frame = pl.DataFrame(rows, schema=[(name, types[name]) for name in names], orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
-
-
-def machine(nodes: int, **values: Any) -> hs.Platform:
-    """Nodes of 600 W idle, 2100 W busy, that boot in 60 s and shut down in 120 s."""
-    return hs.Platform.homogeneous(
-        nodes, **{"idle_w": 600.0, "tdp_w": 2100.0, "off_w": 0.0, "boot_s": 60.0, "shutdown_s": 120.0, **values}
-    )
-
-
-def run(
-    workload: hs.Workload,
-    nodes: int | hs.Platform,
-    sleep: Any,
-    backfill: Any = "plan",
-    order: Any = "fcfs",
-    **options: Any,
-) -> hs.Result:
+def run(workload: hs.Workload, nodes: int | hs.Platform, sleep: Any, *parts: Any, **options: Any) -> hs.Result:
     platform = machine(nodes) if isinstance(nodes, int) else nodes
-    result = hs.simulate(workload, platform, hs.Policy(order, backfill, sleep=sleep), **options)
-    check_schedule(result, workload, platform)
-    return result
-
-
-def happened(result: hs.Result) -> list[tuple[float, str, int]]:
-    """What happened to nodes: when, what, to which."""
-    return result.events.select("time_s", "kind", "node").rows()
-
-
-def starts(result: hs.Result) -> list[float | None]:
-    return result.jobs["start_s"].to_list()
+    return run_of(workload, platform, *(parts or ["plan"]), sleep=sleep, **options)
 
 
 FIRST = jobs((0, 600, 1000, 1), (10000, 600, None, 2))

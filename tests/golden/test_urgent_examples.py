@@ -3,61 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import Row, jobs, machine, nodes, run
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-
-Row = tuple[float, float, float | None, int, str]
-
-
-def jobs(*rows: Row, **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes, queue)."""
-    types = [
-        ("submit_s", pl.Float64),
-        ("runtime_s", pl.Float64),
-        ("walltime_s", pl.Float64),
-        ("node_count", pl.Int64),
-        ("queue", pl.String),
-    ]
-    frame = pl.DataFrame(rows, schema=types, orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
-
-
-def machine(nodes: int, *queues: hs.Queue, slots: int = 1) -> hs.Platform:
-    return hs.Platform.homogeneous(
-        nodes=nodes,
-        idle_w=600.0,
-        tdp_w=2100.0,
-        boot_s=60.0,
-        shutdown_s=120.0,
-        off_w=0.0,
-        slots=slots,
-        exclusive=slots == 1,
-        queues=queues,
-    )
-
-
-def run(workload: hs.Workload, platform: hs.Platform, backfill: Any = "plan", **more: Any) -> hs.Result:
-    sleep, order = more.pop("sleep", None), more.pop("order", "fcfs")
-    policy = hs.Policy(order, backfill) if sleep is None else hs.Policy(order, backfill, sleep=sleep)
-    result = hs.simulate(workload, platform, policy, **more)
-    check_schedule(result, workload, platform)
-    return result
 
 
 def times(result: hs.Result) -> list[tuple[float | None, float | None]]:
     return result.jobs.select("start_s", "end_s").rows()
-
-
-def nodes(result: hs.Result) -> list[list[int] | None]:
-    return result.jobs["nodes"].to_list()
 
 
 def happened(result: hs.Result) -> list[tuple[float, str, int]]:
