@@ -47,9 +47,8 @@ def pictures(result: hs.Result) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["budget", "speeds"])
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str, suffix: str) -> None:
-    first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
+def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str) -> None:
+    first, second = (picture_bytes(pictures[name](), ".svg") for _ in range(2))
     assert first == second
 
 

@@ -60,8 +60,10 @@ def pictures(results):
 NAMES = ("overview", "power", "occupancy", "waits", "ratios", "comparison", "gantt", "dated", "energy-wait")
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+# How a format is written does not hang on what is drawn.
+@pytest.mark.parametrize(
+    ("name", "suffix"), [("overview", ".png"), ("overview", ".pdf"), *((name, ".svg") for name in NAMES)]
+)
 def test_the_same_picture_has_the_same_bytes(pictures, name, suffix):
     first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
     assert first == second

@@ -51,9 +51,8 @@ NAMES = ["nodes", "node-map", "queue-waits"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str, suffix: str) -> None:
-    first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
+def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str) -> None:
+    first, second = (picture_bytes(pictures[name](), ".svg") for _ in range(2))
     assert first == second
 
 
