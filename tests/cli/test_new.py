@@ -121,7 +121,7 @@ def test_it_overwrites_nothing(hetsched, folder):
         ),
     ],
 )
-def test_what_cannot_be_is_told(hetsched, folder, arguments, line):
+def test_what_cannot_be_is_reported(hetsched, folder, arguments, line):
     said = hetsched("new", "policy", *arguments)
     assert (said.code, said.err) == (2, f"error: {line}")
     assert [path.name for path in folder.iterdir()] == ["small.swf"]

@@ -138,7 +138,7 @@ def test_rule_7_a_power_part_takes_no_events_but_budgets() -> None:
         hs.simulate(jobs((0, 60, 150, 1)), platform, policy, events=events(fails(5.0)))
 
 
-def test_rule_8_plans_count_on_a_node_in_maintenance_once_it_is_over_and_on_a_failed_one_never() -> None:
+def test_rule_8_plans_count_on_the_end_of_maintenance_not_on_repairs() -> None:
     workload = jobs((0, 20, 20, 1), (1, 10, 10, 2), (2, 60, 60, 1), (3, 8, 8, 1))
     out = events(maintenance(0.0, 30.0, 1, announced_s=0.0))
     # Job 2 is planned at 30, when node 1 is back; job 4 alone is done by then.
@@ -151,7 +151,7 @@ def test_rule_8_plans_count_on_a_node_in_maintenance_once_it_is_over_and_on_a_fa
     assert column(result, "reason")[1] == "could not start, and nothing was to come that would have let it"
 
 
-def test_rule_12_a_node_that_is_back_has_its_pass_at_once_and_cancellations_wait() -> None:
+def test_rule_12_returning_nodes_have_a_pass_at_once_and_cancellations_wait() -> None:
     plan = {"name": "plan", "interval_s": 30}
     platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=400.0)
 
@@ -250,7 +250,7 @@ def test_what_comes_before_the_first_submit_happens_at_it() -> None:
     assert starts(run(workload, 1, events=events(maintenance(5.0, 130.0, announced_s=5.0)))) == [130.0]
 
 
-def test_rule_30_a_requeued_job_keeps_its_place_and_may_start_in_the_same_instant() -> None:
+def test_rule_30_a_requeued_job_keeps_its_place() -> None:
     workload = jobs((0, 100, 100, 1), (1, 100, 100, 2), (2, 5, 5, 1))
     result = run(workload, 3, events=events(fails(50.0)), on_failure="requeue")
     assert starts(result)[:2] == [101.0, 1.0]

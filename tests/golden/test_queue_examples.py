@@ -22,7 +22,7 @@ def test_the_example_of_queues_low_and_high() -> None:
     assert nodes(result) == [[0, 1], [0, 1], [1, 2]]
 
 
-def test_rule_1_nodes_in_no_queue_serve_nobody_and_idle() -> None:
+def test_rule_1_nodes_in_no_queue_serve_no_job() -> None:
     result = run(jobs((0, 10, 10, 1, "low"), (0, 10, 10, 2, "low")), machine(4, LOW))
     assert starts(result) == [0.0, 10.0]
     assert result.nodes["busy_s"].to_list() == [20.0, 10.0, 0.0, 0.0]
@@ -75,7 +75,7 @@ def test_rule_2_a_job_without_walltime_gets_its_queues_and_is_killed_at_it() -> 
 
 
 @pytest.mark.parametrize("backfill", ["plan", "reservations", "none"])
-def test_rule_3_jobs_beyond_a_limit_are_passed_over_as_if_they_were_not_queued(backfill: str) -> None:
+def test_rule_3_jobs_beyond_a_limit_are_passed_over(backfill: str) -> None:
     # Two of queue `a` run at once. Jobs 3 and 4 wait for job 1, although a node is free; job 5 passes them unhindered,
     # and does not overtake who is not there. Job 6 of the whole machine is not kept waiting by them, either.
     queues = [hs.Queue("a", "0-2", max_running=2), hs.Queue("b", "0-2")]
@@ -85,7 +85,7 @@ def test_rule_3_jobs_beyond_a_limit_are_passed_over_as_if_they_were_not_queued(b
     assert result.jobs["started_by"].to_list() == ["immediate", "immediate", "reservation", "reservation", "immediate"]
 
 
-def test_rule_3_a_users_limit_counts_his_jobs_of_this_queue_and_unknown_users_have_none() -> None:
+def test_rule_3_a_users_limit_counts_jobs_of_this_queue() -> None:
     queues = [hs.Queue("a", "0-5", max_running_per_user=1), hs.Queue("b", "0-5")]
     rows: list[Row] = [(0, 10, 10, 1, "a")] * 5
     users = ["ann", "ann", "bo", None, None]
@@ -166,7 +166,7 @@ def test_rule_6_maintenance_takes_a_node_from_its_pool_until_it_is_over() -> Non
     assert starts(result) == [0.0, 90.0, 21.0, 100.0]
 
 
-def test_rule_9_a_plan_concentrates_jobs_on_the_fullest_nodes_or_spreads_them_by_queue() -> None:
+def test_rule_9_a_plan_concentrates_or_spreads_jobs_by_queue() -> None:
     queues = [hs.Queue("pack", "0-3"), hs.Queue("thin", "0-3", allocation="spread")]
     rows: list[Row] = [(0, 9, 9, 1, "thin"), (1, 9, 9, 1, "thin"), (2, 9, 9, 1, "pack"), (3, 9, 9, 2, "thin")]
     result = run(jobs(*rows, slots=[2, 1, 1, 1]), machine(4, *queues, slots=4))
@@ -174,7 +174,7 @@ def test_rule_9_a_plan_concentrates_jobs_on_the_fullest_nodes_or_spreads_them_by
 
 
 @pytest.mark.parametrize("slots", [1, 4])
-def test_rule_9_nodes_of_the_queue_that_are_off_go_last_and_nodes_in_no_queue_sleep(slots: int) -> None:
+def test_rule_9_off_nodes_go_last_and_nodes_in_no_queue_sleep(slots: int) -> None:
     # Nodes 0 and 1 are idle from 10 on and shut down at 70; node 3, which no queue has, at 60. Job 2 keeps node 2 awake
     # until 100, and job 3 from 150 to 160. By then node 0 could be awake, too: job 4 takes node 2, and none is woken.
     platform = hs.Platform.homogeneous(

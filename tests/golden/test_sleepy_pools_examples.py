@@ -61,7 +61,7 @@ def test_rule_14_nodes_are_excluded_by_their_numbers_on_the_platform() -> None:
     assert steps(result, "sleep") == [(600.0, "sleep", 4), (600.0, "sleep", 2)]
 
 
-def test_rule_29_a_node_that_fails_asleep_comes_back_on_in_its_pool_or_in_none() -> None:
+def test_rule_29_a_node_that_fails_asleep_comes_back_on() -> None:
     """Nodes 1 and 4 sleep at 600 and fail at 800; repaired at 900 they are on, so that job 2 starts at once at 950."""
     rows = [(at, kind, node) for at, kind in ((800.0, "node_failed"), (900.0, "node_repaired")) for node in (1, 4)]
     frame = pl.DataFrame(rows, schema={"time_s": pl.Float64, "kind": pl.String, "node": pl.Int64}, orient="row")

@@ -59,7 +59,7 @@ def test_euroras_jobs_share_cores_accelerators_and_memory() -> None:
         check_schedule(blind, workload, platform)
 
 
-def test_eight_gpus_of_a_node_are_shared_by_more_jobs_than_its_cores_would_tell() -> None:
+def test_eight_gpus_of_a_node_are_shared() -> None:
     workload, platform = theta_gpu(4_000)
     result = hs.simulate(workload, platform, PLAN)
     check_schedule(result, workload, platform)

@@ -151,7 +151,7 @@ def test_with_exact_predictions_the_machine_never_draws_more_than_a_budget_that_
 
 
 @given(cases())
-def test_nobody_waits_for_ever_and_no_instant_is_endless(case: SleepyCase) -> None:
+def test_no_job_waits_for_ever_and_no_instant_is_endless(case: SleepyCase) -> None:
     note(repr(case))
     result = case.simulated()
     assert set(states(result.jobs)) <= {"completed", "timeout", "rejected"}

@@ -281,7 +281,7 @@ def test_repetitions_of_two_seeds_or_two_experiments_have_nothing_in_common():
     assert len({*one, *other, *third}) == 150
 
 
-def test_a_name_that_is_none_is_told_with_the_one_that_was_meant():
+def test_an_unknown_name_is_reported_with_the_nearest_one():
     with pytest.raises(hs.ConfigError, match="did you mean `swa-multi`"):
         reproduce("swa-mutli")
     with pytest.raises(hs.ConfigError) as caught:
@@ -358,7 +358,7 @@ def test_policies_of_ones_own_change_nothing_of_the_rest(swa):
     ]
 
 
-def test_a_policy_that_refuses_jobs_is_said_to_and_one_that_refuses_all_is_refused():
+def test_a_policy_that_refuses_all_jobs_is_refused():
     # 75 W a node: under 300 W no job of eight nodes runs, under 10 W none at all.
     short = dataclasses.replace(experiment_named("swa-multi"), quick_repetitions=2)
     with pytest.MonkeyPatch.context() as patch:
@@ -520,7 +520,7 @@ def test_the_figure_shows_the_means_what_is_attainable_and_the_paper():
     assert high > 9.0
 
 
-def test_reasons_in_common_are_told_once():
+def test_reasons_in_common_are_reported_once():
     rows = pl.DataFrame(
         {
             "reproduced": ["shape", "yes", "shape", "uncertain", None],
@@ -550,7 +550,7 @@ def test_parameters_of_all_kinds_fit_into_a_line():
         ),
     ],
 )
-def test_what_cannot_be_reproduced_is_told_at_once(arguments, said):
+def test_what_cannot_be_reproduced_is_reported_at_once(arguments, said):
     with pytest.raises(hs.ConfigError) as caught:
         reproduce(**arguments)
     assert str(caught.value).splitlines() == said
