@@ -25,7 +25,7 @@ def hours_within(from_s: float, until_s: float, hour_s: float) -> Floats:
 
 @dataclass(frozen=True)
 class _Spans:
-    """What a job holds, from when until when."""
+    """Nodes, or the one job, that are held from one instant to another."""
 
     begins: Floats
     ends: Floats

@@ -68,7 +68,7 @@ _ERRORS = ("log_error", "null_log_error", "naive_log_error", "naive_median_log_e
 
 
 def skills(errors: Mapping[str, float]) -> dict[str, Score]:
-    """How much of each rival's error is gone; None if it has none."""
+    """Parts of the rivals' errors that are gone; None if one has none."""
     own, null, naive, median = (errors[name] for name in _ERRORS)
     return {
         "skill_null": skill(own, null),
