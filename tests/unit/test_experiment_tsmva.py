@@ -5,7 +5,6 @@ import json
 import polars as pl
 import pytest
 
-from hetsched.experiments.experiment import write_report
 from hetsched.experiments.tsmva import LEFT_OUT, NEW, OURS, PAPER_MEAN, SEEN, TYPES
 
 
@@ -53,5 +52,5 @@ class TestReport:
 
     def test_pictures_and_tables_are_written(self, report, tmp_path):
         pytest.importorskip("matplotlib")
-        names = [name.rsplit("/", 1)[1] for name in write_report(report, str(tmp_path))]
+        names = [name.rsplit("/", 1)[1] for name in report.write(str(tmp_path))]
         assert {"table.csv", "figure-kernels.png", "figure-new-devices.png"} <= set(names)

@@ -17,7 +17,7 @@ from hetsched.experiments import EXPERIMENTS, experiment_named, reproduce
 from hetsched.experiments import experiment as experiment_module
 from hetsched.experiments import reproduction as reproduction_module
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, alike, limit, number, statement, value
-from hetsched.experiments.experiment import Report, Verdict, assumed, measured, printed, write_report
+from hetsched.experiments.experiment import Report, Verdict, assumed, measured, printed
 from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
@@ -457,7 +457,7 @@ class TestEveryReport:
                 assert 0.7 * target < ratio < 1.03 * target
 
     def test_is_written_whole_and_only_where_it_was_asked_for(self, report, tmp_path):
-        names = [name.rsplit("/", 1)[1] for name in write_report(report, str(tmp_path / "out"))]
+        names = [name.rsplit("/", 1)[1] for name in report.write(tmp_path / "out")]
         assert names[:4] == ["table.csv", "rows.json", "parameters.csv", "runs.parquet"]
         kinds = report.savings["figure"].unique(maintain_order=True) if "figure" in report.savings.columns else [None]
         assert names[4:] == ["figure.png" if kind is None else f"figure-{kind}.png" for kind in kinds]
@@ -465,7 +465,7 @@ class TestEveryReport:
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
         assert json.loads((tmp_path / "out" / "rows.json").read_text()) == report.to_dict()
         assert pl.read_parquet(tmp_path / "out" / "runs.parquet").equals(report.runs)
-        assert pl.read_csv(tmp_path / "out" / "table.csv", schema=report.table().schema).equals(report.table())
+        assert pl.read_csv(tmp_path / "out" / "table.csv", schema=report.table.schema).equals(report.table)
         assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in names[4:])
 
 
@@ -499,7 +499,7 @@ def test_parameters_say_where_they_are_from_in_a_word_and_in_full():
 
 def test_without_matplotlib_all_but_the_figure_is_written(monkeypatch, tmp_path):
     monkeypatch.setattr(experiment_module, "can_draw", lambda: False)
-    assert "figure.png" not in str(write_report(by_hand(), str(tmp_path)))
+    assert "figure.png" not in str(by_hand().write(tmp_path))
     assert (tmp_path / "rows.json").exists()
 
 

@@ -21,6 +21,8 @@ from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
 from hetsched.run.metrics import SECTIONS, in_section
 
+__all__ = ["comparison_table", "summary_table"]
+
 
 def new_table(
     *first: str,
@@ -274,3 +276,7 @@ def _fitting(text: str, width: int) -> list[str]:
         for piece in pieces
         for at in range(0, max(len(piece.rstrip()), 1), width)
     ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
