@@ -53,6 +53,7 @@ from hetsched.run.result import Result, read_result
 from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
+from hetsched.validation import Validation
 from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "Session",
     "SimulationError",
     "TraceError",
+    "Validation",
     "VariationTable",
     "Workload",
     "__version__",
@@ -112,6 +114,7 @@ __all__ = [
     "sweep",
     "testing",
     "typing",
+    "validate",
     "workload",
 ]
 __version__: str
@@ -505,4 +508,70 @@ def sweep(
     >>> runs = sweep(log, machines, ["fcfs", "easy"], workers=1)
     >>> runs.select("platform", "policy", "max_wait_s").rows()
     [('3 nodes', 'fcfs', 80.0), ('3 nodes', 'easy', 30.0), ('6 nodes', 'fcfs', 0.0), ('6 nodes', 'easy', 0.0)]
+    """
+
+def validate(
+    subject: Result | Workload,
+    platform: Platform | None = None,
+    policy: Any = None,
+    *,
+    warmup_s: float | None = None,
+    cooldown_s: float | None = None,
+    power: pl.DataFrame | None = None,
+    hour_s: float = 3600.0,
+    baseline: Any = "easy",
+    seed: int = 0,
+    kill_at_walltime: bool = True,
+    kill_grace_s: float = 0.0,
+    walltimes: Walltimes = "fixed",
+    on_unknown_app: OnUnknownApp = "error",
+    bound: bool = False,
+    until_s: float | None = None,
+    predictor: AnyPredictor | None = None,
+    events: Events | None = None,
+    on_failure: OnFailure = "fail",
+    contract: Contract | None = None,
+) -> Validation:
+    """Compare a simulated schedule with the one that the log recorded, job by job, hour by hour and in its power.
+
+    Jobs count that have an observed start at or after their submit and a run, and are submitted after the warm-up and
+    before the cool-down. The rivals know nothing but the log's past: every job starts at once; a job waits as jobs of
+    its queue and size waited in the week before. A simulation that is no better than these explains nothing.
+
+    Parameters
+    ----------
+    subject
+        A `Result` of a log with observed starts; or a `Workload`, which is run on `platform` under `policy`, with
+        walltimes that plans go by and that kill nothing: what the log ran, runs.
+    platform, policy
+        With a workload: as of `hetsched.simulate`; the policy is EASY backfilling by default.
+    warmup_s, cooldown_s
+        How long after the first submit, and before the last, a job counts, seconds, at least 0; None: a week, or a
+        tenth of the time between them if that is less.
+    power
+        The measured power of the system: ``time_s, power_w``, each value up to the next, 900 s at most.
+    hour_s
+        Length of an hour of the series, seconds, from 1 to 86,400.
+    baseline
+        With a workload: a policy that is scored in the same way, unless it is `policy` itself; None: none.
+
+    Returns
+    -------
+    Validation
+        The scores, with 95 % intervals over weeks, and tables.
+
+    Raises
+    ------
+    ConfigError
+        If the log has no observed starts, or no job counts; if an option is invalid; what `hetsched.simulate` raises.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [600, 600, 600],
+    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 1200]})
+    >>> found = hs.validate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(1, idle_w=100, tdp_w=300),
+    ...                     warmup_s=0, cooldown_s=0)
+    >>> found.scores["skill_best"], found.scores["within_1m"], found.by_size["jobs"].to_list()
+    (1.0, 1.0, [3])
     """

@@ -16,6 +16,7 @@ from hetsched.analysis.starts import (
     use_difference,
 )
 from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
+from hetsched.analysis.weeks import bootstrap_weeks, paired_weeks
 from hetsched.analysis.window import measured
 from hetsched.features.gaps import gaps
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
@@ -29,12 +30,14 @@ __all__ = [
     "Unit",
     "attained_ratio",
     "binned",
+    "bootstrap_weeks",
     "busy_grid",
     "gaps",
     "held_jobs_resubmitted",
     "mean_and_half_width",
     "measured",
     "node_states",
+    "paired_weeks",
     "ratios_to_baseline",
     "run_bins",
     "runs_frame",
