@@ -43,7 +43,7 @@ __all__.sort()
 
 _MODULES = (
     *("analysis", "errors", "experiments", "many", "platform", "policy", "power"),
-    *("report", "roles", "strategies", "testing", "typing", "workload"),
+    *("report", "roles", "strategies", "testing", "typing", "validation", "workload"),
 )
 _WITH_EXTRAS = {"gym": "gymnasium"}
 """Packages that need an extra to be imported at all, and what it installs."""

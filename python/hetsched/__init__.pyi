@@ -23,6 +23,7 @@ from hetsched import (
     strategies,
     testing,
     typing,
+    validation,
     workload,
 )
 from hetsched.assignment import assign, assign_types
@@ -115,6 +116,7 @@ __all__ = [
     "testing",
     "typing",
     "validate",
+    "validation",
     "workload",
 ]
 __version__: str
@@ -520,8 +522,8 @@ def validate(
     power: pl.DataFrame | None = None,
     hour_s: float = 3600.0,
     baseline: Any = "easy",
+    kill_at_walltime: bool = False,
     seed: int = 0,
-    kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
@@ -552,6 +554,8 @@ def validate(
         The measured power of the system: ``time_s, power_w``, each value up to the next, 900 s at most.
     hour_s
         Length of an hour of the series, seconds, from 1 to 86,400.
+    kill_at_walltime
+        As of `hetsched.simulate`; what the log ran, runs.
     baseline
         With a workload: a policy that is scored in the same way, unless it is `policy` itself; None: none.
 
@@ -568,8 +572,8 @@ def validate(
     Examples
     --------
     >>> import hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [600, 600, 600],
-    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 1200]})
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 590, 2000], "runtime_s": [600, 600, 600],
+    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 2000]})
     >>> found = hs.validate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(1, idle_w=100, tdp_w=300),
     ...                     warmup_s=0, cooldown_s=0)
     >>> found.scores["skill_best"], found.scores["within_1m"], found.by_size["jobs"].to_list()

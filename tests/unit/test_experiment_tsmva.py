@@ -38,7 +38,7 @@ class TestReport:
             errors = errors_of(report, split)
             assert errors[OURS].mean() < errors["RF+RF"].mean()
 
-    def test_every_number_of_the_papers_stands_beside_ours(self, report):
+    def test_every_number_of_the_papers_stands_next_to_ours(self, report):
         papers = [row.paper for row in report.rows if row.paper is not None]
         assert set(papers) >= {value for own in PAPER_MEAN.values() for value in own.values()}
         quantities = [row.quantity for row in report.rows]

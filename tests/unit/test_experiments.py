@@ -22,6 +22,7 @@ from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
 from hetsched.experiments.swa import by_length, by_size, speed_ranks, spread_inside_jobs
+from hetsched.experiments.vahrm.system import QUICK_JOBS
 from hetsched.report.experiment import experiment_figure, reasons, settings
 
 # 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.302653 / 1.732 = 2.484.
@@ -280,7 +281,7 @@ def test_repetitions_of_two_seeds_or_two_experiments_have_nothing_in_common():
     assert len({*one, *other, *third}) == 150
 
 
-def test_a_name_that_is_none_is_told_with_the_one_that_was_meant():
+def test_an_unknown_name_is_reported_with_the_nearest_one():
     with pytest.raises(hs.ConfigError, match="did you mean `swa-multi`"):
         reproduce("swa-mutli")
     with pytest.raises(hs.ConfigError) as caught:
@@ -294,18 +295,14 @@ def swa(quick_report):
 
 
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
-    again = reproduce("swa-multi", quick=True)
+    told = []
+    again = reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (6, 6)
     assert again.to_dict() == swa.to_dict()
     assert again.runs.equals(swa.runs)
     other = reproduce("swa-multi", quick=True, seed=1)
     assert not set(other.runs["job_energy_j"]) & set(swa.runs["job_energy_j"])
-
-
-def test_every_repetition_tells_its_progress():
-    told = []
-    reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
-    assert told == sorted(told)
-    assert told[-1] == (6, 6)
 
 
 def test_what_stops_one_repetition_stops_all(monkeypatch):
@@ -361,7 +358,7 @@ def test_policies_of_ones_own_change_nothing_of_the_rest(swa):
     ]
 
 
-def test_a_policy_that_refuses_jobs_is_said_to_and_one_that_refuses_all_is_refused():
+def test_a_policy_that_refuses_all_jobs_is_refused():
     # 75 W a node: under 300 W no job of eight nodes runs, under 10 W none at all.
     short = dataclasses.replace(experiment_named("swa-multi"), quick_repetitions=2)
     with pytest.MonkeyPatch.context() as patch:
@@ -411,8 +408,8 @@ class TestEveryReport:
         found = {one.name: one.value for one in report.parameters}
         assert found["quick"] is True
         if report.name.startswith("vahrm") or report.name == "hetsched":
-            assert found["jobs"] == 1_000
-            assert (report.runs["jobs"] == 1_000).all()
+            assert found["jobs"] == QUICK_JOBS
+            assert (report.runs["jobs"] == QUICK_JOBS).all()
         if report.name == "tsmva":
             assert found["in_sample_devices"] == 12
 
@@ -523,7 +520,7 @@ def test_the_figure_shows_the_means_what_is_attainable_and_the_paper():
     assert high > 9.0
 
 
-def test_reasons_in_common_are_told_once():
+def test_reasons_in_common_are_reported_once():
     rows = pl.DataFrame(
         {
             "reproduced": ["shape", "yes", "shape", "uncertain", None],
@@ -553,7 +550,7 @@ def test_parameters_of_all_kinds_fit_into_a_line():
         ),
     ],
 )
-def test_what_cannot_be_reproduced_is_told_at_once(arguments, said):
+def test_what_cannot_be_reproduced_is_reported_at_once(arguments, said):
     with pytest.raises(hs.ConfigError) as caught:
         reproduce(**arguments)
     assert str(caught.value).splitlines() == said

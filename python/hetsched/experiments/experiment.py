@@ -192,7 +192,7 @@ class Experiment:
     rows: Callable[[pl.DataFrame], list[Row]]
     savings: Callable[[pl.DataFrame], pl.DataFrame]
     repetitions: int = 40
-    quick_repetitions: int = 4
+    quick_repetitions: int = 3
     yours: Callable[[pl.DataFrame, str], Mapping[str, Floats]] | None = None
     draw: Callable[..., Any] = panel_figure
     measured: Callable[[pl.DataFrame], Sequence[Parameter]] = lambda _frame: ()

@@ -120,7 +120,6 @@ EXPERIMENTS = (
         repeat=_repeat_budgets,
         rows=_rows_of_budgets,
         savings=_drawn_budgets,
-        quick_repetitions=6,
         yours=partial(_yours, vary="budget_kw", values=BUDGETS_KW, unit=" kW"),
     ),
     Experiment(
@@ -131,7 +130,6 @@ EXPERIMENTS = (
         repeat=_repeat_arrivals,
         rows=_rows_of_arrivals,
         savings=_drawn_arrivals,
-        quick_repetitions=6,
         yours=partial(_yours, vary="speedup", values=SPEEDUPS, unit="×"),
     ),
 )

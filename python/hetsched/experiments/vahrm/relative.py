@@ -78,7 +78,6 @@ def of_paper(name: str, section: str, *, parameters: Sequence[Parameter], **more
         name=name,
         source=f"{SOURCE}, section {section}",
         parameters=[*P, *parameters],
-        quick_repetitions=3,
         quick_parameters=QUICK,
         **more,
     )
