@@ -104,6 +104,6 @@ $(VENV)/demo $(VENV)/dev: $(VENV)/%: requirements/%.txt $(VENV)/made
 $(RELEASE) $(GATE): $(VENV)/extension-%: $(RUST_SOURCES) pyproject.toml $(VENV)/made $(if $(wildcard $(EXTENSION)),,missing) | $(VENV)/demo
 	@PYTHON='$(PYTHON)' sh tools/check-tools.sh
 	@echo 'building the extension'
-	@$(BIN)/maturin develop --profile $* --locked --quiet >/dev/null
+	@$(BIN)/maturin develop --profile $* $(if $(filter gate,$*),--features gate) --locked --quiet >/dev/null
 	@rm -f $(RELEASE) $(GATE)
 	@touch $@

@@ -112,15 +112,18 @@ def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
 
 
 def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
-    if column.is_required:
+    # One pass for a whole column of good values; masks are built only where there is something to find.
+    missing = values.null_count()
+    if column.is_required and missing:
         origin.refuse(values, values.is_null(), column.expected)
+    if missing == len(values):
+        return
     if column.name == "device":
         origin.refuse(values, ~values.is_in(["cpu", "gpu"]), "`cpu`, `gpu` or nothing")
     if column.name == "depends_how":
         origin.refuse(values, ~values.is_in(HOWS), "`any`, `ok`, `not_ok` or nothing")
-    if column.dtype is pl.Float64:
+    if column.dtype is pl.Float64 and np.isfinite(values.to_numpy()).sum() < len(values) - missing:
         origin.refuse(values, ~values.is_finite(), column.expected)
-    # One pass for a whole column of good values; masks are built only where there is something to find.
     is_bounded = (column.low, column.high, column.above) != (None, None, None)
     lowest, highest = (values.min(), values.max()) if is_bounded else (None, None)
     if column.low is not None and lowest is not None and lowest < column.low:  # type: ignore[operator]

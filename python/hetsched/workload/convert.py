@@ -58,9 +58,9 @@ class Origin:
 
     def refuse(self, values: pl.Series, bad: pl.Series, expected: str) -> None:
         """Raise at the first row where `bad` is true, showing its value."""
-        rows = bad.fill_null(value=False).arg_true()
-        if not len(rows):
+        if not bad.any():
             return
+        rows = bad.fill_null(value=False).arg_true()
 
         def fault_of(row: int, more: str = "") -> TraceError:
             found = "nothing" if values[row] is None else shown(values[row])
