@@ -1,0 +1,210 @@
+"""`hs.inspect` against its rules in plain Python, one job and one instant at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import median
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import hetsched as hs
+
+HOUR, WEEK = 3600, 604_800
+
+
+@st.composite
+def logs(draw: st.DrawFn, most_jobs: int = 30) -> pl.DataFrame:
+    """Jobs that start as somebody pleased, often at once, and what logs lack."""
+    rows, submit = [], draw(st.sampled_from([0, 17, 100_000]))
+    for job in range(draw(st.integers(1, most_jobs))):
+        submit += draw(st.sampled_from([0, 0, 1, 60, 250, 600, 3600, 90_000]))
+        wait = draw(st.sampled_from([None, -5, 0, 0, 0, 0.25, 60, 61, 300, 601, 900, 3600, 50_000]))
+        row = {
+            "job_id": job,
+            "submit_s": float(submit),
+            "runtime_s": float(draw(st.sampled_from([0, 1, 600, 1800, 7200, 100_000]))),
+            "walltime_s": draw(st.sampled_from([None, 900.0, 7200.0, 200_000.0])),
+            "node_count": draw(st.integers(1, 5)),
+            "user": draw(st.sampled_from([None, "ann", "bo", "cy"])),
+            "queue": draw(st.sampled_from([None, "long", "short"])),
+            "observed_start_s": None if wait is None else max(0.0, submit + wait),
+        }
+        rows.append(row)
+    text, number = pl.String, pl.Float64
+    return pl.DataFrame(
+        rows, schema_overrides={"user": text, "queue": text, "observed_start_s": number, "walltime_s": number}
+    )
+
+
+class Plain:
+    """The rules, by brute force."""
+
+    def __init__(self, jobs: pl.DataFrame, nodes: int | None, until: float | None = None) -> None:
+        self.jobs = []
+        for row in jobs.iter_rows(named=True):
+            t, start, r = row["submit_s"], row["observed_start_s"], row["runtime_s"]
+            if start is None or r <= 0 or start < t or (until is not None and start >= until):
+                continue
+            end = start + r if until is None else min(start + r, until)
+            walltime = r if row["walltime_s"] is None else row["walltime_s"]
+            own = {"t": t, "O": start, "E": end, "o": start - t, "n": row["node_count"], "L": walltime}
+            is_cut = until is not None and start + r > until
+            self.jobs.append(own | {"u": row["user"], "q": row["queue"], "cut": is_cut})
+        self.edges = sorted({x for j in self.jobs for x in (j["O"], j["E"])})
+        self.nodes = nodes
+        self.M = self.machine() if self.jobs else 0
+
+    def use(self, x: float, without: Any = None) -> int:
+        return sum(j["n"] for j in self.jobs if j["O"] <= x < j["E"] and j is not without)
+
+    def steps(self) -> Iterable[tuple[float, int]]:
+        """Length and use of each stretch between two edges."""
+        return [(b - a, self.use(a)) for a, b in zip(self.edges, self.edges[1:], strict=False)]
+
+    def over(self) -> float:
+        assert self.nodes is not None
+        total = sum(length for length, _ in self.steps())
+        return sum(length for length, use in self.steps() if use > self.nodes) / total
+
+    def least_use(self, share: float) -> int:
+        total = sum(length for length, _ in self.steps())
+        levels = sorted({use for _, use in self.steps()})
+        return next(x for x in levels if sum(a for a, use in self.steps() if use <= x) >= share * total)
+
+    def machine(self) -> int:
+        size = self.nodes if self.nodes is not None and self.over() <= 0.05 else self.least_use(0.999)
+        return max(size, *(j["n"] for j in self.jobs))
+
+    def room(self, job: Any) -> bool:
+        return self.use(job["t"], without=job) + job["n"] <= self.M
+
+    def first_room(self, job: Any) -> float:
+        instants = [x for x in (job["t"], *self.edges) if job["t"] <= x < job["O"]]
+        return min((x for x in instants if self.use(x) + job["n"] <= self.M), default=job["O"])
+
+    def waited(self) -> list[Any]:
+        return [j for j in self.jobs if j["o"] > 60]
+
+
+def granularity(values: list[float], *, from_zero: bool = False) -> int:
+    """Rule 28, one grid and one origin at a time."""
+    for p in (3600, 900, 600, 300, 60, 30, 10, 1):
+        residues = [round(v) % p for v in values]
+        a = 0 if from_zero else min(set(residues), key=lambda one: (-residues.count(one), one))
+        near = [abs((v - a) - p * round((v - a) / p)) <= 0.001 for v in values]
+        if values and sum(near) >= 0.99 * len(values):
+            return p
+    return 0
+
+
+def inspected(jobs: pl.DataFrame, nodes: int | None, until: float | None = None) -> tuple[Plain, Any] | None:
+    """The twin and the answer; None where nothing is known."""
+    plain = Plain(jobs, nodes, until)
+    workload = hs.Workload.from_polars(jobs)
+    platform = None if nodes is None else hs.Platform.homogeneous(nodes, idle_w=100, tdp_w=300)
+    if not plain.jobs:
+        with pytest.raises(hs.ConfigError):
+            hs.inspect(workload, platform, until_s=until)
+        return None
+    return plain, hs.inspect(workload, platform, until_s=until)
+
+
+def value(found: Any, finding: str, subject: str = "") -> Any:
+    rows = found.findings.filter((pl.col("finding") == finding) & (pl.col("subject") == subject))
+    assert len(rows) == 1, (finding, subject)
+    return rows.row(0, named=True)
+
+
+sizes = st.sampled_from([None, 5, 6, 9])
+horizons = st.sampled_from([None, 700.0, 100_500.0])
+
+
+@given(logs(), sizes, horizons)
+def test_rule_24_the_machine(jobs: pl.DataFrame, nodes: int | None, until: float | None) -> None:
+    if (both := inspected(jobs, nodes, until)) is None:
+        return
+    plain, found = both
+    assert value(found, "machine")["value"] == plain.M == found.settings["nodes"]
+    for name, share in (("use_p50", 0.5), ("use_p99", 0.99), ("use_p999", 0.999), ("use_max", 1.0)):
+        assert value(found, name)["value"] == plain.least_use(share), name
+    if nodes is not None:
+        assert value(found, "over_ratio")["value"] == pytest.approx(plain.over())
+
+
+@given(logs(), sizes)
+def test_rule_26_room(jobs: pl.DataFrame, nodes: int | None) -> None:
+    if (both := inspected(jobs, nodes)) is None:
+        return
+    plain, found = both
+    waited = plain.waited()
+    room = [plain.room(j) for j in waited]
+    first = [j["O"] <= plain.first_room(j) + 60 for j in waited]
+    assert value(found, "room_ratio")["value"] == (np.mean(room) if waited else None)
+    assert value(found, "first_room_ratio")["value"] == (np.mean(first) if waited else None)
+
+
+@given(logs(), horizons, st.sampled_from([0.0, 7.0, 30.0]), st.sampled_from([1, 10, 60, 900]))
+def test_rule_28_granularity(jobs: pl.DataFrame, until: float | None, shift: float, grain: int) -> None:
+    rounded = jobs.with_columns((pl.col("submit_s", "observed_start_s") / grain).ceil() * grain + shift)
+    if (both := inspected(rounded, 9, until)) is None:
+        return
+    plain, found = both
+    for name, values in (("submit", [j["t"] for j in plain.jobs]), ("start", [j["O"] for j in plain.jobs])):
+        assert value(found, "granularity", name)["value"] == granularity(values), name
+    runs = [j["E"] - j["O"] for j in plain.jobs if not j["cut"]]
+    assert value(found, "granularity", "run")["value"] == granularity(runs, from_zero=True)
+
+
+def plain_beat(starts: list[float], grain: int) -> tuple[int, float] | None:
+    """Rule 28: the beat and its phase."""
+    for p in (900, 600, 300, 60, 30, 10):
+        bins = [sum(k * p / 10 <= x % p < (k + 1) * p / 10 for x in starts) for k in range(10)]
+        if p >= 20 * grain and max(bins) >= 0.5 * len(starts) and len(starts) >= 200:
+            return p, bins.index(max(bins)) * p / 10
+    return None
+
+
+@pytest.mark.parametrize("jobs", [190, 400])
+@pytest.mark.parametrize(
+    ("beat", "phase", "blur"), [(900, 30, 45), (300, 30, 14), (60, 3, 2), (30, 5, 1), (50, 0, 2), (600, 0, 300)]
+)
+def test_rule_28_the_beat(beat: int, phase: int, blur: int, jobs: int) -> None:
+    rng = np.random.default_rng(0)
+    submit = np.sort(rng.integers(0, 10**6, jobs)).astype(float)
+    starts = np.ceil((submit + 61) / beat) * beat + phase + rng.integers(0, blur + 1, jobs)
+    columns = {"job_id": np.arange(jobs), "submit_s": submit, "runtime_s": 10.0, "node_count": 1}
+    found = hs.inspect(hs.Workload.from_polars(pl.DataFrame({**columns, "observed_start_s": starts})))
+    expected = plain_beat(starts.tolist(), granularity(starts.tolist()))
+    assert (expected is not None) == (jobs >= 200 and beat not in (50, 600))
+    assert (found.settings.get("interval_s"), found.settings.get("phase_s")) == (expected or (None, None))
+    assert (value(found, "beat")["suggestion"] is None) == (expected is None)
+
+
+@given(logs())
+def test_rule_29_start_latency(jobs: pl.DataFrame) -> None:
+    if (both := inspected(jobs, 9)) is None:
+        return
+    plain, found = both
+    alone = [
+        j["o"]
+        for j in plain.jobs
+        if plain.room(j) and not any(i is not j and i["t"] <= j["t"] < i["O"] for i in plain.jobs)
+    ]
+    row = value(found, "start_latency_s", "p10")
+    assert row["evidence"] == len(alone)
+    assert row["value"] == (pytest.approx(np.quantile(alone, 0.1)) if alone else None)
+    assert row["suggestion"] is None, "at least a hundred jobs are needed"
+    if alone:
+        assert value(found, "start_latency_s", "median")["value"] == pytest.approx(median(alone))
+
+
+def test_rule_29_a_latency_is_suggested() -> None:
+    columns = {"job_id": np.arange(100), "submit_s": np.arange(100) * 1000.0, "runtime_s": 10.0, "node_count": 1}
+    starts = columns["submit_s"] + 20.0
+    found = hs.inspect(hs.Workload.from_polars(pl.DataFrame({**columns, "observed_start_s": starts})))
+    assert found.settings["start_latency_s"] == 20.0
