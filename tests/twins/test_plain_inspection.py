@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from statistics import median
 from typing import Any
@@ -64,7 +65,7 @@ class Plain:
 
     def steps(self) -> Iterable[tuple[float, int]]:
         """Length and use of each stretch between two edges."""
-        return [(b - a, self.use(a)) for a, b in zip(self.edges, self.edges[1:], strict=False)]
+        return [(b - a, self.use(a)) for a, b in itertools.pairwise(self.edges)]
 
     def over(self) -> float:
         assert self.nodes is not None
@@ -208,3 +209,110 @@ def test_rule_29_a_latency_is_suggested() -> None:
     starts = columns["submit_s"] + 20.0
     found = hs.inspect(hs.Workload.from_polars(pl.DataFrame({**columns, "observed_start_s": starts})))
     assert found.settings["start_latency_s"] == 20.0
+
+
+@st.composite
+def scarce_logs(draw: st.DrawFn) -> pl.DataFrame:
+    """Some weeks of a few jobs that run and wait for days."""
+    rows = []
+    for job in range(draw(st.integers(1, 12))):
+        submit = draw(st.integers(0, 60)) * 17_000.0
+        start = submit + draw(st.sampled_from([0, 600, 601, 200_000, 400_000, 900_000]))
+        runtime = draw(st.sampled_from([5000.0, 300_000.0, 800_000.0]))
+        size = draw(st.integers(1, 5))
+        rows.append((job, submit, start, runtime, size))
+    return pl.DataFrame(rows, ["job_id", "submit_s", "observed_start_s", "runtime_s", "node_count"], orient="row")
+
+
+def named(jobs: pl.DataFrame) -> pl.DataFrame:
+    """The jobs with the columns that the twin reads."""
+    nothing = pl.lit(None, pl.String)
+    return jobs.with_columns(walltime_s=pl.lit(None, pl.Float64), user=nothing, queue=nothing)
+
+
+@given(scarce_logs(), st.sampled_from([5, 8, 12]))
+def test_rule_25_size_over_time(jobs: pl.DataFrame, nodes: int) -> None:
+    both = inspected(named(jobs), nodes)
+    assert both is not None
+    plain, found = both
+    expected, queued = [], [j for j in plain.jobs if j["o"] > 600]
+    first, last = (int(pick(x for j in plain.jobs for x in (j["t"], j["O"])) // WEEK) for pick in (min, max))
+    for week in range(first, last + 1):
+        instants = [week * WEEK, *(x for x in plain.edges if week * WEEK <= x < (week + 1) * WEEK)]
+        most, short = max(plain.use(x) for x in instants), 0
+        for x in range(week * WEEK, (week + 1) * WEEK, HOUR):
+            sizes = [j["n"] for j in queued if j["t"] <= x < j["O"]]
+            short += bool(sizes) and most < plain.use(x) + min(sizes) <= plain.M
+        if short >= 84 and most < 0.95 * plain.M:
+            expected.append((f"week {week}", most, short, f"maintenance of nodes {most}-{plain.M - 1}"))
+    rows = found.findings.filter((pl.col("finding") == "size over time") & pl.col("suggestion").is_not_null())
+    assert rows.select("subject", "value", "evidence", "suggestion").rows() == expected
+    events = found.events.to_polars()
+    assert len(events) == sum(plain.M - most for _, most, _, _ in expected) + plain.M * len(
+        found.findings.filter(pl.col("subject") == "down")
+    )
+
+
+@st.composite
+def gap_logs(draw: st.DrawFn) -> pl.DataFrame:
+    """Jobs that start together at a few instants, and some that start at once."""
+    rows: list[tuple[Any, ...]] = []
+    users = draw(st.sampled_from([(None,), ("ann", "bo", "cy", None), ("ann", "bo")]))
+    instants = [0, 2000, 2500, 9000, 14_000, 40_000]
+    for _ in range(draw(st.integers(0, 6))):
+        at, step = draw(st.sampled_from(instants[:-1])), draw(st.sampled_from([1, 100, 700]))
+        after = [x for x in instants if x > at]
+        for k in range(draw(st.integers(4, 8))):
+            submit = at + step * (k + draw(st.integers(0, 1)))
+            start = next((x for x in after if x >= submit), None)
+            if start is not None and draw(st.integers(0, 9)) == 0:
+                start = instants[-1]
+            runtime = draw(st.sampled_from([1.0, 1000.0, 8000.0, 20_000.0]))
+            rows.append((submit, start, runtime, draw(st.integers(1, 2)), draw(st.sampled_from(users))))
+    for _ in range(draw(st.integers(0, 30))):
+        at = draw(st.sampled_from(instants))
+        rows.append((at, at, draw(st.sampled_from([1.0, 1000.0, 30_000.0])), draw(st.integers(1, 6)), users[0]))
+    schema = {"submit_s": pl.Float64, "observed_start_s": pl.Float64, "runtime_s": pl.Float64}
+    names = [*schema, "node_count", "user"]
+    frame = pl.DataFrame([(x[0], x[1], *x[2:]) for x in rows] or [(0, 0, 1.0, 1, None)], names, orient="row")
+    nothing = {"walltime_s": pl.lit(None, pl.Float64), "queue": pl.lit(None, pl.String)}
+    return frame.cast({**schema, "user": pl.String}).with_row_index("job_id").with_columns(**nothing)
+
+
+def plain_outages(plain: Plain) -> Iterable[tuple[str, float, float, int]]:
+    """Rule 27."""
+    starts = sorted({j["O"] for j in plain.jobs})
+    has_users = any(j["u"] is not None for j in plain.jobs)
+    room = [j for j in plain.jobs if plain.room(j)]
+    for g, h in itertools.pairwise(starts):
+        inside = [j for j in room if g < j["t"] < h - 300]
+        k = len({j["u"] for j in inside}) if has_users else len(inside)
+        if h - g < 600 or len(inside) < 5 or k < 3:
+            continue
+        f = min(j["t"] for j in inside)
+        drained = False
+        for i in plain.jobs:
+            if i["t"] <= f and i["O"] >= h:
+                begin = max(i["t"], g)
+                instants = [begin, *(x for x in plain.edges if begin <= x < h)]
+                drained |= all(plain.use(x) + i["n"] > plain.M for x in instants)
+        if drained:
+            continue
+        p = sum(j["o"] <= 300 for j in room) / len(room)
+        if min(plain.use(x) for x in plain.edges if g <= x < h) <= 0.05 * plain.M:
+            yield "down", g, h, len(inside)
+        elif (1 - p) ** k <= 0.001:
+            yield "hold", g, h, len(inside)
+
+
+@given(gap_logs(), st.sampled_from([4, 8, 30, 60]))
+def test_rule_27_outages(jobs: pl.DataFrame, nodes: int) -> None:
+    if (both := inspected(jobs, nodes)) is None:
+        return
+    plain, found = both
+    rows = found.findings.filter(pl.col("finding") == "outage")
+    expected = list(plain_outages(plain))
+    assert rows.select("subject", "from_s", "until_s", "evidence").rows() == expected
+    assert rows["value"].to_list() == [h - g for _, g, h, _ in expected]
+    holds = sum(kind == "hold" for kind, *_ in expected)
+    assert any("not among the events" in note for note in found.notes) == (holds > 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,6 @@ from typing import Any
 import polars as pl
 
 from hetsched.checks import Faults, many
-from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.naming import named_in
 from hetsched.platform import Platform
@@ -21,6 +21,7 @@ from hetsched.run.events import Events
 from hetsched.validation.finding import Finding, frame_of, settings_of
 from hetsched.validation.machine import Machine, header_size, room_findings
 from hetsched.validation.observed import Observed
+from hetsched.validation.outages import Gaps, size_findings
 from hetsched.validation.rhythm import latency_findings, rhythm_findings
 from hetsched.workload import Workload
 
@@ -124,16 +125,7 @@ def inspect(workload: Workload, platform: Platform | None = None, *, until_s: fl
         faults.number("until_s", until_s, low=-_LATEST_S, high=_LATEST_S)
     faults.check()
     jobs = Observed.of(workload, platform, until_s)
-    if platform is not None:
-        _check_size(jobs, platform)
     return _Inspected(jobs, Machine.of(jobs, header_size(workload, platform, jobs.whole))).answer()
-
-
-def _check_size(jobs: Observed, platform: Platform) -> None:
-    largest = jobs.nodes(int(jobs.held.max()))
-    if largest > platform.nodes:
-        expected = f"at least {largest:g} nodes, which a job of the log ran on"
-        raise ConfigError([("platform", many(platform.nodes, "node"), expected)])
 
 
 @dataclass
@@ -144,18 +136,36 @@ class _Inspected:
     machine: Machine
 
     def answer(self) -> Inspection:
-        findings = list(self._findings())
-        events = pl.DataFrame(
-            schema={"time_s": pl.Float64, "kind": pl.String, "nodes": pl.String, "until_s": pl.Float64}
-        )
-        return Inspection(frame_of(findings), settings_of(findings), tuple(self._notes()), events)
+        gaps = Gaps.of(self.jobs, self.machine.size)
+        findings = list(self._findings(gaps))
+        events = _events(findings, -(-self.machine.size // self.jobs.whole))
+        return Inspection(frame_of(findings), settings_of(findings), tuple(self._notes(gaps)), events)
 
-    def _findings(self) -> Iterator[Finding]:
+    def _findings(self, gaps: Gaps) -> Iterator[Finding]:
         jobs, machine = self.jobs, self.machine
         yield from machine.findings(jobs)
         yield from room_findings(jobs, machine)
         yield from rhythm_findings(jobs)
         yield from latency_findings(jobs, machine.size)
+        yield from size_findings(jobs, machine.size)
+        yield from gaps.findings()
 
-    def _notes(self) -> Iterator[str]:
+    def _notes(self, gaps: Gaps) -> Iterator[str]:
         yield from self.machine.notes()
+        if holds := gaps.count("hold"):
+            yield f"{many(holds, 'hold')} not among the events: no event stops starts and lets jobs run on"
+        others = {"in which a job waited for nodes": gaps.count("drain"), "that may be chance": gaps.count("chance")}
+        if any(others.values()):
+            counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
+            yield f"no outages: times without a start {counts}"
+
+
+def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
+    """Rows of maintenance, with ranges of nodes."""
+    rows = []
+    for one in findings:
+        if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
+            first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
+            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s))
+    schema = {"time_s": pl.Float64, "kind": pl.String, "nodes": pl.String, "until_s": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row").sort("time_s", maintain_order=True)
