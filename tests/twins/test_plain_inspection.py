@@ -316,3 +316,117 @@ def test_rule_27_outages(jobs: pl.DataFrame, nodes: int) -> None:
     assert rows["value"].to_list() == [h - g for _, g, h, _ in expected]
     holds = sum(kind == "hold" for kind, *_ in expected)
     assert any("not among the events" in note for note in found.notes) == (holds > 0)
+
+
+@st.composite
+def limited_logs(draw: st.DrawFn) -> pl.DataFrame:
+    """Jobs of users of whom each runs a few at once, mostly."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    limits = draw(st.sampled_from([{"ann": 1, "bo": 1, "cy": 1}, {"ann": 2, "bo": 3}, {"ann": 1, "bo": 1, "cy": 2}]))
+    stray, by_queue, most = draw(st.sampled_from([0.0, 0.1])), draw(st.booleans()), draw(st.integers(1, 2))
+    rows: list[tuple[Any, ...]] = []
+    for user, limit in limits.items():
+        free = [0.0] * limit
+        submits = np.sort(rng.integers(0, 40, 18)) * 100.0
+        for submit in submits:
+            runtime, size = float(rng.integers(1, 9) * 100), int(rng.integers(1, most + 1))
+            start = max(submit, min(free) + float(rng.choice([0, 50, 120, 121])))
+            if rng.random() < stray:
+                start = submit
+            free[free.index(min(free))] = start + runtime
+            queue = {"ann": "long", "bo": None}.get(user, "short") if by_queue else str(rng.choice(["long", "short"]))
+            rows.append((submit, start, runtime, size, user, queue))
+    names = ["submit_s", "observed_start_s", "runtime_s", "node_count", "user", "queue"]
+    frame = pl.DataFrame(rows, names, orient="row").with_row_index("job_id")
+    return frame.with_columns(walltime_s=pl.lit(None, pl.Float64))
+
+
+def plain_ceilings(plain: Plain) -> dict[str, int]:
+    """Rule 30: suggested limits by group."""
+    suggested: dict[str, int] = {}
+    keys = {"user": lambda j: j["u"], "queue": lambda j: j["q"]}
+    members: dict[str, list[Any]] = {}
+    for j in plain.jobs:
+        user, queue = keys["user"](j), keys["queue"](j)
+        names = [f"user {user}" if user else None, f"queue {queue}" if queue else None]
+        for name in (*names, f"user {user} in queue {queue}" if user and queue else None):
+            if name is not None:
+                members.setdefault(name, []).append(j)
+
+    def running(group: list[Any], x: float) -> int:
+        return sum(j["O"] <= x < j["E"] for j in group)
+
+    for name, group in members.items():
+        c = max(running(group, j["O"]) for j in group)
+        could = [j for j in group if j["o"] > 60 and plain.room(j)]
+        held = [j for j in could if running(group, j["t"]) == c]
+        soon = [j for j in held if any(0 <= j["O"] - i["E"] <= 120 for i in group)]
+        if len(held) >= 10 and len(held) >= 0.8 * len(could) and len(soon) >= 0.6 * len(held):
+            suggested[name] = c
+    users = {name: c for name, c in suggested.items() if name.startswith("user ") and " in " not in name}
+    if len(users) >= 3 and len(set(users.values())) == 1:
+        c = next(iter(users.values()))
+        shares = []
+        for group in (g for name, g in members.items() if name.startswith("user ") and " in " not in name):
+            steps = [(b - a, running(group, a)) for a, b in itertools.pairwise(plain.edges)]
+            shares.append(sum(d for d, k in steps if k > c) / sum(d for d, k in steps if k > 0))
+        if max(shares) <= 0.01:
+            suggested["all users"] = c
+    return suggested
+
+
+@given(limited_logs(), st.sampled_from([3, 5, 20]))
+def test_rule_30_ceilings(jobs: pl.DataFrame, nodes: int) -> None:
+    both = inspected(jobs, nodes)
+    assert both is not None
+    plain, found = both
+    rows = found.findings.filter((pl.col("finding") == "ceiling") & pl.col("suggestion").is_not_null())
+    expected = plain_ceilings(plain)
+    assert dict(rows.select("subject", "value").iter_rows()) == expected
+    assert found.settings.get("user_running") == expected.get("all users")
+
+
+def plain_peaks(plain: Plain) -> dict[str, int]:
+    """Rule 31 without nodes: suggested sizes by queue."""
+    suggested = {}
+    for queue in {j["q"] for j in plain.jobs} - {None}:
+        group = [j for j in plain.jobs if j["q"] == queue]
+
+        def used(x: float, group: list[Any] = group) -> int:
+            return sum(j["n"] for j in group if j["O"] <= x < j["E"])
+
+        p = max(used(j["O"]) for j in group)
+        could = [j for j in group if j["o"] > 60 and plain.room(j)]
+        full = [j for j in could if used(j["t"]) + j["n"] > p]
+        if p < 0.95 * plain.M and len(full) >= 50 and len(full) >= 0.8 * len(could):
+            suggested[queue] = p
+    return suggested
+
+
+@given(limited_logs(), st.sampled_from([3, 20]), st.sampled_from([1, 8]))
+def test_rule_31_peaks_of_queues(jobs: pl.DataFrame, nodes: int, times: int) -> None:
+    # The same in several weeks, so that there are enough jobs.
+    weeks = [jobs.with_columns(pl.col("submit_s", "observed_start_s") + 7 * WEEK * k) for k in range(times)]
+    both = inspected(pl.concat(weeks).drop("job_id").with_row_index("job_id"), nodes)
+    assert both is not None
+    plain, found = both
+    rows = found.findings.filter((pl.col("finding") == "partition") & pl.col("suggestion").is_not_null())
+    expected = {f"queue {queue}": size for queue, size in plain_peaks(plain).items()}
+    assert dict(rows.select("subject", "value").iter_rows()) == expected
+
+
+@pytest.mark.parametrize(("strays", "found"), [(0, ["long", "short"]), (1, ["long", "short"]), (2, []), (90, [])])
+def test_rule_31_nodes_of_queues(strays: int, found: list[str]) -> None:
+    rows = [(k, 100.0 * k, 100.0 * k, 10.0, 2, "long" if k % 2 else "short") for k in range(480)]
+    names = ["job_id", "submit_s", "observed_start_s", "runtime_s", "node_count", "queue"]
+    own = {"long": [0, 1], "short": [4, 6]}
+    # The nodes of a stray are used for no longer than it runs.
+    nodes = [own[row[5]] if k >= 2 * strays else [2, 3] for k, row in enumerate(rows)]
+    jobs = pl.DataFrame(rows, names, orient="row").with_columns(pl.Series("observed_nodes", nodes, pl.List(pl.UInt32)))
+    jobs = jobs.with_columns(runtime_s=pl.when(pl.col("job_id") < 2 * strays).then(20.0).otherwise(10.0))
+    result = hs.inspect(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(8, idle_w=1, tdp_w=2))
+    partitions = result.settings.get("partitions", [])
+    # One stray of twice the length among 240 jobs is 0.8 % of the queue's time, two are 1.7 %.
+    assert [one["queue"] for one in partitions] == found
+    if found:
+        assert [one["nodes"] for one in partitions] == ["0-1", "4 6"]

@@ -19,6 +19,7 @@ from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.run.events import Events
 from hetsched.validation.finding import Finding, frame_of, settings_of
+from hetsched.validation.limits import ceiling_findings, partition_findings
 from hetsched.validation.machine import Machine, header_size, room_findings
 from hetsched.validation.observed import Observed
 from hetsched.validation.outages import Gaps, size_findings
@@ -149,6 +150,8 @@ class _Inspected:
         yield from latency_findings(jobs, machine.size)
         yield from size_findings(jobs, machine.size)
         yield from gaps.findings()
+        yield from ceiling_findings(jobs, machine.size)
+        yield from partition_findings(jobs, machine.size)
 
     def _notes(self, gaps: Gaps) -> Iterator[str]:
         yield from self.machine.notes()
