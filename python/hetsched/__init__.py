@@ -33,7 +33,7 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
-    "validation": ("Validation", "validate"),
+    "validation": ("Inspection", "Validation", "inspect", "validate"),
     "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_swf"),
 }
 """Public names by the modules that have them."""

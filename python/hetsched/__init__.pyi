@@ -54,7 +54,7 @@ from hetsched.run.result import Result, read_result
 from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
-from hetsched.validation import Validation
+from hetsched.validation import Inspection, Validation, inspect
 from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "DeviceNodes",
     "Events",
     "HetschedError",
+    "Inspection",
     "Measurements",
     "NodeClass",
     "OutputError",
@@ -88,6 +89,7 @@ __all__ = [
     "experiments",
     "failures",
     "gym",
+    "inspect",
     "many",
     "meter",
     "platform",
