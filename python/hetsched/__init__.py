@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         TraceError,
         WorkWarning,
     )
-    from hetsched.features.outages import failures
+    from hetsched.features.events import failures
     from hetsched.many.compare import Comparison, compare
     from hetsched.many.sweep import sweep
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, Queue, VariationTable
@@ -103,7 +103,7 @@ _HOMES = {
         ),
     ),
     "contract": ("Contract",),
-    "features.outages": ("failures",),
+    "features.events": ("failures",),
     "many.compare": ("Comparison", "compare"),
     "many.sweep": ("sweep",),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),

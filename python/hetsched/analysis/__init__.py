@@ -1,6 +1,5 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.node_states import NODE_STATES, busy_grid, node_states, state_grid
 from hetsched.analysis.ratios import attained_ratio, compare, mean_and_half_width, runs_frame, student_t_quantile
 from hetsched.analysis.starts import (
     START_CLASSES,
@@ -9,9 +8,18 @@ from hetsched.analysis.starts import (
     start_histogram,
     use_difference,
 )
-from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
+from hetsched.analysis.timeline import (
+    NODE_STATES,
+    binned,
+    busy_grid,
+    node_states,
+    run_bins,
+    state_grid,
+    waiting_curve,
+    with_job_power,
+)
 from hetsched.analysis.window import measured
-from hetsched.features.gaps import gaps
+from hetsched.features.bound import gaps
 from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
 
 __all__ = [

@@ -10,9 +10,9 @@ import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli.declare import option, whole
-from hetsched.cli.files import check_output
 from hetsched.cli.inputs import OTHER_DRAWS, Inputs, Machine
 from hetsched.cli.named_policies import of_policy, policies_of, policy_of
+from hetsched.cli.options import check_output
 from hetsched.cli.pictures import draw_comparison
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
@@ -115,7 +115,7 @@ def _check_runs(
 
 def _check_budgets(policies: Sequence[hs.Policy], workload: hs.Workload, machine: Machine, options: RunOptions) -> None:
     """Refuse budgets below the idle machine's draw: each policy on none of the jobs."""
-    from hetsched.workload.clock import unix_zero
+    from hetsched.workload.describe import unix_zero
 
     faults, events, contract = Faults(), options.events, options.contract
     if contract is not None:

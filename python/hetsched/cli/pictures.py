@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.cli.files import is_picture
+from hetsched.cli.options import is_picture
 
 if TYPE_CHECKING:
     import polars as pl

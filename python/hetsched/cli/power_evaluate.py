@@ -10,7 +10,7 @@ from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.declare import OUTPUT, RUN, choice, completing, option, whole
-from hetsched.cli.files import check_output, picture
+from hetsched.cli.options import check_output, picture
 from hetsched.cli.terminal import Screen, renamed
 from hetsched.many.progress import Bars
 from hetsched.typing import SplitName

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, argument, flag, one_of, option, whole
-from hetsched.cli.files import check_output, folder
 from hetsched.cli.named_policies import policies_of
+from hetsched.cli.options import check_output, folder
 from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS

@@ -10,9 +10,9 @@ import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, flag, option
-from hetsched.cli.files import check_output
 from hetsched.cli.inputs import OTHER_DRAWS, Inputs, Machine
 from hetsched.cli.named_policies import policy_of
+from hetsched.cli.options import check_output
 from hetsched.cli.pictures import draw_run
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, inside, noted, renamed
@@ -21,7 +21,7 @@ from hetsched.errors import WorkWarning
 from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
-    from hetsched.contract.terms import Terms
+    from hetsched.contract.bill import Terms
 
 _POLICY = "Policy"
 _POLICY_HELP = (

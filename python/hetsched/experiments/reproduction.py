@@ -25,7 +25,7 @@ from hetsched.many.axes import Policies, named_policies
 from hetsched.many.many import many
 from hetsched.many.store import Store, versions
 from hetsched.policy import Policy
-from hetsched.threads import threads
+from hetsched.resources import threads
 
 Progress = Callable[[int, int], object]
 

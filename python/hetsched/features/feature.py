@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from hetsched.contract.terms import Terms
+from hetsched.contract.bill import Terms
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
@@ -34,7 +34,7 @@ from hetsched.run.event_rows import CARBON, PRICE
 from hetsched.run.events import Events
 from hetsched.run.options import RunOptions
 from hetsched.workload import Workload
-from hetsched.workload.clock import unix_zero
+from hetsched.workload.describe import unix_zero
 
 Metrics = Mapping[str, int | float | None]
 
@@ -129,15 +129,14 @@ _IN_PLAY: dict[str, Callable[[Setting], bool]] = {
     "resizing": lambda run: "sizing" in run.policy.own,
     "queues": lambda run: run.platform.queues is not None and not run.needs("observed_starts"),
     "dependencies": lambda run: run.asks("cancel_s"),
-    "outside": lambda run: run.options.events is not None,
+    "events": lambda run: run.options.events is not None,
     "budgets": lambda run: any(policy.parts["power"] is not None for policy in run.policies),
     "contracts": lambda run: (
         run.options.contract is not None or (run.events is not None and run.events.has(PRICE, CARBON))
     ),
     "sleep": lambda run: run.policy.parts["sleep"] is not None,
     "eligibility": lambda run: run.asks("constraint", "gpus", "device", "memory_gb", "licences"),
-    "shares": lambda run: run.needs("groups"),
-    "labels": lambda run: bool(run.policy.own),
+    "labels": lambda run: run.needs("groups") or bool(run.policy.own),
     "bound": lambda run: run.options.bound,
 }
 """When each feature is in play, by the name of its file; sleep comes after contracts, to whose cost it adds wear."""

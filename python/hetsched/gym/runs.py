@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from hetsched.checks import plain
 from hetsched.errors import ConfigError, SimulationError
-from hetsched.gym.observation import Board, Observation
 from hetsched.gym.rendering import Frame, rendered
+from hetsched.gym.spaces import Board, Observation
 from hetsched.gym.task import Task
 from hetsched.run.result import Result
 from hetsched.run.simulation import Begun

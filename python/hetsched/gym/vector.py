@@ -13,15 +13,14 @@ from gymnasium.vector.utils import batch_space
 
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, SimulationError
-from hetsched.gym.actions import LegalActions, LegalActionsOfMany
-from hetsched.gym.observation import Observation
 from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
+from hetsched.gym.spaces import LegalActions, LegalActionsOfMany, Observation
 from hetsched.gym.task import Task, TaskKeywords, TaskOptions
 from hetsched.platform import Platform
+from hetsched.resources import check_threads
 from hetsched.run.options import keywords_given, options_given, takes_run_options
 from hetsched.run.result import Result
-from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:

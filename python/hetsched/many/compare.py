@@ -17,9 +17,8 @@ import numpy as np
 import polars as pl
 from rich.console import Console
 
-from hetsched.analysis.node_states import busy_grid, node_states
 from hetsched.analysis.ratios import attained_ratio, table_of
-from hetsched.analysis.timeline import run_bins, waiting_curve
+from hetsched.analysis.timeline import busy_grid, node_states, run_bins, waiting_curve
 from hetsched.analysis.window import measured
 from hetsched.checks import Faults, did_you_mean, listed, many
 from hetsched.errors import ConfigError
@@ -44,7 +43,7 @@ from hetsched.workload import Workload
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from hetsched.contract.terms import Terms
+    from hetsched.contract.bill import Terms
 
 COMPARISON = "comparison.csv"
 """The table of a comparison, in the folder of its runs."""

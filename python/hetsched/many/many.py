@@ -15,10 +15,10 @@ from typing import Any, Protocol, TypeVar
 from hetsched.errors import ConfigError, HetschedError, TraceError
 from hetsched.many.progress import Bars, Told, teller
 from hetsched.many.store import Named, Store
+from hetsched.resources import ended, threads
 from hetsched.run.memory import most_at_once
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run
-from hetsched.threads import ended, threads
 
 
 class Task(Named, Protocol):

@@ -17,8 +17,7 @@ from hetsched.files import json_sha256
 from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.queues import Queue, check_queues, queue_list
-from hetsched.platform.reading import arguments_of
-from hetsched.platform.shipped import machine_file
+from hetsched.platform.reading import arguments_of, machine_file
 from hetsched.typing import KnownDraws
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence

@@ -1,4 +1,4 @@
-"""Events from outside a run: what befalls the machine while jobs run on it, and what its power may be and costs."""
+"""`Events`: failures and maintenance of nodes, budgets, prices and cancellations, from outside a run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, many, read_toml
-from hetsched.contract.calendar import zone_named
+from hetsched.contract.windows import zone_named
 from hetsched.errors import ConfigError
-from hetsched.features.least_budget import least_budget
 from hetsched.features.tariffs import Charge, Rule, Steps, charges
 from hetsched.files import frame_sha256
 from hetsched.platform import Platform
@@ -29,6 +28,8 @@ from hetsched.run.event_rows import (
     MOST_LISTED,
     PRICE,
     REPAIRED,
+    TIMES,
+    WORDS,
     checked_rows,
     in_order,
     no_rows,
@@ -38,10 +39,9 @@ from hetsched.run.event_rows import (
     on_clock,
     on_nodes,
 )
-from hetsched.run.event_texts import TIMES, WORDS
 from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
-from hetsched.workload.clock import unix_zero
+from hetsched.workload.describe import unix_zero
 
 _BILLIONTH = 1e-9
 _SUFFIXES = ".csv, .csv.gz, .csv.zst, .parquet or .toml"
@@ -394,3 +394,17 @@ def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed:
     """Note what is no `Events`."""
     if not isinstance(given, Events) and (is_needed or given is not None):
         faults.add(name, type(given).__name__, "an Events, as Events.from_polars makes it")
+
+
+def least_budget(platform: Platform, policy: Policy) -> tuple[float, str]:
+    """The least budget under a policy, W, and what that is in words."""
+    idle_w = float(platform.idle_w.sum())
+    boot_w = 0.0 if policy.parts["sleep"] is None else _most_beyond_idle_to_boot(platform)
+    booting = f", and one of its nodes {boot_w:,.12g} W more while it boots" if boot_w else ""
+    return idle_w + boot_w, f"at least {idle_w + boot_w:,.12g} W, what the idle machine draws{booting}"
+
+
+def _most_beyond_idle_to_boot(platform: Platform) -> float:
+    """Highest draw of one node beyond idle while it boots, W; 0 where that takes no time."""
+    per_node = [[one.per_node(name) for name in ("idle_w", "boot_w", "boot_s")] for one in platform.classes]
+    return max(float(((boot_w - idle_w) * (boot_s > 0)).max(initial=0.0)) for idle_w, boot_w, boot_s in per_node)

@@ -12,10 +12,10 @@ from typing import Any, overload
 import polars as pl
 
 from hetsched.checks import Faults
+from hetsched.resources import check_threads
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
-from hetsched.threads import check_threads
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import polars as pl
 
 from hetsched.run.outcome import names_in_result
 from hetsched.testing.facts import Facts, Floats, Ints, Mask
-from hetsched.testing.wait_laws import check_waits
+from hetsched.testing.start_laws import check_waits
 from hetsched.units import TICKS_S, micros
 
 TOLERANCE = 1e-9

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.events import Events
-from hetsched.testing.capped import draws_and_factors
 from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import (
     TOLERANCE,
@@ -20,8 +19,7 @@ from hetsched.testing.laws import (
     check_summary,
     close,
 )
-from hetsched.testing.size_laws import check_limits, check_pauses, check_sizes, resizes
-from hetsched.testing.stretches import Stretches
+from hetsched.testing.stretches import Stretches, check_limits, check_pauses, check_sizes, draws_and_factors, resizes
 from hetsched.units import TICKS_S, micros
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")

@@ -14,8 +14,8 @@ import polars as pl
 
 from hetsched.checks import did_you_mean, listed
 from hetsched.errors import TraceError
+from hetsched.resources import check_threads
 from hetsched.tables import refuse_other_frames
-from hetsched.threads import check_threads
 from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 from hetsched.workload.sizes import refuse_sizes

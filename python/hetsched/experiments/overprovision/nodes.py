@@ -14,8 +14,7 @@ import polars as pl
 from hetsched.experiments.claims import alike, statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.overprovision import ha8000
-from hetsched.experiments.overprovision.drawn import over_nodes, over_time
-from hetsched.experiments.overprovision.ha8000 import DRAWN, FIRST, IDLE_W, LABEL, Setting
+from hetsched.experiments.overprovision.ha8000 import DRAWN, FIRST, IDLE_W, LABEL, Setting, over_nodes, over_time
 from hetsched.experiments.runs import Runs
 from hetsched.provisioning.budget import Budget
 

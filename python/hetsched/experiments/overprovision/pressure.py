@@ -13,8 +13,7 @@ import polars as pl
 from hetsched.experiments.claims import alike, limit, statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.overprovision import ha8000
-from hetsched.experiments.overprovision.drawn import over_time
-from hetsched.experiments.overprovision.ha8000 import DRAWN, FIRST, LABEL, Setting
+from hetsched.experiments.overprovision.ha8000 import DRAWN, FIRST, LABEL, Setting, over_time
 from hetsched.experiments.runs import Runs
 
 WHOLE, RATES = Parameters(), Parameters()

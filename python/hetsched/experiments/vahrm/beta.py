@@ -10,8 +10,18 @@ import polars as pl
 from hetsched.experiments.claims import statement, value
 from hetsched.experiments.experiment import Parameters, Repetition, Row
 from hetsched.experiments.runs import Runs
-from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, numbers, of_paper, relative, swept
-from hetsched.experiments.vahrm.system import BASELINE, case_row, cases_of, machine_of
+from hetsched.experiments.vahrm.system import (
+    BASELINE,
+    by_preset,
+    case_row,
+    cases_of,
+    log_under_baseline,
+    machine_of,
+    numbers,
+    of_paper,
+    relative,
+    swept,
+)
 from hetsched.policy import Policy
 
 P = Parameters()

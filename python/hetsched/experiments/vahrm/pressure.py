@@ -16,8 +16,19 @@ import polars as pl
 from hetsched.experiments.claims import limit, statement
 from hetsched.experiments.experiment import Floats, Parameters, Repetition, Row
 from hetsched.experiments.runs import Runs, under_budget
-from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, numbers, of_paper, relative, swept
-from hetsched.experiments.vahrm.system import HIGH_POWER, OTHERS, case_row, cases_of, machine_of
+from hetsched.experiments.vahrm.system import (
+    HIGH_POWER,
+    OTHERS,
+    by_preset,
+    case_row,
+    cases_of,
+    log_under_baseline,
+    machine_of,
+    numbers,
+    of_paper,
+    relative,
+    swept,
+)
 from hetsched.policy import Policy
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 

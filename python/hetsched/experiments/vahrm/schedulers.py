@@ -18,10 +18,15 @@ from hetsched.experiments.experiment import Floats, Parameter, Parameters, Repet
 from hetsched.experiments.runs import Runs, over, panels
 from hetsched.experiments.vahrm import system
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva
-from hetsched.experiments.vahrm.relative import (
+from hetsched.experiments.vahrm.system import (
+    BASELINE,
     LARGE_NODES,
     NOTICED_S,
+    PRESETS,
+    SCHEDULERS,
     SIZES,
+    SPREAD,
+    TSMVA_MAPE,
     large_job_waits,
     log_under_baseline,
     numbers,
@@ -29,8 +34,7 @@ from hetsched.experiments.vahrm.relative import (
     relative,
     waits_by_size,
 )
-from hetsched.experiments.vahrm.system import BASELINE, PRESETS, SCHEDULERS, SPREAD, TSMVA_MAPE
-from hetsched.platform.machines import TSUBAME3_JOBS_W
+from hetsched.platform.devices import TSUBAME3_JOBS_W
 from hetsched.run.result import Result
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 

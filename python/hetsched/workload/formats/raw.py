@@ -15,7 +15,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
-from hetsched.threads import check_threads
+from hetsched.resources import check_threads
 from hetsched.typing import OnBadLine
 from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
 from hetsched.workload.convert import Origin

@@ -1,13 +1,124 @@
-"""The laws of jobs that wait for others, arrays, cancellations, and nodes that are down."""
+"""Laws of starts: nodes that have what a job asks for, limits of queues, and what jobs wait for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from hetsched.testing.facts import Facts
-from hetsched.testing.queue_laws import check_at_once
+from hetsched.features.eligibility import Eligibility
+from hetsched.features.queues import Queueing
+from hetsched.testing.facts import Facts, Ints
 from hetsched.units import TICKS_S, micros
+
+
+def check_eligibility(run: Facts) -> None:
+    """Check nodes, licences, and what jobs take of shared nodes; raises AssertionError at the first broken law."""
+    found = run.serving
+    if found is None:
+        return
+    _check_eligible_nodes(run, found)
+    if run.metered is None:
+        _check_licences(run, found)
+    if found.takes_stock:
+        _check_stock(run, found)
+
+
+def _check_eligible_nodes(run: Facts, found: Eligibility) -> None:
+    """A job runs only on nodes that have what it asks for."""
+    served = run.served.select("job", "node", "start").sort("start", "job", maintain_order=True)
+    job, node = served["job"].to_numpy(), served["node"].to_numpy()
+    allowed = np.zeros((len(found.wants), len(found.cells)), dtype=np.bool_)
+    for number, want in enumerate(found.wants):
+        allowed[number, list(want.cells)] = True
+    wrong = np.flatnonzero(~allowed[found.of_job[job], found.of_node[node]])
+    if len(wrong):
+        where = f"node {node[wrong[0]]}, which does not have what it asks for"
+        raise AssertionError(f"{run.placed(int(job[wrong[0]]))}: {where}")
+
+
+def _check_licences(run: Facts, found: Eligibility) -> None:
+    """At no instant do jobs hold more licences than there are."""
+    for kind, (name, there) in enumerate(zip(found.names, found.licences, strict=True)):
+        of_want = np.array([dict(want.licences).get(kind, 0) for want in found.wants], dtype=np.int64)
+        _check_held(run, of_want[found.of_job], run.started, there, f"licence {name}")
+
+
+def _check_stock(run: Facts, found: Eligibility) -> None:
+    """On no node do jobs take more GPUs or memory than it has."""
+    for what in ("gpus", "memory"):
+        taken = np.array([getattr(want, what) for want in found.wants], dtype=np.int64)[found.of_job]
+        for (node,), here in run.served.group_by("node"):
+            rows = np.zeros(len(run.start), dtype=np.bool_)
+            rows[here["job"].to_numpy()] = True
+            there = getattr(found.cells[int(found.of_node[node])], what)
+            _check_held(run, taken, rows, there, f"{what} of node {node}")
+
+
+def _check_held(run: Facts, taken: Ints, rows: npt.NDArray[np.bool_], there: int, name: str) -> None:
+    end = np.where(run.end >= 0, run.end, run.window[1])
+    held = np.flatnonzero(rows & (taken > 0) & (end > run.start))
+    at = np.concatenate([run.start[held], end[held]])
+    change = np.concatenate([taken[held], -taken[held]])
+    # What ends at an instant is free for what starts then.
+    order = np.lexsort((change, at))
+    over = np.flatnonzero(np.cumsum(change[order]) > there)
+    if len(over):
+        instant = at[order[over[0]]]
+        here = held[(run.start[held] <= instant) & (end[held] > instant)]
+        raise AssertionError(f"{name} at {instant / TICKS_S} s: {there} there, held by {_names(run, here)}")
+
+
+def _names(run: Facts, rows: Iterable[int]) -> str:
+    return ", ".join(run.name(int(row)) for row in rows)
+
+
+def check_queues(run: Facts) -> None:
+    """Check nodes and limits of queues; raises AssertionError at the first broken law."""
+    found = run.queueing
+    if found is None:
+        return
+    _check_nodes_of_queues(run, found)
+    for number, queue in enumerate(found.queues):
+        own = found.of_job == number
+        if queue.max_running is not None:
+            _check_running(run, own, queue.max_running, f"queue {queue.name}")
+        if queue.max_running_per_user is not None:
+            for user in np.unique(found.users[own & (found.users >= 0)]).tolist():
+                name = f"queue {queue.name}, user {run.asked['user'][int(np.argmax(found.users == user))]}"
+                _check_running(run, own & (found.users == user), queue.max_running_per_user, name)
+
+
+def _check_nodes_of_queues(run: Facts, found: Queueing) -> None:
+    """A job runs only on nodes of its queue."""
+    job, node = run.served["job"].to_numpy(), run.served["node"].to_numpy()
+    allowed = np.zeros((len(found.queues), run.platform.nodes), dtype=np.bool_)
+    for number, queue in enumerate(found.queues):
+        allowed[number, list(queue.numbers)] = True
+    wrong = np.flatnonzero(~allowed[found.of_job[job], node])
+    if len(wrong):
+        raise AssertionError(f"{run.placed(int(job[wrong[0]]))}: node {node[wrong[0]]}, which is not one of its queue")
+
+
+def _check_running(run: Facts, own: npt.NDArray[np.bool_], limit: int, name: str) -> None:
+    """At no instant do more of these jobs run than may."""
+    last = run.window[1] + 1
+    rows = np.flatnonzero(own & run.started)
+    check_at_once(
+        ((int(run.start[row]), int(run.end[row]) if run.end[row] >= 0 else last) for row in rows), limit, name
+    )
+
+
+def check_at_once(spans: Iterable[tuple[int, int]], limit: int, name: str) -> None:
+    """At no instant are there more spans than may be; what ends at an instant makes room for what begins then."""
+    changes = sorted(change for start, end in spans if end > start for change in ((start, 1), (end, -1)))
+    active = 0
+    for at, change in changes:
+        active += change
+        assert active <= limit, f"{name} at {at / TICKS_S} s: {active} jobs run, and {limit} may"
+
 
 _ENDS = ("completed", "timeout", "failed", "rejected", "cancelled")
 
