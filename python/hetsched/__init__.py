@@ -30,7 +30,8 @@ if TYPE_CHECKING:
         WorkWarning,
     )
     from hetsched.features.events import failures
-    from hetsched.many.compare import Comparison, compare
+    from hetsched.many.compare import compare
+    from hetsched.many.comparison import Comparison
     from hetsched.many.sweep import sweep
     from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, Queue, VariationTable
     from hetsched.policy import Policy
@@ -104,7 +105,8 @@ _HOMES = {
     ),
     "contract": ("Contract",),
     "features.events": ("failures",),
-    "many.compare": ("Comparison", "compare"),
+    "many.compare": ("compare",),
+    "many.comparison": ("Comparison",),
     "many.sweep": ("sweep",),
     "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
     "policy": ("Policy", "presets"),

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 import hetsched as hs
 from hetsched.analysis import NODE_STATES, busy_grid, node_states
-from hetsched.many.compare import Keep, Outcome
+from hetsched.many.outcome import Keep, Outcome
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.node_states import MOST_ROWS, node_map, node_use, queue_waits, states_over_time
 

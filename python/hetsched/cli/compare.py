@@ -46,7 +46,8 @@ def compare(
     plot: opt.Plot = None,
 ) -> None:
     """Schedule a job log under several policies, and show them side by side."""
-    from hetsched.many.compare import Keep, compared
+    from hetsched.many.compare import compared
+    from hetsched.many.outcome import Keep
     from hetsched.report.tables import comparison_table
 
     inputs.check(faults)

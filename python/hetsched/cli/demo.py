@@ -38,7 +38,8 @@ def demo(
     """Compare four policies on a real log that comes with hetsched, and draw the pictures."""
     faults.check()
     check_output(out)
-    from hetsched.many.compare import Keep, compared
+    from hetsched.many.compare import compared
+    from hetsched.many.outcome import Keep
     from hetsched.report.tables import comparison_table
     from hetsched.run.options import RunOptions
 

@@ -200,8 +200,8 @@ def _rows(
             if not row["devices"]:
                 continue
             names, far = outside[row["app"]]
-            told = {"farthest_features": list(names), "farthest_sd": list(far)}
-            yield {"app": row.pop("app"), "model": text, **row, **told}
+            farthest = {"farthest_features": list(names), "farthest_sd": list(far)}
+            yield {"app": row.pop("app"), "model": text, **row, **farthest}
 
 
 def _overall(found: LeftOut) -> dict[str, float]:

@@ -103,7 +103,7 @@ def _run(workload: hs.Workload, machine: Machine, policy: hs.Policy, run: RunGiv
 
 def _draw(result: hs.Result, policy: hs.Policy, plot: str, terms: Terms | None) -> list[str]:
     """Draw the run; gives the names of the pictures."""
-    from hetsched.many.compare import Keep, Outcome
+    from hetsched.many.outcome import Keep, Outcome
 
     outcome = Outcome.of(policy.name, result, Keep(drawn=True), terms)
     return draw_run(plot, outcome, title=outcome.title)

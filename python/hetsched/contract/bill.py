@@ -170,7 +170,7 @@ class Terms:
             }
         )
 
-    def beside(self, timeline: pl.DataFrame) -> pl.DataFrame:
+    def with_limits(self, timeline: pl.DataFrame) -> pl.DataFrame:
         """A timeline with the limit in force as ``budget_w``: ``time_s, power_w``; without a limit the peak."""
         times = timeline["time_s"]
         if len(times) < 2:

@@ -199,7 +199,9 @@ class Contract:
         unfit: Unfit = "wait",
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        self._given = {name: _told(value) for name, value in given.items() if name in _SAID and value != _SAID[name]}
+        self._given = {
+            name: _in_plain_values(value) for name, value in given.items() if name in _SAID and value != _SAID[name]
+        }
         faults = Faults()
         zone = zone_named("timezone", timezone, faults)
         setting = Setting(zone, _dates(holidays, faults))
@@ -294,14 +296,14 @@ _SAID = {name: one.default for name, one in signature(Contract).parameters.items
 """The parameters and their defaults."""
 
 
-def _told(value: Any) -> Any:
+def _in_plain_values(value: Any) -> Any:
     """A value as JSON holds it: dates and times as text."""
     if isinstance(value, Mapping):
-        return {str(key): _told(one) for key, one in value.items()}
+        return {str(key): _in_plain_values(one) for key, one in value.items()}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_told(one) for one in value]
+        return [_in_plain_values(one) for one in value]
     return value.isoformat() if hasattr(value, "isoformat") else plain(value)
 
 

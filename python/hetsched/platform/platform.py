@@ -254,12 +254,12 @@ class Platform:
         """Same as `to_dict`, but with every table's content."""
         return self._as_dict(VariationTable.to_dict)
 
-    def _as_dict(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
+    def _as_dict(self, described: Callable[[VariationTable], Any]) -> dict[str, Any]:
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
             "known_draws": self._known_draws,
-            **self._draws.to_dict(told),
+            **self._draws.to_dict(described),
             **({} if self._licences is None else {"licences": dict(self._licences)}),
             **({} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}),
         }

@@ -245,9 +245,9 @@ def _check_orders(queues: Sequence[Queue], path: str, faults: Faults) -> None:
     for position, queue in enumerate(queues):
         other = first.setdefault(queue.priority, queue)
         if other.order != queue.order:
-            told = [one.order or "none (the policy's)" for one in (queue, other)]
-            expected = f"{told[1]}, as queue {shown(other.name)} of the same priority, {queue.priority}"
-            faults.note(f"{path}[{position}].order", f"{told[0]} of queue {shown(queue.name)}", expected)
+            orders = [one.order or "none (the policy's)" for one in (queue, other)]
+            expected = f"{orders[1]}, as queue {shown(other.name)} of the same priority, {queue.priority}"
+            faults.note(f"{path}[{position}].order", f"{orders[0]} of queue {shown(queue.name)}", expected)
 
 
 def pools_of(queues: Sequence[Queue]) -> tuple[tuple[int, ...], ...]:

@@ -22,7 +22,7 @@ from hetsched.analysis import mean_and_half_width
 from hetsched.checks import Faults, plain
 from hetsched.files import write_whole
 from hetsched.many.many import RunTask, on_threads
-from hetsched.many.progress import Told, check_progress
+from hetsched.many.progress import Reporting, check_progress
 from hetsched.provisioning.budget import Budget
 from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
 from hetsched.run.options import RunOptions
@@ -89,8 +89,8 @@ class Provision:
                 counts = (
                     self.runs.group_by("nodes", maintain_order=True).agg(pl.col(state).max()).filter(pl.col(state) > 0)
                 )
-                told = ", ".join(f"{count:,} on {nodes:,} nodes" for nodes, count in counts.iter_rows())
-                lines += [f"{_STATES[state]}: {told}"] if told else []
+                each = ", ".join(f"{count:,} on {nodes:,} nodes" for nodes, count in counts.iter_rows())
+                lines += [f"{_STATES[state]}: {each}"] if each else []
         return lines
 
     @property
@@ -161,7 +161,7 @@ def provision(
     workload: Workload | None = None,
     seeds: int = 1,
     seed: int = 0,
-    progress: Told = "bar",
+    progress: Reporting = "bar",
 ) -> Provision:
     """Find the number of nodes that a power budget feeds if jobs run under caps, as ``hetsched provision`` does.
 
@@ -236,16 +236,16 @@ def provision(
 
 
 def tried(
-    asked: Budget, workload: Workload, nodes: Sequence[int], seeds: Sequence[int], progress: Told
+    asked: Budget, workload: Workload, nodes: Sequence[int], seeds: Sequence[int], progress: Reporting
 ) -> pl.DataFrame:
     """Every number of nodes with the caps of every seed."""
-    dealt = {seed: asked.dealt(workload, seed) for seed in seeds}
+    capped = {seed: asked.capped(workload, seed) for seed in seeds}
     platforms = {count: asked.platform(count) for count in nodes}
     policy = asked.policy()
     tasks = [
         _trial(count, seed, asked.budget_w, run_of(jobs, platforms[count], policy, RunOptions(seed=seed)))
         for count in nodes
-        for seed, jobs in dealt.items()
+        for seed, jobs in capped.items()
     ]
     with closing(on_threads(tasks, progress)) as answers:
         found = {task.key: row for task, row in answers}

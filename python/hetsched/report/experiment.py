@@ -150,9 +150,9 @@ def reasons(rows: pl.DataFrame) -> Iterable[str]:
     for number, row in enumerate(rows.select("reproduced", "paper", "reason").iter_rows(named=True), start=1):
         own, _, common = row["reason"].partition("; ")
         if row["reproduced"] not in (None, "yes"):
-            told = verdict(row["reproduced"], row["paper"])
-            found.setdefault((told, common or own), []).append(f"{number}: {own}" if common else str(number))
-    return (f"{told}: {reason} ({'; '.join(places)})" for (told, reason), places in found.items())
+            outcome = verdict(row["reproduced"], row["paper"])
+            found.setdefault((outcome, common or own), []).append(f"{number}: {own}" if common else str(number))
+    return (f"{outcome}: {reason} ({'; '.join(places)})" for (outcome, reason), places in found.items())
 
 
 def settings(parameters: Mapping[str, Any]) -> str:

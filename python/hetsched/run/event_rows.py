@@ -305,8 +305,8 @@ class _Rows:
     def check_times(self) -> None:
         """Note times that are none."""
         given = ~np.isnan(self.numbers["time_s"])
-        is_told = self.frame["time_s"].is_not_null().to_numpy() & ~given
-        self.note("time_s", ~is_told & ~(np.abs(self.numbers["time_s"]) <= MAX_SECONDS), _SECONDS)
+        is_unread = self.frame["time_s"].is_not_null().to_numpy() & ~given
+        self.note("time_s", ~is_unread & ~(np.abs(self.numbers["time_s"]) <= MAX_SECONDS), _SECONDS)
         for name, is_date in self.dates.items():
             other = ~np.isnan(self.numbers[name]) & given & (is_date != self.is_date)
             if name == "until_s":
@@ -335,9 +335,9 @@ class _Rows:
         for kind, row in _KINDS.items():
             rows = self.kind == kind
             if name not in row.uses:
-                self.note(self._told_as(name), rows & given, f"nothing: an event `{kind}` has no {name}")
+                self.note(self._given_name(name), rows & given, f"nothing: an event `{kind}` has no {name}")
 
-    def _told_as(self, name: str) -> str:
+    def _given_name(self, name: str) -> str:
         """The column that a frame gives it in."""
         return next((one for one in (name, *_IN_PLACE.get(name, ())) if one in self.frame.columns), name)
 

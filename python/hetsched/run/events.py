@@ -149,7 +149,7 @@ class Events:
         rows = content.get("events", [] if "contract" in content else None)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ConfigError([(name, "no tables [[events]]", f"a table [[events]] each, with keys {COLUMN_NAMES}")])
-        plain = [{key: _told(key, value) for key, value in row.items()} for row in rows]
+        plain = [{key: _as_written(key, value) for key, value in row.items()} for row in rows]
         frame = pl.DataFrame(plain, infer_schema_length=None, strict=False) if plain else no_rows()
         return cls._of(Table(name, frame), content.get("timezone", timezone))
 
@@ -329,9 +329,9 @@ class Events:
             note_rows(faults, "kind", budgets, expected)
         else:
             least_w, expected = least_budget(platform, policy)
-            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < least_w)
-            note_rows(faults, "value", hungry, expected)
-        _note_beside_power(rows, policy, faults)
+            too_low = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < least_w)
+            note_rows(faults, "value", too_low, expected)
+        _note_unplanned(rows, policy, faults)
         _note_foreseen(rows, policy, faults)
         known = workload.to_polars()["job_id"]
         strange = rows.filter((pl.col("kind") == CANCEL) & ~pl.col("job_id").is_in(known.implode()))
@@ -347,7 +347,7 @@ class Events:
         faults.check()
 
 
-def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
+def _note_unplanned(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     """Note what no policy with a power part can plan with (rule 7 of the operations page on machines)."""
     if policy.parts["power"] is None:
         return
@@ -366,7 +366,7 @@ def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     note_rows(faults, "announced_s", early, expected)
 
 
-def _told(key: str, value: Any) -> Any:
+def _as_written(key: str, value: Any) -> Any:
     """A value of a file as a column of others like it can hold it."""
     if key in TIMES or key == "for_s":
         return value.isoformat() if hasattr(value, "isoformat") else str(value)

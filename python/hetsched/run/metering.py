@@ -169,9 +169,9 @@ def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
         known["slots"] if "slots" in known.columns else pl.Series([None], dtype=pl.Int32).new_from_index(0, len(known))
     )
 
-    def rule(broken: pl.Series, told: Callable[[int], tuple[str, str]]) -> Rule:
+    def rule(broken: pl.Series, texts: Callable[[int], tuple[str, str]]) -> Rule:
         def fault(row: int) -> tuple[str, str, str]:
-            return f"starts, job {known['job_id'][row]} at {instant(int(start[row]))}, nodes", *told(row)
+            return f"starts, job {known['job_id'][row]} at {instant(int(start[row]))}, nodes", *texts(row)
 
         return Rule(broken, fault)
 
@@ -197,11 +197,11 @@ _MOST_JOBS = 10
 _MOST_RIVALS = 5
 
 
-def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[Fault]:
+def conflicts(schedule: pl.DataFrame, late: list[int], platform: Platform) -> list[Fault]:
     """A fault for each job, of the first ten, that cannot start as the schedule says."""
     per_node = 1 if platform.exclusive else int(platform.slots.min())
-    jobs = told.filter(pl.col("row").is_in(late)).sort("start", "row")
-    served = told.explode("nodes").filter(pl.col("start") < pl.col("end"))
+    jobs = schedule.filter(pl.col("row").is_in(late)).sort("start", "row")
+    served = schedule.explode("nodes").filter(pl.col("start") < pl.col("end"))
     found = [_conflict(job, served, per_node) for job in jobs.head(_MOST_JOBS).iter_rows(named=True)]
     return [fault for fault in found if fault is not None]
 
@@ -244,13 +244,13 @@ class Rule:
     """A rule that rows must keep."""
 
     broken: pl.Series
-    told: Callable[[int], Fault]
+    fault: Callable[[int], Fault]
 
 
 def refuse(rules: Sequence[Rule]) -> None:
     """Raise if any row breaks a rule: the first twenty faults in the order of rows, and how many more there are."""
     broken = sorted((row, place) for place, rule in enumerate(rules) for row in rule.broken.arg_true().to_list())
-    faults = [rules[place].told(row) for row, place in broken[:_MOST_FAULTS]]
+    faults = [rules[place].fault(row) for row, place in broken[:_MOST_FAULTS]]
     more = len(broken) - _MOST_FAULTS
     raise_faults([*faults, *([("starts", f"{more:,} more faults", "none")] if more > 0 else [])])
 
@@ -334,7 +334,7 @@ def meter(
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
     engine = _core.Session(
-        _as_told(workload, schedule),
+        _as_scheduled(workload, schedule),
         platform._machine,
         policy.to_dict(),
         on_unknown_app=run.options.on_unknown_app,
@@ -351,16 +351,16 @@ def meter(
     return result
 
 
-def _as_told(workload: Workload, schedule: pl.DataFrame) -> _core.JobColumns:
+def _as_scheduled(workload: Workload, schedule: pl.DataFrame) -> _core.JobColumns:
     """The jobs with the schedule's starts and nodes in place of what their log says."""
-    told = schedule.select(
+    ends = schedule.select(
         "row", observed_start_s="start_s", observed_nodes="nodes", end_s=pl.col("end_s").fill_null(float("nan"))
     )
     jobs = workload.to_polars().drop("observed_start_s", "observed_nodes", strict=False).with_row_index("row")
-    frame = jobs.join(told, on="row", how="left", maintain_order="left").drop("row")
+    frame = jobs.join(ends, on="row", how="left", maintain_order="left").drop("row")
     end_s = frame["end_s"].to_numpy() if schedule["end_s"].null_count() < len(schedule) else None
-    told_jobs = Workload(frame.drop("end_s"), source=workload.source, report=workload.report, history=())
-    return told_jobs._columns_ending(end_s)
+    scheduled = Workload(frame.drop("end_s"), source=workload.source, report=workload.report, history=())
+    return scheduled._columns_ending(end_s)
 
 
 def _provenance(schedule: pl.DataFrame) -> dict[str, Any]:
@@ -376,7 +376,7 @@ def _raise_conflicts(jobs: pl.DataFrame, schedule: pl.DataFrame, platform: Platf
     start = pl.Series("start", micros(schedule["start_s"], NO_INSTANT))
     started, ended = (pl.Series(micros(run[name], NO_INSTANT)) for name in ("start_s", "end_s"))
     need = run["slots"].cast(pl.Int64).fill_null(int(platform.slots.min())) if not platform.exclusive else pl.lit(1)
-    told = schedule.select("row", "job_id", "nodes", start, end=start + (ended - started), need=need)
+    starts = schedule.select("row", "job_id", "nodes", start, end=start + (ended - started), need=need)
     late = schedule["row"].filter(started > start).to_list()
-    raise_faults(conflicts(told, late, platform))
-    raise SimulationError(f"metered: {len(late)} jobs do not start when they were told to, and nothing is in their way")
+    raise_faults(conflicts(starts, late, platform))
+    raise SimulationError(f"metered: {len(late)} jobs do not start when the schedule says, and nothing is in their way")

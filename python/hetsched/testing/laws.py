@@ -80,7 +80,7 @@ def _check_states(run: Facts) -> None:
         too_large |= run.serving.lacks(run.asked["node_count"].to_numpy())
     if run.queueing is not None:
         too_large |= (run.queueing.bars > 0) | _lacks_in_queue(run)
-    too_hungry, on_the_edge = _beyond_the_budget(run)
+    too_much_power, on_the_edge = _beyond_the_budget(run)
     without_profile = _rejected_without_profile(run)
     for row, state in enumerate(run.state):
         name = run.name(row)
@@ -88,7 +88,7 @@ def _check_states(run: Facts) -> None:
         assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
         is_open = state in ("running", "pending")
         assert run.is_stopped or run.is_stuck[row] or not is_open, f"{name}: {state}, although the run is complete"
-        can_never_run = too_large[row] or too_hungry[row] or without_profile[row]
+        can_never_run = too_large[row] or too_much_power[row] or without_profile[row]
         agrees = can_never_run == (state == "rejected") or (on_the_edge[row] and not too_large[row])
         # An earlier policy's budget may have rejected it, or it had started before a later one's could.
         agrees |= run.has_former and not too_large[row]
@@ -128,18 +128,18 @@ def _check_started_by(run: Facts) -> None:
     waits = submit >= 0
     still = waits & ~run.started
     for row in np.flatnonzero(run.started).tolist():
-        told, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
+        text, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
         if cause[row] == "immediate":
-            assert at == submit[row], f"{told}, after waiting, but started_by is immediate"
+            assert at == submit[row], f"{text}, after waiting, but started_by is immediate"
         elif cause[row] == "reservation":
             assert at > submit[row] or rounds[row] or run.has_former, (
-                f"{told}, when it is submitted, but started_by is reservation"
+                f"{text}, when it is submitted, but started_by is reservation"
             )
         else:
             later = waits & run.started & ((start > at) | (rounds[row] & (start == at)))
             later[row] = False
             overtaken = (still | later) & (submit <= at)
-            assert overtaken.any(), f"{told}, with no earlier job left waiting, but started_by is backfill"
+            assert overtaken.any(), f"{text}, with no earlier job left waiting, but started_by is backfill"
 
 
 def _check_observed(run: Facts) -> None:
@@ -155,9 +155,9 @@ def _check_observed(run: Facts) -> None:
     rows = np.flatnonzero(here != run.left_out)
     assert not len(rows), f"{run.name(int(rows[0]))}: its reason disagrees with its observed start"
     late = int((run.started & known & (run.start > observed)).sum())
-    told = run.result.provenance["replay"]
+    recorded = run.result.provenance["replay"]
     expected = {"late_starts": late, "left_out_jobs": int(run.left_out.sum())}
-    assert told == expected, f"provenance says {told} of the replay, the jobs make it {expected}"
+    assert recorded == expected, f"provenance says {recorded} of the replay, the jobs make it {expected}"
 
 
 def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
@@ -165,7 +165,7 @@ def _beyond_the_budget(run: Facts) -> tuple[Mask, Mask]:
     none = np.zeros(len(run.start), dtype=np.bool_)
     if run.budget is None:
         return none, none
-    if not run.budget.is_told or run.has_budgets_in_time:
+    if not run.budget.is_known or run.has_budgets_in_time:
         return none, ~none
     least_w = run.budget.least_w
     if run.profiling_ratio is not None:
@@ -484,5 +484,5 @@ def _must_keep(run: Facts) -> bool:
     if run.budget is None or not run.platform.exclusive or not run.in_service or not run.budget.is_exact:
         return False
     # A first run counts with its nodes' TDP, whatever it draws.
-    hungry = run.whole_draw_w > run.platform.tdp_w[run.served["node"].to_numpy()]
-    return not bool((hungry & run.profiled[run.served["job"].to_numpy()]).any())
+    over_tdp = run.whole_draw_w > run.platform.tdp_w[run.served["node"].to_numpy()]
+    return not bool((over_tdp & run.profiled[run.served["job"].to_numpy()]).any())

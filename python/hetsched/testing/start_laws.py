@@ -154,15 +154,15 @@ def _check_dependencies(run: Facts) -> None:
         if wanted is None or run.state[row] == "rejected":
             continue
         other = place[wanted]
-        state, told = run.state[other], f"{run.name(row)}, which depends on {run.name(other)}"
+        state, text = run.state[other], f"{run.name(row)}, which depends on {run.name(other)}"
         is_met = state in _ENDS and {"ok": state == "completed", "not_ok": state != "completed"}.get(how[row], True)
         if run.joined[row] >= 0:
-            assert is_met, f"{told} ({state}, asked for {how[row] or 'any'}): it joined the queue"
+            assert is_met, f"{text} ({state}, asked for {how[row] or 'any'}): it joined the queue"
             if run.end[other] >= 0:
                 earliest = run.end[other] + max(0, int(think[row]))
-                assert run.joined[row] >= earliest, f"{told}: it joined the queue before {earliest / TICKS_S} s"
+                assert run.joined[row] >= earliest, f"{text}: it joined the queue before {earliest / TICKS_S} s"
         elif state in _ENDS and not is_met and not run.is_stopped:
-            assert run.state[row] == "cancelled", f"{told} ({state}): {run.state[row]}, though it cannot start"
+            assert run.state[row] == "cancelled", f"{text} ({state}): {run.state[row]}, though it cannot start"
 
 
 def _check_arrays(run: Facts) -> None:
@@ -186,12 +186,12 @@ def _check_attempts(run: Facts) -> None:
     own = run.jobs.select("job_id", "attempts", "lost_energy_j", "state", known="energy_j").join(
         sums, on="job_id", how="left", maintain_order="left"
     )
-    for job_id, attempts, lost_j, state, known_j, energy_j, told in own.iter_rows():
+    for job_id, attempts, lost_j, state, known_j, energy_j, in_segments in own.iter_rows():
         if known_j is None:
             assert attempts == 0, f"job {job_id}: {attempts} attempts and no energy"
             continue
         scale = max(1.0, known_j)
-        assert told == attempts, f"job {job_id}: {attempts} attempts, {told} in the segments"
+        assert in_segments == attempts, f"job {job_id}: {attempts} attempts, {in_segments} in the segments"
         assert abs(energy_j - known_j) <= 1e-9 * scale, f"job {job_id}: {known_j} J, its attempts {energy_j} J"
         whole = state in ("completed", "timeout", "running")
         last = segments.filter(pl.col("job_id") == job_id, pl.col("attempt") == attempts)

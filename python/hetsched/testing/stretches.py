@@ -57,10 +57,15 @@ class Stretches:
 
 def resizes(run: Facts) -> tuple[list[int], list[int], list[str], list[int]]:
     """Changes that events show: rows of jobs, instants, kinds and numbers of nodes from then on."""
-    told = run.result.events.filter(pl.col("kind").is_in(RESIZED))
+    recorded = run.result.events.filter(pl.col("kind").is_in(RESIZED))
     row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
-    rows = [row_of[job_id] for job_id in told["job_id"].to_list()]
-    return rows, micros(told["time_s"]).tolist(), told["kind"].to_list(), told["value"].cast(pl.Int64).to_list()
+    rows = [row_of[job_id] for job_id in recorded["job_id"].to_list()]
+    return (
+        rows,
+        micros(recorded["time_s"]).tolist(),
+        recorded["kind"].to_list(),
+        recorded["value"].cast(pl.Int64).to_list(),
+    )
 
 
 def check_sizes(own: Stretches) -> None:
@@ -78,14 +83,14 @@ def check_sizes(own: Stretches) -> None:
     seen = set(zip(own.job.tolist(), own.end.tolist(), strict=True))
     seen |= set(zip(own.job.tolist(), own.start.tolist(), strict=True))
     for (job, at), steps in happened.items():
-        told = f"{run.name(job)}: events tell {steps[0][0]} at {at / TICKS_S} s, its segments do not"
-        assert len(steps) > 1 or (job, at) in seen, told
+        text = f"{run.name(job)}: events tell {steps[0][0]} at {at / TICKS_S} s, its segments do not"
+        assert len(steps) > 1 or (job, at) in seen, text
 
 
 def _check_change(name: str, before: list[int], after: list[int], steps: list[tuple[str, int]]) -> None:
     """The nodes that a job gives up are those with the highest numbers; it keeps its own when it gets some."""
-    kinds, told = {kind for kind, _ in steps}, steps[-1][1]
-    assert told == len(after), f"{name}: {len(after)} nodes, events tell {told}"
+    kinds, recorded = {kind for kind, _ in steps}, steps[-1][1]
+    assert recorded == len(after), f"{name}: {len(after)} nodes, events tell {recorded}"
     if kinds == {"shrink"}:
         assert after == before[: len(after)], f"{name}: nodes {after}, not the lowest of {before}"
     if kinds == {"grow"}:
@@ -111,8 +116,8 @@ def check_pauses(own: Stretches, rests: np.ndarray) -> None:
 def check_limits(own: Stretches) -> None:
     """The same share of walltime and work is left after a change: a job is killed after the same share of it."""
     run, options = own.run, own.run.result.provenance["options"]
-    is_told = options["walltimes"] == "fixed" and options["kill_at_walltime"] and options["kill_grace_s"] == 0
-    if not is_told or run.platform.has_caps or run.platform.predicted is not None:
+    is_exact = options["walltimes"] == "fixed" and options["kill_at_walltime"] and options["kill_grace_s"] == 0
+    if not is_exact or run.platform.has_caps or run.platform.predicted is not None:
         return
     jobs = len(run.start)
     done, changes, allowed, is_resized = np.zeros(jobs), np.zeros(jobs), np.zeros(jobs), np.zeros(jobs, dtype=np.bool_)

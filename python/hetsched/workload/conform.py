@@ -21,7 +21,7 @@ from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 from hetsched.workload.sizes import refuse_sizes
 from hetsched.workload.waits import HOWS, check_references, cleared
 
-_TOLD = 3
+_MOST_SHOWN = 3
 """Bad lines that a report shows."""
 
 _OTHER_UNITS = frozenset(
@@ -176,18 +176,18 @@ def conformed_rows(
             break
         except BadRows as bad:
             # Each costs a look through the file, and no more than a few are reported.
-            faults += [bad.fault_of(row) for row in bad.rows[:_TOLD]]
+            faults += [bad.fault_of(row) for row in bad.rows[:_MOST_SHOWN]]
             bad_lines += len(bad.rows)
             rows = np.delete(rows, bad.rows)
     faults.sort(key=lambda fault: fault.line or 0)
     _refuse_mostly_bad(faults, bad_lines, len(frame) + len(before))
-    told = {"first_bad_lines": told_bad_lines(faults)} if faults else {}
-    return table, counts | {"bad_lines": bad_lines, **told}
+    shown = {"first_bad_lines": first_bad_lines(faults)} if faults else {}
+    return table, counts | {"bad_lines": bad_lines, **shown}
 
 
-def told_bad_lines(faults: Sequence[TraceError]) -> list[str]:
+def first_bad_lines(faults: Sequence[TraceError]) -> list[str]:
     """The first few faults as a report holds them: without the file's name, which the report has."""
-    return [str(fault).removeprefix(f"{fault.file}, ") for fault in faults[:_TOLD]]
+    return [str(fault).removeprefix(f"{fault.file}, ") for fault in faults[:_MOST_SHOWN]]
 
 
 def _of_rows(origin: Origin, rows: np.ndarray) -> Origin:

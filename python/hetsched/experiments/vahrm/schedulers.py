@@ -112,7 +112,7 @@ def _on(case: system.Case, machine: system.Machine, spread: float, repetition: R
         )
 
 
-def _beside_fitted(repetition: Repetition) -> list[dict[str, Any]]:
+def _fitted_runs(repetition: Repetition) -> list[dict[str, Any]]:
     """VAHRM on the same jobs and devices, with predictions of fitted models."""
     fitted = fitted_tsmva(repetition.seed)
     errors = {
@@ -385,7 +385,7 @@ EXPERIMENTS = (
         rows=rows,
         savings=_drawn,
         measured=_measured,
-        further=_beside_fitted,
+        further=_fitted_runs,
         further_repetitions=FITTED_REPETITIONS,
         yours=lambda frame, label: numbers(
             frame, label, ("saving", "placement", "turnaround", "throughput", "wait"), {"": {"spread": SPREAD}}
