@@ -125,10 +125,8 @@ class Setting:
 _IN_PLAY: dict[str, Callable[[Setting], bool]] = {
     "predictor": lambda run: run.options.predictor is not None or run.forecast is not None,
     "replay": lambda run: not run.is_metered and run.needs("observed_starts", "observed_nodes"),
-    "caps": lambda run: run.asks("cap_w"),
-    "resizing": lambda run: "sizing" in run.policy.own,
+    "unsupported": lambda run: run.asks("cap_w", "cancel_s") or "sizing" in run.policy.own,
     "queues": lambda run: run.platform.queues is not None and not run.needs("observed_starts"),
-    "dependencies": lambda run: run.asks("cancel_s"),
     "events": lambda run: run.options.events is not None,
     "budgets": lambda run: any(policy.parts["power"] is not None for policy in run.policies),
     "contracts": lambda run: (

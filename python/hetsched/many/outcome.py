@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +21,6 @@ from hetsched.run.stretches import by_nodes, is_resized
 
 if TYPE_CHECKING:
     from hetsched.contract.bill import Terms
-
-
-_NO_TIMELINE = pl.DataFrame(
-    schema=dict.fromkeys(("time_s", "power_w", "busy_nodes", "queued_jobs"), pl.Float64),
-)
 
 
 @dataclass(frozen=True)
@@ -119,19 +114,16 @@ class Outcome:
     summary: dict[str, Any]
     provenance: dict[str, Any]
     timing: dict[str, float]
-    curve: pl.DataFrame
-    bins: pl.DataFrame
-    jobs: pl.DataFrame | None
     concerns: tuple[Concern, ...] = ()
+    curve: pl.DataFrame = field(default_factory=pl.DataFrame)
+    bins: pl.DataFrame = field(default_factory=pl.DataFrame)
+    jobs: pl.DataFrame | None = None
     power: PowerFrames | None = None
     machine: NodeFrames | None = None
 
     @classmethod
     def of(cls, policy: str, result: Result, keep: Keep, terms: Terms | None = None) -> Outcome:
         """The part of a result that is kept; `terms` are those of its contract."""
-        jobs = result.jobs if keep.drawn else result.jobs.clear()
-        timeline = result.timeline if keep.drawn else _NO_TIMELINE
-        spans = by_nodes(jobs, result.segments) if keep.drawn and is_resized(result.events) else jobs
         window = keep.window
         return cls(
             policy=policy,
@@ -140,12 +132,8 @@ class Outcome:
             summary=result.summary() if window is None else measured(result, from_s=window[0], until_s=window[1]),
             provenance=result.provenance,
             timing=result.timing,
-            curve=waiting_curve(jobs["wait_s"]),
-            bins=run_bins(spans, timeline),
-            jobs=spans if keep.drawn and len(spans) <= MOST_JOBS else None,
             concerns=result.concerns,
-            power=PowerFrames.of(result, terms) if keep.drawn else None,
-            machine=NodeFrames.of(result) if keep.drawn else None,
+            **(_pictured(result, terms) if keep.drawn else {}),
         )
 
     @property
@@ -172,3 +160,15 @@ class Outcome:
     def row(self) -> dict[str, Any]:
         """A row of a frame of runs: policy, seed, and the summary."""
         return {"policy": self.policy, "seed": self.seed, **self.summary}
+
+
+def _pictured(result: Result, terms: Terms | None) -> dict[str, Any]:
+    """What pictures need of a result."""
+    jobs = by_nodes(result.jobs, result.segments) if is_resized(result.events) else result.jobs
+    return {
+        "curve": waiting_curve(result.jobs["wait_s"]),
+        "bins": run_bins(jobs, result.timeline),
+        "jobs": jobs if len(jobs) <= MOST_JOBS else None,
+        "power": PowerFrames.of(result, terms),
+        "machine": NodeFrames.of(result),
+    }

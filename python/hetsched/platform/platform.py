@@ -91,7 +91,7 @@ class Platform:
         made = node_classes(classes, idle_w, faults)
         _check_licences(licences, faults)
         nodes = sum(node_class.count for node_class in made)
-        named = queue_list(queues, "queues", faults)
+        named = None if queues is None else queue_list(queues, "queues", faults)
         if named is not None and not faults.found:
             check_queues(named, nodes, "queues", faults)
         draws = Draws.checked(actual, predicted, cap_model, nodes=nodes, exclusive=exclusive, faults=faults)

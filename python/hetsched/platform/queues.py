@@ -202,8 +202,6 @@ def _read(text: str) -> tuple[int, ...] | None:
 
 def queue_list(given: Any, path: str, faults: Faults) -> tuple[Queue, ...] | None:
     """The queues of a platform, made of dictionaries where they are such; None if there are none."""
-    if given is None:
-        return None
     if not isinstance(given, list | tuple):
         faults.add(path, given, "a list of queues")
         return None

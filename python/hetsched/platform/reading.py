@@ -87,7 +87,7 @@ def arguments_of(data: Mapping[str, Any], folder: Path) -> tuple[list[NodeClass]
     classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
     cap_w = _wanted_cap(data, faults)
     tables = {name: _named_table(data[name], name, folder, cap_w, faults) for name in _TABLES if name in data}
-    queues = queue_list(data.get("queue"), "queue", faults)
+    queues = queue_list(data["queue"], "queue", faults) if data.get("queue") is not None else None
     faults.check()
     return classes, {**tables, "queues": queues, **{name: data[name] for name in _OPTIONS if name in data}}
 

@@ -10,7 +10,7 @@ docstring gives its paper's rule and what the paper leaves open; give an object 
 110.0
 """
 
-from hetsched.strategies.caps import DemandAware, DynamicSharing
+from hetsched.strategies.shares import DemandAware, DynamicSharing
 from hetsched.strategies.sizes import Equipartition, MoldableBackfill
 from hetsched.strategies.throughput_ilp import ThroughputIlp
 from hetsched.strategies.variation_aware import TwoLevel, VariationAware, VariationPlacement
