@@ -81,7 +81,16 @@ def test_a_woken_node_serves_before_it_sleeps_or_somebody_left(
 def test_wake_ups_that_take_no_time_and_cost_nothing_change_no_start(
     data: st.DataObject, nodes: int, order: str
 ) -> None:
-    rows = data.draw(jobs(nodes, is_exact=False))
+    assert_sleep_changes_no_start(data.draw(jobs(nodes, is_exact=False)), nodes, order)
+
+
+def test_a_plan_takes_a_node_that_fell_asleep_in_the_same_instant() -> None:
+    """Rule 9: the job of two nodes is planned on the node that has just become idle, asleep or not."""
+    rows = [(0, 600, 600, 1), (1, 600, 600, 1), (1, 600, 600, 1), (1, 10, 10, 1), (1, 60, 60, 2)]
+    assert_sleep_changes_no_start(rows, 3, "longest")
+
+
+def assert_sleep_changes_no_start(rows: list[Job], nodes: int, order: str) -> None:
     awake = run(rows, nodes, 0, None, order)
     for sleep in ("planned", {"name": "timeout", "min_idle_s": 0}):
         asleep = run(rows, nodes, 0, sleep, order)

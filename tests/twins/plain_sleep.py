@@ -231,7 +231,7 @@ class SleepyMachine:
             node = self.machine[number]
             if node.kept is not None:
                 return 0 if node.kept == task.row else 3
-            return 2 if node.state in ("off", "stopping") else 1
+            return 2 if node.state in ("off", "stopping") and backs[number] > now + TICK else 1
 
         def free(number: int, at: int) -> int:
             if at < backs[number]:

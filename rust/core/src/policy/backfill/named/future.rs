@@ -83,11 +83,11 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
     }
 }
 
-/// The nodes that are off or shutting down, if any is.
+/// The nodes that are off or shutting down, if any is; but for those that wake-ups bring back at once, which are as good as on.
 pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
-    let mut asleep = view.standby?.asleep().clone();
+    let (mut asleep, at_once) = (view.standby?.asleep().clone(), view.now.saturating_add(TICK));
     for back in view.standby?.comebacks() {
-        if view.nodes[back.node as usize].is_on() {
+        if view.nodes[back.node as usize].is_on() || back.at <= at_once {
             asleep.remove(back.node);
         }
     }
