@@ -228,7 +228,7 @@ def _claims(runs: Runs) -> list[Row]:
     tuned = "watts split between jobs and tuned within them raise the throughput"
     demanded = "jobs get the speed that was demanded for them, the others pay for it"
     sized = "sizes and caps by the program raise the throughput of more nodes under the budget"
-    knowing = "knowing how unlike nodes are saves energy"
+    knowing = "knowing the differences between nodes saves energy"
     over_fewer, over_free = (_change(runs, PATKI, rival, turnaround) for rival in (WORST, FREE))
     saved = -_change(runs, ELLSWORTH, FAIR, "makespan_s")
     return [
