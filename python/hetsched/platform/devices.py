@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.checks import Faults, did_you_mean, listed, more_in_brackets
 from hetsched.params import Record, number, whole, word
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.platform.platform import Platform
@@ -365,10 +365,9 @@ def _of_devices(
     watts = watts.reshape(nodes, one.per_node)
     bad = np.flatnonzero(~(np.isfinite(watts) & (watts >= least_w) & (watts <= MAX_NODE_W)))
     if len(bad):
-        more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
         low = f"watts between 0 and {MAX_NODE_W:g}" if least_w == 0 else f"watts up to {MAX_NODE_W:g}"
         place = f"{parameter[:-1]}, {one.name} {bad[0]}]"
-        faults.add(place, float(watts.flat[bad[0]]), low + more)
+        faults.add(place, float(watts.flat[bad[0]]), low + more_in_brackets(len(bad) - 1))
     return watts
 
 

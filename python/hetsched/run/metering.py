@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import did_you_mean, listed, many, shown
+from hetsched.checks import Faults, and_more, did_you_mean, listed, many, shown
 from hetsched.errors import ConfigError, SimulationError
 from hetsched.features import contracts
 from hetsched.features.eligibility import eligibility
@@ -224,7 +224,7 @@ def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault
         f"job {rival} from {instant(start)} to {instant(end)}"
         for rival, start, end in rivals.head(_MOST_RIVALS).select("job_id", "start", "end").iter_rows()
     )
-    more = f" and {len(rivals) - _MOST_RIVALS} more" if len(rivals) > _MOST_RIVALS else ""
+    more = and_more(len(rivals) - _MOST_RIVALS)
     wanted = "a free node" if per_node == 1 else f"{need} free slots there, of which {taken} of {per_node} are taken"
     return (
         f"starts, job {job['job_id']} at {instant(at)}, nodes",
@@ -250,9 +250,12 @@ class Rule:
 def refuse(rules: Sequence[Rule]) -> None:
     """Raise if any row breaks a rule: the first twenty faults in the order of rows, and how many more there are."""
     broken = sorted((row, place) for place, rule in enumerate(rules) for row in rule.broken.arg_true().to_list())
-    faults = [rules[place].fault(row) for row, place in broken[:_MOST_FAULTS]]
-    more = len(broken) - _MOST_FAULTS
-    raise_faults([*faults, *([("starts", f"{more:,} more faults", "none")] if more > 0 else [])])
+    faults = Faults()
+    for row, place in broken[:_MOST_FAULTS]:
+        faults.note(*rules[place].fault(row))
+    if (more := len(broken) - _MOST_FAULTS) > 0:
+        faults.note("starts", f"{more:,} more faults", "none")
+    faults.check()
 
 
 def raise_faults(faults: list[Fault]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.checks import did_you_mean, listed
+from hetsched.checks import did_you_mean, listed, more_in_brackets
 from hetsched.errors import TraceError
 from hetsched.resources import check_threads
 from hetsched.tables import refuse_other_frames
@@ -146,7 +146,7 @@ def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
     if len(repeats):
         row = int(repeats.min())
         first = int(np.flatnonzero(ids == ids[row])[0])
-        more = f" (and {len(repeats) - 1:,} more repeats)" if len(repeats) > 1 else ""
+        more = more_in_brackets(len(repeats) - 1, " repeats")
         earlier = origin.fault("job_id", first, "", "").line
         where = f"{'row' if origin.line_of is None else 'line'} {earlier}"
         expected = f"a number of its own; {where} has it already"

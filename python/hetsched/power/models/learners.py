@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.checks import Faults, did_you_mean, few, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
 from hetsched.power.models.archive import Saved
@@ -202,8 +202,7 @@ def _varies_with_features(features: Floats, target: Floats) -> bool:
 
 
 def _few(devices: npt.NDArray[np.intp]) -> str:
-    more = f" and {len(devices) - 5:,} more" if len(devices) > 5 else ""
-    return ", ".join(str(device) for device in devices[:5].tolist()) + more
+    return few([str(device) for device in devices.tolist()], most=5)
 
 
 def packed(fits: dict[str, Fit]) -> State:
