@@ -20,7 +20,8 @@ from hetsched.analysis.timeline import (
 )
 from hetsched.analysis.window import measured
 from hetsched.features.bound import gaps
-from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
+from hetsched.run.metric import Metric, Unit
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS
 
 __all__ = [
     "DEFAULT_METRICS",

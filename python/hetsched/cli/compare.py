@@ -88,19 +88,18 @@ def compare(
 
 def _metrics(faults: Faults, text: str, run: RunGiven) -> tuple[str, ...]:
     """The keys asked for; notes those that do not exist, or need what these runs do not have."""
-    from hetsched.run.metrics import OF_BOUND, metrics_named
+    from hetsched.run.metrics import METRICS, metrics_named
 
     keys = tuple(key.strip() for key in text.split(","))
     with noted(faults):
         metrics_named(keys, parameter="--metrics")
-    missing = {} if run.plain.bound else dict.fromkeys(OF_BOUND, "--bound as well, which computes it")
+    missing = {} if run.plain.bound else {"bound": "--bound as well, which computes it"}
     if run.events is None and run.contract is None:
-        prices = "--events or --contract as well, with prices or carbon intensities"
-        missing |= {"cost": prices, "carbon_kg": prices}
-        missing |= dict.fromkeys(("over_budget_kwh", "penalty"), "--contract as well, with limits")
+        missing["prices"] = "--events or --contract as well, with prices or carbon intensities"
+        missing["limits"] = "--contract as well, with limits"
     for key in keys:
-        if key in missing:
-            faults.add("--metrics", key, missing[key])
+        if key in METRICS and (needs := METRICS[key].needs) in missing:
+            faults.add("--metrics", key, missing[needs])
     return keys
 
 

@@ -16,7 +16,8 @@ from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_run, concerns_of_work, draws_record
-from hetsched.run.metrics import Facts, summarised
+from hetsched.run.metric import Facts
+from hetsched.run.metrics import summarised
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
 from hetsched.run.stretches import LAST_J, empty, framed, segments_of_jobs, with_attempts
