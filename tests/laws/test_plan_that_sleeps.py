@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 ORDERS = ("fcfs", "shortest", "longest", "smallest", "largest")
 #: ``(submit, runtime, walltime, nodes)``
-Job = tuple[int, int, int, int]
+Job = tuple[int, int, float, int]
 
 
 @st.composite
@@ -34,8 +34,8 @@ def jobs(draw: st.DrawFn, nodes: int, *, is_exact: bool) -> list[Job]:
 def run(rows: list[Job], nodes: int, turn: float, sleep: Any, order: str = "fcfs", slots: int = 1) -> hs.Result:
     """A run on nodes that stop and start in `turn` seconds."""
     names = ("submit_s", "runtime_s", "walltime_s", "node_count")
-    frame = pl.DataFrame(rows, dict.fromkeys(names, pl.Int64), orient="row").with_row_index("job_id")
-    workload = hs.Workload.from_polars(frame.with_columns(pl.col(names[:3]).cast(pl.Float64)))
+    types = dict.fromkeys(names[:3], pl.Float64) | {"node_count": pl.Int64}
+    workload = hs.Workload.from_polars(pl.DataFrame(rows, types, orient="row").with_row_index("job_id"))
     platform = hs.Platform.homogeneous(
         nodes, idle_w=100.0, tdp_w=300.0, off_w=0.0, boot_s=turn, shutdown_s=turn, slots=slots, exclusive=slots == 1
     )
@@ -81,7 +81,13 @@ def test_a_woken_node_serves_before_it_sleeps_or_somebody_left(
 def test_wake_ups_that_take_no_time_and_cost_nothing_change_no_start(
     data: st.DataObject, nodes: int, order: str
 ) -> None:
-    assert_sleep_changes_no_start(data.draw(jobs(nodes, is_exact=False)), nodes, order)
+    """Rule 9, but for jobs that fit to the microsecond: in plans a wake-up takes one (rule 17)."""
+    # Sums of different powers of two differ, so that no job fits exactly into what others leave.
+    rows = [
+        (submit, runtime, walltime + 16e-6 * 2**place, size)
+        for place, (submit, runtime, walltime, size) in enumerate(data.draw(jobs(nodes, is_exact=False)))
+    ]
+    assert_sleep_changes_no_start(rows, nodes, order)
 
 
 def test_a_plan_takes_a_node_that_fell_asleep_in_the_same_instant() -> None:
