@@ -115,7 +115,7 @@ def _check_runs(
 
 def _check_budgets(policies: Sequence[hs.Policy], workload: hs.Workload, machine: Machine, options: RunOptions) -> None:
     """Refuse budgets below the idle machine's draw: each policy on none of the jobs."""
-    from hetsched.workload.describe import unix_zero
+    from hetsched.workload.clock import unix_zero
 
     faults, events, contract = Faults(), options.events, options.contract
     if contract is not None:

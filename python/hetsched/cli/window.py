@@ -141,7 +141,7 @@ def _submits(workload: hs.Workload) -> tuple[float, float]:
 
 def _epoch_s(workload: hs.Workload) -> float | None:
     """Second 0 of the log's clock, in seconds since 1970; None if it does not say."""
-    from hetsched.workload.describe import unix_zero
+    from hetsched.workload.clock import unix_zero
 
     return unix_zero(workload)
 

@@ -34,7 +34,7 @@ from hetsched.run.event_rows import CARBON, PRICE
 from hetsched.run.events import Events
 from hetsched.run.options import RunOptions
 from hetsched.workload import Workload
-from hetsched.workload.describe import unix_zero
+from hetsched.workload.clock import unix_zero
 
 Metrics = Mapping[str, int | float | None]
 

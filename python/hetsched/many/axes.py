@@ -26,7 +26,7 @@ from hetsched.run.concerns import Concern
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import A_POLICY, Run, settled
 from hetsched.workload import Workload
-from hetsched.workload.describe import unix_zero
+from hetsched.workload.clock import unix_zero
 
 PolicyLike = str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler]
 DrawWorkload = Callable[[int], Workload]

@@ -19,7 +19,7 @@ from hetsched.checks import listed
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.report.lettering import FONT, WIDTH_IN, date_ticks, legend, named, write_title, year_of
-from hetsched.workload.describe import zero_said
+from hetsched.workload.clock import zero_said
 
 if TYPE_CHECKING:
     import numpy.typing as npt

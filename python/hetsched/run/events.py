@@ -41,7 +41,7 @@ from hetsched.run.event_rows import (
 )
 from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table
 from hetsched.workload import Workload
-from hetsched.workload.describe import unix_zero
+from hetsched.workload.clock import unix_zero
 
 _BILLIONTH = 1e-9
 _SUFFIXES = ".csv, .csv.gz, .csv.zst, .parquet or .toml"

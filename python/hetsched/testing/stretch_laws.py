@@ -9,16 +9,9 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.events import Events
+from hetsched.testing.balance_laws import TOLERANCE, blur, check_balance, check_summary, close
 from hetsched.testing.facts import Facts, Floats
-from hetsched.testing.laws import (
-    TOLERANCE,
-    blur,
-    check_balance,
-    check_nodes_of_jobs,
-    check_rows,
-    check_summary,
-    close,
-)
+from hetsched.testing.laws import check_nodes_of_jobs, check_rows
 from hetsched.testing.stretches import Stretches, check_limits, check_pauses, check_sizes, draws_and_factors, resizes
 from hetsched.units import TICKS_S, micros
 
