@@ -26,7 +26,7 @@ from hetsched.experiments.overprovision.ha8000 import (
     over_time,
     runs_of,
 )
-from hetsched.experiments.overprovision.nodes import BUDGET_KW, NODES, PEAK, follows, peaks, used_up
+from hetsched.experiments.overprovision.sweeps import BUDGET_KW, NODES, PEAK, follows, peaks, used_up
 from hetsched.experiments.runs import Runs
 
 P = Parameters()
