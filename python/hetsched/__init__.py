@@ -14,35 +14,34 @@ if TYPE_CHECKING:
 
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
-    from hetsched.contract import Contract
-    from hetsched.errors import (
-        ConfigError,
-        DeviceWarning,
-        HetschedError,
-        LoadWarning,
-        OutputError,
-        PowerWarning,
-        ReplayWarning,
-        ResultWarning,
-        RunWarning,
-        SimulationError,
-        TraceError,
-        WorkWarning,
-    )
+    from hetsched.contract import Contract, read_contract
+    from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
     from hetsched.features.events import failures
     from hetsched.many.compare import compare
     from hetsched.many.comparison import Comparison
     from hetsched.many.sweep import sweep
-    from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, Queue, VariationTable
-    from hetsched.policy import Policy
+    from hetsched.platform import (
+        DeviceClass,
+        DeviceNodes,
+        Measurements,
+        NodeClass,
+        Platform,
+        Queue,
+        VariationTable,
+        read_measurements,
+        read_platform,
+        read_table,
+    )
+    from hetsched.policy import Policy, read_policy
     from hetsched.policy.presets import presets
+    from hetsched.power.models.model import read_model
     from hetsched.provisioning import Provision, provision
-    from hetsched.run.events import Events
+    from hetsched.run.events import Events, read_events
     from hetsched.run.metering import meter
     from hetsched.run.result import Result, read_result
-    from hetsched.run.session import Session
+    from hetsched.run.session import Session, read_session
     from hetsched.run.simulation import simulate
-    from hetsched.workload import Workload, read_csv, read_parquet, read_swf
+    from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
 
 __all__ = [
     "Comparison",
@@ -50,27 +49,20 @@ __all__ = [
     "Contract",
     "DeviceClass",
     "DeviceNodes",
-    "DeviceWarning",
     "Events",
     "HetschedError",
-    "LoadWarning",
     "Measurements",
     "NodeClass",
     "OutputError",
     "Platform",
     "Policy",
-    "PowerWarning",
     "Provision",
     "Queue",
-    "ReplayWarning",
     "Result",
-    "ResultWarning",
-    "RunWarning",
     "Session",
     "SimulationError",
     "TraceError",
     "VariationTable",
-    "WorkWarning",
     "Workload",
     "__version__",
     "assign",
@@ -80,10 +72,19 @@ __all__ = [
     "meter",
     "presets",
     "provision",
+    "read_contract",
     "read_csv",
+    "read_events",
+    "read_jobs",
+    "read_measurements",
+    "read_model",
     "read_parquet",
+    "read_platform",
+    "read_policy",
     "read_result",
+    "read_session",
     "read_swf",
+    "read_table",
     "simulate",
     "sweep",
 ]
@@ -91,57 +92,41 @@ __all__ = [
 _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
-    "errors": (
-        *("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
-        *(
-            "DeviceWarning",
-            "LoadWarning",
-            "PowerWarning",
-            "ReplayWarning",
-            "ResultWarning",
-            "RunWarning",
-            "WorkWarning",
-        ),
-    ),
-    "contract": ("Contract",),
+    "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
+    "contract": ("Contract", "read_contract"),
     "features.events": ("failures",),
     "many.compare": ("compare",),
     "many.comparison": ("Comparison",),
     "many.sweep": ("sweep",),
-    "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
-    "policy": ("Policy", "presets"),
+    "platform": (
+        *("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
+        *("read_measurements", "read_platform", "read_table"),
+    ),
+    "policy": ("Policy", "presets", "read_policy"),
+    "power.models.model": ("read_model",),
     "provisioning": ("Provision", "provision"),
-    "run.events": ("Events",),
+    "run.events": ("Events", "read_events"),
     "run.metering": ("meter",),
     "run.result": ("Result", "read_result"),
-    "run.session": ("Session",),
+    "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
-    "workload": ("Workload", "read_csv", "read_parquet", "read_swf"),
+    "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_swf"),
 }
 
 
-_PACKAGES = (
-    "analysis",
-    "contract",
-    "experiments",
-    "platform",
-    "policy",
-    "power",
-    "report",
-    "roles",
-    "sweeps",
-    "testing",
-    "workload",
+_MODULES = (
+    *("analysis", "errors", "experiments", "many", "platform", "policy", "power"),
+    *("report", "roles", "strategies", "testing", "typing", "workload"),
 )
-_WITH_EXTRAS = ("gym",)
-"""Packages that need an extra to be imported at all."""
+_WITH_EXTRAS = {"gym": "gymnasium"}
+"""Packages that need an extra to be imported at all, and what it installs."""
 
 
 def __getattr__(name: str) -> Any:
     if name == "_core":
         # Not the submodule of that name where an installed package has an engine with parts of its own.
         return import_module("hetsched.engine").engine().module
-    if name in _PACKAGES or name in _WITH_EXTRAS:
+    if name in _MODULES or name in _WITH_EXTRAS:
         return import_module(f"hetsched.{name}")
     for module, names in _HOMES.items():
         if name in names:
@@ -153,4 +138,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_PACKAGES})
+    from importlib.util import find_spec  # noqa: PLC0415 -- only completion asks
+
+    return sorted({*__all__, *_MODULES, *(name for name, needs in _WITH_EXTRAS.items() if find_spec(needs))})

@@ -5,6 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+__all__ = [
+    "ConfigError",
+    "DeviceWarning",
+    "Fault",
+    "HetschedError",
+    "LoadWarning",
+    "OutputError",
+    "PowerWarning",
+    "ReplayWarning",
+    "ResultWarning",
+    "RunWarning",
+    "SimulationError",
+    "TraceError",
+    "WorkWarning",
+]
+
 _MOST_SHOWN = 21
 """Faults that a message lists: twenty of a kind, and the one with the number of others."""
 
@@ -201,3 +217,7 @@ class WorkWarning(RunWarning):
 
     Energy not drawn for lost work is not energy saved.
     """
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

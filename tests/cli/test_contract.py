@@ -35,7 +35,7 @@ def results(hetsched, *arguments):
     return {run["policy"]: run["summary"] for run in json.loads(said.out)["runs"]}
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_doing_nothing_is_a_row_of_the_same_table(hetsched, contract):
     found = results(hetsched, "--contract", "c.toml")
     machine = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400)
@@ -50,7 +50,7 @@ def test_doing_nothing_is_a_row_of_the_same_table(hetsched, contract):
     assert all(word in words for word in ("beyond", "penalty", "cost", "easy:power=system-budget"))
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_a_contract_beside_events_in_one_file(hetsched, contract, folder):
     table = CONTRACT.replace("[[limits]]", "[[contract.limits]]")
     (folder / "both.toml").write_text("[contract]" + table + '[[events]]\ntime_s = 0\nkind = "carbon"\nvalue = 400\n')
@@ -62,7 +62,7 @@ def test_a_contract_beside_events_in_one_file(hetsched, contract, folder):
     assert results(hetsched, "--events", "only.toml") == alone
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_simulate_shows_the_bill(hetsched, contract):
     said = hetsched("simulate", "small.swf", *WATTS, "--contract", "c.toml")
     shown = {line.split()[0] for line in said.out.splitlines() if line.split()}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import hetsched as hs
 
@@ -29,6 +29,8 @@ def _of(name: str, thing: Any) -> Iterator[str]:
         own = [one for one in sorted(getattr(thing, "__all__", ())) if one not in dir(hs)]
         for inner in own:
             yield from _of(f"{name}.{inner}", getattr(thing, inner))
+    elif words := get_args(thing):
+        yield f"{name}: {', '.join(map(str, words))}"
     elif inspect.isclass(thing):
         yield f"{name}{_parameters(thing)}"
         for member in _members(thing):

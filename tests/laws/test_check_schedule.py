@@ -417,7 +417,7 @@ def test_a_replay_is_held_to_its_log(tmp_path: Path, change: Break, message: str
     workload = hs.Workload.from_polars(
         jobs.to_polars().with_columns(observed_start_s=pl.Series([0.0, 12.0, None, 50.0]))
     )
-    with pytest.warns(hs.ReplayWarning):
+    with pytest.warns(hs.errors.ReplayWarning):
         result = hs.simulate(workload, platform, "replay")
     check_schedule(result, workload, platform)
     result.write(tmp_path)

@@ -70,7 +70,7 @@ def test_a_replayed_schedule_has_the_starts_of_its_run(data: st.DataObject, slot
     if run.jobs["start_s"].null_count() == len(run.jobs):
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", hs.ReplayWarning)
+        warnings.simplefilter("ignore", hs.errors.ReplayWarning)
         replayed = hs.simulate(log, platform, "replay")
     assert replayed.provenance["replay"]["late_starts"] == 0
     assert replayed.provenance["replay"]["left_out_jobs"] == 0

@@ -16,7 +16,7 @@ from hetsched.testing import check_schedule
 BENCHES = Path(__file__).parents[2] / "benches" / "python"
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_logs = pytest.mark.skipif(
     not (SHARED / "swf").is_dir() or not (SHARED / "gpu-variability-longhorn").is_dir(),
     reason="logs and measurements are not part of the repository",

@@ -137,11 +137,15 @@ class SleepyMachine:
         busy = {number for task in self._running() for number in task.nodes}
         return [node for node in self.machine if node.state == "on" and node.number not in busy]
 
+    def _wakes_at_once(self) -> bool:
+        """Rule 9: a node that boots in no time can be had now, and is ranked as one that is on."""
+        return self.backfill == "plan" and self.boot == 0 and self.numbers.start <= TICK
+
     def _back(self, node: Node, now: int, late: int) -> int:
         """Rule 8: until when the node cannot serve; a boot that is late lasts until `late`."""
         start = max(TICK, self.numbers.start)
         if node.state == "off":
-            return now + start
+            return now if self._wakes_at_once() else now + start
         if node.state == "stopping":
             return max(now, node.since + self.numbers.stop) + start
         return max(late, node.since + start) if node.state == "booting" else now
@@ -188,9 +192,9 @@ class SleepyMachine:
             if found is None:
                 continue
             at, nodes = found
-            if at == now:
+            if at == now and all(self.machine[number].state == "on" for number in nodes):
                 task.start, task.nodes = now, nodes
-            elif planned >= self.depth:
+            elif planned >= self.depth and at > now:
                 continue
             else:
                 planned += 1
@@ -229,9 +233,9 @@ class SleepyMachine:
 
         def claim(number: int) -> int:
             node = self.machine[number]
-            if node.kept is not None:
+            if node.kept is not None and not self._wakes_at_once():
                 return 0 if node.kept == task.row else 3
-            return 2 if node.state in ("off", "stopping") and backs[number] > now + TICK else 1
+            return 2 if node.state in ("off", "stopping") and backs[number] > now else 1
 
         def free(number: int, at: int) -> int:
             if at < backs[number]:

@@ -22,7 +22,7 @@ def said_of(workload, platform, **options):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         result = hs.simulate(workload, platform, "fcfs", **options)
-    found = [(one.category, str(one.message)) for one in said if one.category is not hs.LoadWarning]
+    found = [(one.category, str(one.message)) for one in said if one.category is not hs.errors.LoadWarning]
     assert all(one.filename == __file__ for one in said)
     assert [(one.category, str(one)) for one in result.concerns] == found
     return found
@@ -189,4 +189,4 @@ def test_one_base_turns_off_all():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", RunWarning)
         hs.simulate(jobs_of(submit_s=[0.0] * 4, power_w=[9e3] * 4, walltime_s=[1.0] * 4), ALIKE)
-    assert issubclass(hs.LoadWarning, RunWarning)
+    assert issubclass(hs.errors.LoadWarning, RunWarning)

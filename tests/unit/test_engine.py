@@ -14,7 +14,7 @@ import pytest
 import hetsched as hs
 from hetsched import _core
 from hetsched.engine import engine
-from hetsched.sweeps import run_one, specs
+from hetsched.many import run_one, specs
 
 
 def install(site: Path, name: str, *, content: str, module: str = "_engine") -> None:

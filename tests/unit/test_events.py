@@ -17,7 +17,7 @@ import hetsched as hs
 from hetsched import _core
 
 HAS_BUDGETS = "budgets" in inspect.signature(_core.Session).parameters
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_budgets = pytest.mark.skipif(not HAS_BUDGETS, reason="the engine takes no budgets yet")
 
 PLATFORM = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
@@ -129,15 +129,15 @@ def test_events_from_files_of_every_kind_are_those_of_the_frame(tmp_path: Path) 
         '[[events]]\ntime_s = 5\nkind = "budget"\nvalue = 1000\nuntil_s = 7\nannounced_s = 1\n'
         '[[events]]\ntime_s = 0\nkind = "price"\nvalue = 0.25\n[[events]]\ntime_s = 1\nkind = "carbon"\nvalue = 300\n'
     )
-    read = [hs.Events.read(tmp_path / f"e.{suffix}") for suffix in ("csv", "parquet", "toml")]
+    read = [hs.read_events(tmp_path / f"e.{suffix}") for suffix in ("csv", "parquet", "toml")]
     assert read == [given] * 3
     assert {one.sha256 for one in read} == {given.sha256}
     assert pickle.loads(pickle.dumps(given)) == given
     with pytest.raises(hs.ConfigError, match=r"a file of events whose name ends in \.csv"):
-        hs.Events.read(tmp_path / "e.xlsx")
+        hs.read_events(tmp_path / "e.xlsx")
     (tmp_path / "bad.csv").write_text("time_s,kind,value\n1,budget,5\n2,budget,\n")
     with pytest.raises(hs.ConfigError, match=r"bad.csv, line 3, value: found `None`"):
-        hs.Events.read(tmp_path / "bad.csv")
+        hs.read_events(tmp_path / "bad.csv")
 
 
 def test_joined_events_are_those_of_one_frame() -> None:
@@ -247,7 +247,7 @@ def test_a_charge_is_the_sum_over_all_seconds(rows: list[Any], powers: list[int]
 def test_energy_without_a_price_is_left_out_and_said_so() -> None:
     late = events(price(1800.0, 1.0, until_s=3600.0))
     with pytest.warns(
-        hs.ResultWarning, match=r"cost of a part of the run: .* says what 57 % of the energy, drawn in 3,600 s"
+        hs.errors.ResultWarning, match=r"cost of a part of the run: .* says what 57 % of the energy, drawn in 3,600 s"
     ):
         result = hs.simulate(JOBS, PLATFORM, events=late)
     assert result.summary()["cost"] == pytest.approx(0.6 * 0.5)

@@ -17,7 +17,7 @@ from hetsched.report.canvas import picture_bytes
 from hetsched.report.comparisons import front, pareto_figure, point
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 LABEL = "yours: sjf:placement=lowest-power"
 
 

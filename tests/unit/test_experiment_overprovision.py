@@ -28,7 +28,7 @@ from hetsched.experiments.overprovision.ha8000 import (
 from hetsched.experiments.overprovision.sweeps import processors
 from hetsched.experiments.runs import under_budget
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 NAMES = ("overprovision-budget", "overprovision-arrivals", "overprovision-nodes", "overprovision-mix")
 

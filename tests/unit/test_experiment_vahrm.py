@@ -46,7 +46,7 @@ from hetsched.power import Noisy
 from hetsched.report.experiment import curve, panel_figure
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 
 NAMES = ("vahrm", "vahrm-beta", "vahrm-congestion", "vahrm-error", "vahrm-first-run", "vahrm-pcr")
 SEED = 11

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.text import Text
 
 import hetsched as hs
-from hetsched.analysis import compare, run_bins, runs_frame, waiting_curve
+from hetsched.analysis import ratios_to_baseline, run_bins, runs_frame, waiting_curve
 from hetsched.errors import OutputError
 from hetsched.report import figures
 from hetsched.report.canvas import TimeAxis, picture_bytes, require_matplotlib, save, unix_zero
@@ -43,7 +43,7 @@ def results():
 def pictures(results):
     bins = run_bins(results["easy"].jobs, results["easy"].timeline)
     curves = {policy: waiting_curve(result.jobs["wait_s"]) for policy, result in results.items()}
-    table = compare(results.values(), baseline="fcfs")
+    table = ratios_to_baseline(results.values(), baseline="fcfs")
     return {
         "overview": lambda: figures.overview(bins, nodes=NODES, title="easy"),
         "power": lambda: figures.power(bins),
@@ -130,7 +130,7 @@ def test_those_who_do_not_wait_are_told_in_the_legend(results, pictures):
 
 def test_every_ratio_is_written_beside_its_dot(results, pictures):
     axes = axes_of(pictures["ratios"](), "ratio to fcfs")
-    table = compare(results.values(), baseline="fcfs").filter(pl.col("policy") == "easy")
+    table = ratios_to_baseline(results.values(), baseline="fcfs").filter(pl.col("policy") == "easy")
     assert [text.get_text() for text in axes.texts] == [ratio_text(ratio) for ratio in table["ratio"]]
 
 
@@ -146,7 +146,7 @@ def test_ratios_far_from_one_and_missing_ones_are_drawn():
     runs = pl.DataFrame(
         {"policy": ["a", "b", "c"], "mean_wait_s": [100.0, 1.0, 0.0], "energy_j": [0.0, 1.0, 2.0]},
     )
-    table = compare(runs, baseline="a", metrics=["mean_wait_s", "energy_j"])
+    table = ratios_to_baseline(runs, baseline="a", metrics=["mean_wait_s", "energy_j"])
     axes = axes_of(figures.ratios(table, baseline="a"), "ratio to a")
     # Of an energy of 0 there are no ratios, but the energies themselves, at the end of the axis.
     assert [text.get_text() for text in axes.texts] == ["0.010", "1.000 J", "0.000", "2.000 J"]
@@ -167,7 +167,7 @@ def test_ratios_and_their_intervals_stay_above_zero_and_far_ones_are_arrows_at_t
             "energy_j": [100.0, 100.0, 99.0, 98.0, 100.0, 101.0],
         }
     )
-    table = compare(runs, baseline="a", metrics=["mean_wait_s", "energy_j"])
+    table = ratios_to_baseline(runs, baseline="a", metrics=["mean_wait_s", "energy_j"])
     figure = figures.ratios(table, baseline="a")
     figure.draw_without_rendering()
     axes = axes_of(figure, "ratio to a")
@@ -183,7 +183,7 @@ def test_ratios_and_their_intervals_stay_above_zero_and_far_ones_are_arrows_at_t
 def many_policies(count):
     runs = pl.DataFrame({"policy": [f"p{k}" for k in range(count)], "energy_j": [100.0 + k for k in range(count)]})
     curve = pl.DataFrame({"wait_s": [0.0, 60.0], "longer_ratio": [0.5, 0.0]})
-    table = compare(runs, baseline="p0", metrics=["energy_j"])
+    table = ratios_to_baseline(runs, baseline="p0", metrics=["energy_j"])
     return figures.comparison(table, {f"p{k}": curve for k in range(count)}, baseline="p0", runs=with_waits(runs))
 
 
@@ -204,7 +204,9 @@ def test_twenty_policies_look_different_in_all_panels():
 
 
 def labels_of(runs):
-    axes = axes_of(figures.ratios(compare(runs, baseline="a", metrics=runs.columns[1:]), baseline="a"), "ratio to a")
+    axes = axes_of(
+        figures.ratios(ratios_to_baseline(runs, baseline="a", metrics=runs.columns[1:]), baseline="a"), "ratio to a"
+    )
     return axes, [label.get_text() for label in axes.get_yticklabels()]
 
 
@@ -220,7 +222,7 @@ def test_a_row_of_ratios_is_named_in_full_with_what_its_one_stands_for():
 @pytest.mark.parametrize("values", [[100.0, 0.727, 0.8], [100.0, 99.91, 100.21], [100.0] * 3, [1.0, 900.0, 2.0]])
 def test_numbers_beside_dots_stay_inside_of_the_axes(values):
     runs = pl.DataFrame({"policy": ["a", "b", "c"], "energy_j": values, "mean_wait_s": [100.0, 100.0, 99.0]})
-    figure = figures.ratios(compare(runs, baseline="a", metrics=["energy_j", "mean_wait_s"]), baseline="a")
+    figure = figures.ratios(ratios_to_baseline(runs, baseline="a", metrics=["energy_j", "mean_wait_s"]), baseline="a")
     figure.draw_without_rendering()
     (axes,) = figure.axes
     frame = axes.get_window_extent()
@@ -423,7 +425,7 @@ def long_names():
     runs = pl.DataFrame({"policy": policies * 3, "mean_wait_s": rng.exponential(60.0, 12), "energy_j": rng.random(12)})
     runs = runs.with_columns(mean_wait_s=pl.when(pl.col("policy") == LONG[1]).then(9400.0).otherwise("mean_wait_s"))
     curves = {policy: waiting_curve(pl.Series(rng.exponential(60.0, 50))) for policy in policies}
-    table = compare(runs, baseline=LONG[0], metrics=["mean_wait_s", "energy_j"])
+    table = ratios_to_baseline(runs, baseline=LONG[0], metrics=["mean_wait_s", "energy_j"])
     bins = pl.DataFrame({"start_s": [0.0], "end_s": [9.0]}).with_columns(
         pl.lit(1.0).alias(f"{name}_{kind}")
         for name in ("power_w", "job_power_w", "busy_nodes", "queued_jobs")
@@ -459,14 +461,16 @@ def test_a_comparison_of_four_policies_by_ten_metrics_fits_a_page():
     keys += ["mean_bounded_slowdown", "utilization_ratio", "makespan_s", "peak_power_w"]
     runs = pl.DataFrame({"policy": list("abcd"), **{key: [1.0, 2.0, 3.0, 4.0] for key in keys}})
     curves = {policy: waiting_curve(pl.Series([0.0, 5.0])) for policy in "abcd"}
-    figure = figures.comparison(compare(runs, baseline="a", metrics=keys), curves, baseline="a", runs=runs)
+    figure = figures.comparison(ratios_to_baseline(runs, baseline="a", metrics=keys), curves, baseline="a", runs=runs)
     assert figure.get_figheight() * 300 <= 1600
 
 
 def test_a_comparison_of_one_policy_is_its_waits():
     runs = pl.DataFrame({"policy": ["a"], "energy_j": [1.0]})
     figure = figures.comparison(
-        compare(runs, baseline="a", metrics=["energy_j"]), {"a": waiting_curve(pl.Series([0.0, 5.0]))}, baseline="a"
+        ratios_to_baseline(runs, baseline="a", metrics=["energy_j"]),
+        {"a": waiting_curve(pl.Series([0.0, 5.0]))},
+        baseline="a",
     )
     assert [axes.get_xlabel() for axes in figure.axes] == ["wait"]
 
@@ -495,7 +499,7 @@ def test_energies_that_hardly_differ_do_not_fill_the_panel_and_waits_far_apart_s
 
 def test_a_comparison_of_runs_has_energy_against_wait_and_every_panel_names_the_policies(pictures, results):
     curves = {policy: waiting_curve(result.jobs["wait_s"]) for policy, result in results.items()}
-    table = compare(results.values(), baseline="fcfs")
+    table = ratios_to_baseline(results.values(), baseline="fcfs")
     figure = figures.comparison(table, curves, baseline="fcfs", runs=runs_frame(results.values()))
     labels = [axes.get_xlabel().split("\n")[0].partition(" (")[0] for axes in figure.axes]
     assert labels == ["ratio to fcfs", "mean wait", "wait"]

@@ -204,7 +204,7 @@ def test_one_parameter_changes_no_other_streams_draws(make):
     assert fewer.select("runtime_s", "app").equals(plain.select("runtime_s", "app"))
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 def test_a_workload_of_the_paper_charges_what_table_iv_says():
     workload = overloaded(jobs=400, mix="1:9-large", seed=3)
     machine = tsubame3()

@@ -57,7 +57,8 @@ def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
     """On two nodes job 2 has to wait for job 1 to end at 10, and 3, which came later, too."""
     workload = log(observed_start_s=[0.0, 3.0, 3.0])
     with pytest.warns(
-        hs.ReplayWarning, match=r"^replay: 2 jobs start later than in the log: the needed nodes were not free then"
+        hs.errors.ReplayWarning,
+        match=r"^replay: 2 jobs start later than in the log: the needed nodes were not free then",
     ):
         result = hs.simulate(workload, platform(2), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 10.0, 10.0]
@@ -68,7 +69,7 @@ def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
 def test_whoever_fits_starts_although_an_earlier_one_is_late() -> None:
     """Job 1 needs both nodes, of which 2 has one until 13; job 3 has its own start on the other."""
     workload = log(observed_start_s=[4.0, 3.0, 6.0])
-    with pytest.warns(hs.ReplayWarning, match="1 job starts later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job starts later"):
         result = hs.simulate(workload, platform(2), "replay")
     assert result.jobs["start_s"].to_list() == [13.0, 3.0, 6.0]
     assert result.jobs["started_by"].to_list() == ["reservation", "reservation", "backfill"]
@@ -77,7 +78,7 @@ def test_whoever_fits_starts_although_an_earlier_one_is_late() -> None:
 
 def test_who_waits_for_nodes_of_its_own_waits_for_these() -> None:
     workload = log(observed_start_s=[0.0, 3.0, 3.0], observed_nodes=[[0, 1], [1], [3]])
-    with pytest.warns(hs.ReplayWarning, match="1 job starts later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job starts later"):
         result = hs.simulate(workload, platform(4), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 10.0, 3.0]
     check_schedule(result, workload, platform(4))
@@ -85,7 +86,7 @@ def test_who_waits_for_nodes_of_its_own_waits_for_these() -> None:
 
 def test_a_job_without_an_observed_start_stays_pending_with_a_reason() -> None:
     workload = log(observed_start_s=[0.0, None, 3.0])
-    with pytest.warns(hs.ReplayWarning, match="^replay: 1 job without an observed start stays pending$"):
+    with pytest.warns(hs.errors.ReplayWarning, match="^replay: 1 job without an observed start stays pending$"):
         result = hs.simulate(workload, platform(), "replay")
     row = result.jobs.row(1, named=True)
     assert (row["state"], row["reason"], row["start_s"]) == ("pending", "no start is known for it", None)
@@ -97,7 +98,7 @@ def test_a_job_without_an_observed_start_stays_pending_with_a_reason() -> None:
 
 def test_an_observed_start_before_the_submission_is_kept_as_well_as_may_be() -> None:
     workload = log(observed_start_s=[0.0, 0.0, 3.0])
-    with pytest.warns(hs.ReplayWarning, match="1 job starts later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job starts later"):
         result = hs.simulate(workload, platform(4), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 1.0, 3.0]
 
@@ -127,7 +128,7 @@ def test_a_session_and_a_saved_one_kill_nobody_either(tmp_path: Path) -> None:
 
 
 def test_a_comparison_says_that_a_replay_kills_nobody() -> None:
-    with pytest.warns(hs.WorkWarning):
+    with pytest.warns(hs.errors.WorkWarning):
         found = hs.compare(overrun(), platform(), ["replay", "easy"], progress=None)
     assert found.summaries["replay"]["timeout"] == 0
     assert found.summaries["easy"]["timeout"] == 1
@@ -159,7 +160,7 @@ def test_a_metered_schedule_kills_as_its_options_say() -> None:
 def test_a_replay_under_a_budget_waits_for_watts() -> None:
     workload = log(observed_start_s=[0.0, 1.0, 2.0])
     policy = hs.Policy.from_dict({"preset": "replay", "power": {"name": "system-budget", "budget_w": 700.0}})
-    with pytest.warns(hs.ReplayWarning, match="2 jobs start later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="2 jobs start later"):
         result = hs.simulate(workload, platform(), policy)
     assert result.summary()["peak_power_w"] <= 700.0
     check_schedule(result, workload, platform())
@@ -189,7 +190,7 @@ def test_what_the_log_does_not_say_is_an_error(columns: dict[str, list[object]],
 
 def test_nodes_that_the_platform_has_not_do_not_matter_to_another_placement() -> None:
     workload = log(observed_start_s=[0.0, 0.0, 3.0], observed_nodes=[[0, 1], [3], None]).filter(pl.col("job_id") < 3)
-    with pytest.warns(hs.ReplayWarning):  # job 2 was submitted after its start
+    with pytest.warns(hs.errors.ReplayWarning):  # job 2 was submitted after its start
         assert hs.simulate(workload, platform(), "replay:placement=lowest-id").summary()["completed"] == 2
 
 
@@ -197,7 +198,7 @@ def test_the_wait_of_an_swf_log_is_its_observed_start() -> None:
     line = "{} {} {} 60 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
     text = line.format(1, 0, 30) + line.format(2, 10, 5) + line.format(3, 20, -1)
     workload = hs.read_swf(text.encode())
-    with pytest.warns(hs.ReplayWarning, match="1 job without"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job without"):
         result = hs.simulate(workload, platform(), "replay")
     assert result.jobs["start_s"].to_list() == [30.0, 15.0, None]
 
@@ -223,8 +224,8 @@ def test_nodes_are_read_from_text_and_written_to_it(tmp_path: Path) -> None:
     workload = hs.read_csv(text)
     assert workload.to_polars()["observed_nodes"].to_list() == [[7], [0, 1, 2, 7], None]
     for name in ("jobs.csv", "jobs.parquet"):
-        hs.workload.write_trace(workload, tmp_path / name)
-        assert hs.workload.read_trace(tmp_path / name) == workload
+        workload.write(tmp_path / name)
+        assert hs.workload.read_jobs(tmp_path / name) == workload
 
 
 @pytest.mark.parametrize(

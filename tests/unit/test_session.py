@@ -181,7 +181,7 @@ def _other_jobs(members: dict[str, bytes]) -> None:
     [
         (lambda members: members.pop("jobs.parquet"), "jobs.parquet"),
         (lambda members: members.pop("session.json"), "session.json"),
-        (lambda members: members.update({"jobs.parquet": b"PAR1"}), "expected a session as Session.save writes it"),
+        (lambda members: members.update({"jobs.parquet": b"PAR1"}), "expected a session as Session.write writes it"),
         (_other_format, "found format `9`, expected format 1 to 2; a later hetsched wrote it"),
         (_other_jobs, "found jobs that are not those that were saved"),
     ],
@@ -208,7 +208,7 @@ def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", [None, [None, None], [20.0, None], [20.0, 9.0]])
 @pytest.mark.parametrize("limits", [{}, {"default_walltime_s": 30}, {"max_walltime_s": 60}])
 @pytest.mark.parametrize("saved_at_s", [None, 3])
-@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 def test_walltimes_that_queues_give_are_not_those_of_the_saved_log(
     tmp_path: Path, given: list[float | None] | None, limits: dict[str, Any], saved_at_s: float | None
 ) -> None:

@@ -254,7 +254,7 @@ def test_overload_is_said_once_for_a_workload_and_a_platform():
         sweep({"busy": busy, "calm": log()}, [machine(2), machine(64)], ["fcfs", "random"], seeds=3, workers=1)
     (warning,) = said
     assert str(warning.message).startswith("workload `busy`, platform `2 nodes`: offered load 6.00")
-    assert (warning.category, warning.filename) == (hs.LoadWarning, __file__)
+    assert (warning.category, warning.filename) == (hs.errors.LoadWarning, __file__)
 
 
 # Specs for another engine
@@ -645,6 +645,8 @@ def test_the_concern_of_a_function_is_said_once():
     def busy(seed):
         return drawn_log(seed).scale_arrivals(10)
 
-    with pytest.warns(hs.LoadWarning, match="workload `busy` of seed 0, platform `1 nodes`: offered load") as said:
+    with pytest.warns(
+        hs.errors.LoadWarning, match="workload `busy` of seed 0, platform `1 nodes`: offered load"
+    ) as said:
         sweep(busy, machine(1), "easy", seeds=3, workers=1)
-    assert len([one for one in said if one.category is hs.LoadWarning]) == 1
+    assert len([one for one in said if one.category is hs.errors.LoadWarning]) == 1

@@ -1,6 +1,12 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.ratios import attained_ratio, compare, mean_and_half_width, runs_frame, student_t_quantile
+from hetsched.analysis.ratios import (
+    attained_ratio,
+    mean_and_half_width,
+    ratios_to_baseline,
+    runs_frame,
+    student_t_quantile,
+)
 from hetsched.analysis.starts import (
     START_CLASSES,
     held_jobs_resubmitted,
@@ -33,12 +39,12 @@ __all__ = [
     "attained_ratio",
     "binned",
     "busy_grid",
-    "compare",
     "gaps",
     "held_jobs_resubmitted",
     "mean_and_half_width",
     "measured",
     "node_states",
+    "ratios_to_baseline",
     "run_bins",
     "runs_frame",
     "start_differences",
@@ -49,3 +55,7 @@ __all__ = [
     "waiting_curve",
     "with_job_power",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

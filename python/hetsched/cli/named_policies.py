@@ -62,10 +62,13 @@ def of_policy(name: str, option: str = "--policies") -> AbstractContextManager[N
 
 
 def _composed(given: Any, role: str, settings: list[str]) -> hs.Policy:
+    from hetsched.policy.objects import instance_of
+    from hetsched.policy.policy import parse_settings
+
     names = inspect.signature(given).parameters if inspect.isclass(given) else {}
     own = [setting for setting in settings if setting.partition("=")[0].strip() in names]
     settings = [setting for setting in settings if setting not in own]
-    given = given(**hs.policy.parse_settings(own)) if own else hs.policy.instance_of(given, "policy")
+    given = given(**parse_settings(own)) if own else instance_of(given, "policy")
     if role not in ("", "scheduler"):
         return hs.policy.parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
     policy: hs.Policy = hs.Policy(scheduler=given) if role else given
@@ -92,22 +95,25 @@ def _object(file: str, name: str) -> Any:
 
 def _known_in(module: ModuleType) -> list[str]:
     """Names of a file's own that have a role."""
+    from hetsched.policy.objects import roles_of
 
     def is_own(value: object) -> bool:
         kind = value if inspect.isclass(value) else type(value)
-        return isinstance(value, hs.Policy) or (bool(hs.policy.roles_of(value)) and kind.__module__ == module.__name__)
+        return isinstance(value, hs.Policy) or (bool(roles_of(value)) and kind.__module__ == module.__name__)
 
     return [name for name, value in vars(module).items() if not name.startswith("_") and is_own(value)]
 
 
 def _role_of(given: Any, text: str) -> str:
     """The one role of an object; nothing for a policy."""
+    from hetsched.policy.objects import METHODS, roles_of
+
     if isinstance(given, hs.Policy):
         return ""
-    roles = hs.policy.roles_of(given)
+    roles = roles_of(given)
     if len(roles) == 1:
         return roles[0]
-    methods = listed(f"`{hs.policy.METHODS[role]}` ({role})" for role in roles or hs.policy.METHODS)
+    methods = listed(f"`{METHODS[role]}` ({role})" for role in roles or METHODS)
     if not roles:
         raise ConfigError([("policy", shown(text), f"a class or object with a role's method: one of {methods}")])
     raise ConfigError(

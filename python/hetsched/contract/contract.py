@@ -13,6 +13,7 @@ from hetsched.checks import Faults, many, plain, read_toml, shown
 from hetsched.contract.windows import WINDOW_KEYS, Window, date_of, instant_s, window_of, zone_named
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
+from hetsched.naming import named_in
 from hetsched.params import number, parameters_of
 from hetsched.typing import Unfit
 
@@ -130,6 +131,7 @@ def _is_list(given: object) -> bool:
     return hasattr(given, "__len__") and not isinstance(given, str | bytes | Mapping)
 
 
+@named_in("hetsched")
 class Contract:
     """Windows, limits and prices that a run is metered against, whatever its policy; policies with a budget keep to it.
 
@@ -319,3 +321,8 @@ def check_contract(given: Any, faults: Faults) -> None:
     """Note what is no `Contract`."""
     if given is not None and not isinstance(given, Contract):
         faults.add("contract", type(given).__name__, "a Contract, as Contract.from_toml makes it")
+
+
+def read_contract(path: str | os.PathLike[str]) -> Contract:
+    """Read a contract from a TOML file; as `Contract.from_toml`."""
+    return Contract.from_toml(path)

@@ -60,6 +60,10 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def experiment_named(name: str, *, parameter: str = "name") -> Experiment:
     """The experiment of a name; `parameter` is what a message calls it."""
     if not isinstance(name, str) or name not in EXPERIMENTS:

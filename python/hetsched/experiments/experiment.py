@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.files import write_whole
+from hetsched.naming import named_in
 from hetsched.policy import Policy
 from hetsched.report.experiment import panel_figure
 
@@ -24,6 +25,7 @@ Verdict = Literal["yes", "shape", "no", "uncertain", "not tested"]
 Kind = Literal["printed", "assumed", "measured"]
 
 
+@named_in("hetsched.experiments")
 @dataclass(frozen=True)
 class Row:
     """A claim: a quantity, the paper's value if it prints one, ours, and the verdict.
@@ -140,6 +142,7 @@ class Repetition:
     logs: Mapping[str, str] = field(default_factory=dict)  # files in place of its workloads, with their sha256
 
 
+@named_in("hetsched.experiments")
 @dataclass(frozen=True)
 class Experiment:
     """A published experiment, ready to be run.
@@ -198,6 +201,7 @@ class Experiment:
     logs: Callable[[str], Mapping[str, str]] | None = None
 
 
+@named_in("hetsched.experiments")
 @dataclass(frozen=True)
 class Report:
     """An experiment's outcome.

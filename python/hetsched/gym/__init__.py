@@ -22,3 +22,7 @@ gymnasium.register(
     entry_point="hetsched.gym:SchedulingEnv",
     vector_entry_point="hetsched.gym:SchedulingVectorEnv",
 )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,6 +14,7 @@ from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
 from hetsched.gym.spaces import LegalActions, Observation
 from hetsched.gym.task import Task, TaskKeywords, TaskOptions
+from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.resources import check_threads
 from hetsched.run.options import keywords_given, options_given, takes_run_options
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+@named_in("hetsched.gym")
 class SchedulingEnv(gymnasium.Env[Observation, np.int64]):
     """A run in which an agent decides, job by job, what starts.
 

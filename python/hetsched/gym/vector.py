@@ -17,6 +17,7 @@ from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
 from hetsched.gym.spaces import LegalActions, LegalActionsOfMany, Observation
 from hetsched.gym.task import Task, TaskKeywords, TaskOptions
+from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.resources import check_threads
 from hetsched.run.options import keywords_given, options_given, takes_run_options
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _Flags = npt.NDArray[np.bool_]
 
 
+@named_in("hetsched.gym")
 class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDArray[Any]]):
     """Runs side by side, stepped in one call: `SchedulingEnv`, many times.
 

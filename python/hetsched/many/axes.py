@@ -19,8 +19,8 @@ from hetsched.errors import ConfigError, Fault, SimulationError
 from hetsched.features.replay import check_observed
 from hetsched.many.many import within
 from hetsched.platform import Platform
-from hetsched.policy import Policy, policy_like
 from hetsched.policy.parts import ROLES
+from hetsched.policy.policy import Policy, policy_like
 from hetsched.roles import Scheduler
 from hetsched.run.concerns import Concern
 from hetsched.run.options import RunOptions

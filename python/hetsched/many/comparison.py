@@ -17,6 +17,7 @@ from rich.console import Console
 from hetsched.analysis.ratios import attained_ratio
 from hetsched.files import json_sha256, write_whole
 from hetsched.many.outcome import Outcome
+from hetsched.naming import named_in
 from hetsched.report.tables import comparison_table
 from hetsched.run.concerns import CHANGE, draws_note
 from hetsched.run.metrics import METRICS, STATES, columns_of
@@ -31,6 +32,7 @@ COMPARISON = "comparison.csv"
 _SAME_WINDOW_RATIO = 0.01
 
 
+@named_in("hetsched")
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
     """The outcome of comparing policies. Made by `hetsched.compare`.
@@ -38,7 +40,7 @@ class Comparison:
     Parameters
     ----------
     table
-        One row a policy and metric, as `hetsched.analysis.compare` gives it.
+        One row a policy and metric, as `hetsched.analysis.ratios_to_baseline` gives it.
     runs
         One row a run: ``policy, seed``, and the keys of its summary.
     baseline

@@ -15,6 +15,7 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed
+from hetsched.naming import named_in
 from hetsched.platform.devices import DeviceClass, DeviceNodes, named_devices
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.variation.table import VariationTable
@@ -22,6 +23,7 @@ from hetsched.variation.table import VariationTable
 Vector = npt.NDArray[np.float64]
 
 
+@named_in("hetsched.platform")
 @dataclass(frozen=True, eq=False)
 class DeviceSample:
     """Drawn watts of devices, and the table of the nodes they add up to.

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, more_in_brackets
+from hetsched.naming import named_in
 from hetsched.params import Record, number, whole, word
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.platform.platform import Platform
@@ -32,6 +33,7 @@ _MOST_NODES = 2**31 - 1
 _WATTS = number(0.0, MAX_NODE_W, unit="W")
 
 
+@named_in("hetsched")
 @dataclass(frozen=True)
 class DeviceClass(Record):
     """Devices of one make, so many in every node.
@@ -72,6 +74,7 @@ class DeviceClass(Record):
             faults.add("tdp_w", self.tdp_w, f"at least the idle draw, {values['idle_w']:g} W")
 
 
+@named_in("hetsched")
 class DeviceNodes:
     """Nodes that all hold the same kinds of devices, each device with its own draw.
 

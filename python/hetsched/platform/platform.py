@@ -14,6 +14,7 @@ from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
+from hetsched.naming import named_in
 from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.queues import Queue, check_queues, queue_list
@@ -26,6 +27,7 @@ KNOWN_DRAWS = get_args(KnownDraws)
 """Words for `known_draws`."""
 
 
+@named_in("hetsched")
 class Platform:
     """Nodes 0..N-1, class after class, and the tables of their draw.
 
@@ -550,3 +552,8 @@ def _check_licences(licences: Any, faults: Faults) -> None:
         if not is_licence(name):
             faults.add("licences", name, "names of letters, digits and _.@+-")
         faults.whole(f"licences.{name}", count, low=0, high=10**9)
+
+
+def read_platform(path: str | Path) -> Platform:
+    """Read a platform from a TOML file; as `Platform.from_toml`."""
+    return Platform.from_toml(path)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, run_text, runs_of, shown
+from hetsched.naming import named_in
 from hetsched.params import Entry, Parameter, choice, entries_of, whole, word
 from hetsched.typing import Allocation, QueueOrder
 from hetsched.workload.convert import MOST_OF_A_LIST, node_numbers, span_seconds
@@ -60,6 +61,7 @@ _WALLTIME = Parameter(unit="seconds", take=_seconds)
 _JOBS = whole(1, _MOST_NODES)
 
 
+@named_in("hetsched")
 @dataclass(frozen=True)
 class Queue(Entry):
     """Jobs that name it in their column ``queue`` run on its nodes, within its limits.

@@ -10,6 +10,7 @@ from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown, whole_text
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 from hetsched.policy import objects
 from hetsched.policy.parts import (
     OBJECT_ROLES,
@@ -32,6 +33,7 @@ _TAKEN = (*ROLES, *OBJECT_ROLES)
 _DEFAULTS = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
 
 
+@named_in("hetsched")
 class Policy:
     """A composition of parts, one a role.
 
@@ -533,3 +535,8 @@ def _setting_value(text: str) -> _Value:
     if "+" in text:
         return [_setting_value(one) for one in text.split("+") if one]
     return text
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Read a policy from a TOML file; as `Policy.from_toml`."""
+    return Policy.from_toml(path)

@@ -23,6 +23,7 @@ from hetsched.checks import Faults, plain
 from hetsched.files import write_whole
 from hetsched.many.many import RunTask, on_threads
 from hetsched.many.progress import Reporting, check_progress
+from hetsched.naming import named_in
 from hetsched.provisioning.budget import Budget
 from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
 from hetsched.run.options import RunOptions
@@ -33,6 +34,7 @@ from hetsched.workload import Workload
 _MOST_SEEDS = 10_000
 
 
+@named_in("hetsched")
 @dataclass(frozen=True, repr=False)
 class Provision:
     """Number of CPUs that a budget feeds. Made by `hetsched.provision`.

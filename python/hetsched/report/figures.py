@@ -148,7 +148,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     Parameters
     ----------
     table
-        As `hetsched.analysis.compare` gives it.
+        As `hetsched.analysis.ratios_to_baseline` gives it.
     baseline
         The policy whose ratios are 1, drawn as a line.
     """
@@ -188,7 +188,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     runs
         One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` or
         `hetsched.sweep` gives it; policies are in the order in which they first come. Repetitions are what
-        `hetsched.analysis.compare` takes for them.
+        `hetsched.analysis.ratios_to_baseline` takes for them.
 
     Raises
     ------

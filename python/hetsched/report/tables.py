@@ -75,7 +75,7 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80
     Parameters
     ----------
     comparison
-        As `hetsched.analysis.compare` gives it.
+        As `hetsched.analysis.ratios_to_baseline` gives it.
     baseline
         The policy whose ratios are 1.
     width

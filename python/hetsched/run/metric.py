@@ -12,7 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.naming import named_in
 
+
+@named_in("hetsched.analysis")
 @dataclass(frozen=True)
 class Unit:
     """A unit to show values in.
@@ -87,6 +90,7 @@ class Facts:
         return part / self.makespan_s if self.makespan_s > 0 else 0.0
 
 
+@named_in("hetsched.analysis")
 @dataclass(frozen=True)
 class Metric:
     """A key of `Result.summary`: how it is computed, shown and judged.

@@ -12,6 +12,7 @@ from typing import Any, overload
 import polars as pl
 
 from hetsched.checks import Faults
+from hetsched.naming import named_in
 from hetsched.resources import check_threads
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
@@ -58,6 +59,7 @@ class _Kept:
         return frame.clone()
 
 
+@named_in("hetsched")
 class Result:
     """The outcome of a run. Made by `hetsched.simulate` and `hetsched.read_result`.
 

@@ -22,7 +22,7 @@ from hetsched.errors import ConfigError
 from hetsched.features.contracts import Extended
 from hetsched.features.feature import Setting
 from hetsched.platform import Platform
-from hetsched.policy import Policy, policy_like
+from hetsched.policy.policy import Policy, policy_like
 from hetsched.resources import check_threads
 from hetsched.roles import Scheduler
 from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE

@@ -25,3 +25,7 @@ __all__ = [
     "VariationAware",
     "VariationPlacement",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,7 +14,8 @@ import polars as pl
 from hetsched.checks import listed
 from hetsched.errors import ConfigError, RunWarning
 from hetsched.platform import Platform, VariationTable
-from hetsched.policy import METHODS, Policy, instance_of, parse_policy, parts, roles_of
+from hetsched.policy import Policy, parse_policy, parts
+from hetsched.policy.objects import METHODS, instance_of, roles_of
 from hetsched.run.result import Result
 from hetsched.run.session import Session
 from hetsched.run.simulation import simulate

@@ -18,6 +18,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 from hetsched.tables import misfit, read_table
 from hetsched.typing import Impute
 from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
@@ -31,6 +32,7 @@ _WAYS_OUT = {
 }
 
 
+@named_in("hetsched")
 class Measurements:
     """Measured runs, one row each, as a table of nodes and a report on its gaps.
 
@@ -119,30 +121,6 @@ class Measurements:
                 [("runs", f"{many(len(runs), 'row')} and none usable", f"usable runs ({_reasons(self._dropped)})")]
             )
         self._cells = medians(usable, apps, self._nodes, min_runs)
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], **columns: Any) -> Measurements:
-        """Measured runs from a file; CSV or Parquet, known by its name.
-
-        Parameters
-        ----------
-        path
-            The file, ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``. In CSV, empty fields and words for no
-            value (``NA``, ``nan``, ``-``) are missing values.
-        **columns
-            The parameters of `Measurements`.
-
-        Raises
-        ------
-        ConfigError
-            If it cannot be read, or as `Measurements`; names the file and its line, the header being line 1.
-        """
-        app = columns.get("app", "app")
-        file = read_table(path, "a file of one row a run", words=[app] if isinstance(app, str) else [])
-        try:
-            return cls(file.frame, **columns)
-        except ConfigError as error:
-            raise file.located(error) from None
 
     @property
     def apps(self) -> tuple[str, ...]:
@@ -263,7 +241,7 @@ def _check_straggler_ratio(ratio: object, faults: Faults) -> None:
 def _check_frame(runs: object) -> None:
     if not isinstance(runs, pl.DataFrame):
         found = shown(runs) if isinstance(runs, str | os.PathLike) else f"a {type(runs).__name__}"
-        raise ConfigError([("runs", found, "a polars.DataFrame; Measurements.read reads a file")])
+        raise ConfigError([("runs", found, "a polars.DataFrame; read_measurements reads a file")])
 
 
 def _named_columns(columns: dict[str, str | None], faults: Faults) -> dict[str, str]:
@@ -293,3 +271,27 @@ def _check_columns(runs: pl.DataFrame, named: dict[str, str], faults: Faults) ->
             row, found = misfit(runs[column])
             hint = ", with a decimal point and no comma" if kind == "numbers" and _WITH_COMMA.fullmatch(found) else ""
             faults.add(f"runs.{one_line(column, limit=100)}", found, kind + hint, row=row)
+
+
+def read_measurements(path: str | os.PathLike[str], **columns: Any) -> Measurements:
+    """Read measured runs, one row each, from a file; CSV or Parquet, known by its name.
+
+    Parameters
+    ----------
+    path
+        The file, ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``. In CSV, empty fields and words for no
+        value (``NA``, ``nan``, ``-``) are missing values.
+    **columns
+        The parameters of `Measurements`.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or as `Measurements`; names the file and its line, the header being line 1.
+    """
+    app = columns.get("app", "app")
+    file = read_table(path, "a file of one row a run", words=[app] if isinstance(app, str) else [])
+    try:
+        return Measurements(file.frame, **columns)
+    except ConfigError as error:
+        raise file.located(error) from None

@@ -17,6 +17,7 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
+from hetsched.naming import named_in
 from hetsched.variation.correlation import app_correlation, component_correlation, lower_factor
 from hetsched.variation.frame import Matrix
 from hetsched.variation.table import VariationTable
@@ -25,6 +26,7 @@ _TIME = "time_ratio"
 _MOST_NODES = 10_000_000
 
 
+@named_in("hetsched.platform")
 @dataclass(frozen=True)
 class Normal:
     """A normal distribution of watts, or of time factors.
@@ -69,6 +71,7 @@ class Normal:
 Spread: TypeAlias = Normal | tuple[float, float]
 
 
+@named_in("hetsched.platform")
 @dataclass(frozen=True, eq=False)
 class Sample:
     """A drawn table, and a record of how it was drawn.
@@ -345,7 +348,7 @@ def _check_mapping(parameter: str, given: object, words: str, faults: Faults) ->
 def _check_table(measured: object, faults: Faults) -> None:
     if not isinstance(measured, VariationTable):
         found = shown(measured) if isinstance(measured, str) else f"a {type(measured).__name__}"
-        faults.note("measured", found, "a VariationTable, as VariationTable.read makes it of a file")
+        faults.note("measured", found, "a VariationTable, as read_table reads it from a file")
 
 
 def _check_keys(components: Mapping[Any, Spread], faults: Faults) -> None:

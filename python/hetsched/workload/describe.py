@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.naming import named_in
+
 _COARSE_S = 2.0**33
 """From here on, 272 years, neighbouring 64-bit floats are two microseconds apart."""
 
@@ -37,6 +39,7 @@ _PHRASES = (
 )
 
 
+@named_in("hetsched.workload")
 class Report(Mapping[str, Any]):
     """Counts by name, and a sentence of them.
 

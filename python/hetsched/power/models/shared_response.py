@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults
+from hetsched.naming import named_in
 from hetsched.power.checks import Floats
 from hetsched.power.models.archive import Saved, finite
 from hetsched.power.models.curves import KERNELS, Applications, Curve, Scaling, kernel_matrices, model_weights
@@ -161,6 +162,7 @@ _SLACK = 0.5
 """The same of a loading, as a share of the range."""
 
 
+@named_in("hetsched.power")
 class SharedResponse(PowerModel, kind="shared_response"):
     """A mixed-effects model: ``log P_ij = m_j + l_j · z_i``, with what is unknown drawn towards what is shared.
 
