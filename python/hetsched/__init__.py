@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hetsched.run.result import Result, read_result
     from hetsched.run.session import Session, read_session
     from hetsched.run.simulation import simulate
+    from hetsched.validation import Validation, validate
     from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "Session",
     "SimulationError",
     "TraceError",
+    "Validation",
     "VariationTable",
     "Workload",
     "__version__",
@@ -87,6 +89,7 @@ __all__ = [
     "read_table",
     "simulate",
     "sweep",
+    "validate",
 ]
 
 _HOMES = {
@@ -110,6 +113,7 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
+    "validation": ("Validation", "validate"),
     "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_swf"),
 }
 

@@ -24,6 +24,7 @@ from hetsched.analysis.timeline import (
     waiting_curve,
     with_job_power,
 )
+from hetsched.analysis.weeks import bootstrap_weeks, paired_weeks
 from hetsched.analysis.window import measured
 from hetsched.features.bound import gaps
 from hetsched.run.metric import Metric, Unit
@@ -38,12 +39,14 @@ __all__ = [
     "Unit",
     "attained_ratio",
     "binned",
+    "bootstrap_weeks",
     "busy_grid",
     "gaps",
     "held_jobs_resubmitted",
     "mean_and_half_width",
     "measured",
     "node_states",
+    "paired_weeks",
     "ratios_to_baseline",
     "run_bins",
     "runs_frame",
