@@ -1,96 +1,17 @@
 """Power-aware scheduling of high-performance computing jobs on nodes that are not alike, simulated exactly.
 
-Names load when they are first used, so that a command that only checks its options starts at once.
+Names load when they are first used, so that a command that only checks its options starts at once. Editors and type
+checkers read ``__init__.pyi``, which ``tools/write_stub.py`` writes.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-# Type checkers take it for true. To import it would take time in which Ctrl-C finds nothing of the command yet.
+# To import it would take time in which Ctrl-C finds nothing of the command yet.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from hetsched._core import __version__
-    from hetsched.assignment import assign, assign_types
-    from hetsched.contract import Contract, read_contract
-    from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
-    from hetsched.features.events import failures
-    from hetsched.many.compare import compare
-    from hetsched.many.comparison import Comparison
-    from hetsched.many.sweep import sweep
-    from hetsched.platform import (
-        DeviceClass,
-        DeviceNodes,
-        Measurements,
-        NodeClass,
-        Platform,
-        Queue,
-        VariationTable,
-        read_measurements,
-        read_platform,
-        read_table,
-    )
-    from hetsched.policy import Policy, read_policy
-    from hetsched.policy.presets import presets
-    from hetsched.power.models.model import read_model
-    from hetsched.provisioning import Provision, provision
-    from hetsched.run.events import Events, read_events
-    from hetsched.run.metering import meter
-    from hetsched.run.result import Result, read_result
-    from hetsched.run.session import Session, read_session
-    from hetsched.run.simulation import simulate
-    from hetsched.validation import Validation, validate
-    from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
-
-__all__ = [
-    "Comparison",
-    "ConfigError",
-    "Contract",
-    "DeviceClass",
-    "DeviceNodes",
-    "Events",
-    "HetschedError",
-    "Measurements",
-    "NodeClass",
-    "OutputError",
-    "Platform",
-    "Policy",
-    "Provision",
-    "Queue",
-    "Result",
-    "Session",
-    "SimulationError",
-    "TraceError",
-    "Validation",
-    "VariationTable",
-    "Workload",
-    "__version__",
-    "assign",
-    "assign_types",
-    "compare",
-    "failures",
-    "meter",
-    "presets",
-    "provision",
-    "read_contract",
-    "read_csv",
-    "read_events",
-    "read_jobs",
-    "read_measurements",
-    "read_model",
-    "read_parquet",
-    "read_platform",
-    "read_policy",
-    "read_result",
-    "read_session",
-    "read_swf",
-    "read_table",
-    "simulate",
-    "sweep",
-    "validate",
-]
 
 _HOMES = {
     "_core": ("__version__",),
@@ -116,11 +37,14 @@ _HOMES = {
     "validation": ("Validation", "validate"),
     "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_swf"),
 }
+"""Public names by the modules that have them."""
 
+__all__ = [name for names in _HOMES.values() for name in names]
+__all__.sort()
 
 _MODULES = (
     *("analysis", "errors", "experiments", "many", "platform", "policy", "power"),
-    *("report", "roles", "strategies", "testing", "typing", "workload"),
+    *("report", "roles", "strategies", "testing", "typing", "validation", "workload"),
 )
 _WITH_EXTRAS = {"gym": "gymnasium"}
 """Packages that need an extra to be imported at all, and what it installs."""

@@ -51,7 +51,7 @@ def test_doing_nothing_is_a_row_of_the_same_table(hetsched, contract):
 
 
 @pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-def test_a_contract_beside_events_in_one_file(hetsched, contract, folder):
+def test_a_contract_and_events_in_one_file(hetsched, contract, folder):
     table = CONTRACT.replace("[[limits]]", "[[contract.limits]]")
     (folder / "both.toml").write_text("[contract]" + table + '[[events]]\ntime_s = 0\nkind = "carbon"\nvalue = 400\n')
     found = results(hetsched, "--events", "both.toml")
@@ -88,7 +88,7 @@ def test_simulate_shows_the_bill(hetsched, contract):
         ("x", "error: c.toml: found no valid TOML"),
     ],
 )
-def test_what_is_wrong_with_a_contract_is_told_with_its_file(hetsched, folder, text, message):
+def test_what_is_wrong_with_a_contract_is_reported_with_its_file(hetsched, folder, text, message):
     (folder / "c.toml").write_text(text)
     said = hetsched("compare", "small.swf", *WATTS, *POLICIES, "--contract", "c.toml")
     assert said.code == 2

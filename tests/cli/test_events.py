@@ -135,7 +135,7 @@ IDLE = "events.value, row 0: found `1000` at 7 s, expected at least 1,600 W, wha
         ),
     ],
 )
-def test_events_that_cannot_be_are_told(hetsched, folder, arguments, fault):
+def test_events_that_cannot_be_are_reported(hetsched, folder, arguments, fault):
     (folder / "e.csv").write_text(BUDGET)
     (folder / "odd.csv").write_text(BUDGET + "9,budget,-5\n")
     said = hetsched(*arguments)

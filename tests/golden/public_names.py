@@ -25,10 +25,11 @@ def lines() -> list[str]:
 
 def _of(name: str, thing: Any) -> Iterator[str]:
     if isinstance(thing, ModuleType):
-        yield f"{name}: {', '.join(sorted(getattr(thing, '__all__', ())))}"
-        own = [one for one in sorted(getattr(thing, "__all__", ())) if one not in dir(hs)]
-        for inner in own:
-            yield from _of(f"{name}.{inner}", getattr(thing, inner))
+        names = sorted(getattr(thing, "__all__", ()))
+        yield f"{name}: {', '.join(names)}"
+        for inner in names:
+            if getattr(hs, inner, None) is not getattr(thing, inner):
+                yield from _of(f"{name}.{inner}", getattr(thing, inner))
     elif words := get_args(thing):
         yield f"{name}: {', '.join(map(str, words))}"
     elif inspect.isclass(thing):

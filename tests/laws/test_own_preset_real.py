@@ -45,7 +45,7 @@ def test_longhorns_gpus_are_those_that_ran_both(bench):
 
 @needs_logs
 @pytest.mark.parametrize("log", ["ricc", "theta"])
-def test_on_a_log_with_waits_it_saves_what_the_rivals_save_and_jobs_are_done_sooner(bench, log):
+def test_on_a_log_with_waits_it_saves_and_is_sooner(bench, log):
     for case in bench.cases(SHARED, only=log, quick=True):
         found = bench.compared(case, seed=0)
         ours, best = found["hetsched"], max(found[rival]["placement"] for rival in ("vahrm", "cgva-fcfs-b"))

@@ -260,7 +260,7 @@ class Sizes:
 
 
 @pytest.mark.parametrize("at_s", [5.0, 21.0, 40.0])
-def test_sizes_are_chosen_anew_for_those_that_wait(at_s: float) -> None:
+def test_sizes_are_chosen_again_for_those_that_wait(at_s: float) -> None:
     frame = pl.DataFrame(
         {
             "job_id": list(range(8)),

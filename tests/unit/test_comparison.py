@@ -127,7 +127,7 @@ def unlike_runs(**options):
     return runs_frame(hs.simulate(workload, UNLIKE, policy, **options) for policy in policies)
 
 
-def test_different_work_is_warned_of_and_energy_per_work_stands_beside_energy():
+def test_different_work_is_warned_of_with_energy_per_work():
     with pytest.warns(hs.errors.WorkWarning) as said:
         table = ratios_to_baseline(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s", "energy_j"])
     (warning,) = [one for one in said if "different work" in str(one.message)]
@@ -177,7 +177,7 @@ def test_of_equal_work_nothing_is_said():
         assert table.select("metric", "ratio").rows() == [("energy_j", 1.0), ("energy_j", 1.5)]
 
 
-def test_runs_that_were_stopped_at_different_work_are_told_without_a_kill():
+def test_stopped_runs_of_different_work_are_reported_without_a_kill():
     runs = unlike_runs(until_s=150.0, kill_at_walltime=False)
     with pytest.warns(hs.errors.WorkWarning) as said:
         ratios_to_baseline(runs, baseline="fcfs")
@@ -238,7 +238,7 @@ def test_a_window_is_measured_of_every_run():
     assert found.runs.select("jobs", "energy_j").row(0) == (expected["jobs"], expected["energy_j"])
 
 
-def test_what_cannot_be_compared_is_told_at_once():
+def test_what_cannot_be_compared_is_reported_at_once():
     workload, platform = contest()
     with pytest.raises(hs.ConfigError) as caught:
         hs.compare(workload, platform, ["esay", "fcfs"], seeds=0, metrics=["enrgy_j"], progress="dots")
@@ -275,7 +275,7 @@ def test_a_comparison_shows_itself_as_the_command_line_does(tmp_path, capfd):
     assert all(f"<p>{escape(note)}</p>" in html for note in found.notes)
 
 
-def test_what_sleep_attains_is_told_of_those_that_sleep() -> None:
+def test_what_sleep_attains_is_reported_those_that_sleep() -> None:
     platform = hs.Platform.homogeneous(nodes=2, idle_w=600, tdp_w=2100, boot_s=60, shutdown_s=120, off_w=0)
     frame = pl.DataFrame(
         {"job_id": [1, 2], "submit_s": [0.0, 10_000.0], "runtime_s": [600.0] * 2, "node_count": [1, 2]}

@@ -156,7 +156,7 @@ def test_that_most_jobs_are_killed_is_said_and_that_half_are_is_not():
     assert ResultWarning not in [category for category, _ in half]
 
 
-def test_a_machine_that_is_empty_for_over_a_tenth_of_a_run_is_told_with_the_share():
+def test_a_machine_empty_for_a_tenth_of_a_run_is_reported():
     # One node of 20 is 5 %, which counts as busy; one of 21 is less.
     one = jobs_of(submit_s=[0.0], runtime_s=[7 * DAY_S])
     assert said_of(one, ALIKE) == []

@@ -138,7 +138,7 @@ def test_the_share_is_of_what_the_bound_leaves_room_for():
 
 class TestFront:
     @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
-    def test_it_is_all_that_nobody_beats(self, dots):
+    def test_it_is_all_that_no_other_beats(self, dots):
         x, y = np.array(dots, dtype=float).T
         best = {(x[place], y[place]) for place in front(x, y)}
         for dot in set(zip(x, y, strict=True)):

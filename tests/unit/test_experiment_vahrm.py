@@ -24,6 +24,7 @@ from hetsched.experiments.vahrm.system import (
     LARGE_NODES,
     NODES,
     PRESETS,
+    QUICK_JOBS,
     QUICK_NODES,
     READINGS,
     SCHEDULERS,
@@ -87,7 +88,7 @@ def test_backfilling_and_vahrm_start_jobs_at_other_times(eight):
     assert not np.array_equal(starts["vahrm+ideal"], starts["vu-fcfs-b"])
 
 
-def test_where_devices_do_not_differ_all_draw_alike_and_where_they_do_the_aware_draw_less(eight):
+def test_aware_policies_draw_less_only_where_devices_differ(eight):
     spread, found = eight
     for preset in PRESETS:
         for number in range(9):
@@ -152,7 +153,7 @@ class TestFittedTsmva:
         np.testing.assert_array_equal(fitted.platform.actual.power_w, own.power_w)
         assert fitted.platform.actual.apps == fitted.platform.predicted.apps == own.apps
 
-    def test_tells_good_nodes_from_bad_ones(self, fitted):
+    def test_distinguishes_good_nodes_from_bad_ones(self, fitted):
         actual, predicted = fitted.platform.actual, fitted.platform.predicted
         for app, own, found in zip(actual.apps, actual.power_w, predicted.power_w, strict=True):
             # Two thirds of a device's trees have seen it under the kernel itself. The others answer with its watts
@@ -317,13 +318,13 @@ class TestLargeJobs:
         }
 
 
-def test_the_papers_own_numbers_tell_how_long_its_jobs_wait():
+def test_the_papers_numbers_imply_how_long_its_jobs_wait():
     # With waits W and run times R under VU-FCFS: 0.56 W (Fig. 14) + R is 21.2 % less than W + R (Fig. 8).
     wait = IMPLIED_WAIT
     assert 0.56 * wait + 1 == pytest.approx((1 - 0.212) * (wait + 1), rel=2e-3)
 
 
-def test_what_explains_a_row_is_told_where_it_is_not_so():
+def test_what_explains_a_row_is_reported_where_it_is_not_so():
     no, yes = [-1.0, -1.1, -0.9], [1.0, 1.1, 0.9]
     assert statement("x", no, claim="more", why="nodes are few").reason.endswith("; nodes are few")
     assert limit("x", no, most=0.1, claim="small", why="nodes are few").reason.endswith("; nodes are few")
@@ -391,7 +392,7 @@ class TestReports:
         assert report.runs["preset"].unique().sort().to_list() == sorted(
             READINGS if report.name == "vahrm" else PRESETS
         )
-        assert (report.runs["completed"] == 1_000).all()
+        assert (report.runs["completed"] == QUICK_JOBS).all()
         assert report.runs.select("repetition", "scenario", "policy").is_unique().all()
         for quantity in ("energy_j", "tail_idle_j", "over_budget_s"):
             assert (report.runs[quantity] >= 0).all()
@@ -459,7 +460,7 @@ class TestRowsOfFittedModels:
             row = found[f"saving, ideal less fitted TSMVA, {preset}, points"]
             assert (row.here, *row.interval, row.reproduced) == (0.0, 0.0, 0.0, "not tested")
 
-    def test_what_they_save_less_is_told_beside_the_same_repetitions(self, runs):
+    def test_what_they_save_less_is_paired_by_repetition(self, runs):
         # A hundredth of VU-FCFS's energy more in every run: a point less.
         base = runs.filter(policy="vu-fcfs", spread=0.04).select(
             "repetition", "preset", "workload", more=pl.col("energy_j") / 100

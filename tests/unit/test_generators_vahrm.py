@@ -261,7 +261,7 @@ def test_a_workload_of_the_paper_charges_what_table_iv_says():
         ),
     ],
 )
-def test_faults_are_told_all_at_once_with_value_and_range(make, lines):
+def test_faults_are_reported_at_once_with_value_and_range(make, lines):
     with pytest.raises(hs.ConfigError) as caught:
         make()
     assert str(caught.value).splitlines() == lines

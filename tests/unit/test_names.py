@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import inspect
+import operator
 import pickle
 import subprocess
 import sys
@@ -57,9 +58,9 @@ def test_completion_lists_names_and_packages():
     assert ("gym" in listed) == (importlib.util.find_spec("gymnasium") is not None)
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", [*MODULES, *(f"report.{name}" for name in hs.report.__all__)])
 def test_a_public_module_lists_its_public_names_and_no_others(name):
-    module = getattr(hs, name)
+    module = operator.attrgetter(name)(hs)
     assert dir(module) == sorted(module.__all__)
     assert all(getattr(module, one) is not None for one in module.__all__)
 

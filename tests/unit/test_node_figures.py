@@ -51,9 +51,8 @@ NAMES = ["nodes", "node-map", "queue-waits"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str, suffix: str) -> None:
-    first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
+def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str) -> None:
+    first, second = (picture_bytes(pictures[name](), ".svg") for _ in range(2))
     assert first == second
 
 
@@ -148,7 +147,7 @@ def test_the_share_of_time_at_work_is_that_of_the_states(
     assert 0.1 < found.mean() < 1
 
 
-def test_a_map_of_use_is_blue_where_nodes_work_and_grey_where_they_are_idle() -> None:
+def test_a_map_of_use_is_blue_for_work_and_grey_for_idling() -> None:
     busy = np.array([[0.0, 1.0], [0.5, 0.25]])
     figure = node_use(busy, nodes=2, window=(0.0, 7200.0), title="easy, 2 nodes")
     (axes,) = figure.axes

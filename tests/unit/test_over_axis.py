@@ -73,7 +73,7 @@ def test_names_without_places_stand_side_by_side() -> None:
         ),
     ],
 )
-def test_what_cannot_be_drawn_is_told(options: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_drawn_is_reported(options: dict[str, Any], message: str) -> None:
     given = {"metric": "mean_wait_s", "axis": "workload", **options}
     with pytest.raises(hs.ConfigError) as caught:
         over_axis(TABLE, given.pop("metric"), **given)

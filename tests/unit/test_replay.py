@@ -66,7 +66,7 @@ def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
     check_schedule(result, workload, platform(2))
 
 
-def test_whoever_fits_starts_although_an_earlier_one_is_late() -> None:
+def test_a_job_that_fits_starts_although_an_earlier_one_is_late() -> None:
     """Job 1 needs both nodes, of which 2 has one until 13; job 3 has its own start on the other."""
     workload = log(observed_start_s=[4.0, 3.0, 6.0])
     with pytest.warns(hs.errors.ReplayWarning, match="1 job starts later"):
@@ -118,7 +118,7 @@ def test_who_overran_a_walltime_in_reality_runs_on(limits: dict[str, object]) ->
     assert hs.simulate(overrun(), platform(), "easy").jobs["state"].to_list() == ["timeout", "completed", "completed"]
 
 
-def test_a_session_and_a_saved_one_kill_nobody_either(tmp_path: Path) -> None:
+def test_sessions_and_saved_sessions_kill_no_job_either(tmp_path: Path) -> None:
     session = hs.Session(overrun(), platform(), "replay")
     session.step_until(5.0)
     session.save(tmp_path / "saved")
@@ -127,7 +127,7 @@ def test_a_session_and_a_saved_one_kill_nobody_either(tmp_path: Path) -> None:
         assert one.result().jobs["end_s"].to_list() == [10.0, 20.0, 8.0]
 
 
-def test_a_comparison_says_that_a_replay_kills_nobody() -> None:
+def test_a_comparison_says_that_a_replay_kills_no_job() -> None:
     with pytest.warns(hs.errors.WorkWarning):
         found = hs.compare(overrun(), platform(), ["replay", "easy"], progress=None)
     assert found.summaries["replay"]["timeout"] == 0
@@ -213,7 +213,7 @@ def test_observed_orders_and_nodes_serve_other_policies() -> None:
     assert hs.simulate(free, platform(), "easy:placement=observed").jobs["nodes"].to_list() == [[1, 2], [0], [2]]
 
 
-def test_a_replay_beside_an_order_of_its_own_starts_the_same_jobs() -> None:
+def test_a_replay_with_an_order_of_its_own_starts_the_same_jobs() -> None:
     workload = log(observed_start_s=[4.0, 3.5, 14.0])
     result = hs.simulate(workload, platform(), "replay:order=longest")
     assert result.jobs["start_s"].to_list() == [4.0, 3.5, 14.0]

@@ -1,5 +1,7 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
+from hetsched.analysis.pareto import pareto
+from hetsched.analysis.pinball import pinball
 from hetsched.analysis.ratios import (
     attained_ratio,
     mean_and_half_width,
@@ -47,6 +49,8 @@ __all__ = [
     "measured",
     "node_states",
     "paired_weeks",
+    "pareto",
+    "pinball",
     "ratios_to_baseline",
     "run_bins",
     "runs_frame",

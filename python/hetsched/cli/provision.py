@@ -84,7 +84,7 @@ def provision(
             answer = hs.provision(**vars(asked), workload=log.read(screen))
     written = [] if out is None else answer.write(out)
     written += [] if plot is None else _drawn(answer, plot)
-    for table in answer.tables():
+    for table in answer._console_tables():
         screen.show(table)
     for note in answer.notes:
         screen.tell(note)

@@ -115,7 +115,7 @@ def _try_folder(out: str | None) -> None:
 def _show(screen: Screen, report: Report) -> None:
     from hetsched.report.experiment import experiment_table, reasons, settings
 
-    rows = report.table()
+    rows = report.table
     values = {parameter.name: parameter.value for parameter in report.parameters}
     title = (
         f"{report.name}{', quick' if values['quick'] else ''}: {values['repetitions']} repetitions, seed {report.seed}"
@@ -143,9 +143,9 @@ _ELSEWHERE = frozenset(
 def _write(screen: Screen, report: Report, out: str | None) -> None:
     if out is None:
         return
-    from hetsched.experiments.experiment import can_draw, write_report
+    from hetsched.experiments.experiment import can_draw
 
-    for path in write_report(report, out):
+    for path in report.write(out):
         screen.say(f"wrote {path}")
     if not can_draw():
         screen.say("no figure: matplotlib is not installed; pip install 'hetsched[plots]'")

@@ -26,7 +26,7 @@ _NONE = "none"
 
 @dataclass(frozen=True)
 class ValidationGiven:
-    """Which jobs count, and what the run is compared with."""
+    """Options of a validation: the jobs that count, and the rivals of the run."""
 
     warmup_s: Annotated[
         float | None, option("--warmup-s", "S", _WARMUP_HELP, _VALIDATION, read=number("seconds", 0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -191,7 +192,7 @@ class Experiment:
     rows: Callable[[pl.DataFrame], list[Row]]
     savings: Callable[[pl.DataFrame], pl.DataFrame]
     repetitions: int = 40
-    quick_repetitions: int = 4
+    quick_repetitions: int = 3
     yours: Callable[[pl.DataFrame, str], Mapping[str, Floats]] | None = None
     draw: Callable[..., Any] = panel_figure
     measured: Callable[[pl.DataFrame], Sequence[Parameter]] = lambda _frame: ()
@@ -237,6 +238,7 @@ class Report:
             "parameters": {parameter.name: parameter.value for parameter in self.parameters},
         }
 
+    @property
     def table(self) -> pl.DataFrame:
         """One row a quantity: ``quantity, paper, here, low, high, reproduced, reason``."""
         numbers = dict.fromkeys(("paper", "here", "low", "high"), pl.Float64)
@@ -246,35 +248,39 @@ class Report:
             orient="row",
         )
 
+    def write(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Write the report to a folder, each file whole or not at all; gives their names.
+
+        ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet`` and, with matplotlib, ``figure.png`` or,
+        where there are several, ``figure-NAME.png`` each.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
+        """
+        runs = io.BytesIO()
+        self.runs.write_parquet(runs)
+        parameters = [
+            {"parameter": one.name, "value": json.dumps(one.value, ensure_ascii=False), "note": one.note}
+            for one in self.parameters
+        ]
+        contents = {
+            "table.csv": self.table.write_csv().encode(),
+            "rows.json": (json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode(),
+            "parameters.csv": pl.DataFrame(parameters).write_csv().encode(),
+            "runs.parquet": runs.getvalue(),
+            **(_pictures(self) if can_draw() else {}),
+        }
+        paths = {Path(folder) / name: content for name, content in contents.items()}
+        for path, content in paths.items():
+            write_whole(path, content)
+        return [str(path) for path in paths]
+
 
 def can_draw() -> bool:
     """True if the figure can be made: matplotlib is an extra."""
     return find_spec("matplotlib") is not None
-
-
-def write_report(report: Report, folder: str) -> list[str]:
-    """Write a report, each file whole or not at all; gives their names.
-
-    ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet`` and, with matplotlib, ``figure.png`` or, where
-    there are several, ``figure-NAME.png`` each.
-    """
-    runs = io.BytesIO()
-    report.runs.write_parquet(runs)
-    parameters = [
-        {"parameter": one.name, "value": json.dumps(one.value, ensure_ascii=False), "note": one.note}
-        for one in report.parameters
-    ]
-    contents = {
-        "table.csv": report.table().write_csv().encode(),
-        "rows.json": (json.dumps(report.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode(),
-        "parameters.csv": pl.DataFrame(parameters).write_csv().encode(),
-        "runs.parquet": runs.getvalue(),
-        **(_pictures(report) if can_draw() else {}),
-    }
-    paths = {Path(folder) / name: content for name, content in contents.items()}
-    for path, content in paths.items():
-        write_whole(path, content)
-    return [str(path) for path in paths]
 
 
 def _pictures(report: Report) -> dict[str, bytes]:

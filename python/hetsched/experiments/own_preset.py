@@ -366,7 +366,6 @@ EXPERIMENTS = (
         rows=by_preset(_rows, presets=PRESETS),
         savings=_drawn,
         repetitions=REPETITIONS,
-        quick_repetitions=3,
         yours=_yours,
         draw=_draw,
         measured=lambda frame: log_under_baseline(frame, **TUNED_UNDER.columns),

@@ -301,7 +301,6 @@ EXPERIMENTS = (
         rows=_rows,
         savings=_drawn,
         repetitions=4,
-        quick_repetitions=3,
         yours=lambda frame, label: Runs(frame).numbers(label, QUANTITIES, {"": {}}),
         draw=_draw,
         quick_parameters=QUICK,

@@ -306,7 +306,6 @@ EXPERIMENTS = (
         rows=_rows,
         savings=_drawn,
         repetitions=REPETITIONS,
-        quick_repetitions=3,
         further=_other_left_out,
         further_repetitions=REPETITIONS,
         quick_parameters=_declare_sizes(

@@ -107,12 +107,12 @@ class Provision:
         """The tables and the notes, as ``hetsched provision`` shows them."""
         console = Console(width=80, file=StringIO(), highlight=False)
         with console.capture() as captured:
-            for table in self.tables():
+            for table in self._console_tables():
                 console.print(table)
         lines = [line.rstrip() for line in captured.get().splitlines()]
         return "\n".join([*lines, *self.notes]).strip("\n")
 
-    def tables(self) -> list[Any]:
+    def _console_tables(self) -> list[Any]:
         """Tables for a terminal: both readings, and the trial if there was one."""
         first = [guideline_table(self.guideline)] if len(self.guideline) else []
         return first + ([] if self.table is None else [trial_table(self.table)])

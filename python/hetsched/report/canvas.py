@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     Instants = TypeVar("Instants", float, npt.NDArray[np.float64])
 
+__all__ = ["save", "unix_zero"]
+
 SUFFIXES = (".png", ".svg", ".pdf")
 """Formats of pictures."""
 
@@ -380,3 +382,7 @@ class TimeAxis:
         found = MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]).tick_values(*self.limits)
         shown = [(place, f"{place:g}") for place in found if self.limits[0] <= place <= self.limits[1]]
         write_ticks(axes.xaxis, shown)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

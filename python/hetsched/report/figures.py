@@ -33,6 +33,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
+__all__ = [
+    "comparison",
+    "energy_against_wait",
+    "gantt",
+    "gantt_can_be_read",
+    "occupancy",
+    "overview",
+    "power",
+    "ratios",
+    "waits",
+]
+
 
 _MOST_BINS = 150
 """Most steps of a line: more are thinner than the line itself, and read as dirt."""
@@ -309,3 +321,7 @@ def _draw_line(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, sca
     canvas.step_area(
         axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}"
     )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["node_map", "node_use", "queue_waits", "states_over_time"]
+
 MOST_ROWS = 320
 """Most rows of a map; of more nodes, several share a row, which shows what most of them are."""
 
@@ -189,3 +191,7 @@ _TIGHT: dict[str, Any] = {"columnspacing": 0.9, "handlelength": 1.2, "handletext
 def _name_states(figure: Figure, states: Iterable[str]) -> None:
     looks = [_LOOKS[state] for state in states]
     legend(figure, [(swatch(colour), name) for name, colour in looks], columns=5, **_TIGHT)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

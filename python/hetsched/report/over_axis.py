@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["over_axis"]
+
 _AXES_IN = 2.2
 _INTERVALS = {"ratio": "ratio_half_width_95", "mean": "half_width_95"}
 
@@ -113,3 +115,7 @@ def _checked(
         return own, {value: float(at[value]) for value in values}
     numbers = own[axis].dtype.is_numeric()
     return own, {value: float(value) if numbers else float(place) for place, value in enumerate(values)}
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,6 +22,8 @@ from hetsched.policy import PRESETS, parts, presets
 from hetsched.run.metric import SECTIONS
 from hetsched.run.metrics import in_section
 
+__all__ = ["comparison_table", "summary_table"]
+
 
 def new_table(
     *first: str,
@@ -275,3 +277,7 @@ def _fitting(text: str, width: int) -> list[str]:
         for piece in pieces
         for at in range(0, max(len(piece.rstrip()), 1), width)
     ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

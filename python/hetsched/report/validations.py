@@ -1,4 +1,4 @@
-"""What a terminal shows of how near a run is to the log that it simulates."""
+"""Lines and tables of how near a run is to the log that it simulates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Answer(Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What comes before them."""
+        """Notes that come before them."""
 
     @property
     def rivals(self) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""How near a simulation is to what a log recorded: scores of waits, of use and of power, beside simple rivals."""
+"""Scores of how near a simulation is to what a log recorded, in waits, use and power, next to simple rivals."""
 
 from hetsched.validation.validation import Validation, validate
 

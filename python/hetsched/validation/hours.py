@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.power.ranks import correlation
 from hetsched.validation.jobs import Judged
-from hetsched.validation.scores import Score, pearson
+from hetsched.validation.scores import Score
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,7 +26,7 @@ def hours_within(from_s: float, until_s: float, hour_s: float) -> Floats:
 
 @dataclass(frozen=True)
 class _Spans:
-    """What a job holds, from when until when."""
+    """Nodes, or the one job, that are held from one instant to another."""
 
     begins: Floats
     ends: Floats
@@ -83,7 +84,7 @@ def hour_scores(hours: pl.DataFrame, nodes: int) -> dict[str, Score]:
     scores = (
         float(np.abs(simulated - busy).mean()) / nodes,
         float((simulated - busy).mean()) / nodes,
-        pearson(busy, simulated),
+        correlation(busy, simulated),
         float(np.abs(expected - queued).mean()),
         float(expected.mean()) / queue if queue else None,
     )

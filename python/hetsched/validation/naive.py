@@ -29,7 +29,7 @@ def past_waits(known: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _levels(known: pl.DataFrame, asked: pl.DataFrame) -> list[tuple[str, list[str], int, int]]:
-    """Which jobs are alike: a name, their common columns, the window in microseconds, and how many are enough."""
+    """Levels of likeness: a name, common columns, the window in microseconds, and how many jobs are enough."""
     ends = pl.concat([known["observed_start_s"], asked["submit_s"]])
     ever = int((float(ends.max()) - float(ends.min())) * TICKS_S) + 2  # type: ignore[arg-type]
     return [

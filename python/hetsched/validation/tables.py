@@ -34,7 +34,7 @@ def by(jobs: pl.DataFrame, *keys: str) -> pl.DataFrame:
 
 
 def by_size(jobs: pl.DataFrame) -> pl.DataFrame:
-    """By class of nodes: 1, 2-3, 4-7 and so on."""
+    """The table by class of nodes: 1, 2-3, 4-7 and so on."""
     low, high = pl.lit(2).pow(pl.col("size")), pl.lit(2).pow(pl.col("size") + 1) - 1
     shown = pl.when(low == high).then(low.cast(pl.String)).otherwise(pl.format("{}-{}", low, high))
     return by(jobs.with_columns(pl.col("size").alias("class"), shown.alias("nodes")), "class", "nodes").rename(
@@ -43,7 +43,7 @@ def by_size(jobs: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_user_class(jobs: pl.DataFrame) -> pl.DataFrame:
-    """By how many of the jobs a user has (rule 17): heavy users have the first half of them, medium ones up to 0.9."""
+    """The table by number of jobs a user has (rule 17): heavy users have the first half, medium ones up to 0.9."""
     users = jobs.drop_nulls("user").group_by("user").agg(pl.len().alias("own"))
     users = users.sort(["own", "user"], descending=[True, False])
     before = pl.col("own").cum_sum() - pl.col("own")

@@ -40,7 +40,7 @@ _TABLES = ("rivals", "histogram", "quantiles", "by_queue", "by_size", "by_user_c
 @named_in("hetsched")
 @dataclass(frozen=True, repr=False)
 class Validation:
-    """How near a run is to the log that it simulates. Made by `hetsched.validate`.
+    """Distance of a run from the log that it simulates. Made by `hetsched.validate`.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Validation:
     power
         Hourly ``time_s, observed_w, simulated_w``, of hours that were measured; None without measured power.
     notes
-        What a reader must know before the numbers.
+        Remarks that a reader needs before the numbers.
     baseline
         The validation of the baseline on the same jobs and machine; None if it was not asked for, or is the run itself.
     """
@@ -191,8 +191,8 @@ def validate(
     baseline: Any = "easy",
     **options: Unpack[RunKeywords],
 ) -> Validation: ...
-@takes_run_options()
-def validate(
+@takes_run_options(without=("kill_at_walltime",))
+def validate(  # type: ignore[misc]
     subject: Result | Workload,
     platform: Platform | None = None,
     policy: Any = None,
@@ -202,6 +202,7 @@ def validate(
     power: pl.DataFrame | None = None,
     hour_s: float = 3600.0,
     baseline: Any = "easy",
+    kill_at_walltime: bool = False,
     **options: Unpack[RunKeywords],
 ) -> Validation:
     """Compare a simulated schedule with the one that the log recorded, job by job, hour by hour and in its power.
@@ -224,6 +225,8 @@ def validate(
         The measured power of the system: ``time_s, power_w``, each value up to the next, 900 s at most.
     hour_s
         Length of an hour of the series, seconds, from 1 to 86,400.
+    kill_at_walltime
+        As of `hetsched.simulate`; what the log ran, runs.
     baseline
         With a workload: a policy that is scored in the same way, unless it is `policy` itself; None: none.
 
@@ -240,8 +243,8 @@ def validate(
     Examples
     --------
     >>> import hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [600, 600, 600],
-    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 1200]})
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 590, 2000], "runtime_s": [600, 600, 600],
+    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 2000]})
     >>> found = hs.validate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(1, idle_w=100, tdp_w=300),
     ...                     warmup_s=0, cooldown_s=0)
     >>> found.scores["skill_best"], found.scores["within_1m"], found.by_size["jobs"].to_list()
@@ -260,7 +263,8 @@ def validate(
     if platform is None:
         raise ConfigError([("platform", "nothing", "the platform that the workload is run on")])
     policies = ("easy" if policy is None else policy, baseline)
-    return _simulated(subject, platform, policies, scored, options)
+    given = {"kill_at_walltime": kill_at_walltime, **options}
+    return _simulated(subject, platform, policies, scored, given)
 
 
 def _check_alone(platform: object, policy: object, options: Mapping[str, Any]) -> None:
@@ -280,18 +284,17 @@ def _simulated(
     options: Mapping[str, Any],
 ) -> Validation:
     policy, baseline = policies
-    given: dict[str, Any] = {"kill_at_walltime": False, **options}
     check_observed(workload.columns)
-    found = scored.of(simulate(workload, platform, policy, **given))
+    found = scored.of(simulate(workload, platform, policy, **options))
     if baseline is None or policy_like(policy) == policy_like(baseline):
         return found
-    other = run_of(workload, platform, baseline, options_given(simulate, given))
+    other = run_of(workload, platform, baseline, options_given(simulate, options))
     return replace(found, baseline=replace(scored, power=None).of(other.execute()))
 
 
 @dataclass(frozen=True)
 class _Scored:
-    """How results are scored."""
+    """Settings of the scores."""
 
     warmup_s: float | None
     cooldown_s: float | None

@@ -146,7 +146,6 @@ EXPERIMENTS = (
         repeat=_repeat,
         rows=_rows,
         savings=_drawn,
-        quick_repetitions=6,
         yours=_yours,
     ),
 )

@@ -258,7 +258,6 @@ EXPERIMENTS = (
         repeat=_repeat_budgets,
         rows=_rows_of_budgets,
         savings=_drawn_budgets,
-        quick_repetitions=6,
         yours=partial(_yours, vary="budget_kw", values=BUDGETS_KW, unit=" kW"),
     ),
     Experiment(
@@ -269,7 +268,6 @@ EXPERIMENTS = (
         repeat=_repeat_arrivals,
         rows=_rows_of_arrivals,
         savings=_drawn_arrivals,
-        quick_repetitions=6,
         yours=partial(_yours, vary="speedup", values=SPEEDUPS, unit="×"),
     ),
     Experiment(
@@ -280,7 +278,6 @@ EXPERIMENTS = (
         repeat=_repeat_nodes,
         rows=_rows_of_nodes,
         savings=_drawn_nodes,
-        quick_repetitions=6,
         yours=_yours_of_nodes,
     ),
 )
