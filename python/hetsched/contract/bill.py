@@ -37,7 +37,7 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Charged:
+class _Charged:
     """Energy times its rates, in kWh times rate, and the energy that no rate covers."""
 
     amount: float
@@ -66,17 +66,17 @@ class Bill:
     over_budget_kwh: float
     over_budget_peak_w: float
     penalty: float
-    energy: Charged | None
-    carbon: Charged | None
+    energy: _Charged | None
+    carbon: _Charged | None
 
     @staticmethod
     def of_nothing(contract: Contract) -> Bill:
         """Bill of a run of length zero."""
-        nothing = Charged(0.0, 0.0, 0.0, 0.0)
+        nothing = _Charged(0.0, 0.0, 0.0, 0.0)
         return Bill(0, 0.0, 0.0, 0.0, 0.0, nothing if contract.prices else None, nothing if contract.carbon else None)
 
 
-def bill_of(contract: Contract, limits_w: Floats, drawn: Drawn) -> Bill:
+def _bill_of(contract: Contract, limits_w: Floats, drawn: Drawn) -> Bill:
     """The bill of what was drawn."""
     limit_w = np.append(limits_w, np.inf)[drawn.limit]
     beyond = drawn.power_w > limit_w * (1 + _BILLIONTH)
@@ -105,12 +105,12 @@ def _penalty(contract: Contract, drawn: Drawn, excess_w: Floats, excess_j: Float
     return math.fsum(parts)
 
 
-def _charged(drawn: Drawn, clause: Ints, values: list[float]) -> Charged | None:
+def _charged(drawn: Drawn, clause: Ints, values: list[float]) -> _Charged | None:
     if not values:
         return None
     energy_j, bare = drawn.energy_j, clause == NONE
     rate = np.append(values, 0.0)[clause]
-    return Charged(
+    return _Charged(
         amount=_sum(energy_j * rate) / _J_PER_KWH,
         energy_j=_sum(energy_j),
         bare_j=_sum(energy_j[bare]),
@@ -204,7 +204,7 @@ class Terms:
             carbon=rates[1].at(since_s),
             month=np.searchsorted(cuts[-1], since_s, side="right"),
         )
-        return bill_of(contract, self.limits_w, drawn)
+        return _bill_of(contract, self.limits_w, drawn)
 
     def _rates(self, rates: tuple[object, ...], ends: tuple[float, float]) -> Series:
         return self._series(rates, list(range(len(rates))), *ends)

@@ -58,12 +58,12 @@ class Setting:
 _OF_A_LIMIT = parameters_of(Limit)
 
 
-def limits_of(given: object, setting: Setting, faults: Faults) -> tuple[Limit, ...]:
+def _limits_of(given: object, setting: Setting, faults: Faults) -> tuple[Limit, ...]:
     """The limits; notes what is invalid."""
     return tuple(_limit(one, setting, own) for one, own in _each("limits", given, (*_OF_A_LIMIT, *WINDOW_KEYS), faults))
 
 
-def rates_of(key: str, tables: tuple[str, object], base: object, setting: Setting, faults: Faults) -> tuple[Rate, ...]:
+def _rates_of(key: str, tables: tuple[str, object], base: object, setting: Setting, faults: Faults) -> tuple[Rate, ...]:
     """Prices or carbon intensities in the order in which they count, the base last; notes what is invalid."""
     name, given = tables
     low = -MAX_VALUE if name == "prices" else 0.0
@@ -208,9 +208,9 @@ class Contract:
         zone = zone_named("timezone", timezone, faults)
         setting = Setting(zone, _dates(holidays, faults))
         self.zone = zone
-        self.limits = limits_of(limits, setting, faults)
-        self.prices = rates_of("price_per_kwh", ("prices", prices), price_per_kwh, setting, faults)
-        self.carbon = rates_of("carbon_g_per_kwh", ("carbon", carbon), carbon_g_per_kwh, setting, faults)
+        self.limits = _limits_of(limits, setting, faults)
+        self.prices = _rates_of("price_per_kwh", ("prices", prices), price_per_kwh, setting, faults)
+        self.carbon = _rates_of("carbon_g_per_kwh", ("carbon", carbon), carbon_g_per_kwh, setting, faults)
         self.starts_s = None if starts is None else instant_s("starts", starts, zone, faults)
         self.peak_w = plain(peak_w)
         if peak_w is not None:

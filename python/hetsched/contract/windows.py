@@ -37,12 +37,12 @@ def zone_named(parameter: str, name: object, faults: Faults) -> tzinfo:
     return timezone.utc
 
 
-def local_date(unix_s: float, zone: tzinfo) -> datetime:
+def _local_date(unix_s: float, zone: tzinfo) -> datetime:
     """Date and time at an instant by the zone's calendar and clock."""
     return (_EPOCH + timedelta(seconds=unix_s)).astimezone(zone)
 
 
-def even_stretches(zone: tzinfo, from_s: int, until_s: int) -> Iterator[tuple[int, int, int]]:
+def _even_stretches(zone: tzinfo, from_s: int, until_s: int) -> Iterator[tuple[int, int, int]]:
     """Stretches in which the clock runs evenly: from, until (seconds since 1970), seconds ahead of UTC."""
     begin, offset, at = from_s, _offset_s(zone, from_s), from_s
     while at < until_s:
@@ -58,7 +58,7 @@ def even_stretches(zone: tzinfo, from_s: int, until_s: int) -> Iterator[tuple[in
 
 
 def _offset_s(zone: tzinfo, unix_s: int) -> int:
-    offset = local_date(unix_s, zone).utcoffset()
+    offset = _local_date(unix_s, zone).utcoffset()
     return 0 if offset is None else round(offset.total_seconds())
 
 
@@ -73,7 +73,7 @@ def _change(zone: tzinfo, before: int, after: int) -> int:
 
 def month_starts(zone: tzinfo, from_s: float, until_s: float) -> npt.NDArray[np.float64]:
     """Starts of calendar months between two instants, by the zone's clock; all in seconds since 1970."""
-    date = local_date(from_s, zone)
+    date = _local_date(from_s, zone)
     year, month = date.year, date.month
     found: list[float] = []
     while True:
@@ -151,7 +151,7 @@ class Window:
         """Starts and ends of the window between two instants, all in seconds since 1970; in order, and apart."""
         low, high = math.floor(from_s), math.ceil(until_s)
         begins, ends = [], []
-        for since, until, offset in even_stretches(self.zone, low, high):
+        for since, until, offset in _even_stretches(self.zone, low, high):
             # Yesterday's may last until today.
             days = self._days(np.arange((since + offset) // DAY_S - 1, (until + offset) // DAY_S + 1, dtype=np.int64))
             begin = np.maximum(days * DAY_S + (self.start_s - offset), since)
@@ -211,8 +211,8 @@ class Series:
 def window_of(given: Mapping[str, Any], zone: tzinfo, holidays: frozenset[date], faults: Faults) -> Window:
     """The window of a clause; notes what is invalid."""
     own = zone_named("timezone", given["timezone"], faults) if "timezone" in given else zone
-    start_s = clock_s("from", given.get("from", "00:00"), faults)
-    stop_s = clock_s("until", given.get("until", "24:00"), faults)
+    start_s = _clock_s("from", given.get("from", "00:00"), faults)
+    stop_s = _clock_s("until", given.get("until", "24:00"), faults)
     if start_s == stop_s:
         faults.add("until", given.get("until", "24:00"), "another time of day than from")
     if start_s == DAY_S:
@@ -235,7 +235,7 @@ def window_of(given: Mapping[str, Any], zone: tzinfo, holidays: frozenset[date],
     )
 
 
-def clock_s(parameter: str, given: object, faults: Faults) -> int:
+def _clock_s(parameter: str, given: object, faults: Faults) -> int:
     """Seconds after midnight; notes what is no time of day."""
     if isinstance(given, time) and given.tzinfo is None and not given.microsecond:
         return given.hour * 3600 + given.minute * 60 + given.second

@@ -51,7 +51,7 @@ def gaps(result: Result, platform: Platform) -> pl.DataFrame:
     >>> gaps(hs.simulate(hs.Workload.from_polars(log), machine, "easy:sleep=timeout"), machine).rows()
     [(0, 60.0, 1060.0, 'job', 100000.0, 12000.0, 72000.0)]
     """
-    return gaps_of(result.segments, result.events, result.timeline, platform)
+    return _gaps_of(result.segments, result.events, result.timeline, platform)
 
 
 def gap_metrics(found: pl.DataFrame) -> dict[str, float | None]:
@@ -66,7 +66,7 @@ def gap_metrics(found: pl.DataFrame) -> dict[str, float | None]:
     }
 
 
-def gaps_of(segments: pl.DataFrame, events: pl.DataFrame, timeline: pl.DataFrame, platform: Platform) -> pl.DataFrame:
+def _gaps_of(segments: pl.DataFrame, events: pl.DataFrame, timeline: pl.DataFrame, platform: Platform) -> pl.DataFrame:
     """The gaps of a run, from its frames."""
     times = micros(timeline["time_s"])
     window = times[[0, -1]] if len(times) else np.zeros(2, dtype=np.int64)
@@ -191,5 +191,5 @@ def after(ended: Ended) -> Found:
 def _metrics(ended: Ended) -> Metrics:
     run, window = ended.setting, (ended.totals["window_start_s"] or 0.0, ended.totals["window_end_s"] or 0.0)
     least_j = energy_bound(ended.jobs(), run.platform, window_s=window[1] - window[0], **run.options.limits)
-    gaps = gaps_of(ended.segments(), ended.happened(), ended.timeline, run.platform)
+    gaps = _gaps_of(ended.segments(), ended.happened(), ended.timeline, run.platform)
     return {"energy_bound_j": least_j, **gap_metrics(gaps)}

@@ -63,7 +63,7 @@ def predicted_by(platform: Platform, predictor: Predictor | VariationTable | str
     """The platform with the predictions of a predictor in place of its own."""
     if predictor is None:
         return platform
-    check_predictor(predictor)
+    _check_predictor(predictor)
     actual = platform.actual
     if actual is None:
         expected = "a platform with an actual table, which predictions are of: platform.with_tables(actual=...)"
@@ -89,7 +89,7 @@ def predictor_name(predictor: object) -> str | None:
     return kind.__name__ if kind.__repr__ is object.__repr__ else repr(predictor)
 
 
-def check_predictor(predictor: object) -> None:
+def _check_predictor(predictor: object) -> None:
     """Raise a `ConfigError` unless it is a predictor."""
     if isinstance(predictor, str):
         if predictor != IDEAL:
@@ -138,7 +138,7 @@ def believed(
     """
     if predictor is None:
         return platform, None
-    check_predictor(predictor)
+    _check_predictor(predictor)
     source = Ideal() if isinstance(predictor, str) else predictor
     jobs = workload.to_polars()
     measured = _measured(jobs)

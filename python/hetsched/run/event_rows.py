@@ -38,7 +38,7 @@ class Instants:
     is_date: _Mask
 
 
-def instants_of(column: pl.Series, zone: tzinfo) -> Instants | None:
+def _instants_of(column: pl.Series, zone: tzinfo) -> Instants | None:
     """The instants of a column of numbers, dates or text of either; None if it is of another type.
 
     Dates that do not say how far they are from UTC are of `zone`.
@@ -63,7 +63,7 @@ def instants_of(column: pl.Series, zone: tzinfo) -> Instants | None:
     return Instants(seconds, is_date & ~np.isnan(seconds))
 
 
-def spans_of(column: pl.Series) -> npt.NDArray[np.float64] | None:
+def _spans_of(column: pl.Series) -> npt.NDArray[np.float64] | None:
     """Seconds of a column of numbers, durations or text such as ``04:00:00``; None if it is of another type."""
     if column.dtype.is_numeric() or column.dtype == pl.Null:
         return _floats(column)
@@ -233,7 +233,7 @@ class _Rows:
     def _instants(self, name: str, zone: tzinfo) -> _Floats:
         if name not in self.frame.columns:
             return np.full(len(self.frame), np.nan)
-        found = instants_of(self.frame[name], zone)
+        found = _instants_of(self.frame[name], zone)
         if found is None:
             self.faults.note(f"events.{name}", f"values of type {self.frame[name].dtype}", _SECONDS)
             self.unreadable.add(name)
@@ -251,7 +251,7 @@ class _Rows:
         if "for_s" not in self.frame.columns:
             return nothing
         column = self.frame["for_s"]
-        found = spans_of(column)
+        found = _spans_of(column)
         expected = "seconds above 0, or a span such as 04:00:00 or 1-02:03:04"
         if found is None:
             self.faults.note("events.for_s", f"values of type {column.dtype}", expected)

@@ -43,11 +43,11 @@ _COLUMNS = {
 _NEEDED = ("job_id", "start_s", "nodes")
 _SECONDS = f"seconds up to {MAX_SECONDS:g}"
 _EXPECTED = {"job_id": "a job of the workload", "start_s": _SECONDS, "nodes": "a list of node numbers"}
-NO_INSTANT = -(2**63)
+_NO_INSTANT = -(2**63)
 _NO_ROW = "; a job that never started has no row"
 
 
-def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl.DataFrame:
+def _checked_starts(starts: object, workload: Workload, platform: Platform) -> pl.DataFrame:
     """The schedule in one form, a row a job of it."""
     refuse_other_frames(starts, "starts")
     assert isinstance(starts, pl.DataFrame)
@@ -69,7 +69,7 @@ def checked_starts(starts: object, workload: Workload, platform: Platform) -> pl
     return known.sort("row").select("job_id", "start_s", "nodes", "end_s", "row")
 
 
-def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform) -> list[Rule]:
+def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform) -> list[_Rule]:
     """Nodes that have what a job asks for."""
     found = eligibility(workload, platform)
     if found is None:
@@ -86,7 +86,7 @@ def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform)
         place = f"starts, job {known['job_id'][row]}, nodes"
         return place, f"node {others[row]}", "a node that has what the job asks for"
 
-    return [Rule(pl.Series([node is not None for node in others], dtype=pl.Boolean), fault)]
+    return [_Rule(pl.Series([node is not None for node in others], dtype=pl.Boolean), fault)]
 
 
 def instant(ticks: int) -> str:
@@ -100,7 +100,7 @@ def _refuse_missing(starts: pl.DataFrame) -> None:
     if missing:
         hint = next((hint for name in missing if (hint := did_you_mean(name, starts.columns))), "")
         expected = "columns job_id, start_s and nodes, and end_s where it is known"
-        raise_faults([("starts", f"columns {listed(starts.columns)}", expected + hint)])
+        _raise_faults([("starts", f"columns {listed(starts.columns)}", expected + hint)])
 
 
 def _taken(starts: pl.DataFrame, name: str) -> pl.Series:
@@ -112,25 +112,25 @@ def _taken(starts: pl.DataFrame, name: str) -> pl.Series:
     return converted(values, column, origin)
 
 
-def _rules_of_values(given: pl.DataFrame) -> list[Rule]:
+def _rules_of_values(given: pl.DataFrame) -> list[_Rule]:
     """Rules against missing values and values that are no numbers."""
 
-    def no_value(name: str) -> Rule:
+    def no_value(name: str) -> _Rule:
         expected = _EXPECTED[name] + ("" if name == "job_id" else _NO_ROW)
-        return Rule(given[name].is_null(), lambda row: (f"starts, row {row}, {name}", "nothing", expected))
+        return _Rule(given[name].is_null(), lambda row: (f"starts, row {row}, {name}", "nothing", expected))
 
-    def no_instant(name: str) -> Rule:
+    def no_instant(name: str) -> _Rule:
         seconds = given[name]
         bad = ~(seconds.is_finite() & (seconds.abs() <= MAX_SECONDS))
-        return Rule(bad, lambda row: (f"starts, row {row}, {name}", shown(seconds[row]), _SECONDS))
+        return _Rule(bad, lambda row: (f"starts, row {row}, {name}", shown(seconds[row]), _SECONDS))
 
     text = nodes_text(given["nodes"])
     holes = given["nodes"].list.drop_nulls().list.len() < given["nodes"].list.len()
-    hole = Rule(holes, lambda row: (f"starts, row {row}, nodes", shown(text[row]), _EXPECTED["nodes"]))
+    hole = _Rule(holes, lambda row: (f"starts, row {row}, nodes", shown(text[row]), _EXPECTED["nodes"]))
     return [*(no_value(name) for name in _NEEDED), no_instant("start_s"), no_instant("end_s"), hole]
 
 
-def _rules_of_ids(known: pl.DataFrame) -> list[Rule]:
+def _rules_of_ids(known: pl.DataFrame) -> list[_Rule]:
     """Jobs that there are not, and jobs that are there twice."""
     job = known["job_id"]
     first = known.select(pl.int_range(pl.len()).min().over("job_id")).to_series()
@@ -139,14 +139,14 @@ def _rules_of_ids(known: pl.DataFrame) -> list[Rule]:
         return f"starts, row {row}, job_id", shown(job[row])
 
     return [
-        Rule(known["row"].is_null(), lambda row: (*at(row), "the number of a job of the workload")),
-        Rule(~job.is_first_distinct(), lambda row: (*at(row), f"each job once; row {first[row]} has it already")),
+        _Rule(known["row"].is_null(), lambda row: (*at(row), "the number of a job of the workload")),
+        _Rule(~job.is_first_distinct(), lambda row: (*at(row), f"each job once; row {first[row]} has it already")),
     ]
 
 
-def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
+def _rules_of_times(known: pl.DataFrame) -> list[_Rule]:
     """Rules about when a job may start, and end."""
-    job, times = known["job_id"], {name: micros(known[name], NO_INSTANT) for name in ("start_s", "submit_s", "end_s")}
+    job, times = known["job_id"], {name: micros(known[name], _NO_INSTANT) for name in ("start_s", "submit_s", "end_s")}
     start, submit, end = times.values()
     has_end = known["end_s"].is_not_null().to_numpy()
 
@@ -158,22 +158,22 @@ def _rules_of_times(known: pl.DataFrame) -> list[Rule]:
         begun = instant(int(start[row]))
         return f"starts, job {job[row]} at {begun}, end_s", instant(int(end[row])), f"{begun} or later: it starts then"
 
-    return [Rule(pl.Series(start < submit), early), Rule(pl.Series(has_end & (end < start)), backwards)]
+    return [_Rule(pl.Series(start < submit), early), _Rule(pl.Series(has_end & (end < start)), backwards)]
 
 
-def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
+def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[_Rule]:
     """Nodes that a job may have."""
-    nodes, count, start = known["nodes"], known["node_count"], micros(known["start_s"], NO_INSTANT)
+    nodes, count, start = known["nodes"], known["node_count"], micros(known["start_s"], _NO_INSTANT)
     most = int(platform.slots.min())
     asked = (
         known["slots"] if "slots" in known.columns else pl.Series([None], dtype=pl.Int32).new_from_index(0, len(known))
     )
 
-    def rule(broken: pl.Series, texts: Callable[[int], tuple[str, str]]) -> Rule:
+    def rule(broken: pl.Series, texts: Callable[[int], tuple[str, str]]) -> _Rule:
         def fault(row: int) -> tuple[str, str, str]:
             return f"starts, job {known['job_id'][row]} at {instant(int(start[row]))}, nodes", *texts(row)
 
-        return Rule(broken, fault)
+        return _Rule(broken, fault)
 
     return [
         rule(nodes.list.len() != count, lambda row: (many(len(nodes[row]), "node"), f"{count[row]}, its node_count")),
@@ -197,7 +197,7 @@ _MOST_JOBS = 10
 _MOST_RIVALS = 5
 
 
-def conflicts(schedule: pl.DataFrame, late: list[int], platform: Platform) -> list[Fault]:
+def _conflicts(schedule: pl.DataFrame, late: list[int], platform: Platform) -> list[Fault]:
     """A fault for each job, of the first ten, that cannot start as the schedule says."""
     per_node = 1 if platform.exclusive else int(platform.slots.min())
     jobs = schedule.filter(pl.col("row").is_in(late)).sort("start", "row")
@@ -240,14 +240,14 @@ _MOST_FAULTS = 20
 
 
 @dataclass(frozen=True)
-class Rule:
+class _Rule:
     """A rule that rows must keep."""
 
     broken: pl.Series
     fault: Callable[[int], Fault]
 
 
-def refuse(rules: Sequence[Rule]) -> None:
+def refuse(rules: Sequence[_Rule]) -> None:
     """Raise if any row breaks a rule: the first twenty faults in the order of rows, and how many more there are."""
     broken = sorted((row, place) for place, rule in enumerate(rules) for row in rule.broken.arg_true().to_list())
     faults = Faults()
@@ -258,7 +258,7 @@ def refuse(rules: Sequence[Rule]) -> None:
     faults.check()
 
 
-def raise_faults(faults: list[Fault]) -> None:
+def _raise_faults(faults: list[Fault]) -> None:
     """Raise what was found, if anything was."""
     if faults:
         raise ConfigError(faults)
@@ -331,7 +331,7 @@ def meter(
     """
     policy = Policy(order="observed", backfill="observed", placement="observed", name="metered")
     run = run_of(workload, platform, policy, options_given(meter, options))
-    schedule = checked_starts(starts, workload, platform)
+    schedule = _checked_starts(starts, workload, platform)
     setting = Setting(workload, platform, policy, run.options, is_metered=True)
     contracts.check(setting)
     check_memory(workload, platform, policy, until_s=None)
@@ -376,10 +376,10 @@ def _provenance(schedule: pl.DataFrame) -> dict[str, Any]:
 def _raise_conflicts(jobs: pl.DataFrame, schedule: pl.DataFrame, platform: Platform) -> None:
     """Say which jobs could not start when the schedule says, and because of which others."""
     run = jobs[schedule["row"]]
-    start = pl.Series("start", micros(schedule["start_s"], NO_INSTANT))
-    started, ended = (pl.Series(micros(run[name], NO_INSTANT)) for name in ("start_s", "end_s"))
+    start = pl.Series("start", micros(schedule["start_s"], _NO_INSTANT))
+    started, ended = (pl.Series(micros(run[name], _NO_INSTANT)) for name in ("start_s", "end_s"))
     need = run["slots"].cast(pl.Int64).fill_null(int(platform.slots.min())) if not platform.exclusive else pl.lit(1)
     starts = schedule.select("row", "job_id", "nodes", start, end=start + (ended - started), need=need)
     late = schedule["row"].filter(started > start).to_list()
-    raise_faults(conflicts(starts, late, platform))
+    _raise_faults(_conflicts(starts, late, platform))
     raise SimulationError(f"metered: {len(late)} jobs do not start when the schedule says, and nothing is in their way")

@@ -106,12 +106,12 @@ def _check_running(run: Facts, own: npt.NDArray[np.bool_], limit: int, name: str
     """At no instant do more of these jobs run than may."""
     last = run.window[1] + 1
     rows = np.flatnonzero(own & run.started)
-    check_at_once(
+    _check_at_once(
         ((int(run.start[row]), int(run.end[row]) if run.end[row] >= 0 else last) for row in rows), limit, name
     )
 
 
-def check_at_once(spans: Iterable[tuple[int, int]], limit: int, name: str) -> None:
+def _check_at_once(spans: Iterable[tuple[int, int]], limit: int, name: str) -> None:
     """At no instant are there more spans than may be; what ends at an instant makes room for what begins then."""
     changes = sorted(change for start, end in spans if end > start for change in ((start, 1), (end, -1)))
     active = 0
@@ -174,7 +174,7 @@ def _check_arrays(run: Facts) -> None:
     last = run.window[1] + 1
     for array, limit in limits.items():
         rows = [row for row, own in enumerate(arrays) if own == array and run.started[row]]
-        check_at_once(
+        _check_at_once(
             [(run.start[row], run.end[row] if run.end[row] >= 0 else last) for row in rows], limit, f"array {array}"
         )
 

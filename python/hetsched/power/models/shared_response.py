@@ -38,7 +38,7 @@ _PRIOR_DEVICES = 3.0
 
 
 @dataclass(frozen=True)
-class DeviceFactors:
+class _DeviceFactors:
     """A fitted factor model: `m` and the variance of `e` of each application, and `l`, shape (n_apps, n_factors)."""
 
     level: Floats
@@ -46,7 +46,7 @@ class DeviceFactors:
     noise: Floats
 
 
-def fit_device_factors(log_w: Floats, *, factors: int) -> DeviceFactors:
+def fit_device_factors(log_w: Floats, *, factors: int) -> _DeviceFactors:
     """Fit by expectation and maximisation, with the loadings' own mean and variance learned along with them.
 
     Rubin & Thayer, EM algorithms for ML factor analysis, Psychometrika 1982; expanded parameters as in Liu, Rubin & Wu,
@@ -68,30 +68,30 @@ def fit_device_factors(log_w: Floats, *, factors: int) -> DeviceFactors:
         if _moved(before, found) < _TOLERANCE:
             break
     _, _, axes = np.linalg.svd(found.loadings, full_matrices=False)
-    return DeviceFactors(found.level, found.loadings @ axes.T, found.noise)
+    return _DeviceFactors(found.level, found.loadings @ axes.T, found.noise)
 
 
-def posterior_factors(log_w: Floats, model: DeviceFactors) -> Floats:
+def posterior_factors(log_w: Floats, model: _DeviceFactors) -> Floats:
     """The factors of devices, as their measurements say and no farther from the mean device than these warrant."""
     is_known = (~np.isnan(log_w)).astype(np.float64)
     return _expected(np.where(is_known > 0, log_w, 0.0), is_known, model)[0]
 
 
-def _of_one_application(log_w: Floats) -> DeviceFactors:
+def _of_one_application(log_w: Floats) -> _DeviceFactors:
     """Nothing distinguishes noise from what is the device's own: all of it counts as the latter."""
     deviation = float(log_w.std())
     rank = int(deviation > 0)
-    return DeviceFactors(log_w.mean(keepdims=True), np.full((1, rank), deviation), np.full(1, 1e-9 * deviation**2))
+    return _DeviceFactors(log_w.mean(keepdims=True), np.full((1, rank), deviation), np.full(1, 1e-9 * deviation**2))
 
 
-def _first_guess(centred: Floats, is_known: Floats, level: Floats, rank: int) -> DeviceFactors:
+def _first_guess(centred: Floats, is_known: Floats, level: Floats, rank: int) -> _DeviceFactors:
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
     loadings = axes[:rank].T * (sizes[:rank] / np.sqrt(len(centred)))
     rest = (centred**2).sum() / is_known.sum() - (loadings**2).sum() / len(level)
-    return DeviceFactors(level, loadings, np.full(len(level), max(rest, 1e-6)))
+    return _DeviceFactors(level, loadings, np.full(len(level), max(rest, 1e-6)))
 
 
-def _expected(filled: Floats, is_known: Floats, model: DeviceFactors) -> tuple[Floats, Floats]:
+def _expected(filled: Floats, is_known: Floats, model: _DeviceFactors) -> tuple[Floats, Floats]:
     """Posterior means and covariances of the devices' factors."""
     rank = model.loadings.shape[1]
     if rank == 0:
@@ -105,8 +105,8 @@ def _expected(filled: Floats, is_known: Floats, model: DeviceFactors) -> tuple[F
 
 
 def _step(
-    filled: Floats, is_known: Floats, model: DeviceFactors, mean: Floats, variance: Floats
-) -> tuple[DeviceFactors, Floats, Floats]:
+    filled: Floats, is_known: Floats, model: _DeviceFactors, mean: Floats, variance: Floats
+) -> tuple[_DeviceFactors, Floats, Floats]:
     """One step: factors given loadings, then loadings, level and noise of every application given factors."""
     rank = model.loadings.shape[1]
     factors, covariance = _expected(filled, is_known, model)
@@ -130,7 +130,7 @@ def _step(
     variance = ((loadings - mean) ** 2).mean(axis=0) + spare + 1e-10
     # The factors' own covariance goes into the loadings: without it the steps are many and small.
     own = np.linalg.cholesky((factors.T @ factors + covariance.sum(axis=0)) / len(factors) + 1e-9 * np.eye(rank))
-    return DeviceFactors(solved[:, rank], loadings @ own, noise), mean, variance
+    return _DeviceFactors(solved[:, rank], loadings @ own, noise), mean, variance
 
 
 def _noise(rest: Floats, count: Floats, common: float) -> Floats:
@@ -138,7 +138,7 @@ def _noise(rest: Floats, count: Floats, common: float) -> Floats:
     return np.maximum((np.maximum(rest, 0.0) + _PRIOR_DEVICES * common) / (count + _PRIOR_DEVICES), _LEAST_VARIANCE)
 
 
-def _moved(before: DeviceFactors, after: DeviceFactors) -> float:
+def _moved(before: _DeviceFactors, after: _DeviceFactors) -> float:
     """Size of one step: the largest change of a level, or the change of the covariance relative to it."""
     level = float(np.abs(after.level - before.level).max())
     # The norm of A Aᵀ - B Bᵀ from small products only; axes may turn, which changes nothing.
@@ -209,7 +209,7 @@ class SharedResponse(PowerModel, kind="shared_response"):
     loadings_: Floats
     noise_: Floats
     features_: Floats
-    response_: AppResponse
+    response_: _AppResponse
 
     def _check(self, faults: Faults) -> None:
         faults.whole("factors", self.factors, low=0, high=_MOST_FACTORS)
@@ -222,7 +222,7 @@ class SharedResponse(PowerModel, kind="shared_response"):
         self.level_, self.loadings_, self.noise_ = shared.level, shared.loadings, np.sqrt(shared.noise)
         self.features_ = features
         some = _evenly(np.argsort(shared.level, kind="stable"), _MOST_APPS)
-        self.response_ = fit_app_response(features[some], shared.level[some], shared.loadings[some])
+        self.response_ = _fit_app_response(features[some], shared.level[some], shared.loadings[some])
 
     def _watts(self, features: Floats) -> Floats:
         level, loadings = self.response_(features)
@@ -246,7 +246,7 @@ class SharedResponse(PowerModel, kind="shared_response"):
         self.loadings_ = arrays.floats("loadings", n_apps, n_factors)
         self.noise_ = arrays.floats("noise", n_apps)
         self.features_ = arrays.floats("features", n_apps, self.n_features_in_)
-        self.response_ = AppResponse.restored(header, arrays.inside("response"), self.n_features_in_, n_factors)
+        self.response_ = _AppResponse.restored(header, arrays.inside("response"), self.n_features_in_, n_factors)
 
 
 def _check_watts(power_w: Floats) -> None:
@@ -282,7 +282,7 @@ def _recalled(known: Floats, values: Floats, features: Floats) -> tuple[Floats, 
 
 
 @dataclass(frozen=True)
-class AppResponse:
+class _AppResponse:
     """Functions of features, fitted: the level's logarithm, the level in watts, and each loading.
 
     `log_share` is how much the first counts against the second. A level is predicted between `low_w` and `high_w`, a
@@ -330,7 +330,7 @@ class AppResponse:
         return header, arrays
 
     @classmethod
-    def restored(cls, header: dict[str, Any], arrays: Saved, n_features: int, n_factors: int) -> AppResponse:
+    def restored(cls, header: dict[str, Any], arrays: Saved, n_features: int, n_factors: int) -> _AppResponse:
         """From what `state` gave."""
         features = arrays.floats("features", None, n_features)
         centres, reaches = (finite(header[name], n_factors + 2) for name in ("centres", "reaches"))
@@ -347,7 +347,7 @@ class AppResponse:
 
 
 @one_blas_thread
-def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppResponse:
+def _fit_app_response(features: Floats, level: Floats, loadings: Floats) -> _AppResponse:
     """Learn levels and loadings as functions of features."""
     apps = Applications(features, level)
     watts = np.exp(level)
@@ -363,7 +363,7 @@ def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppRe
         curves.append(apps.curve(trials, model_weights(trials.left_out - loading[apps.judged]), loading))
     slack = _SLACK * np.ptp(loadings, axis=0)
     borders = loadings.min(axis=0) - slack, loadings.max(axis=0) + slack
-    return AppResponse(features, tuple(curves), float(of_log.sum() / shares.sum()), low_w, high_w, *borders)
+    return _AppResponse(features, tuple(curves), float(of_log.sum() / shares.sum()), low_w, high_w, *borders)
 
 
 def _values(curves: tuple[Curve, ...], scaling: Scaling, rows: Floats, columns: Floats) -> Floats:
