@@ -441,7 +441,7 @@ def runs(quick_report):
         fitted = [
             {"repetition": number, "seed": seed, **row}
             for number, seed in enumerate(repetition_seeds("vahrm", 0, 2))
-            for row in schedulers_module._beside_fitted(Repetition(seed, is_quick=True))
+            for row in schedulers_module._fitted_runs(Repetition(seed, is_quick=True))
         ]
     own = pl.DataFrame(fitted, infer_schema_length=None)
     return pl.concat([quick_report("vahrm").runs, own], how="diagonal_relaxed")
