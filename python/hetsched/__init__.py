@@ -18,8 +18,9 @@ _HOMES = {
     "assignment": ("assign", "assign_types"),
     "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
     "contract": ("Contract", "read_contract"),
-    "features.outages": ("failures",),
-    "many.compare": ("Comparison", "compare"),
+    "features.events": ("failures",),
+    "many.compare": ("compare",),
+    "many.comparison": ("Comparison",),
     "many.sweep": ("sweep",),
     "platform": (
         *("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),

@@ -29,10 +29,10 @@ from hetsched import (
 from hetsched.assignment import assign, assign_types
 from hetsched.contract import Contract, read_contract
 from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
-from hetsched.features.outages import failures
+from hetsched.features.events import failures
 from hetsched.many.axes import Platforms, Policies, Seeds, Workloads
-from hetsched.many.compare import Comparison
-from hetsched.many.progress import Told
+from hetsched.many.comparison import Comparison
+from hetsched.many.progress import Reporting
 from hetsched.platform import (
     DeviceClass,
     DeviceNodes,
@@ -44,8 +44,8 @@ from hetsched.platform import (
     read_platform,
     read_table,
 )
-from hetsched.platform.predictor import AnyPredictor
 from hetsched.policy import Policy, presets, read_policy
+from hetsched.power.forecast import AnyPredictor
 from hetsched.power.models.model import read_model
 from hetsched.provisioning import Provision, provision
 from hetsched.roles import Scheduler
@@ -133,7 +133,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     window: tuple[float, float] | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Told = "bar",
+    progress: Reporting = "bar",
     seed: int = 0,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
@@ -429,7 +429,7 @@ def sweep(
     seeds: Seeds = 1,
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Told = "bar",
+    progress: Reporting = "bar",
     executor: Executor | None = None,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,

@@ -1,4 +1,4 @@
-"""Jobs that join a run under way: brought into its columns, below the rows that there are."""
+"""Changes to a session: more jobs, and another policy from now on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import polars as pl
 
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
+from hetsched.policy import Policy
 from hetsched.tables import refuse_other_frames
 from hetsched.workload import COLUMNS, Workload
 from hetsched.workload.waits import check_references
@@ -96,3 +97,15 @@ def check_apps(before: tuple[str, ...], after: tuple[str, ...], *, by_cap: bool)
     if by_cap and new:
         expected = "an application that some job of the session has: the platform has tables by cap, read once"
         raise ConfigError([("jobs.app", shown(name), expected) for name in new[:_MOST_FAULTS]])
+
+
+def check_succession(before: Policy, policy: Policy) -> None:
+    """Raise if the policy cannot go on with a run that began under another one."""
+    faults = Faults()
+    if ("observed_starts" in before.needs) != ("observed_starts" in policy.needs):
+        expected = (
+            "two policies that repeat the log, or two that do not: a replay kills no job and knows neither queues nor "
+            "what jobs ask for"
+        )
+        faults.note("policy", f"`{policy.name}` after `{before.name}`", expected)
+    faults.check()

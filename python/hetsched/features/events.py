@@ -1,9 +1,9 @@
-"""Failures of nodes drawn at random: `failures`."""
+"""Events from outside a run: what does not go together, budgets in time, and failures drawn at random."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +13,10 @@ import polars as pl
 from hetsched.chance import stream
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
+from hetsched.features.feature import Setting
 from hetsched.params import Declared, choice, number, whole
 from hetsched.platform import Platform
-from hetsched.run.event_rows import FAILED, REPAIRED
+from hetsched.run.event_rows import BUDGET, FAILED, REPAIRED
 from hetsched.run.events import Events
 from hetsched.typing import UpTimes
 
@@ -135,3 +136,15 @@ def _frame(rows: list[tuple[float, float, int]]) -> pl.DataFrame:
     kinds = (("fails", FAILED), ("repaired", REPAIRED))
     parts = [drawn.select(time_s=pl.col(name), kind=pl.lit(kind), node=pl.col("node")) for name, kind in kinds]
     return pl.concat(parts).sort("time_s", "kind", "node", descending=[False, True, False])
+
+
+def check(run: Setting) -> None:
+    """Raise if events cannot happen to these jobs on this platform under this policy."""
+    assert run.options.events is not None
+    run.options.events._check_for(run.workload, run.platform, run.policy)
+
+
+def engine(run: Setting) -> Mapping[str, Any]:
+    """Budgets in time."""
+    assert run.options.events is not None
+    return {"budgets": run.options.events._of_budgets()} if run.options.events.has(BUDGET) else {}

@@ -1,4 +1,4 @@
-"""Strategies for nodes that are unlike: watts within a job, and the choice of its nodes."""
+"""Strategies for heterogeneous nodes: watts within a job, and the choice of its nodes."""
 
 from __future__ import annotations
 
