@@ -18,8 +18,9 @@ _HOMES = {
     "assignment": ("assign", "assign_types"),
     "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
     "contract": ("Contract", "read_contract"),
-    "features.outages": ("failures",),
-    "many.compare": ("Comparison", "compare"),
+    "features.events": ("failures",),
+    "many.compare": ("compare",),
+    "many.comparison": ("Comparison",),
     "many.sweep": ("sweep",),
     "platform": (
         *("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
@@ -33,7 +34,7 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
-    "validation": ("Validation", "validate"),
+    "validation": ("Inspection", "Validation", "inspect", "validate"),
     "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_swf"),
 }
 """Public names by the modules that have them."""

@@ -44,7 +44,7 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
     temporary = path
     try:
         path = _regular(path)
-        temporary = temporary_beside(path)
+        temporary = temporary_path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
             temporary.write_bytes(content)
@@ -70,7 +70,7 @@ def _regular(path: Path) -> Path:
     return found
 
 
-def temporary_beside(path: Path) -> Path:
+def temporary_path(path: Path) -> Path:
     """A hidden name next to a file's, for writing it: none that another writer of the same file has."""
     # Cut, so that a name as long as names may be has a temporary one too.
     return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")

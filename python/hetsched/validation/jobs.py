@@ -66,22 +66,30 @@ def _with_reasons(result: Result) -> pl.DataFrame:
     """The run's jobs, each with the reason for which it is not known, if there is one."""
     jobs = result.jobs
     check_observed(jobs.columns)
-    reason = (
+    return jobs.with_columns(reason_left_out("nominal_runtime_s").alias("left_out"))
+
+
+def reason_left_out(runtime: str) -> pl.Expr:
+    """The reason for which a job is not known (rule 1), by its column of run times; null for one that is known."""
+    return (
         pl.when(pl.col("observed_start_s").is_null())
         .then(pl.lit("no_observed_start"))
-        .when(pl.col("nominal_runtime_s") <= 0)
+        .when(pl.col(runtime) <= 0)
         .then(pl.lit("no_run"))
         .when(pl.col("observed_start_s") < pl.col("submit_s"))
         .then(pl.lit("observed_before_submit"))
     )
-    return jobs.with_columns(reason.alias("left_out"))
+
+
+def observed_ends(columns: Collection[str], runtime: str) -> pl.Expr:
+    """Ends in the log; where it has none, an observed start and the run time."""
+    ended = pl.col("observed_start_s") + pl.col(runtime)
+    return pl.coalesce("observed_end_s", ended) if "observed_end_s" in columns else ended
 
 
 def _known(jobs: pl.DataFrame, result: Result) -> pl.DataFrame:
     last_s = float(result.timeline["time_s"][-1])
-    ended = pl.col("observed_start_s") + pl.col("nominal_runtime_s")
-    if "observed_end_s" in jobs.columns:
-        ended = pl.coalesce("observed_end_s", ended)
+    ended = observed_ends(jobs.columns, "nominal_runtime_s")
     placed = pl.coalesce("start_s", pl.max_horizontal("submit_s", pl.lit(last_s)))
     size = 31 - pl.col("node_count").cast(pl.UInt32).bitwise_leading_zeros().cast(pl.Int64)
     text = [pl.col(name).cast(pl.String) for name in ("user", "queue")]

@@ -89,8 +89,8 @@ class Report(Mapping[str, Any]):
     def _unread(self) -> list[str]:
         """Advice to read a column of states that was not read."""
         name = self._counts.get("unread_states")
-        told = f"column {name} says that jobs did not complete, and was not read: columns trace_status={name}"
-        return [told] if name else []
+        line_of_states = f"column {name} says that jobs did not complete, and was not read: columns trace_status={name}"
+        return [line_of_states] if name else []
 
     def to_dict(self) -> dict[str, Any]:
         """The counts, as ``summary.json`` holds them."""
