@@ -82,6 +82,9 @@ def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
             user=draw(st.sampled_from([None, "ann", "bo", "cy"])) if has_users else None,
         )
         job.node_count = draw(st.integers(1, len(machine.queue_of(job).nodes) + (row % 5 == 4)))
+        if machine.sleep:
+            # Few large ones, so that some nodes sleep while others serve.
+            job.node_count = min(job.node_count, draw(st.sampled_from([1, 1, 2, 3, job.node_count])))
         jobs.append(job)
     return jobs
 
@@ -224,7 +227,7 @@ SPANS = st.sampled_from([0, 0, 1, 3, 7, 20])
 @st.composite
 def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
     """Parameters of a sleep part where transitions take so many seconds."""
-    min_idle, far = draw(SPANS), draw(st.sampled_from([0, 5, 12, 30, "break-even"]))
+    min_idle, far = draw(SPANS), draw(st.sampled_from([0, 0, 5, 12, "break-even"]))
     stop, start = draw(SPANS | st.just("actual")), draw(SPANS | st.just("actual"))
     limit, min_on = draw(st.sampled_from(["none", "none", 1, 2])), draw(st.sampled_from([0, 0, 0, 1, 2]))
     exclude = draw(st.sampled_from(["", "", "0", f"{nodes - 1}"]))
@@ -274,8 +277,11 @@ def cases(
     if sleep:
         # Nodes that are counted sleep only if jobs get whole ones.
         machine.slots, machine.candidates = machine.slots if plan else 1, None
-        machine.nodes = draw(st.integers(1, 5 if plan else 9))
-        times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
+        machine.nodes = draw(st.integers(2, 6) if plan else st.integers(1, 9))
+        machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
+        # Rule 9 leaves open how long a node that is woken at once stays on for its job where that is passed by others.
+        boots = [1, 1, 6] if urgent else [0, 1, 6]
+        times = draw(st.tuples(st.sampled_from(boots), st.sampled_from([0, 2, 9])))
         machine.sleep = draw(sleeps(machine.nodes, *times))
     if cells:
         machine.kill = draw(st.booleans())

@@ -69,6 +69,7 @@ def test_counted_nodes_that_sleep_agree(case: Case) -> None:
     agrees(*case)
 
 
+@settings(max_examples=2 * settings().max_examples)
 @given(cases(plan=True, sleep=True) | cases(plan=True, sleep=True, queues=True, wait=True, outages=True))
 def test_named_nodes_that_sleep_agree(case: Case) -> None:
     agrees(*case)
