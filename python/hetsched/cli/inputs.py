@@ -101,7 +101,7 @@ class JobLog:
 
     def read(self, screen: Screen) -> hs.Workload:
         """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
-        from hetsched.workload import read_trace
+        from hetsched.workload import read_jobs
         from hetsched.workload.formats.raw import piped
 
         self._refuse_no_file()
@@ -112,7 +112,7 @@ class JobLog:
             if "progress" in chosen.options:
                 options["progress"] = bars.bar(f"reading {Path(self.name).name}")
             with renamed({"separator": "--separator"}):
-                workload = read_trace(source, format=chosen.name, **options)
+                workload = read_jobs(source, format=chosen.name, **options)
         screen.say(workload.report.line())
         for fault in workload.report.get("first_bad_lines", []):
             screen.say(f"skipped: {fault}")
@@ -258,7 +258,7 @@ class Inputs:
             platform = _platform_of(self.platform)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
-                table = hs.VariationTable.read(self.table, cap_w=self.cap_w)
+                table = hs.read_table(self.table, cap_w=self.cap_w)
         return platform, table
 
     def _machine(self, workload: hs.Workload) -> Machine:
