@@ -9,12 +9,12 @@ from inspect import signature
 from typing import Any, get_args
 
 from hetsched.checks import Faults, many, plain, read_toml
-from hetsched.contract.calendar import zone_named
 from hetsched.contract.clauses import MAX_VALUE, Setting, limits_of, rates_of
 from hetsched.contract.windows import date_of, instant_s
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.typing import Unfit
+from hetsched.zones import zone_named
 
 
 class Contract:

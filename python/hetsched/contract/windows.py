@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, listed
-from hetsched.contract.calendar import DAY_S, even_stretches, zone_named
+from hetsched.zones import DAY_S, even_stretches, zone_named
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

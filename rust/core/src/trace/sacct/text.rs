@@ -41,7 +41,7 @@ impl<'a> Text<'a> {
         let mut looked = from;
         loop {
             let rest = &self.held[self.at + looked..];
-            if let Some(offset) = rest.iter().position(|byte| *byte == b'\n') {
+            if let Some(offset) = memchr::memchr(b'\n', rest) {
                 let end = looked + offset;
                 return Ok(Some(self.trimmed(Line { begin: from, end, next: end + 1, is_whole: true })));
             }
