@@ -294,7 +294,7 @@ class Inputs:
 
 def _platform_of(text: str) -> hs.Platform:
     """The machine of a file, or else the one of that name that comes with hetsched."""
-    from hetsched.platform.shipped import machine_names
+    from hetsched.platform.reading import machine_names
 
     is_name = not exists(text)
     if is_name and text in machine_names():

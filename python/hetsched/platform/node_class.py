@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, Fault
+from hetsched.naming import named_in
 from hetsched.params import Entry, Parameter, entries_of, number, whole, word
 from hetsched.workload.constraints import is_feature
 from hetsched.workload.convert import node_numbers
@@ -34,6 +35,7 @@ def _features(value: Any, name: str, faults: Faults) -> tuple[str, ...]:
     return () if bad else tuple(sorted(set(value)))
 
 
+@named_in("hetsched")
 @dataclass(frozen=True)
 class NodeClass(Entry):
     """Nodes of one make.

@@ -14,11 +14,11 @@ from hetsched import _core
 from hetsched.checks import Faults, many, read_toml
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
+from hetsched.naming import named_in
 from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
 from hetsched.platform.queues import Queue, check_queues, queue_list
-from hetsched.platform.reading import arguments_of
-from hetsched.platform.shipped import machine_file
+from hetsched.platform.reading import arguments_of, machine_file
 from hetsched.typing import KnownDraws
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence
@@ -27,6 +27,7 @@ KNOWN_DRAWS = get_args(KnownDraws)
 """Words for `known_draws`."""
 
 
+@named_in("hetsched")
 class Platform:
     """Nodes 0..N-1, class after class, and the tables of their draw.
 
@@ -92,7 +93,7 @@ class Platform:
         made = node_classes(classes, idle_w, faults)
         _check_licences(licences, faults)
         nodes = sum(node_class.count for node_class in made)
-        named = queue_list(queues, "queues", faults)
+        named = None if queues is None else queue_list(queues, "queues", faults)
         if named is not None and not faults.found:
             check_queues(named, nodes, "queues", faults)
         draws = Draws.checked(actual, predicted, cap_model, nodes=nodes, exclusive=exclusive, faults=faults)
@@ -255,12 +256,12 @@ class Platform:
         """Same as `to_dict`, but with every table's content."""
         return self._as_dict(VariationTable.to_dict)
 
-    def _as_dict(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
+    def _as_dict(self, described: Callable[[VariationTable], Any]) -> dict[str, Any]:
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
             "known_draws": self._known_draws,
-            **self._draws.to_dict(told),
+            **self._draws.to_dict(described),
             **({} if self._licences is None else {"licences": dict(self._licences)}),
             **({} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}),
         }

@@ -17,9 +17,9 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
-from hetsched.threads import check_threads
+from hetsched.resources import check_threads
 from hetsched.typing import OnBadLine
-from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
+from hetsched.workload.conform import conformed, conformed_rows, first_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock
 from hetsched.workload.jobs import Workload
@@ -76,7 +76,7 @@ def as_workload(
     """
     origin = Origin(source, line_of, skips_bad_rows=skips_bad_rows)
     if checked_counts is not None:
-        counts = checked_counts | ({"first_bad_lines": told_bad_lines(bad_lines)} if bad_lines else {})
+        counts = checked_counts | ({"first_bad_lines": first_bad_lines(bad_lines)} if bad_lines else {})
         frame, gone = cleared(frame)
         counts |= {"depends_on": counts["depends_on"] - gone, "depends_on_cleared": gone} if gone else {}
         check_references(frame, source)
