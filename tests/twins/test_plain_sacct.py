@@ -62,7 +62,7 @@ def compare(dump: Dump, *, skip: bool, drop: bool) -> None:
         twin = plain_sacct.read(dump.text, zone, skip=skip, drop=drop)
     except plain_sacct.BadError:
         twin = None
-    refused = twin is None or not twin.jobs or 2 * twin.counts["bad_lines"] > twin.counts["rows"]
+    refused = twin is None or not twin.jobs
     try:
         workload = hs.read_sacct(dump.text.encode(), time_zone=dump.zone, **how)
     except hs.TraceError:

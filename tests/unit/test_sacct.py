@@ -145,9 +145,8 @@ def test_a_short_row_is_bad_and_a_cut_last_line_is_left_out() -> None:
     assert skipped.report["first_bad_lines"] == [
         "line 3, column `Elapsed`: found `ten`, expected a span such as 1-02:03:04"
     ]
-    assert "(the first of 2 bad rows among 3)" in error(
-        row(1), row(2, Elapsed="x"), row(3, Elapsed="x"), on_bad_line="skip"
-    )
+    mostly = read(row(1), row(2, Elapsed="x"), row(3, Elapsed="x"), on_bad_line="skip")
+    assert (len(mostly), mostly.report["bad_lines"]) == (1, 2)
 
 
 def test_numbers_of_jobs() -> None:

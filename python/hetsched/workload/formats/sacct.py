@@ -73,7 +73,7 @@ def read_sacct(
         left out and counted.
     on_bad_line
         ``"error"``: a row that does not read is an error. ``"skip"``: it is left out and counted, and the report names
-        the first few, unless more than half of all rows do not read.
+        the first few.
 
     Returns
     -------
