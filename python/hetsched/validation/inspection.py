@@ -158,6 +158,7 @@ class _Inspected:
         yield from priority_findings(jobs)
 
     def _notes(self, gaps: Gaps) -> Iterator[str]:
+        yield from self._left_out()
         yield from self.machine.notes()
         if holds := gaps.count("hold"):
             yield f"{many(holds, 'hold')} not among the events: no event stops starts and lets jobs run on"
@@ -165,6 +166,16 @@ class _Inspected:
         if any(others.values()):
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
+
+    def _left_out(self) -> Iterator[str]:
+        words = {
+            "no_observed_start": "without an observed start",
+            "no_run": "that did not run",
+            "observed_before_submit": "that started before their submit",
+        }
+        counts = [f"{count:,} {words[name]}" for name, count in self.jobs.left_out.items() if count]
+        if counts:
+            yield f"left out: {', '.join(counts)}"
 
 
 def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
