@@ -54,7 +54,7 @@ def test_events_are_read_by_simulate(hetsched, folder):
     rows = [f"{k},{30 * k},20,1,u{k % 5},{start}" for k, start in enumerate(starts)]
     (folder / "log.csv").write_text("job_id,submit_s,runtime_s,node_count,user,observed_start_s\n" + "\n".join(rows))
     assert hetsched("inspect", "log.csv", "--nodes", "4", "--out", "out").code == 0
-    assert (folder / "out" / "events.csv").read_text().splitlines()[1:] == ["29970.0,maintenance,0-3,40000.0"]
+    assert (folder / "out" / "events.csv").read_text().splitlines()[1:] == ["29970.0,maintenance,0-3,40000.0,29970.0"]
     said = hetsched("simulate", "log.csv", "--nodes", "4", "--events", "out/events.csv")
     assert said.code == 0, said.err
 

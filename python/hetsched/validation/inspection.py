@@ -184,6 +184,8 @@ def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
     for one in findings:
         if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
             first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
-            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s))
-    schema = {"time_s": pl.Float64, "kind": pl.String, "nodes": pl.String, "until_s": pl.Float64}
+            # Known when it begins: only some policies plan for what is known before.
+            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s, one.from_s))
+    time, text = pl.Float64, pl.String
+    schema = {"time_s": time, "kind": text, "nodes": text, "until_s": time, "announced_s": time}
     return pl.DataFrame(rows, schema, orient="row").sort("time_s", maintain_order=True)
