@@ -255,7 +255,7 @@ class Inputs:
         """The platform's and the table's file, read before the log, which may take a while."""
         platform = table = None
         if self.platform is not None:
-            platform = _platform_of(self.platform)
+            platform = platform_of(self.platform)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
                 table = hs.read_table(self.table, cap_w=self.cap_w)
@@ -292,7 +292,7 @@ class Inputs:
         return self.table is not None or self.platform is not None
 
 
-def _platform_of(text: str) -> hs.Platform:
+def platform_of(text: str) -> hs.Platform:
     """The machine of a file, or else the one of that name that comes with hetsched."""
     from hetsched.platform.reading import machine_names
 
