@@ -20,7 +20,10 @@ PRESETS = (
 )
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
-LOGS = ".swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst"
+LOGS = (
+    ".swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst, "
+    ".sacct, .sacct.gz, .sacct.zst, .json, .json.gz, .json.zst"
+)
 
 
 def line_with_runtime(text):
@@ -148,7 +151,10 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             "small.swf --on-unknown-app nominl",
             ["--on-unknown-app: found `nominl`, expected one of error, nominal; did you mean `nominal`?"],
         ),
-        ("small.swf --format cvs", ["--format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?"]),
+        (
+            "small.swf --format cvs",
+            ["--format: found `cvs`, expected one of swf, parquet, csv, sacct; did you mean `csv`?"],
+        ),
         ("small.swf --plot a.jpg", [f"--plot: found `a.jpg`, expected {PICTURE}"]),
         ("small.swf --plot out/a.foo", [f"--plot: found `out/a.foo`, expected {PICTURE}"]),
         ("small.swf --plot small.swf", [f"--plot: found `small.swf`, expected {PICTURE}"]),

@@ -74,7 +74,7 @@ def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
 
 _TRACE_HELP = "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."
 _PROCS_HELP = "Processors per node; default: each one is a node."
-_FORMAT_HELP = "swf, parquet or csv, if the log's name does not say."
+_FORMAT_HELP = "swf, parquet, csv or sacct, if the log's name does not say."
 _COLUMNS_HELP = "CSV and Parquet: the log's names of columns, such as submit_s=Submit."
 _SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
 _LENIENT_HELP = "Skip and count malformed lines of the log, unless most of them are."

@@ -4,6 +4,7 @@ from hetsched.workload.formats.csv import read_csv
 from hetsched.workload.formats.parquet import read_parquet
 from hetsched.workload.formats.raw import Format
 from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_jobs, write_jobs
+from hetsched.workload.formats.sacct import read_sacct
 from hetsched.workload.formats.swf import read_swf
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "read_csv",
     "read_jobs",
     "read_parquet",
+    "read_sacct",
     "read_swf",
     "write_jobs",
 ]
