@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         HetschedError,
         LoadWarning,
         OutputError,
+        PlatformWarning,
         PowerWarning,
         ReplayWarning,
         ResultWarning,
@@ -57,6 +58,7 @@ __all__ = [
     "NodeClass",
     "OutputError",
     "Platform",
+    "PlatformWarning",
     "Policy",
     "PowerWarning",
     "Provision",
@@ -95,6 +97,7 @@ _HOMES = {
         *(
             "DeviceWarning",
             "LoadWarning",
+            "PlatformWarning",
             "PowerWarning",
             "ReplayWarning",
             "ResultWarning",

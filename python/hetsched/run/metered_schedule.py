@@ -71,9 +71,13 @@ def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform)
 
     def fault(row: int) -> tuple[str, str, str]:
         place = f"starts, job {known['job_id'][row]}, nodes"
-        return place, f"node {others[row]}", "a node that has what the job asks for"
+        return place, f"node {_called(others[row], platform)}", "a node that has what the job asks for"
 
     return [Rule(pl.Series([node is not None for node in others], dtype=pl.Boolean), fault)]
+
+
+def _called(node: int | None, platform: Platform) -> str:
+    return "" if node is None else platform.node_name(node)
 
 
 def instant(ticks: int) -> str:
@@ -166,7 +170,7 @@ def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[Rule]:
         rule(nodes.list.len() != count, lambda row: (many(len(nodes[row]), "node"), f"{count[row]}, its node_count")),
         rule(
             nodes.list.n_unique() != nodes.list.len(),
-            lambda row: (f"node {_repeated(nodes[row])} twice", "each node once"),
+            lambda row: (f"node {_called(_repeated(nodes[row]), platform)} twice", "each node once"),
         ),
         rule(
             nodes.list.max() >= platform.nodes,
@@ -189,11 +193,11 @@ def conflicts(told: pl.DataFrame, late: list[int], platform: Platform) -> list[F
     per_node = 1 if platform.exclusive else int(platform.slots.min())
     jobs = told.filter(pl.col("row").is_in(late)).sort("start", "row")
     served = told.explode("nodes").filter(pl.col("start") < pl.col("end"))
-    found = [_conflict(job, served, per_node) for job in jobs.head(_MOST_JOBS).iter_rows(named=True)]
+    found = [_conflict(job, served, per_node, platform) for job in jobs.head(_MOST_JOBS).iter_rows(named=True)]
     return [fault for fault in found if fault is not None]
 
 
-def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault | None:
+def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int, platform: Platform) -> Fault | None:
     """The first node on which a job finds others when it is to start, and too little next to them."""
     at, need = job["start"], job["need"]
     here = served.filter(
@@ -215,7 +219,7 @@ def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault
     wanted = "a free node" if per_node == 1 else f"{need} free slots there, of which {taken} of {per_node} are taken"
     return (
         f"starts, job {job['job_id']} at {instant(at)}, nodes",
-        f"node {node}",
+        f"node {platform.node_name(node)}",
         f"{wanted}: it serves {names}{more}",
     )
 

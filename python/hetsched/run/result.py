@@ -91,7 +91,7 @@ class Result:
         one; where the policy does something about draws above the budget (``on_excess``) or changes the sizes of jobs
         that run (then ``nodes`` are those at its end) ``attempts, suspended_s, lost_energy_j``, and where nodes may be
         capped ``lowest_cap_w``; where a queue preempts others ``suspended_s``; then the workload's other columns. Times
-        of a job that never started are null.
+        of a job that never started are null. On a platform whose nodes have names ``node_names`` are those of `nodes`.
         """
         check_threads()
         return self._parts.jobs()
@@ -108,7 +108,10 @@ class Result:
 
     @_Kept
     def nodes(self) -> pl.DataFrame:
-        """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``."""
+        """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``.
+
+        On a platform whose nodes have names also ``node_name``, as in `events`.
+        """
         return self._parts.nodes()
 
     @_Kept
