@@ -9,7 +9,7 @@ from hypothesis import given
 import hetsched as hs
 from hetsched.errors import OutputError
 from hetsched.testing import workloads
-from hetsched.workload import GENERATORS, generate, poisson, read_trace, write_trace
+from hetsched.workload import GENERATORS, generate, poisson, read_jobs, write_trace
 from hetsched.workload.formats import WRITERS
 from hetsched.workload.formats.swf import LOST_COLUMNS, swf_parts
 
@@ -24,7 +24,7 @@ def ticks(jobs):
 def test_what_was_written_is_read_back(tmp_path, kind, suffix):
     workload = generate(kind, seed=4)
     write_trace(workload, tmp_path / f"jobs{suffix}")
-    read = read_trace(tmp_path / f"jobs{suffix}")
+    read = read_jobs(tmp_path / f"jobs{suffix}")
     if suffix.startswith(".swf"):
         # The format allows decimals.
         assert ticks(read.to_polars()).equals(ticks(workload.to_polars()))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.workload import read_trace
-from hetsched.workload.formats import FORMATS, READERS, Format
+from hetsched.workload import read_jobs
+from hetsched.workload.formats import FORMATS, READERS, Format, format_of
 from hetsched.workload.formats.raw import as_workload, contents
 
 HEADER = "job_id,submit_s,runtime_s,node_count"
@@ -189,30 +189,71 @@ def test_every_format_is_told_by_its_name(suffix, tmp_path):
     one_job = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [2]}
     plain = {"swf": swf((1, 0, 60, 2, 90)), "csv": csv("1,0,60,2"), "parquet": parquet(**one_job)}
     pack = {".gz": gzip.compress, ".zst": zstd}.get(path.suffix.lower(), bytes)
-    path.write_bytes(pack(plain[READERS[suffix].name]))
-    assert read_trace(path).to_polars()["node_count"].to_list() == [2]
+    [of_suffix] = [f.name for f in FORMATS.values() if suffix in f.suffixes]
+    path.write_bytes(pack(plain[of_suffix]))
+    assert read_jobs(path).to_polars()["node_count"].to_list() == [2]
 
 
 def test_a_format_can_be_said(tmp_path):
     path = tmp_path / "jobs.txt"
-    path.write_bytes(csv("1,0,60,2"))
-    assert len(read_trace(path, format="csv")) == 1
+    path.write_bytes(b"id;submitted\n1;0\n")
+    with pytest.raises(hs.TraceError, match="found columns id;submitted"):
+        read_jobs(path, format="csv")
     with pytest.raises(hs.ConfigError, match=r"format: found `.*jobs\.txt`, expected a name ending in \.swf"):
-        read_trace(path)
+        read_jobs(path)
     with pytest.raises(
         hs.ConfigError, match="found `parket`, expected one of swf, parquet, csv; did you mean `parquet`"
     ):
-        read_trace(path, format="parket")
+        read_jobs(path, format="parket")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd], ids=["plain", "gzip", "zstd"])
+@pytest.mark.parametrize(
+    ("content", "format"),
+    [
+        (b"; Version: 2.2\n" + swf((1, 0, 60, 2, 90)), "swf"),
+        (b"\n" + swf((1, 0, 60, 2, 90)), "swf"),
+        (csv("1,0,60,2"), "csv"),
+        (b'"node_count"|submit_s|runtime_s|job_id\n2|0|60|1\n', "csv"),
+    ],
+)
+def test_content_tells_the_format_where_the_name_does_not(content, format, pack, tmp_path):
+    path = tmp_path / "jobs.log"
+    path.write_bytes(pack(content))
+    assert format_of(path, None).name == format_of(pack(content), None).name == format
+    options = {"separator": "|"} if b"|" in content else {}
+    read = hs.read_jobs(path, **options)
+    assert read == hs.read_jobs(pack(content), **options) == hs.read_jobs(path, format=format, **options)
+    assert read.to_polars()["node_count"].to_list() == [2]
+
+
+def test_a_file_of_unknown_name_that_is_not_there_or_is_damaged_is_of_no_format(tmp_path):
+    cut = tmp_path / "cut.log"
+    for packed in (gzip.compress(csv("1,0,60,2"))[:3], zstd(csv("1,0,60,2"))[:9], b"\x1f\x8b\xff\xff\xff"):
+        cut.write_bytes(packed)
+        with pytest.raises(hs.ConfigError, match=r"found `.*cut\.log`, expected a name ending in"):
+            hs.read_jobs(cut)
+    with pytest.raises(hs.ConfigError, match=r"found `.*none`, expected a name ending in"):
+        hs.read_jobs(tmp_path / "none")
+
+
+def test_formats_of_one_ending_are_told_apart_by_content(monkeypatch, tmp_path):
+    bars = Format("bars", (".csv",), "bars", hs.read_csv, recognizes=lambda head: head.startswith(b"Id|"))
+    monkeypatch.setitem(FORMATS, "bars", bars)
+    path = tmp_path / "jobs.csv"
+    for content, name in ((b"Id|Nodes\n", "bars"), (csv("1,0,60,2"), "csv"), (b"neither\n", "csv")):
+        path.write_bytes(content)
+        assert format_of(path, None).name == name
 
 
 def test_an_option_of_another_format_is_refused_and_none_is_not_given(tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_bytes(csv("1,0,60,2"))
-    assert len(read_trace(path, procs_per_node=None)) == 1
+    assert len(read_jobs(path, procs_per_node=None)) == 1
     with pytest.raises(
         hs.ConfigError, match="procs_per_node: found `4`, expected options of csv logs: columns, separator"
     ):
-        read_trace(path, procs_per_node=4)
+        read_jobs(path, procs_per_node=4)
 
 
 def test_swf_by_hand():
@@ -280,12 +321,12 @@ def test_a_format_is_one_row_that_says_its_options_and_its_first_bytes(monkeypat
 
     monkeypatch.setitem(FORMATS, "ticks", Format("ticks", (".ticks",), "a job a byte", read, magic=b"TK"))
     assert FORMATS["ticks"].options == ("scale",)
-    assert len(read_trace(b"TK...")) == 3
-    assert read_trace(b"TK...", scale=4).to_polars()["node_count"].to_list() == [4, 4, 4]
+    assert len(read_jobs(b"TK...")) == 3
+    assert read_jobs(b"TK...", scale=4).to_polars()["node_count"].to_list() == [4, 4, 4]
     with pytest.raises(hs.ConfigError, match="separator: found `;`, expected options of ticks logs: scale"):
-        read_trace(b"TK...", separator=";")
+        read_jobs(b"TK...", separator=";")
     # Without first bytes of their own, logs are told apart by the options that were given.
-    assert read_trace(csv("1,0,60,2"), separator=",").history == ("read bytes",)
+    assert read_jobs(csv("1,0,60,2"), separator=",").history == ("read bytes",)
 
 
 def test_every_format_says_what_it_is():

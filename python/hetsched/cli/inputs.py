@@ -103,7 +103,7 @@ class JobLog:
 
     def read(self, screen: Screen) -> hs.Workload:
         """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
-        from hetsched.workload import read_trace
+        from hetsched.workload import read_jobs
         from hetsched.workload.formats.raw import piped
 
         self._refuse_no_file()
@@ -114,7 +114,7 @@ class JobLog:
             if "progress" in chosen.options:
                 options["progress"] = bars.bar(f"reading {Path(self.name).name}")
             with renamed({"separator": "--separator"}):
-                workload = read_trace(source, format=chosen.name, **options)
+                workload = read_jobs(source, format=chosen.name, **options)
         screen.say(workload.report.line())
         for fault in workload.report.get("first_bad_lines", []):
             screen.say(f"skipped: {fault}")

@@ -3,7 +3,7 @@
 from hetsched.workload.formats.csv import read_csv
 from hetsched.workload.formats.parquet import read_parquet
 from hetsched.workload.formats.raw import Format
-from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_trace, write_trace
+from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_jobs, write_trace
 from hetsched.workload.formats.swf import read_swf
 
 __all__ = [
@@ -13,8 +13,8 @@ __all__ = [
     "Format",
     "format_of",
     "read_csv",
+    "read_jobs",
     "read_parquet",
     "read_swf",
-    "read_trace",
     "write_trace",
 ]

@@ -16,7 +16,7 @@ from hetsched.tables import ENDINGS, CsvText, Record, TableError
 from hetsched.typing import OnBadLine
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents, renamed
 from hetsched.workload.jobs import Workload
-from hetsched.workload.schema import TEXT_COLUMNS
+from hetsched.workload.schema import COLUMNS, TEXT_COLUMNS
 
 _EXPECTED = "a CSV file with a line of column names"
 
@@ -153,10 +153,17 @@ def _parts(workload: Workload) -> Iterator[bytes]:
     yield from (part.write_csv(include_header=False).encode() for part in frame.iter_slices(_ROWS_A_PART))
 
 
+def _names_columns(head: bytes) -> bool:
+    """True if the first line names a column that every workload has."""
+    names = {column.name.encode() for column in COLUMNS.values() if column.is_required}
+    return not names.isdisjoint(re.findall(rb"\w+", head.lstrip().partition(b"\n")[0]))
+
+
 FORMAT = Format(
     name="csv",
     suffixes=ENDINGS["csv"],
     doc="comma-separated values with hetsched's column names, or with a mapping to them",
     read=read_csv,
     write={".csv": _parts},
+    recognizes=_names_columns,
 )

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, get_args
 
 import polars as pl
 
+from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
 from hetsched.threads import check_threads
@@ -33,7 +35,8 @@ class Format:
     """A format of job logs: its name, the endings of its files' names, and what reads and writes them.
 
     `read` takes a path or content and options by keyword; `write` goes from an ending to what gives a file's content
-    part by part; `magic` is what every file begins with, if anything.
+    part by part. Formats may share an ending: then the content decides, by `magic`, which is what every file begins
+    with, if anything, or else by `recognizes`, which is true of the first bytes, unpacked, of a text that is in it.
     """
 
     name: str
@@ -42,6 +45,11 @@ class Format:
     read: Callable[..., Workload]
     write: Mapping[str, Callable[[Workload], Iterator[bytes]]] = field(default_factory=dict)
     magic: bytes = b""
+    recognizes: Callable[[bytes], bool] = field(default=lambda _head: False)
+
+    def fits(self, head: bytes) -> bool:
+        """True if a log that begins so is in this format."""
+        return head.startswith(self.magic) if self.magic else self.recognizes(head)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -121,6 +129,30 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
         found = reason_of(error) if is_known else f"a file that cannot be read ({reason_of(error)})"
         raise TraceError(file=name, found=found, expected=expected) from None
     return data, name, hashlib.sha256(data).hexdigest()
+
+
+_HEAD_BYTES = 2**16
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+def head_of(source: Source) -> bytes:
+    """The first bytes of a log, unpacked; none of one that is damaged or not there, of which its reader says so."""
+    packed = source
+    if not isinstance(packed, bytes):
+        try:
+            with Path(packed).open("rb") as file:
+                packed = file.read(_HEAD_BYTES)
+                packed += file.read() if packed.startswith(_ZSTD) else b""
+        except (OSError, ValueError):
+            return b""
+    try:
+        if packed.startswith(_GZIP):
+            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(packed, _HEAD_BYTES)
+        if packed.startswith(_ZSTD):
+            return _core.unpacked(packed, file="log")[:_HEAD_BYTES]
+    except (zlib.error, TraceError):
+        return b""
+    return packed[:_HEAD_BYTES]
 
 
 def renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, source: str) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Every format of job logs by name, and logs read and written in the format that a name implies.
+"""Every format of job logs by name, and logs read and written in the format that a name or the content implies.
 
 A new format is a file next to this one with a `Format`, and its name in `FORMATS`.
 """
@@ -14,14 +14,14 @@ from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.workload.formats import csv, parquet, swf
-from hetsched.workload.formats.raw import Format, Source, piped
+from hetsched.workload.formats.raw import Format, Source, head_of, piped
 from hetsched.workload.jobs import Workload
 
 FORMATS: dict[str, Format] = {f.name: f for f in (swf.FORMAT, parquet.FORMAT, csv.FORMAT)}
-"""Every format by its name."""
+"""Every format by its name; the first one that fits is taken."""
 
-READERS: dict[str, Format] = {suffix: f for f in FORMATS.values() for suffix in f.suffixes}
-"""Every format by the endings of its files' names."""
+READERS: tuple[str, ...] = tuple(dict.fromkeys(suffix for f in FORMATS.values() for suffix in f.suffixes))
+"""Endings of the names of files that can be read."""
 
 WRITERS: dict[str, Callable[[Workload], Iterator[bytes]]] = {
     suffix: parts for f in FORMATS.values() for suffix, parts in f.write.items()
@@ -29,16 +29,17 @@ WRITERS: dict[str, Callable[[Workload], Iterator[bytes]]] = {
 """Makers of a file's content, part by part, by the endings of its name."""
 
 
-def read_trace(source: Source, *, format: str | None = None, **options: Any) -> Workload:
-    """Read a log in any format, known by its file's name or, from standard input, by its content.
+def read_jobs(source: Source, *, format: str | None = None, **options: Any) -> Workload:
+    r"""Read a job log in any format, known by its file's name or by its content.
 
     Parameters
     ----------
     source
-        Path, or ``"-"`` for standard input.
+        Path, ``"-"`` for standard input, or content.
     format
-        ``"swf"``, ``"parquet"`` or ``"csv"``; None: by the name's ending. Of standard input: Parquet by its first
-        bytes, CSV if there are options that only CSV has, SWF otherwise.
+        ``"swf"``, ``"parquet"`` or ``"csv"``. None: by the name's ending; where the ending says nothing, or there is no
+        name, by the content: Parquet by its first bytes, SWF by a comment or a line of 18 numbers, CSV by a line with
+        one of hetsched's names of columns. Content that is none of these is in the first format that has the options.
     **options
         Of that format's reader, such as ``procs_per_node``; those that are None count as not given.
 
@@ -56,7 +57,9 @@ def read_trace(source: Source, *, format: str | None = None, **options: Any) -> 
 
     Examples
     --------
-    >>> read_trace("jobs.log", format="cvs")
+    >>> len(read_jobs(b"job_id,submit_s,runtime_s,node_count\n1,0,60,2\n"))
+    1
+    >>> read_jobs("jobs.log", format="cvs")
     Traceback (most recent call last):
     hetsched.errors.ConfigError: format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?
     """
@@ -132,24 +135,27 @@ def _write_parts(path: Path, parts: Iterator[bytes]) -> None:
 
 
 def format_of(source: Source, name: str | None, *, options: Collection[str] = ()) -> Format:
-    """The format of a log: of that name, or known by the path's ending or by the content and the options given."""
+    """The format of a log: of that name, or known by the path's ending, by the content, or by the options given."""
     if name is not None:
         if name not in FORMATS:
             raise ConfigError([("format", shown(name), f"one of {listed(FORMATS)}{did_you_mean(name, FORMATS)}")])
         return FORMATS[name]
-    if isinstance(source, bytes):
-        return _format_of_content(source, options)
-    path = os.fspath(source)
-    for suffix, reader in READERS.items():
-        if PurePath(path).name.lower().endswith(suffix):
-            return reader
-    expected = f"a name ending in {listed(READERS)}, or format= one of {listed(FORMATS)}"
-    raise ConfigError([("format", f"`{path}`", expected)])
-
-
-def _format_of_content(content: bytes, options: Collection[str]) -> Format:
-    for one in FORMATS.values():
-        if one.magic and content.startswith(one.magic):
+    path = None if isinstance(source, bytes) else os.fspath(source)
+    likely = [] if path is None else _ending_as(path)
+    if len(likely) == 1:
+        return likely[0]
+    head = head_of(source)
+    for one in likely or FORMATS.values():
+        if one.fits(head):
             return one
-    texts = [one for one in FORMATS.values() if not one.magic]
+    if path is not None and not likely:
+        expected = f"a name ending in {listed(READERS)}, or format= one of {listed(FORMATS)}"
+        raise ConfigError([("format", f"`{path}`", expected)])
+    texts = likely or [one for one in FORMATS.values() if not one.magic]
     return next((one for one in texts if set(options) <= set(one.options)), texts[0])
+
+
+def _ending_as(path: str) -> list[Format]:
+    """Formats whose files' names may end as that of a path."""
+    name = PurePath(path).name.lower()
+    return [one for one in FORMATS.values() if name.endswith(one.suffixes)]

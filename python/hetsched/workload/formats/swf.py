@@ -6,6 +6,7 @@ format: they become numbers, and a comment says which is which.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -214,10 +215,14 @@ def _packed(workload: Workload) -> Iterator[bytes]:
     yield packer.flush()
 
 
+_BEGINNING = re.compile(rb"\s*(?:;|-?[\d.]+(?:[ \t]+-?[\d.]+){17}[ \t]*(?:\r?\n|$))")
+"""A comment, or a line of 18 numbers."""
+
 FORMAT = Format(
     name="swf",
     suffixes=(".swf", ".swf.gz", ".swf.zst"),
     doc="Standard Workload Format of the Parallel Workloads Archive",
     read=read_swf,
     write={".swf": _plain, ".swf.gz": _packed},
+    recognizes=lambda head: _BEGINNING.match(head) is not None,
 )
