@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from hetsched.run.result import Result, read_result
     from hetsched.run.session import Session
     from hetsched.run.simulation import simulate
-    from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
+    from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_swf
 
 __all__ = [
     "Comparison",
@@ -81,6 +81,7 @@ __all__ = [
     "meter",
     "presets",
     "provision",
+    "read_batsim",
     "read_csv",
     "read_jobs",
     "read_parquet",
@@ -118,7 +119,7 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session",),
     "run.simulation": ("simulate",),
-    "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_swf"),
+    "workload": ("Workload", "read_batsim", "read_csv", "read_jobs", "read_parquet", "read_swf"),
 }
 
 

@@ -189,6 +189,9 @@ def test_every_format_is_told_by_its_name(suffix, tmp_path):
     one_job = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [2]}
     plain = {"swf": swf((1, 0, 60, 2, 90)), "csv": csv("1,0,60,2"), "parquet": parquet(**one_job)}
     pack = {".gz": gzip.compress, ".zst": zstd}.get(path.suffix.lower(), bytes)
+    plain["batsim"] = (
+        b'{"jobs":[{"id":1,"subtime":0,"res":2,"profile":"p"}],"profiles":{"p":{"type":"delay","delay":1}}}'
+    )
     [of_suffix] = [f.name for f in FORMATS.values() if suffix in f.suffixes]
     path.write_bytes(pack(plain[of_suffix]))
     assert read_jobs(path).to_polars()["node_count"].to_list() == [2]
@@ -202,7 +205,7 @@ def test_a_format_can_be_said(tmp_path):
     with pytest.raises(hs.ConfigError, match=r"format: found `.*jobs\.txt`, expected a name ending in \.swf"):
         read_jobs(path)
     with pytest.raises(
-        hs.ConfigError, match="found `parket`, expected one of swf, parquet, csv; did you mean `parquet`"
+        hs.ConfigError, match="found `parket`, expected one of swf, parquet, batsim, csv; did you mean `parquet`"
     ):
         read_jobs(path, format="parket")
 

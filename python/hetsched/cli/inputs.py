@@ -33,6 +33,7 @@ _READER_OPTIONS = {
     "columns": ("--columns", "nothing: fields of {} logs are known by their place"),
     "separator": ("--separator", "nothing: {} logs have no separator to choose"),
     "on_bad_line": ("--lenient", "nothing: {} logs have no lines to skip"),
+    "flops_per_s": ("--flops-per-s", "nothing: {} logs have run lengths, not work"),
 }
 """Options of readers: how they are given, and what a format expects that does not have them."""
 
@@ -74,11 +75,12 @@ def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
     return found
 
 
-_TRACE_HELP = "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."
+_TRACE_HELP = "Job log: .swf, .parquet, .csv, Batsim's .json; .gz and .zst too; - for standard input."
 _PROCS_HELP = "Processors per node; default: each one is a node."
-_FORMAT_HELP = "swf, parquet or csv, if the log's name does not say."
+_FORMAT_HELP = "swf, parquet, batsim or csv, if the log's name and content do not say."
 _COLUMNS_HELP = "CSV and Parquet: the log's names of columns, such as submit_s=Submit."
 _SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
+_FLOPS_HELP = "Batsim: a node's speed, for profiles that say work in place of seconds."
 _LENIENT_HELP = "Skip and count malformed lines of the log, unless most of them are."
 
 
@@ -94,6 +96,9 @@ class JobLog:
     ] = None
     separator: Annotated[str | None, option("--separator", "C", _SEPARATOR_HELP, RUN, read=_separator)] = None
     lenient: Annotated[bool, flag("--lenient", _LENIENT_HELP, RUN)] = False
+    flops_per_s: Annotated[
+        float | None, option("--flops-per-s", "F", _FLOPS_HELP, RUN, read=number("operations a second"))
+    ] = None
     window: SpanOptions = field(default_factory=SpanOptions)
 
     @property
@@ -113,7 +118,7 @@ class JobLog:
         with Bars() as bars:
             if "progress" in chosen.options:
                 options["progress"] = bars.bar(f"reading {Path(self.name).name}")
-            with renamed({"separator": "--separator"}):
+            with renamed({"separator": "--separator", "flops_per_s": "--flops-per-s"}):
                 workload = read_jobs(source, format=chosen.name, **options)
         screen.say(workload.report.line())
         for fault in workload.report.get("first_bad_lines", []):
@@ -133,7 +138,7 @@ class JobLog:
 
     def _options(self) -> dict[str, Any]:
         """The options given, by the readers' names."""
-        given = {name: getattr(self, name) for name in ("procs_per_node", "columns", "separator")}
+        given = {name: getattr(self, name) for name in ("procs_per_node", "columns", "separator", "flops_per_s")}
         given["on_bad_line"] = "skip" if self.lenient else None
         return {name: value for name, value in given.items() if value is not None}
 

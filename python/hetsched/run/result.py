@@ -12,6 +12,7 @@ from typing import Any, overload
 import polars as pl
 
 from hetsched.checks import Faults
+from hetsched.run.batsim_files import write_batsim
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
@@ -234,6 +235,26 @@ class Result:
         faults.check()
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         write_files(Path(folder), self._frames, numbers, csv=csv)
+
+    def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
+        """Write the schedule as Batsim does, for evalys and others: ``PREFIX_jobs.csv`` and ``PREFIX_schedule.csv``.
+
+        The first has a row a job that ended or was rejected, in Batsim's columns; ``profile`` is the column of that
+        name, the application, or the job's number. The second has totals, and means over the jobs that ran.
+
+        Parameters
+        ----------
+        prefix
+            Beginning of both files' paths.
+
+        Raises
+        ------
+        ConfigError
+            If `prefix` is no beginning of a file's name.
+        OutputError
+            If a file cannot be written.
+        """
+        write_batsim(prefix, self.jobs, nodes=self.provenance["platform"]["nodes"], energy_j=self._summary["energy_j"])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

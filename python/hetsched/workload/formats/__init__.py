@@ -1,5 +1,6 @@
 """Job logs as files hold them: one module a format, which reads and writes it, and a table of them all."""
 
+from hetsched.workload.formats.batsim import read_batsim
 from hetsched.workload.formats.csv import read_csv
 from hetsched.workload.formats.parquet import read_parquet
 from hetsched.workload.formats.raw import Format
@@ -12,6 +13,7 @@ __all__ = [
     "WRITERS",
     "Format",
     "format_of",
+    "read_batsim",
     "read_csv",
     "read_jobs",
     "read_parquet",
