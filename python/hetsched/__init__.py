@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from hetsched._core import __version__
     from hetsched.assignment import assign, assign_types
-    from hetsched.contract import Contract
+    from hetsched.contract import Contract, read_contract
     from hetsched.errors import (
         ConfigError,
         DeviceWarning,
@@ -33,14 +33,26 @@ if TYPE_CHECKING:
     from hetsched.features.outages import failures
     from hetsched.many.compare import Comparison, compare
     from hetsched.many.sweep import sweep
-    from hetsched.platform import DeviceClass, DeviceNodes, Measurements, NodeClass, Platform, Queue, VariationTable
-    from hetsched.policy import Policy
+    from hetsched.platform import (
+        DeviceClass,
+        DeviceNodes,
+        Measurements,
+        NodeClass,
+        Platform,
+        Queue,
+        VariationTable,
+        read_measurements,
+        read_platform,
+        read_table,
+    )
+    from hetsched.policy import Policy, read_policy
     from hetsched.policy.presets import presets
+    from hetsched.power.models.model import read_model
     from hetsched.provisioning import Provision, provision
-    from hetsched.run.events import Events
+    from hetsched.run.events import Events, read_events
     from hetsched.run.metering import meter
     from hetsched.run.result import Result, read_result
-    from hetsched.run.session import Session
+    from hetsched.run.session import Session, read_session
     from hetsched.run.simulation import simulate
     from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_swf
 
@@ -82,11 +94,19 @@ __all__ = [
     "presets",
     "provision",
     "read_batsim",
+    "read_contract",
     "read_csv",
+    "read_events",
     "read_jobs",
+    "read_measurements",
+    "read_model",
     "read_parquet",
+    "read_platform",
+    "read_policy",
     "read_result",
+    "read_session",
     "read_swf",
+    "read_table",
     "simulate",
     "sweep",
 ]
@@ -107,17 +127,21 @@ _HOMES = {
             "WorkWarning",
         ),
     ),
-    "contract": ("Contract",),
+    "contract": ("Contract", "read_contract"),
     "features.outages": ("failures",),
     "many.compare": ("Comparison", "compare"),
     "many.sweep": ("sweep",),
-    "platform": ("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
-    "policy": ("Policy", "presets"),
+    "platform": (
+        *("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
+        *("read_measurements", "read_platform", "read_table"),
+    ),
+    "policy": ("Policy", "presets", "read_policy"),
+    "power.models.model": ("read_model",),
     "provisioning": ("Provision", "provision"),
-    "run.events": ("Events",),
+    "run.events": ("Events", "read_events"),
     "run.metering": ("meter",),
     "run.result": ("Result", "read_result"),
-    "run.session": ("Session",),
+    "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
     "workload": ("Workload", "read_batsim", "read_csv", "read_jobs", "read_parquet", "read_swf"),
 }

@@ -21,7 +21,7 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import did_you_mean, listed, many, one_line, reason_of, shown
 from hetsched.errors import ConfigError, Fault, TraceError
-from hetsched.files import UNREADABLE
+from hetsched.files import UNREADABLE, write_whole
 from hetsched.memory import available_bytes
 from hetsched.threads import check_threads
 
@@ -164,6 +164,18 @@ def read_table(path: object, expected: str, *, words: Iterable[str] = ()) -> Tab
     if kind_of(name) == "parquet":
         return read_parquet_table(name, expected)
     return read_csv_table(name, expected, words=words, no_value=_NO_VALUE)
+
+
+def write_table(frame: pl.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a frame to a file whose name ends in ``.csv`` or ``.parquet``, whole or not at all; every digit is kept.
+
+    Raises a `ConfigError` if the name ends otherwise, and an `OutputError` if the file cannot be written.
+    """
+    writers: dict[str, Callable[[Path], object]] = {".csv": frame.write_csv, ".parquet": frame.write_parquet}
+    suffix = Path(path).suffix.lower()
+    if suffix not in writers:
+        raise ConfigError([("path", shown(os.fspath(path)), f"a name ending in {listed(writers)}")])
+    write_whole(Path(path), writers[suffix])
 
 
 def refuse_other_frames(frame: object, parameter: str = "frame") -> None:

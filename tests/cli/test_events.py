@@ -54,7 +54,7 @@ def test_policies_are_compared_by_what_their_energy_costs(hetsched, folder):
     assert said.code == 0
     platform = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400)
     costs = [
-        hs.simulate(hs.read_swf("small.swf"), platform, policy, events=hs.Events.read("e.csv")).summary()["cost"]
+        hs.simulate(hs.read_swf("small.swf"), platform, policy, events=hs.read_events("e.csv")).summary()["cost"]
         for policy in ("fcfs", "easy")
     ]
     assert [row["summary"]["cost"] for row in json.loads(said.out)["runs"]] == costs
@@ -69,7 +69,7 @@ def test_jobs_on_a_node_that_fails_end_or_are_queued_again(hetsched, folder, on_
         hs.read_swf("small.swf"),
         hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400),
         "easy",
-        events=hs.Events.read("e.csv"),
+        events=hs.read_events("e.csv"),
         on_failure=on_failure,
     )
     found = json.loads(said.out)["summary"]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.workload import GENERATORS, generate, poisson, write_trace
+from hetsched.workload import GENERATORS, generate, poisson
 from hetsched.workload.formats import WRITERS
 
 MIX = "mix=8 stream 1 60; 4 hpcg 2 120"
@@ -220,7 +220,7 @@ def test_nodes_of_a_log_of_processors_are_found_again(hetsched, folder):
     log = "; MaxNodes: 4\n; MaxProcs: 32\n" + "".join(
         f"{job} 0 0 60 8 -1 -1 8 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job in (1, 2)
     )
-    write_trace(hs.read_swf(log.encode(), procs_per_node=8), "nodes.swf")
+    hs.read_swf(log.encode(), procs_per_node=8).write("nodes.swf")
     said = hetsched("simulate", "nodes.swf", "--idle-w", 100, "--tdp-w", 300, "--policy", "fcfs", "--json")
     assert "4 nodes, as the log's header says" in said.err
     assert json.loads(said.out)["summary"]["idle_energy_j"] == 2 * 60 * 100

@@ -10,7 +10,6 @@ from power_files import COUNTERS, LINEAR, WATTS, fitted
 import hetsched as hs
 from hetsched.cli.app import FAMILIES
 from hetsched.cli.power_models import LEARNERS, MODELS
-from hetsched.power import load
 from hetsched.power.models import learners
 from hetsched.power.models.model import KINDS
 
@@ -36,7 +35,7 @@ def test_from_counters_to_a_table_to_a_run(hetsched, measured):
     fitted(hetsched)
     (measured / "new.csv").write_text("twice,app,rate\n10,e,5\n6,c,3\n")
     said = hetsched("power", "predict", "model.npz", "new.csv", "--out", "table.csv", "--json")
-    table = hs.VariationTable.read("table.csv")
+    table = hs.read_table("table.csv")
     # 100 + 10 x 5 and 100 + 14 x 5, 100 + 10 x 3 and 100 + 14 x 3.
     assert table.apps == ("e", "c")
     assert table.power_w == pytest.approx(np.array([[150.0, 170.0], [130.0, 142.0]]))
@@ -52,7 +51,7 @@ def test_from_counters_to_a_table_to_a_run(hetsched, measured):
 def test_nodes_of_several_devices_draw_what_these_do_and_the_rest(hetsched, measured):
     fitted(hetsched)
     hetsched("power", "predict", "model.npz", "counters.csv", "--per-node", 2, "--rest-w", 30, "--out", "t.parquet")
-    table = hs.VariationTable.read("t.parquet")
+    table = hs.read_table("t.parquet")
     assert table.power_w.ravel() == pytest.approx([200 + 24 * rate + 30 for rate in (1, 2, 3, 4)])
 
 
@@ -86,7 +85,7 @@ def test_equal_input_makes_equal_files_in_either_shape_which_the_library_reads(h
     wide.write_csv("watts.csv")
     fitted(hetsched, model="wide.npz")
     assert (measured / "long.npz").read_bytes() == (measured / "wide.npz").read_bytes()
-    assert load("long.npz").predict([[5.0, 10.0]]) == pytest.approx(np.array([[150.0], [170.0]]))
+    assert hs.read_model("long.npz").predict([[5.0, 10.0]]) == pytest.approx(np.array([[150.0], [170.0]]))
 
 
 def test_several_runs_count_as_their_median_and_others_are_counted(hetsched, measured):
@@ -116,7 +115,7 @@ def test_what_was_not_measured_is_said_and_left_out(hetsched, measured):
 
 
 def test_a_model_without_names_is_used_as_it_stands_and_that_is_said(hetsched, measured):
-    hs.power.SingleStage(model="linear").fit([[1.0, 2.0], [2.0, 4.0]], [[110.0, 120.0]]).save("bare.npz")
+    hs.power.SingleStage(model="linear").fit([[1.0, 2.0], [2.0, 4.0]], [[110.0, 120.0]]).write("bare.npz")
     said = hetsched("power", "predict", "bare.npz", "counters.csv")
     assert said.code == 0
     assert "the model does not say what its features are; columns are taken as they stand: rate, twice" in said.out

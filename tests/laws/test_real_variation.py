@@ -146,7 +146,7 @@ def test_jobs_on_measured_gpus_keep_the_laws_and_choosing_gpus_saves_energy():
 
 @needs(LONESTAR6)
 def test_lonestar6_has_times_alone_and_six_stragglers():
-    measured = Measurements.read(LONESTAR6, app="exp", node="uuid", power_w=None, time_s="perf")
+    measured = hs.read_measurements(LONESTAR6, app="exp", node="uuid", power_w=None, time_s="perf")
     table = measured.to_table()
     assert table.nodes == 219
     assert table.power_ratio.tolist() == np.ones((1, 219)).tolist()

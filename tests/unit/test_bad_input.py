@@ -32,7 +32,7 @@ def test_tables_of_nodes_beyond_all_numbers(tmp_path, node, apps):
     path = tmp_path / "a.csv"
     rows = [f"app{k},{'0' if k + 1 < apps else node},200" for k in range(apps)]
     path.write_text("\n".join(["app,node,power_w", "z,0,200", *rows]))
-    assert message(hs.VariationTable.read, path).startswith(f"{path}")
+    assert message(hs.read_table, path).startswith(f"{path}")
 
 
 HUGE = "1" + "0" * 400
@@ -74,7 +74,7 @@ def test_names_that_no_file_can_have(name):
     assert said.endswith("expected a TOML file")
     if isinstance(name, str):
         assert "found a name that no file can have" in said
-        assert "found a name that no file can have" in message(hs.VariationTable.read, name.replace("toml", "csv"))
+        assert "found a name that no file can have" in message(hs.read_table, name.replace("toml", "csv"))
 
 
 @pytest.mark.parametrize("name", ["\ud800.npz", "a\0.npz"])

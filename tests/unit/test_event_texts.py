@@ -68,7 +68,7 @@ def test_dates_spans_and_ranges_in_every_kind_of_file(tmp_path):
     )
     frame.write_parquet(tmp_path / "e.parquet")
     for name in ("e.csv", "e.toml", "e.parquet"):
-        assert rows(hs.Events.read(tmp_path / name)) == EXPECTED, name
+        assert rows(hs.read_events(tmp_path / name)) == EXPECTED, name
     assert rows(hs.Events.from_polars(frame)) == EXPECTED
 
 
@@ -78,10 +78,10 @@ def test_dates_without_an_offset_are_of_a_time_zone(tmp_path):
     (tmp_path / "e.toml").write_text(
         'timezone = "Europe/Berlin"\n[[events]]\ntime_s = 2007-02-01T17:00:00\nkind = "budget"\nvalue = 1500\n'
     )
-    assert rows(hs.Events.read(tmp_path / "e.csv"))[0][0] == 17
-    berlin = rows(hs.Events.read(tmp_path / "e.csv", timezone="Europe/Berlin"))
+    assert rows(hs.read_events(tmp_path / "e.csv"))[0][0] == 17
+    berlin = rows(hs.read_events(tmp_path / "e.csv", timezone="Europe/Berlin"))
     assert [one[0] for one in berlin] == [16, 150 * 24 + 15]
-    assert rows(hs.Events.read(tmp_path / "e.toml"))[0][0] == 16
+    assert rows(hs.read_events(tmp_path / "e.toml"))[0][0] == 16
     naive = pl.DataFrame({"time_s": [datetime(2007, 2, 1, 17)], "kind": ["budget"], "value": [1.0]})
     assert rows(hs.Events.from_polars(naive, timezone="Europe/Berlin"))[0][0] == 16
     with pytest.raises(hs.ConfigError, match="timezone: found `Berlin`, expected the name of a time zone such as"):

@@ -129,15 +129,15 @@ def test_events_from_files_of_every_kind_are_those_of_the_frame(tmp_path: Path) 
         '[[events]]\ntime_s = 5\nkind = "budget"\nvalue = 1000\nuntil_s = 7\nannounced_s = 1\n'
         '[[events]]\ntime_s = 0\nkind = "price"\nvalue = 0.25\n[[events]]\ntime_s = 1\nkind = "carbon"\nvalue = 300\n'
     )
-    read = [hs.Events.read(tmp_path / f"e.{suffix}") for suffix in ("csv", "parquet", "toml")]
+    read = [hs.read_events(tmp_path / f"e.{suffix}") for suffix in ("csv", "parquet", "toml")]
     assert read == [given] * 3
     assert {one.sha256 for one in read} == {given.sha256}
     assert pickle.loads(pickle.dumps(given)) == given
     with pytest.raises(hs.ConfigError, match=r"a file of events whose name ends in \.csv"):
-        hs.Events.read(tmp_path / "e.xlsx")
+        hs.read_events(tmp_path / "e.xlsx")
     (tmp_path / "bad.csv").write_text("time_s,kind,value\n1,budget,5\n2,budget,\n")
     with pytest.raises(hs.ConfigError, match=r"bad.csv, line 3, value: found `None`"):
-        hs.Events.read(tmp_path / "bad.csv")
+        hs.read_events(tmp_path / "bad.csv")
 
 
 def test_joined_events_are_those_of_one_frame() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 import hetsched as hs
 from hetsched.errors import OutputError
 from hetsched.testing import workloads
-from hetsched.workload import GENERATORS, generate, poisson, read_jobs, write_trace
+from hetsched.workload import GENERATORS, generate, poisson, read_jobs
 from hetsched.workload.formats import WRITERS
 from hetsched.workload.formats.swf import LOST_COLUMNS, swf_parts
 
@@ -23,7 +23,7 @@ def ticks(jobs):
 @pytest.mark.parametrize("kind", ["swa-multi", "poisson"])
 def test_what_was_written_is_read_back(tmp_path, kind, suffix):
     workload = generate(kind, seed=4)
-    write_trace(workload, tmp_path / f"jobs{suffix}")
+    workload.write(tmp_path / f"jobs{suffix}")
     read = read_jobs(tmp_path / f"jobs{suffix}")
     if suffix.startswith(".swf"):
         # The format allows decimals.
@@ -45,7 +45,7 @@ def header_lines(path):
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_the_same_workload_gives_the_same_bytes(tmp_path, suffix):
     for name in ("a", "b"):
-        write_trace(generate("poisson", jobs=50, seed=1), tmp_path / f"{name}{suffix}")
+        generate("poisson", jobs=50, seed=1).write(tmp_path / f"{name}{suffix}")
     assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
 
 
@@ -208,13 +208,13 @@ def test_a_large_log_is_written_in_parts_between_which_it_can_be_interrupted(tmp
     parts_of = WRITERS[suffix]
     monkeypatch.setitem(WRITERS, suffix, interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_trace(workload, tmp_path / f"jobs{suffix}")
+        workload.write(tmp_path / f"jobs{suffix}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_packed_log_is_the_plain_one_packed(tmp_path):
     workload = poisson(jobs=120_000, seed=1)
-    write_trace(workload, tmp_path / "jobs.swf.gz")
+    workload.write(tmp_path / "jobs.swf.gz")
     assert gzip.decompress((tmp_path / "jobs.swf.gz").read_bytes()) == swf_bytes(workload)
 
 
@@ -229,25 +229,25 @@ def test_a_packed_log_is_the_plain_one_packed(tmp_path):
 )
 def test_what_is_no_workload_and_no_name_is_told(workload, path, said):
     with pytest.raises(hs.ConfigError) as caught:
-        write_trace(workload, path)
+        workload.write(path)
     assert str(caught.value).startswith(said)
 
 
 def test_a_zero_byte_in_a_name_is_told():
     with pytest.raises(OutputError, match=r"^`a\\x00\.swf`: cannot be written: no file has a zero byte in its name$"):
-        write_trace(poisson(jobs=2), "a\0.swf")
+        poisson(jobs=2).write("a\0.swf")
 
 
 def test_other_names_and_places_are_refused_and_leave_nothing_behind(tmp_path):
     workload = poisson(jobs=3)
     with pytest.raises(hs.ConfigError, match=r"expected a name ending in \.swf, \.swf\.gz, \.parquet, \.csv"):
-        write_trace(workload, tmp_path / "jobs.txt")
+        workload.write(tmp_path / "jobs.txt")
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written"):
-        write_trace(workload, tmp_path / "file" / "jobs.swf")
+        workload.write(tmp_path / "file" / "jobs.swf")
     (tmp_path / "jobs.swf").mkdir()
     with pytest.raises(OutputError, match="cannot be written"):
-        write_trace(workload, tmp_path / "jobs.swf")
+        workload.write(tmp_path / "jobs.swf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "jobs.swf"]
 
 

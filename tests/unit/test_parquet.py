@@ -64,12 +64,12 @@ def read_apart(reader, path):
 SAYS = "damaged inside: it claims pages of more values than their columns"
 
 
-@pytest.mark.parametrize("reader", ["hs.read_parquet", "hs.VariationTable.read"])
+@pytest.mark.parametrize("reader", ["hs.read_parquet", "hs.read_table"])
 def test_fewer_values_than_none_do_not_end_the_interpreter(tmp_path, reader):
     path = tmp_path / "a.parquet"
     table = pl.DataFrame({"app": ["a"] * N, "node": range(N), "power_w": [k + 200.5 for k in range(N)]})
     path.write_bytes(with_negative_page(written(FRAME.select(pl.all().exclude("nodes", "rare", "flag")))))
-    if reader == "hs.VariationTable.read":
+    if reader == "hs.read_table":
         path.write_bytes(with_negative_page(written(table)))
     said = read_apart(reader, path)
     assert said.startswith(str(path))
@@ -172,7 +172,7 @@ import resource
 import hetsched as hs
 
 resource.setrlimit(resource.RLIMIT_AS, (2**30 + 2**29,) * 2)
-for read in (hs.read_parquet, hs.VariationTable.read, hs.Events.read):
+for read in (hs.read_parquet, hs.read_table, hs.read_events):
     try:
         read({str(tmp_path / "b.parquet")!r})
     except hs.HetschedError as error:

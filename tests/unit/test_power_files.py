@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hetsched import read_model
 from hetsched.errors import ConfigError, OutputError
-from hetsched.power import SharedResponse, SingleStage, TwoStage, load
+from hetsched.power import SharedResponse, SingleStage, TwoStage
 from hetsched.power.models.archive import Saved, zipped
 
 NAN = np.nan
@@ -34,7 +35,7 @@ def table(n_devices=2, n_apps=6, n_features=2, seed=0):
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "model.npz"
-    TwoStage("linear", "random_forest").fit(*table()).save(path)
+    TwoStage("linear", "random_forest").fit(*table()).write(path)
     return path
 
 
@@ -68,7 +69,7 @@ def npy(array):
 
 
 def refused(path):
-    said = message(load, path)
+    said = message(read_model, path)
     assert said.startswith(f"{path}: found ")
     assert "\n" not in said
     return said.removeprefix(f"{path}: found ")
@@ -108,18 +109,18 @@ def test_a_version_of_the_past_is_to_be_fitted_again(saved):
     ("name", "devices"), [("forest", ("0", "1", "2")), ("boosted", ("0", "1", "2")), ("named", ("g1", "g2", "g3"))]
 )
 def test_files_say_what_they_said(name, devices, tmp_path):
-    model = load(DATA / "power" / f"{name}.npz")
+    model = read_model(DATA / "power" / f"{name}.npz")
     wanted = json.loads((DATA / "power" / "predicted.json").read_text())[name]
     assert model.predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
     assert model.device_names_ == devices
     assert getattr(model, "feature_names_in_", None) == (("ipc", "loads") if name == "named" else None)
-    model.save(tmp_path / "a.npz")
-    assert load(tmp_path / "a.npz").predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
+    model.write(tmp_path / "a.npz")
+    assert read_model(tmp_path / "a.npz").predict([[0.3, 0.4], [0.8, 0.2]]).tolist() == wanted
 
 
 def test_cut_files_and_flipped_bytes_are_found(saved):
     content = saved.read_bytes()
-    wanted = load(saved).predict([[0.3, 0.4]])
+    wanted = read_model(saved).predict([[0.3, 0.4]])
     rng = np.random.default_rng(0)
     for size in (10, len(content) // 2, len(content) - 1):
         saved.write_bytes(content[:size])
@@ -130,7 +131,7 @@ def test_cut_files_and_flipped_bytes_are_found(saved):
         damaged[place] ^= 0x41
         saved.write_bytes(bytes(damaged))
         try:
-            read.append(load(saved).predict([[0.3, 0.4]]))
+            read.append(read_model(saved).predict([[0.3, 0.4]]))
         except ConfigError:
             refused(saved)
     # Bytes that mean nothing (such as dates of members) may differ: what is read then is what was written.
@@ -145,7 +146,7 @@ def test_no_pickle_is_opened(saved, tmp_path):
 
     pickled = npy(np.array([Trap()], dtype=object))
     with_member(saved, "state.trap.npy", pickled)
-    load(saved)
+    read_model(saved)
     with_member(saved, "state.offsets_w.npy", pickled)
     assert refused(saved).startswith("a damaged file")
     assert not (tmp_path / "sprung").exists()
@@ -180,9 +181,9 @@ def test_trees_that_never_end(saved):
 
 
 def test_a_folder_that_cannot_be_written(saved):
-    model = load(saved)
+    model = read_model(saved)
     with pytest.raises(OutputError):
-        model.save(saved / "below" / "a.npz")
+        model.write(saved / "below" / "a.npz")
 
 
 def test_sizes_that_do_not_fit_the_header(saved):
@@ -197,15 +198,15 @@ def test_sizes_that_do_not_fit_the_header(saved):
 _WITHOUT_LIGHTGBM = """
 import sys
 sys.modules["lightgbm"] = None
-import hetsched.power as power
-print(power.load(sys.argv[1]).predict([[0.3, 0.4]]).tolist())
+import hetsched as hs
+print(hs.read_model(sys.argv[1]).predict([[0.3, 0.4]]).tolist())
 """
 
 
 def test_what_lightgbm_learned_is_read_back_without_it(tmp_path):
     pytest.importorskip("lightgbm")
     model = TwoStage("lightgbm", "lightgbm").fit(*table(n_apps=12))
-    model.save(tmp_path / "a.npz")
+    model.write(tmp_path / "a.npz")
     command = [sys.executable, "-c", _WITHOUT_LIGHTGBM, str(tmp_path / "a.npz")]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     assert json.loads(done.stdout) == model.predict([[0.3, 0.4]]).tolist()
@@ -233,7 +234,7 @@ def test_trees_that_lead_nowhere(tmp_path, learner, column, values):
     if learner == "lightgbm":
         pytest.importorskip("lightgbm")
     path = tmp_path / "a.npz"
-    SingleStage(learner).fit(*table(n_apps=12)).save(path)
+    SingleStage(learner).fit(*table(n_apps=12)).write(path)
     array = members(path)[f"state.device.0.{column}"]
     rewritten(path, **{f"device__0__{column}": np.full_like(array, values, dtype=np.result_type(array, type(values)))})
     assert refused(path).startswith("a damaged file (")
@@ -246,7 +247,7 @@ def test_numbers_that_are_none_are_refused(tmp_path, model):
     path = tmp_path / "a.npz"
     features, power_w = table(n_devices=4, n_apps=8)
     power_w[0, 2:] = NAN
-    model.fit(features, power_w).save(path)
+    model.fit(features, power_w).write(path)
     content = path.read_bytes()
     floats = {name: array for name, array in members(path).items() if array.dtype.kind == "f" and array.size}
     assert len(floats) > 2
@@ -264,7 +265,7 @@ def test_numbers_that_are_none_are_refused(tmp_path, model):
 @pytest.mark.parametrize("value", [NAN, 10**400, "a", None, [1.0]], ids=lambda value: str(value)[:5])
 def test_numbers_of_the_header_that_are_none(tmp_path, value):
     path = tmp_path / "a.npz"
-    SharedResponse().fit(*table(n_devices=4, n_apps=8)).save(path)
+    SharedResponse().fit(*table(n_devices=4, n_apps=8)).write(path)
     content, state = path.read_bytes(), json.loads(members(path)["header"].tobytes())["state"]
     for name, old in state.items():
         path.write_bytes(content)
@@ -276,7 +277,7 @@ def test_numbers_of_the_header_that_are_none(tmp_path, value):
     "header", [{"params": {"seed": "x"}}, {"params": {"model": 5}}, {"n_features_in": 2.0}], ids=str
 )
 def test_parameters_that_cannot_be(tmp_path, header):
-    SingleStage("linear").fit(*table()).save(tmp_path / "a.npz")
+    SingleStage("linear").fit(*table()).write(tmp_path / "a.npz")
     rewritten(tmp_path / "a.npz", header=header)
     assert refused(tmp_path / "a.npz").startswith("a damaged file (")
 
@@ -285,7 +286,7 @@ def test_a_member_nobody_asks_for_is_not_unpacked(saved):
     with_member(saved, "state.junk.npy", npy(np.zeros(2**25, np.uint8)), zipfile.ZIP_BZIP2)
     assert saved.stat().st_size < 50_000
     tracemalloc.start()
-    load(saved)
+    read_model(saved)
     assert tracemalloc.get_traced_memory()[1] < 2**23
     tracemalloc.stop()
 
@@ -327,7 +328,7 @@ def test_headers_that_are_no_json_of_ours(saved, text):
 def test_members_with_damaged_bytes_and_right_checksums(tmp_path, seed):
     path, rng = tmp_path / "a.npz", np.random.default_rng(seed)
     model = [SharedResponse(), TwoStage("linear", "random_forest"), SingleStage("linear")][seed]
-    model.fit(*table(n_devices=4, n_apps=8)).save(path)
+    model.fit(*table(n_devices=4, n_apps=8)).write(path)
     with zipfile.ZipFile(path) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
     loaded = 0
@@ -340,7 +341,7 @@ def test_members_with_damaged_bytes_and_right_checksums(tmp_path, seed):
             for one, data in content.items():
                 archive.writestr(one, bytes(damaged) if one == name else data)
         try:
-            again = load(path)
+            again = read_model(path)
         except ConfigError:
             continue
         loaded += 1
@@ -360,8 +361,8 @@ def named():
 
 
 def test_names_come_back(named, tmp_path):
-    named.save(tmp_path / "m.npz")
-    again = load(tmp_path / "m.npz")
+    named.write(tmp_path / "m.npz")
+    again = read_model(tmp_path / "m.npz")
     assert (again.feature_names_in_, again.device_names_) == (("ipc", "loads"), ("g1", "g2"))
     assert np.array_equal(again.feature_range_, [table()[0].min(axis=0), table()[0].max(axis=0)])
     assert again.get_params() == named.get_params()
@@ -392,28 +393,28 @@ def test_as_many_names_as_devices():
     ids=str,
 )
 def test_names_that_do_not_belong_to_the_model(named, tmp_path, change):
-    named.save(tmp_path / "m.npz")
+    named.write(tmp_path / "m.npz")
     names = json.loads(members(tmp_path / "m.npz")["names"].tobytes())
     text = json.dumps({**names, **change}).encode()
     with_member(tmp_path / "m.npz", "names.npy", npy(np.frombuffer(text, np.uint8)))
-    assert "names that do not belong to the model" in message(load, tmp_path / "m.npz")
+    assert "names that do not belong to the model" in message(read_model, tmp_path / "m.npz")
 
 
 _ON_A_FULL_DISK = """
 import resource, sys
-import hetsched.power as power
+import hetsched as hs
 from hetsched.errors import OutputError
-model = power.load(sys.argv[1])
+model = hs.read_model(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 try:
-    model.save(sys.argv[2])
+    model.write(sys.argv[2])
 except OutputError as error:
     print(error)
 """
 
 
 def test_a_full_disk_is_told_of_the_file_that_was_asked_for(named, tmp_path):
-    named.save(tmp_path / "m.npz")
+    named.write(tmp_path / "m.npz")
     command = [sys.executable, "-c", _ON_A_FULL_DISK, str(tmp_path / "m.npz"), str(tmp_path / "n.npz")]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     assert done.stdout == f"{tmp_path / 'n.npz'}: cannot be written: File too large\n"

@@ -350,7 +350,7 @@ def test_regressors_of_scikit_learn_learn_too():
     assert not hasattr(model.model, "coef_")
     assert model.get_params()["model__fit_intercept"] is True
     assert model.set_params(model__fit_intercept=False).model.fit_intercept is False
-    said = message(model.save, "model.npz")
+    said = message(model.write, "model.npz")
     assert said == (
         "model: found the regressor LinearRegression, "
         "expected a learner that can be saved: linear, random_forest or lightgbm"

@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hetsched import read_model
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform, VariationTable
-from hetsched.power import PowerRatio, SingleStage, TwoStage, load
+from hetsched.power import PowerRatio, SingleStage, TwoStage
 from hetsched.power.models.model import KINDS
 
 # One line a model: every kind in the registry with its defaults, and the others that have learners to choose from.
@@ -266,7 +267,7 @@ def test_other_shapes_are_refused(model, features, power_w, what):
 def test_before_a_fit_there_is_nothing_to_predict_or_save(model, tmp_path):
     name = type(model).__name__
     assert f"{name} that is not fitted, expected a call of `fit` before" in message(model.predict, [[1.0]])
-    assert "not fitted" in message(model.save, tmp_path / "a.npz")
+    assert "not fitted" in message(model.write, tmp_path / "a.npz")
     assert "not fitted" in message(model.table, [[1.0]], apps=["a"])
 
 
@@ -355,12 +356,12 @@ def test_a_file_brings_back_every_bit(model, tmp_path):
     power_w[:, 6] = np.nan
     model.set_params(seed=7) if "seed" in model.get_params() else None
     wanted = model.fit(features, power_w).predict(features)
-    model.save(tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
+    model.write(tmp_path / "model.npz")
+    again = read_model(tmp_path / "model.npz")
     assert type(again) is type(model)
     assert again.get_params() == model.get_params()
     assert set(vars(again)) == set(vars(model))
     assert again.unmeasured_apps_.tolist() == [6]
     assert np.array_equal(again.predict(features), wanted)
-    again.save(tmp_path / "again.npz")
+    again.write(tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "model.npz").read_bytes()

@@ -124,12 +124,12 @@ def energy(workload):
     return hs.simulate(workload, hs.Platform.homogeneous(1, 10, 20)).summary()["energy_j"]
 
 def table(path):
-    return hs.VariationTable.read(path).nodes
+    return hs.read_table(path).nodes
 
 WORK = {
     "run": lambda: energy(made),
     "make": lambda: energy(None),
-    "table": lambda: hs.VariationTable.read("a.csv").nodes,
+    "table": lambda: hs.read_table("a.csv").nodes,
     "log": lambda: len(hs.read_csv(b"job_id,submit_s,runtime_s,node_count\\n1,0,1,1\\n")),
     "result": lambda: hs.read_result("out").summary()["energy_j"],
     "frames": lambda: len(done.jobs),

@@ -187,7 +187,7 @@ def test_empty_fields_and_lines_of_commas_are_no_short_lines(pack):
 def test_a_table_with_a_short_line_is_refused_however_it_is_packed(tmp_path, suffix, pack, short):
     path = tmp_path / f"t.{suffix}"
     path.write_bytes(pack(f"app,node,power_w,time_ratio\na,0,200,1\n{short}\n".encode()))
-    said = message(hs.VariationTable.read, path)
+    said = message(hs.read_table, path)
     assert said.startswith(f"{path}, line 3: found 3 fields in `a")
     assert said.endswith("expected 4 fields, as the header has, with commas between")
 
@@ -196,7 +196,7 @@ def test_a_table_with_a_short_line_is_refused_however_it_is_packed(tmp_path, suf
 def test_a_packed_table_that_is_cut_short_is_told(tmp_path, pack):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(pack(b"app,node,power_w\n" + b"a,0,200\n" * 9)[:-5])
-    assert "data cut short after" in message(hs.VariationTable.read, path)
+    assert "data cut short after" in message(hs.read_table, path)
 
 
 def test_a_walltime_too_short_for_the_clock_becomes_a_microsecond():

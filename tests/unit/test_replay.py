@@ -223,7 +223,7 @@ def test_nodes_are_read_from_text_and_written_to_it(tmp_path: Path) -> None:
     workload = hs.read_csv(text)
     assert workload.to_polars()["observed_nodes"].to_list() == [[7], [0, 1, 2, 7], None]
     for name in ("jobs.csv", "jobs.parquet"):
-        hs.workload.write_trace(workload, tmp_path / name)
+        workload.write(tmp_path / name)
         assert hs.workload.read_jobs(tmp_path / name) == workload
 
 

@@ -181,7 +181,7 @@ def _other_jobs(members: dict[str, bytes]) -> None:
     [
         (lambda members: members.pop("jobs.parquet"), "jobs.parquet"),
         (lambda members: members.pop("session.json"), "session.json"),
-        (lambda members: members.update({"jobs.parquet": b"PAR1"}), "expected a session as Session.save writes it"),
+        (lambda members: members.update({"jobs.parquet": b"PAR1"}), "expected a session as Session.write writes it"),
         (_other_format, "found format `9`, expected format 1 to 2; a later hetsched wrote it"),
         (_other_jobs, "found jobs that are not those that were saved"),
     ],

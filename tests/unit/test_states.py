@@ -120,7 +120,7 @@ def test_a_job_withdrawn_at_a_known_time_is_kept_with_no_length_and_nothing_obse
 
 def test_what_was_read_is_read_again_as_it_is(tmp_path):
     workload = hs.read_csv(DUMP.encode(), columns=COLUMNS, separator="|")
-    hs.workload.write_trace(workload, tmp_path / "log.parquet")
+    workload.write(tmp_path / "log.parquet")
     again = hs.read_parquet(tmp_path / "log.parquet")
     assert again.to_polars().equals(workload.to_polars())
     # Codes are kept, whatever the length: a log in SWF has such jobs, too.

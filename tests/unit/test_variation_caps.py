@@ -38,8 +38,8 @@ def two_caps(tmp_path):
 def test_csv_keeps_every_digit_and_the_cap(tmp_path_factory, watts, cap_w):
     path = tmp_path_factory.mktemp("t") / "t.csv"
     made = hs.VariationTable(["7"], power_w=[watts], cap_w=cap_w)
-    made.to_csv(path)
-    again = hs.VariationTable.read(path)
+    made.write(path)
+    again = hs.read_table(path)
     assert again == made
     assert again.cap_w == cap_w
     assert hs.VariationTable.from_dict(made.to_dict()) == made
@@ -92,7 +92,7 @@ def test_predictions_hold_under_the_cap_of_what_is_charged():
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
 def test_one_cap_is_read_out_of_several(two_caps, name):
     for cap in (150, 200.0):
-        read = hs.VariationTable.read(two_caps / name, cap_w=cap)
+        read = hs.read_table(two_caps / name, cap_w=cap)
         assert read == HPCG.under_cap(cap, static_ratio=0.3)
         # A platform's file names a table by its path alone, which would not say which cap is meant.
         assert read.path is None
@@ -108,12 +108,10 @@ def test_every_cap_is_a_table():
 
 def test_a_cap_that_is_not_there_lists_those_that_are(two_caps):
     path = two_caps / "t.parquet"
-    assert messages_of(lambda: hs.VariationTable.read(path)) == [
+    assert messages_of(lambda: hs.read_table(path)) == [
         f"{path}.cap_w: found `2 caps and none asked for`, expected one of 150, 200"
     ]
-    assert messages_of(lambda: hs.VariationTable.read(path, cap_w=40)) == [
-        f"{path}.cap_w: found `40`, expected one of 150, 200"
-    ]
+    assert messages_of(lambda: hs.read_table(path, cap_w=40)) == [f"{path}.cap_w: found `40`, expected one of 150, 200"]
     assert messages_of(lambda: hs.VariationTable.from_polars(HPCG.to_polars(), cap_w=40)) == [
         "table.cap_w: found `columns app, node, power_w`, expected a column `cap_w`"
     ]

@@ -287,12 +287,12 @@ def test_a_csv_with_holes_is_read(tmp_path):
     path.write_text(
         "app,node,power_w,time_s\n7,n1,200,60\n7,n1,,60\n7,n2,NA,60\n7,n2,nan,60\n7,n2,210,-\n7,n2,212,61\n"
     )
-    made = Measurements.read(path, time_s="time_s")
+    made = hs.read_measurements(path, time_s="time_s")
     assert made.apps == ("7",)
     assert made.dropped == {"power_w missing": 3, "time_s missing": 1}
     assert made.to_table().power_w.tolist() == [[200.0, 212.0]]
     runs().write_parquet(tmp_path / "runs.parquet")
-    assert Measurements.read(tmp_path / "runs.parquet", time_s="time_s").to_table() == measured().to_table()
+    assert hs.read_measurements(tmp_path / "runs.parquet", time_s="time_s").to_table() == measured().to_table()
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_no_usable_run_at_all():
 
 def test_files_that_cannot_be_had_are_named(tmp_path):
     for name in ("none.csv", "none.parquet"):
-        (found,) = messages_of(lambda name=name: Measurements.read(tmp_path / name))
+        (found,) = messages_of(lambda name=name: hs.read_measurements(tmp_path / name))
         assert found.startswith(f"{tmp_path / name}: found no such file, expected a file of one row a run")
 
 
@@ -372,7 +372,7 @@ def test_what_is_wrong_in_a_file_is_told_by_its_line(tmp_path, suffix, text, whe
     path = tmp_path / f"runs{suffix}"
     data = text.encode() if isinstance(text, str) else text
     path.write_bytes(gzip.compress(data) if suffix == ".csv.gz" else data)
-    (found,) = messages_of(lambda: Measurements.read(path))
+    (found,) = messages_of(lambda: hs.read_measurements(path))
     assert found.startswith(f"{path}{where}: {said}")
     assert found.isprintable()
     assert "found found" not in found
@@ -380,12 +380,12 @@ def test_what_is_wrong_in_a_file_is_told_by_its_line(tmp_path, suffix, text, whe
 
 def test_rows_of_a_table_without_lines_are_told_by_their_number(tmp_path):
     runs().with_columns(power_w=pl.lit("x")).write_parquet(tmp_path / "runs.parquet")
-    (found,) = messages_of(lambda: Measurements.read(tmp_path / "runs.parquet"))
+    (found,) = messages_of(lambda: hs.read_measurements(tmp_path / "runs.parquet"))
     assert found == f"{tmp_path / 'runs.parquet'}, row 0, power_w: found `x`, expected numbers"
-    (found,) = messages_of(lambda: Measurements.read(tmp_path / "runs.parquet", power_w=None, time_s="power_w"))
+    (found,) = messages_of(lambda: hs.read_measurements(tmp_path / "runs.parquet", power_w=None, time_s="power_w"))
     assert found.startswith(f"{tmp_path / 'runs.parquet'}, row 0, power_w: found `x`")
     runs().write_parquet(tmp_path / "runs.parquet")
-    (found,) = messages_of(lambda: Measurements.read(tmp_path / "runs.parquet", power_w="app"))
+    (found,) = messages_of(lambda: hs.read_measurements(tmp_path / "runs.parquet", power_w="app"))
     assert found.startswith(f"{tmp_path / 'runs.parquet'}, row 0, app: found `hpcg`")
 
 
@@ -400,14 +400,14 @@ def test_rows_of_a_table_without_lines_are_told_by_their_number(tmp_path):
     ],
 )
 def test_other_names_are_refused(path, said):
-    (found,) = messages_of(lambda: Measurements.read(path))
+    (found,) = messages_of(lambda: hs.read_measurements(path))
     assert found.startswith(said)
 
 
 def test_a_packed_file_that_was_cut_off_is_told(tmp_path):
     path = tmp_path / "runs.csv.gz"
     path.write_bytes(gzip.compress(b"app,node,power_w\n" + b"a,n1,200\n" * 9)[:-12])
-    assert messages_of(lambda: Measurements.read(path)) == [
+    assert messages_of(lambda: hs.read_measurements(path)) == [
         f"{path}: found gzip data cut short after 24 bytes of text, expected a whole gzip file"
     ]
 
@@ -417,7 +417,7 @@ def test_a_packed_file_that_was_cut_off_is_told(tmp_path):
 )
 def test_what_is_no_frame_is_told(given, found):
     assert messages_of(lambda: Measurements(given)) == [
-        f"runs: found {found}, expected a polars.DataFrame; Measurements.read reads a file"
+        f"runs: found {found}, expected a polars.DataFrame; read_measurements reads a file"
     ]
 
 

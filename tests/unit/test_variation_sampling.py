@@ -324,7 +324,7 @@ def test_faults_of_a_resampled_table():
 
 
 SPREADS = "expected a dictionary of mean and standard deviation"
-A_TABLE = "expected a VariationTable, as VariationTable.read makes it of a file"
+A_TABLE = "expected a VariationTable, as read_table reads it from a file"
 
 
 @pytest.mark.parametrize(

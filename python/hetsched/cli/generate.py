@@ -152,7 +152,7 @@ def _written(workload: hs.Workload, *, out: str | None, plot: str | None) -> lis
     """Write what was asked for; gives the names."""
     written = []
     if out is not None:
-        hs.workload.write_trace(workload, out)
+        workload.write(out)
         written.append(out)
     if plot is not None:
         from hetsched.report.canvas import save

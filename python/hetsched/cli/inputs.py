@@ -265,7 +265,7 @@ class Inputs:
             platform = platform_of(self.platform, self._watts)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
-                table = hs.VariationTable.read(self.table, cap_w=self.cap_w)
+                table = hs.read_table(self.table, cap_w=self.cap_w)
         return platform, table
 
     @property

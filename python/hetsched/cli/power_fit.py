@@ -41,7 +41,7 @@ def fit(
     with own.fitting(model, known.path, watts.path):
         fitted = made[model].fit(known.frame, watts.power_w, device_names=watts.devices)
     took_s = time.perf_counter() - began
-    fitted.save(out)
+    fitted.write(out)
     _show(screen, model, fitted, known, watts, took_s=took_s, out=out)
 
 

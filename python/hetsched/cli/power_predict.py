@@ -59,10 +59,10 @@ def predict(
 
 def _read(model: str, features: str) -> tuple[PowerModel, Features]:
     """The model, and the features that it knows, in its order."""
-    from hetsched.power import load
+    from hetsched import read_model
     from hetsched.power.feature_files import read_features
 
-    fitted = load(model)
+    fitted = read_model(model)
     with renamed({"path": "FEATURES"}):
         known = read_features(features)
     if hasattr(fitted, "feature_names_in_"):

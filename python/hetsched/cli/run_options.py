@@ -68,7 +68,7 @@ class Predictor:
         """The source of predictions, as `hetsched.simulate` takes it."""
         if self.is_table:
             with inside(self.text):
-                return hs.VariationTable.read(self.text)
+                return hs.read_table(self.text)
         if self.text == "ideal":
             return self.text
         from hetsched.power import History, Noisy
@@ -113,7 +113,7 @@ class RunGiven:
         return replace(
             self.plain,
             predictor=None if self.predictor is None else self.predictor.made(self.plain.seed),
-            events=None if self.events is None else hs.Events.read(self.events),
+            events=None if self.events is None else hs.read_events(self.events),
             contract=self._contract(),
         )
 

@@ -1,5 +1,5 @@
 """Power contracts: limits, prices and carbon intensities by the wall clock, and what a run comes to under them."""
 
-from hetsched.contract.contract import Contract
+from hetsched.contract.contract import Contract, read_contract
 
-__all__ = ["Contract"]
+__all__ = ["Contract", "read_contract"]

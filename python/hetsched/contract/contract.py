@@ -204,3 +204,8 @@ def check_contract(given: Any, faults: Faults) -> None:
     """Note what is no `Contract`."""
     if given is not None and not isinstance(given, Contract):
         faults.add("contract", type(given).__name__, "a Contract, as Contract.from_toml makes it")
+
+
+def read_contract(path: str | os.PathLike[str]) -> Contract:
+    """Read a contract from a TOML file; as `Contract.from_toml`."""
+    return Contract.from_toml(path)

@@ -4,11 +4,11 @@ from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.devices import DeviceClass, DeviceNodes
 from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
 from hetsched.platform.node_class import NodeClass
-from hetsched.platform.platform import Platform
+from hetsched.platform.platform import Platform, read_platform
 from hetsched.platform.queues import Queue
-from hetsched.variation.measurements import Measurements
+from hetsched.variation.measurements import Measurements, read_measurements
 from hetsched.variation.sampling import Normal, Sample, resample_table, sample_components, sample_table
-from hetsched.variation.table import VariationTable
+from hetsched.variation.table import VariationTable, read_table
 
 __all__ = [
     "TSUBAME3_JOBS_W",
@@ -22,6 +22,9 @@ __all__ = [
     "Queue",
     "Sample",
     "VariationTable",
+    "read_measurements",
+    "read_platform",
+    "read_table",
     "resample_table",
     "sample_components",
     "sample_devices",

@@ -322,5 +322,5 @@ def _table(name: str, given: Any, faults: Faults) -> VariationTable | ByCap | No
     if isinstance(given, VariationTable | Mapping | None):
         return given
     found = typed(given) if isinstance(given, str) else type(given).__name__
-    faults.note(name, found, "a VariationTable, such as VariationTable.read of a file, or tables by power cap")
+    faults.note(name, found, "a VariationTable, such as read_table reads, or tables by power cap")
     return None

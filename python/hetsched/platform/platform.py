@@ -662,3 +662,8 @@ def _check_licences(licences: Any, faults: Faults) -> None:
         if not is_licence(name):
             faults.add("licences", name, "names of letters, digits and _.@+-")
         faults.whole(f"licences.{name}", count, low=0, high=10**9)
+
+
+def read_platform(path: str | Path) -> Platform:
+    """Read a platform from a TOML file; as `Platform.from_toml`."""
+    return Platform.from_toml(path)

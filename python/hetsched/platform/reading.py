@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hetsched import tables
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
 from hetsched.platform.draws import ByCap
 from hetsched.platform.node_class import CLASS_KEYS, NodeClass, list_of_classes, single_class
 from hetsched.platform.queues import queue_list
-from hetsched.tables import read_table
 from hetsched.variation.frame import checked_cap
-from hetsched.variation.table import VariationTable
+from hetsched.variation.table import VariationTable, read_table
 
 _TABLES = ("actual", "predicted")
 
@@ -58,7 +58,7 @@ def _named_table(
             return _read_by_cap(folder / given)
         if isinstance(given, str | Path):
             assert not isinstance(cap_w, str)
-            return VariationTable.read(folder / given, cap_w=cap_w)
+            return read_table(folder / given, cap_w=cap_w)
         if isinstance(given, Mapping):
             return VariationTable.from_dict(given, path=name)
     except ConfigError as error:
@@ -71,7 +71,7 @@ def _named_table(
 
 def _read_by_cap(path: Path) -> dict[float, VariationTable]:
     """A table for each cap in a file."""
-    table = read_table(path, _TABLE_FILE, words=["app"])
+    table = tables.read_table(path, _TABLE_FILE, words=["app"])
     return VariationTable.by_cap(table.frame, source=table.path)
 
 

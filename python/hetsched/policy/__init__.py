@@ -2,7 +2,7 @@
 
 from hetsched.policy.objects import METHODS, instance_of, roles_of
 from hetsched.policy.parts import parts
-from hetsched.policy.policy import Policy, parse_policy, parse_settings, policy_like
+from hetsched.policy.policy import Policy, parse_policy, parse_settings, policy_like, read_policy
 from hetsched.policy.presets import PRESETS, Preset, presets
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "parts",
     "policy_like",
     "presets",
+    "read_policy",
     "roles_of",
 ]

@@ -533,3 +533,8 @@ def _setting_value(text: str) -> _Value:
     if "+" in text:
         return [_setting_value(one) for one in text.split("+") if one]
     return text
+
+
+def read_policy(path: str | Path) -> Policy:
+    """Read a policy from a TOML file; as `Policy.from_toml`."""
+    return Policy.from_toml(path)

@@ -7,7 +7,7 @@ users' and applications' earlier jobs drew.
 """
 
 from hetsched.power.evaluate import evaluate, mape
-from hetsched.power.models.model import PowerModel, load
+from hetsched.power.models.model import PowerModel
 from hetsched.power.models.per_device import PowerRatio, SingleStage, TwoStage
 from hetsched.power.models.shared_response import SharedResponse
 from hetsched.power.predictors import History, Ideal, Noisy
@@ -23,7 +23,6 @@ __all__ = [
     "SingleStage",
     "TwoStage",
     "evaluate",
-    "load",
     "mape",
     "synthetic_profiles",
 ]

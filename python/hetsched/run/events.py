@@ -39,7 +39,7 @@ from hetsched.run.event_rows import (
     on_nodes,
 )
 from hetsched.run.event_texts import TIMES, WORDS
-from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table
+from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, write_table
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero
 
@@ -53,8 +53,8 @@ Ints = npt.NDArray[np.int64]
 class Events:
     """Events from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
 
-    Made by `from_polars`, `read`, `read_csv`, `read_parquet`, `from_toml` or `budget_from_price`; ``+`` joins two. Rows
-    are in order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
+    Made by `hetsched.read_events` from a file, by `from_polars` or `budget_from_price`; ``+`` joins two. Rows are in
+    order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
     fails that has failed, or is repaired and has not; a job is cancelled that runs or has ended.
 
     ================== ======================= =====================================================================
@@ -119,31 +119,19 @@ class Events:
         return cls(checked_rows(frame, zone))
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
-        """Events from a CSV, Parquet or TOML file, by its name; as `from_polars`."""
-        readers = {"csv": cls.read_csv, "parquet": cls.read_parquet, "toml": cls.from_toml}
-        if (read := readers.get(kind_of(path))) is None:
-            raise ConfigError([(os.fspath(path), "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
-        return read(path, timezone=timezone)
-
-    @classmethod
     def read_csv(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
-        """Events from a CSV file (``.csv``, also packed) with the columns of `from_polars`; as that."""
+        """Events from a CSV file, whatever its name; as `hetsched.read_events`."""
         table = read_csv_table(os.fspath(path), f"a CSV file with columns {COLUMN_NAMES}", words=WORDS)
         return cls._of(table, timezone)
 
     @classmethod
     def read_parquet(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
-        """Events from a Parquet file with the columns of `from_polars`; as that."""
+        """Events from a Parquet file, whatever its name; as `hetsched.read_events`."""
         return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file with columns {COLUMN_NAMES}"), timezone)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
-        """Events from a TOML file: a table ``[[events]]`` each, with the keys of `from_polars`; as that.
-
-        A table ``[contract]`` next to them is for `Contract.from_toml`; a file of a contract may have no events.
-        ``timezone`` at the top of the file replaces the parameter.
-        """
+        """Events from a TOML file, whatever its name; as `hetsched.read_events`."""
         name = os.fspath(path)
         content = read_toml(name)
         rows = content.get("events", [] if "contract" in content else None)
@@ -239,6 +227,23 @@ class Events:
         rows = self._frame if not self._frame["is_date"].any() else _dated(self._frame)
         left_out = [*([] if self.has(CANCEL) else ["job_id"]), "is_date"]
         return rows.drop(*left_out, *(["rack"] if rows["rack"].null_count() == len(rows) else []))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_polars` to a file, for `hetsched.read_events`.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet`` or ``.csv``; its folder is made if it is not there.
+
+        Raises
+        ------
+        ConfigError
+            If the name ends otherwise.
+        OutputError
+            If the file cannot be written.
+        """
+        write_table(self.to_polars(), path)
 
     def __add__(self, other: object) -> Events:
         if not isinstance(other, Events):
@@ -388,6 +393,38 @@ def _dated(rows: pl.DataFrame) -> pl.DataFrame:
         for name in TIMES
     ]
     return rows.with_columns(columns)
+
+
+def read_events(path: str | os.PathLike[str], *, timezone: str = "UTC") -> Events:
+    """Read events from a file; CSV, Parquet or TOML, known by its name.
+
+    Parameters
+    ----------
+    path
+        Ends in ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``, with the columns of `Events.from_polars`; or
+        in ``.toml``, with a table ``[[events]]`` each, which has these keys. There a table ``[contract]`` may stand
+        next to them, which `hetsched.read_contract` reads, and ``timezone`` at the top replaces the parameter.
+    timezone
+        Of dates that do not say how far they are from UTC.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or as in `Events.from_polars`; lists all faults with their lines or rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> frame = pl.DataFrame({"time_s": [3600.0], "kind": ["budget"], "value": [250e3], "until_s": [7200.0]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Events.from_polars(frame).write(f"{folder}/events.csv")
+    ...     read_events(f"{folder}/events.csv")
+    <Events: 1 event>
+    """
+    readers = {"csv": Events.read_csv, "parquet": Events.read_parquet, "toml": Events.from_toml}
+    if (read := readers.get(kind_of(path))) is None:
+        raise ConfigError([(os.fspath(path), "another suffix", f"a file of events whose name ends in {_SUFFIXES}")])
+    return read(path, timezone=timezone)
 
 
 def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed: bool = False) -> None:

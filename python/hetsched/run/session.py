@@ -24,7 +24,7 @@ from hetsched.run.events import Events
 from hetsched.run.more_jobs import app_order, appended, check_apps, conformed_jobs
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
-from hetsched.run.session_file import Deed, Saved, read_session, write_session
+from hetsched.run.session_file import Deed, Saved, read_saved, write_saved
 from hetsched.run.simulation import Begun, Progress, Run, check_progress, engine_of, inject, policy_of, run_of
 from hetsched.run.succession import check_succession
 from hetsched.workload import Workload
@@ -341,11 +341,11 @@ class Session:
             warnings.warn(str(concern), concern.category, stacklevel=stacklevel)
         return result
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def write(self, path: str | os.PathLike[str]) -> None:
         """Write the session to a file, whole or not at all: its inputs, and all that was done with it.
 
-        A run is a function of these: `load` repeats it. That takes as long as it took, and needs no trust in the file
-        but for its numbers: nothing in it is executed.
+        A run is a function of these: `hetsched.read_session` repeats it. That takes as long as it took, and needs no
+        trust in the file but for its numbers: nothing in it is executed.
 
         Parameters
         ----------
@@ -364,25 +364,14 @@ class Session:
                 expected = "a named part: a file holds no Python objects; fork the session instead"
                 raise ConfigError([(f"policy.{role}", shown(type(part).__name__), expected)])
         reached_s = None if self._reached_s == _LATEST_S else self._reached_s
-        write_session(Path(path), Saved(self._origin, reached_s, tuple(self._deeds)))
+        write_saved(Path(path), Saved(self._origin, reached_s, tuple(self._deeds)))
+
+    save = write
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, progress: Progress | None = None) -> Self:
-        """A session as it was when it was saved.
-
-        Parameters
-        ----------
-        path
-            A file that `save` wrote.
-        progress
-            As in `step_until`.
-
-        Raises
-        ------
-        ConfigError
-            If the file is not a saved session, or is damaged.
-        """
-        saved = read_session(Path(path))
+        """A session as it was when it was written; as `hetsched.read_session`."""
+        saved = read_saved(Path(path))
         session = cls.__new__(cls)
         session._take_up(Begun(engine_of(saved.setting), saved.setting))
         session._given, session._options = saved.setting.policy, saved.setting.options
@@ -422,3 +411,36 @@ class Session:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise SimulationError("a session cannot be pickled; save it to a file, or fork it")
+
+
+def read_session(path: str | os.PathLike[str], *, progress: Progress | None = None) -> Session:
+    """Read a session as it was when `Session.write` wrote it; what was done with it is done once more.
+
+    Parameters
+    ----------
+    path
+        The file.
+    progress
+        As in `Session.step_until`.
+
+    Raises
+    ------
+    ConfigError
+        If the file is not a saved session, or is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import hetsched as hs
+    >>> jobs = hs.Workload.from_polars(
+    ...     pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 30], "node_count": [2, 1]})
+    ... )
+    >>> session = hs.Session(jobs, hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300))
+    >>> session.step_until(50)
+    False
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     session.write(f"{folder}/run.hetsched")
+    ...     read_session(f"{folder}/run.hetsched")
+    <Session: 2 jobs, 2 nodes, easy, at 50 s>
+    """
+    return Session.load(path, progress=progress)

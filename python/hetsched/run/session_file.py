@@ -31,7 +31,7 @@ from hetsched.workload import Workload
 from hetsched.workload.describe import Report
 
 _VERSION = 2
-_FILE = "a session as Session.save writes it"
+_FILE = "a session as Session.write writes it"
 _TABLES = ("actual", "predicted")
 
 
@@ -60,7 +60,7 @@ class Saved:
     deeds: tuple[Deed, ...]
 
 
-def write_session(path: Path, saved: Saved) -> None:
+def write_saved(path: Path, saved: Saved) -> None:
     """Write a session's file, whole or not at all."""
     setting = saved.setting
     frames = {"jobs": setting.as_submitted.to_polars()}
@@ -86,7 +86,7 @@ def write_session(path: Path, saved: Saved) -> None:
     write_whole(path, archive)
 
 
-def read_session(path: Path) -> Saved:
+def read_saved(path: Path) -> Saved:
     """The session of a file; raises a `ConfigError` if it holds none."""
     try:
         with zipfile.ZipFile(path) as members:

@@ -120,30 +120,6 @@ class Measurements:
             )
         self._cells = medians(usable, apps, self._nodes, min_runs)
 
-    @classmethod
-    def read(cls, path: str | os.PathLike[str], **columns: Any) -> Measurements:
-        """Measured runs from a file; CSV or Parquet, known by its name.
-
-        Parameters
-        ----------
-        path
-            The file, ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``. In CSV, empty fields and words for no
-            value (``NA``, ``nan``, ``-``) are missing values.
-        **columns
-            The parameters of `Measurements`.
-
-        Raises
-        ------
-        ConfigError
-            If it cannot be read, or as `Measurements`; names the file and its line, the header being line 1.
-        """
-        app = columns.get("app", "app")
-        file = read_table(path, "a file of one row a run", words=[app] if isinstance(app, str) else [])
-        try:
-            return cls(file.frame, **columns)
-        except ConfigError as error:
-            raise file.located(error) from None
-
     @property
     def apps(self) -> tuple[str, ...]:
         """Applications, in the order of their first rows."""
@@ -263,7 +239,7 @@ def _check_straggler_ratio(ratio: object, faults: Faults) -> None:
 def _check_frame(runs: object) -> None:
     if not isinstance(runs, pl.DataFrame):
         found = shown(runs) if isinstance(runs, str | os.PathLike) else f"a {type(runs).__name__}"
-        raise ConfigError([("runs", found, "a polars.DataFrame; Measurements.read reads a file")])
+        raise ConfigError([("runs", found, "a polars.DataFrame; read_measurements reads a file")])
 
 
 def _named_columns(columns: dict[str, str | None], faults: Faults) -> dict[str, str]:
@@ -293,3 +269,27 @@ def _check_columns(runs: pl.DataFrame, named: dict[str, str], faults: Faults) ->
             row, found = misfit(runs[column])
             hint = ", with a decimal point and no comma" if kind == "numbers" and _WITH_COMMA.fullmatch(found) else ""
             faults.add(f"runs.{one_line(column, limit=100)}", found, kind + hint, row=row)
+
+
+def read_measurements(path: str | os.PathLike[str], **columns: Any) -> Measurements:
+    """Read measured runs, one row each, from a file; CSV or Parquet, known by its name.
+
+    Parameters
+    ----------
+    path
+        The file, ``.csv`` (also ``.csv.gz``, ``.csv.zst``) or ``.parquet``. In CSV, empty fields and words for no
+        value (``NA``, ``nan``, ``-``) are missing values.
+    **columns
+        The parameters of `Measurements`.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or as `Measurements`; names the file and its line, the header being line 1.
+    """
+    app = columns.get("app", "app")
+    file = read_table(path, "a file of one row a run", words=[app] if isinstance(app, str) else [])
+    try:
+        return Measurements(file.frame, **columns)
+    except ConfigError as error:
+        raise file.located(error) from None

@@ -345,7 +345,7 @@ def _check_mapping(parameter: str, given: object, words: str, faults: Faults) ->
 def _check_table(measured: object, faults: Faults) -> None:
     if not isinstance(measured, VariationTable):
         found = shown(measured) if isinstance(measured, str) else f"a {type(measured).__name__}"
-        faults.note("measured", found, "a VariationTable, as VariationTable.read makes it of a file")
+        faults.note("measured", found, "a VariationTable, as read_table reads it from a file")
 
 
 def _check_keys(components: Mapping[Any, Spread], faults: Faults) -> None:

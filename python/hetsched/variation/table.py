@@ -15,8 +15,8 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError
-from hetsched.files import frame_sha256
-from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, refuse_other_frames
+from hetsched.files import frame_sha256, write_whole
+from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, refuse_other_frames, write_table
 from hetsched.variation.frame import (
     QUANTITIES,
     Matrix,
@@ -198,38 +198,9 @@ class VariationTable:
         return frame_from_matrices(self._apps, self._matrices, self._cap_w)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
-        """A table from a file; ``.parquet`` or ``.csv``, known by its name.
-
-        Parameters
-        ----------
-        path
-            The file, with the columns of `from_polars`.
-        cap_w
-            As in `from_polars`.
-
-        Raises
-        ------
-        ConfigError
-            If it cannot be read, or as in `from_polars`.
-        """
-        if kind_of(path) == "csv":
-            return cls.read_csv(path, cap_w=cap_w)
-        if kind_of(path) == "parquet" or Path(path).is_dir():
-            return cls.read_parquet(path, cap_w=cap_w)
-        suffix = "".join(Path(path).suffixes[-1:]) or "no suffix"
-        raise ConfigError([(os.fspath(path), shown(suffix), "a table whose name ends in .csv or .parquet")])
-
-    @classmethod
     def read_parquet(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
-        """A table from a Parquet file with the columns of `from_polars`; raises as `read`."""
+        """A table from a Parquet file, whatever its name; as `hetsched.read_table`, which reads CSV as well."""
         return cls._of(read_parquet_table(os.fspath(path), f"a Parquet file of {_COLUMNS}"), cap_w)
-
-    @classmethod
-    def read_csv(cls, path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
-        """A table from a CSV file with the columns of `from_polars`; raises as `read`."""
-        # Applications of a log in Standard Workload Format are numbers, and words all the same.
-        return cls._of(read_csv_table(os.fspath(path), f"a CSV file of {_COLUMNS}", words=["app"]), cap_w)
 
     @classmethod
     def _of(cls, file: Table, cap_w: float | None) -> VariationTable:
@@ -238,13 +209,26 @@ class VariationTable:
         has_more = "cap_w" in frame.columns and frame["cap_w"].n_unique() > 1
         return cls.from_polars(frame, cap_w=cap_w, source=path, path=None if has_more else path)
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_polars` to a file, for `read_parquet`."""
-        self.to_polars().write_parquet(os.fspath(path))
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_polars` to a file, for `hetsched.read_table`; every digit is kept.
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write `to_polars` to a file, for `read_csv`; every digit is kept."""
-        self.to_polars().write_csv(os.fspath(path))
+        Parameters
+        ----------
+        path
+            Ends in ``.parquet`` or ``.csv``; its folder is made if it is not there.
+
+        Raises
+        ------
+        ConfigError
+            If the name ends otherwise.
+        OutputError
+            If the file cannot be written.
+        """
+        write_table(self.to_polars(), path)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write `to_polars` to a Parquet file, whatever its name; as `write`, which writes CSV as well."""
+        write_whole(Path(path), self.to_polars().write_parquet)
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain lists, for `from_dict`."""
@@ -387,3 +371,37 @@ class VariationTable:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"
         cap = "" if self._cap_w is None else f", cap {self._cap_w:g} W" if self._cap_w < math.inf else ", no cap"
         return f"<VariationTable: {sizes}, {', '.join(self._matrices)}{cap}>"
+
+
+def read_table(path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:
+    """Read a table of nodes' draw and speed from a file; Parquet or CSV, known by its name.
+
+    Parameters
+    ----------
+    path
+        Ends in ``.parquet``, ``.csv``, ``.csv.gz`` or ``.csv.zst``; its columns are those of
+        `VariationTable.from_polars`.
+    cap_w
+        Of a file with a column ``cap_w``: the power cap whose rows to take. None: the only one there is, if any.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or as in `VariationTable.from_polars`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = VariationTable(["hpcg"], power_w=[[200.0, 220.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table.write(f"{folder}/nodes.csv")
+    ...     read_table(f"{folder}/nodes.csv") == table
+    True
+    """
+    if kind_of(path) == "csv":
+        # Applications of a log in Standard Workload Format are numbers, and words all the same.
+        return VariationTable._of(read_csv_table(os.fspath(path), f"a CSV file of {_COLUMNS}", words=["app"]), cap_w)
+    if kind_of(path) == "parquet" or Path(path).is_dir():
+        return VariationTable.read_parquet(path, cap_w=cap_w)
+    suffix = "".join(Path(path).suffixes[-1:]) or "no suffix"
+    raise ConfigError([(os.fspath(path), shown(suffix), "a table whose name ends in .csv or .parquet")])

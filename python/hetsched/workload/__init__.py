@@ -2,7 +2,7 @@
 
 from hetsched.workload.applications import first_run_ratio, flag_first_runs, same_application
 from hetsched.workload.describe import Report
-from hetsched.workload.formats import read_batsim, read_csv, read_jobs, read_parquet, read_swf, write_trace
+from hetsched.workload.formats import read_batsim, read_csv, read_jobs, read_parquet, read_swf
 from hetsched.workload.generators import (
     GENERATORS,
     Distribution,
@@ -62,5 +62,4 @@ __all__ = [
     "steady",
     "swa_multi",
     "utilization_targeted",
-    "write_trace",
 ]

@@ -337,6 +337,44 @@ class Workload:
         frame = self._frame.with_columns(pl.col(instants) - pl.col("submit_s").first())
         return self._changed(frame, "shift_to_zero()")
 
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the jobs as a log, in the format that the file's name says, whole or not at all.
+
+        `hetsched.read_jobs` reads it. Parquet keeps everything but the header. CSV keeps the same, as text. SWF keeps
+        job number, submission, run length, nodes, requested time, status, observed wait and dependency; names of users,
+        queues and applications become numbers, with comments that say which is which; `power_w`, `slots`, `device`,
+        `comm_s`, `observed_nodes` and columns of the user's own are lost. Its header says how many nodes there are, if
+        the workload's report does (a node is a processor in this file, also where the log it was read from counted
+        several to a node), and how a generated workload was made. The same workload gives the same bytes.
+
+        Parameters
+        ----------
+        path
+            Ends in ``.swf``, ``.swf.gz``, ``.parquet`` or ``.csv``; its folder is made if it is not there.
+
+        Raises
+        ------
+        ConfigError
+            If the name ends otherwise.
+        TraceError
+            If a job's number is below 0, which SWF does not allow.
+        OutputError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import hetsched as hs
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     hs.workload.poisson(nodes=8, jobs=3, seed=1).write(f"{folder}/jobs.swf")
+        ...     workload = hs.read_jobs(f"{folder}/jobs.swf")
+        >>> len(workload), workload.report["header"]["max_nodes"]
+        (3, 8)
+        """
+        from hetsched.workload.formats import write_jobs  # noqa: PLC0415 -- formats are made of workloads
+
+        write_jobs(self, path)
+
     def describe(self) -> pl.DataFrame:
         """Distributions of the jobs' properties: one row a quantity, over the jobs where it is known.
 

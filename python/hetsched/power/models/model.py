@@ -65,7 +65,7 @@ class PowerModel(ABC):
 
     A kind of model is a subclass that stores its parameters in ``__init__`` under their own names and does nothing else
     there, and defines four methods: `_learn` and `_watts`, `_state` and `_restore`. Whatever it learns has a name that
-    ends in ``_``. With ``kind="name"`` after its base class, `hetsched.power.load` knows it by this name.
+    ends in ``_``. With ``kind="name"`` after its base class, `hetsched.read_model` knows it by this name.
 
     Attributes
     ----------
@@ -301,8 +301,8 @@ class PowerModel(ABC):
             raise ConfigError([("apps", f"{len(apps)} names", expected)])
         return VariationTable(apps, power_w=watts.T)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file, for `hetsched.power.load`: numbers and text, nothing that could run.
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, for `hetsched.read_model`: numbers and text, nothing that could run.
 
         Parameters
         ----------
@@ -400,8 +400,8 @@ class PowerModel(ABC):
             raise ConfigError([("model", f"{type(self).__name__} that is not fitted", "a call of `fit` before")])
 
 
-def load(path: str | os.PathLike[str]) -> PowerModel:
-    """A fitted model from a file that `PowerModel.save` wrote; it predicts what it predicted then, to the last bit.
+def read_model(path: str | os.PathLike[str]) -> PowerModel:
+    """Read a fitted model that `PowerModel.write` wrote; it predicts what it predicted then, to the last bit.
 
     Parameters
     ----------
@@ -424,8 +424,8 @@ def load(path: str | os.PathLike[str]) -> PowerModel:
     >>> from hetsched.power import SingleStage
     >>> model = SingleStage(model="linear").fit([[1.0], [2.0]], [[110.0, 120.0], [110.0, 130.0]])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save(f"{folder}/model.npz")
-    ...     again = load(f"{folder}/model.npz")
+    ...     model.write(f"{folder}/model.npz")
+    ...     again = read_model(f"{folder}/model.npz")
     >>> again, bool((again.predict([[3.0]]) == model.predict([[3.0]])).all())
     (SingleStage(model='linear', seed=0), True)
     """

@@ -4,7 +4,7 @@ from hetsched.workload.formats.batsim import read_batsim
 from hetsched.workload.formats.csv import read_csv
 from hetsched.workload.formats.parquet import read_parquet
 from hetsched.workload.formats.raw import Format
-from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_jobs, write_trace
+from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_jobs, write_jobs
 from hetsched.workload.formats.swf import read_swf
 
 __all__ = [
@@ -18,5 +18,5 @@ __all__ = [
     "read_jobs",
     "read_parquet",
     "read_swf",
-    "write_trace",
+    "write_jobs",
 ]

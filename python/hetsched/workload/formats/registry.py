@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
-from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.workload.formats import batsim, csv, parquet, swf
@@ -75,58 +75,15 @@ def read_jobs(source: Source, *, format: str | None = None, **options: Any) -> W
     return chosen.read(source, **given)
 
 
-def write_trace(workload: Workload, path: str | os.PathLike[str]) -> None:
-    """Write a workload as a job log, in the format that the file's name says; whole or not at all.
-
-    Parquet keeps everything but the header. CSV keeps the same, as text. SWF keeps job number, submission, run length,
-    nodes, requested time, status, observed wait and dependency; names of users, queues and applications become numbers,
-    with comments that say which is which; `power_w`, `slots`, `device`, `comm_s`, `observed_nodes` and columns of the
-    user's own are lost. Its header says how many nodes there are, if the workload's report does (a node is a processor
-    in this file, also where the log it was read from counted several to a node), and how a generated workload was made.
-    The same workload gives the same bytes.
-
-    Parameters
-    ----------
-    workload
-        What to write.
-    path
-        Ends in ``.swf``, ``.swf.gz``, ``.parquet`` or ``.csv``; its folder is made if it is not there.
-
-    Raises
-    ------
-    ConfigError
-        If the name ends otherwise, or `workload` is no workload.
-    TraceError
-        If a job's number is below 0, which SWF does not allow.
-    OutputError
-        If the file cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from hetsched.workload import poisson, read_swf
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_trace(poisson(nodes=8, jobs=3, seed=1), f"{folder}/jobs.swf")
-    ...     workload = read_swf(f"{folder}/jobs.swf")
-    >>> len(workload), workload.report["header"]["max_nodes"]
-    (3, 8)
-    """
-    _check(workload, path)
+def write_jobs(workload: Workload, path: str | os.PathLike[str]) -> None:
+    """Write a workload as a job log, in the format that the file's name says; as `Workload.write`."""
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError([("path", shown(path), f"a name ending in {listed(WRITERS)}")])
     target = Path(path)
     parts_of = next((own for suffix, own in WRITERS.items() if target.name.lower().endswith(suffix)), None)
     if parts_of is None:
         raise ConfigError([("path", shown(str(target)), f"a name ending in {listed(WRITERS)}")])
     write_whole(target, lambda temporary: _write_parts(temporary, parts_of(workload)))
-
-
-def _check(workload: object, path: object) -> None:
-    faults = Faults()
-    if not isinstance(workload, Workload):
-        expected = "a Workload; Workload.from_polars makes one"
-        faults.extend(ConfigError([("workload", f"a {type(workload).__name__}", expected)]))
-    if not isinstance(path, str | os.PathLike):
-        faults.add("path", path, f"a name ending in {listed(WRITERS)}")
-    faults.check()
 
 
 def _write_parts(path: Path, parts: Iterator[bytes]) -> None:

@@ -11,5 +11,6 @@ mod job;
 mod line;
 mod number;
 mod report;
+pub mod sacct;
 pub mod swf;
 mod unique;
