@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from hetsched.run.result import Result, read_result
     from hetsched.run.session import Session, read_session
     from hetsched.run.simulation import simulate
-    from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_swf
+    from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_swf
 
 __all__ = [
     "Comparison",
@@ -101,6 +101,7 @@ __all__ = [
     "read_measurements",
     "read_model",
     "read_parquet",
+    "read_pbs",
     "read_platform",
     "read_policy",
     "read_result",
@@ -143,7 +144,7 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
-    "workload": ("Workload", "read_batsim", "read_csv", "read_jobs", "read_parquet", "read_swf"),
+    "workload": ("Workload", "read_batsim", "read_csv", "read_jobs", "read_parquet", "read_pbs", "read_swf"),
 }
 
 

@@ -15,12 +15,12 @@ use crate::frame::{self, Column, Frame};
 use crate::run::run_detached;
 
 /// Bytes that are asked for at once.
-const BLOCK: usize = 1 << 20;
+pub(crate) const BLOCK: usize = 1 << 20;
 
 /// What a Python function gives, block by block.
-struct Source {
-    read: Py<PyAny>,
-    raised: Arc<std::sync::Mutex<Option<PyErr>>>,
+pub(crate) struct Source {
+    pub(crate) read: Py<PyAny>,
+    pub(crate) raised: Arc<std::sync::Mutex<Option<PyErr>>>,
 }
 
 impl Read for Source {

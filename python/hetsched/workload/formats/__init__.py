@@ -3,6 +3,7 @@
 from hetsched.workload.formats.batsim import read_batsim
 from hetsched.workload.formats.csv import read_csv
 from hetsched.workload.formats.parquet import read_parquet
+from hetsched.workload.formats.pbs import read_pbs
 from hetsched.workload.formats.raw import Format
 from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_jobs, write_jobs
 from hetsched.workload.formats.swf import read_swf
@@ -17,6 +18,7 @@ __all__ = [
     "read_csv",
     "read_jobs",
     "read_parquet",
+    "read_pbs",
     "read_swf",
     "write_jobs",
 ]

@@ -2,7 +2,7 @@
 
 /// Positions by hash, four bytes each; never in any order.
 #[derive(Clone, Debug)]
-pub(super) struct Index {
+pub(in crate::trace) struct Index {
     slots: Vec<u32>,
     used: usize,
 }
@@ -15,7 +15,7 @@ fn spread(hash: u64) -> u64 {
 }
 
 /// A hash of bytes.
-pub(super) fn hash_of(bytes: &[u8]) -> u64 {
+pub(in crate::trace) fn hash_of(bytes: &[u8]) -> u64 {
     let mut hash = bytes.len() as u64;
     let (words, rest) = bytes.as_chunks::<8>();
     for word in words {
@@ -35,14 +35,14 @@ impl Default for Index {
 impl Index {
     /// The position under `hash` that `is_meant` accepts.
     #[inline]
-    pub(super) fn find(&self, hash: u64, is_meant: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(in crate::trace) fn find(&self, hash: u64, is_meant: impl Fn(u32) -> bool) -> Option<u32> {
         let slot = self.slots[self.slot(hash, is_meant)];
         (slot != FREE).then_some(slot)
     }
 
     /// Puts `position` under `hash`, in place of the one that `is_meant` accepts, which it gives back.
     #[inline]
-    pub(super) fn put(
+    pub(in crate::trace) fn put(
         &mut self,
         hash: u64,
         position: u32,
@@ -81,7 +81,7 @@ impl Index {
 
 /// Texts, each kept once; the first is the empty one.
 #[derive(Clone, Debug)]
-pub(super) struct Texts {
+pub(in crate::trace) struct Texts {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     index: Index,
@@ -98,7 +98,7 @@ impl Default for Texts {
 impl Texts {
     /// The number of a text.
     #[inline]
-    pub(super) fn code(&mut self, text: &[u8]) -> u32 {
+    pub(in crate::trace) fn code(&mut self, text: &[u8]) -> u32 {
         let hash = hash_of(text);
         if let Some(code) = self.index.find(hash, |code| self.get(code) == text) {
             return code;
@@ -111,16 +111,16 @@ impl Texts {
         code
     }
 
-    pub(super) fn get(&self, code: u32) -> &[u8] {
+    pub(in crate::trace) fn get(&self, code: u32) -> &[u8] {
         get(&self.bytes, &self.ends, code)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::trace) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// All texts by number, with U+FFFD for what is no UTF-8.
-    pub(super) fn into_strings(self) -> Vec<String> {
+    pub(in crate::trace) fn into_strings(self) -> Vec<String> {
         let codes = 0..u32::try_from(self.len()).expect("counted so");
         codes.map(|code| String::from_utf8_lossy(self.get(code)).into_owned()).collect()
     }

@@ -10,7 +10,7 @@ mod dump;
 mod energy;
 mod header;
 mod hosts;
-mod index;
+pub(super) mod index;
 mod json;
 mod kept;
 mod name;
@@ -20,11 +20,11 @@ mod row;
 mod rows;
 mod settle;
 mod state;
-mod text;
+pub(super) mod text;
 mod times;
 mod tres;
-mod value;
-mod zone;
+pub(super) mod value;
+pub(super) mod zone;
 
 use std::io::BufRead;
 

@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use crate::error::Result;
 use crate::trace::fault::file_fault;
+use crate::trace::seek::seek;
 
 /// The longest text that is held at once: no row is as long.
 const MOST: usize = 64 << 20;
@@ -11,37 +12,37 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// One line of a text, by positions from the start of what is held; its end is not in it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
-    pub(super) begin: usize,
-    pub(super) end: usize,
+pub(in crate::trace) struct Line {
+    pub(in crate::trace) begin: usize,
+    pub(in crate::trace) end: usize,
     /// Where the next one begins.
-    pub(super) next: usize,
+    pub(in crate::trace) next: usize,
     /// Whether it has an end.
-    pub(super) is_whole: bool,
+    pub(in crate::trace) is_whole: bool,
 }
 
 /// A text in lines.
-pub(super) struct Text<'a> {
+pub(in crate::trace) struct Text<'a> {
     source: Box<dyn BufRead + 'a>,
     file: &'a str,
     held: Vec<u8>,
     at: usize,
     is_over: bool,
     /// The number of the line at the start, from 1.
-    pub(super) line: u64,
+    pub(in crate::trace) line: u64,
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(source: Box<dyn BufRead + 'a>, file: &'a str) -> Self {
+    pub(in crate::trace) fn new(source: Box<dyn BufRead + 'a>, file: &'a str) -> Self {
         Self { source, file, held: Vec::new(), at: 0, is_over: false, line: 1 }
     }
 
     /// The line that begins at `from`; None at the end of the text.
-    pub(super) fn line_at(&mut self, from: usize) -> Result<Option<Line>> {
+    pub(in crate::trace) fn line_at(&mut self, from: usize) -> Result<Option<Line>> {
         let mut looked = from;
         loop {
             let rest = &self.held[self.at + looked..];
-            if let Some(offset) = rest.iter().position(|byte| *byte == b'\n') {
+            if let Some(offset) = seek(rest, b'\n') {
                 let end = looked + offset;
                 return Ok(Some(self.trimmed(Line { begin: from, end, next: end + 1, is_whole: true })));
             }
@@ -65,12 +66,12 @@ impl<'a> Text<'a> {
         line
     }
 
-    pub(super) fn bytes(&self, line: Line) -> &[u8] {
+    pub(in crate::trace) fn bytes(&self, line: Line) -> &[u8] {
         &self.held[self.at + line.begin..self.at + line.end]
     }
 
     /// Goes on to where `lines` lines have gone by.
-    pub(super) fn skip_to(&mut self, next: usize, lines: u64) {
+    pub(in crate::trace) fn skip_to(&mut self, next: usize, lines: u64) {
         self.at += next;
         self.line += lines;
     }
@@ -80,7 +81,7 @@ impl<'a> Text<'a> {
         self.at = 0;
         if self.held.len() > MOST {
             let found = format!("a line of more than {MOST} bytes");
-            return Err(file_fault(self.file, found, "rows of a dump of sacct"));
+            return Err(file_fault(self.file, found, "lines of a log"));
         }
         let block = self.source.fill_buf().map_err(|error| unread(self.file, &error))?;
         let length = block.len();
@@ -92,7 +93,7 @@ impl<'a> Text<'a> {
 }
 
 /// The fault of a source that cannot be read on: packed data that is cut short or damaged.
-pub(super) fn unread(file: &str, error: &std::io::Error) -> crate::error::Error {
+pub(in crate::trace) fn unread(file: &str, error: &std::io::Error) -> crate::error::Error {
     let is_cut = error.kind() == std::io::ErrorKind::UnexpectedEof;
     let found = if is_cut { "packed data cut short".to_owned() } else { format!("data that cannot be read ({error})") };
     file_fault(file, found, "a whole file")

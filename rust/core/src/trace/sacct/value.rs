@@ -23,7 +23,7 @@ fn is_nothing(text: &[u8]) -> bool {
 
 /// Digits and nothing else as a number, up to 18 of them.
 #[inline]
-pub(super) fn whole(text: &[u8]) -> Option<i64> {
+pub(in crate::trace) fn whole(text: &[u8]) -> Option<i64> {
     if text.is_empty() || text.len() > 18 {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn whole(text: &[u8]) -> Option<i64> {
 }
 
 /// A number without a sign, decimals allowed.
-pub(super) fn decimal(text: &[u8]) -> Option<f64> {
+pub(in crate::trace) fn decimal(text: &[u8]) -> Option<f64> {
     if let Some(number) = whole(text) {
         return Some(number as f64);
     }

@@ -13,25 +13,25 @@ pub struct Zone {
 
 /// An instant that a field may stand for: one, two where the clocks went back, or none; NaN where there is none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Instant {
-    pub(super) first: f64,
-    pub(super) second: f64,
+pub(in crate::trace) struct Instant {
+    pub(in crate::trace) first: f64,
+    pub(in crate::trace) second: f64,
 }
 
 impl Instant {
-    pub(super) const NONE: Self = Self { first: f64::NAN, second: f64::NAN };
+    pub(in crate::trace) const NONE: Self = Self { first: f64::NAN, second: f64::NAN };
 
-    pub(super) fn at(seconds: f64) -> Self {
+    pub(in crate::trace) fn at(seconds: f64) -> Self {
         Self { first: seconds, second: f64::NAN }
     }
 
     #[inline]
-    pub(super) fn is_twofold(self) -> bool {
+    pub(in crate::trace) fn is_twofold(self) -> bool {
         !self.second.is_nan()
     }
 
     /// The instants in order; NaN for none.
-    pub(super) fn candidates(self) -> impl Iterator<Item = f64> + Clone {
+    pub(in crate::trace) fn candidates(self) -> impl Iterator<Item = f64> + Clone {
         [Some(self.first), self.is_twofold().then_some(self.second)].into_iter().flatten()
     }
 }
@@ -78,7 +78,7 @@ impl Zone {
 
 /// A field that is no instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum NoTime {
+pub(in crate::trace) enum NoTime {
     /// It is written in no known way.
     Unread,
     /// Its zone has no such time.
@@ -87,7 +87,7 @@ pub(super) enum NoTime {
 
 /// Reads the times of one dump; remembers the last day and its offset.
 #[derive(Clone, Debug)]
-pub(super) struct Clock {
+pub(in crate::trace) struct Clock {
     zone: Zone,
     day: [u8; 10],
     /// Local seconds of that day's midnight.
@@ -97,13 +97,13 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    pub(super) fn new(zone: Zone) -> Self {
+    pub(in crate::trace) fn new(zone: Zone) -> Self {
         Self { zone, day: [0; 10], midnight: 0, steady: None }
     }
 
     /// The instants that a field stands for.
     #[inline]
-    pub(super) fn read(&mut self, text: &[u8]) -> Result<Instant, NoTime> {
+    pub(in crate::trace) fn read(&mut self, text: &[u8]) -> Result<Instant, NoTime> {
         let Some((stamp, rest)) = text.split_at_checked(19) else { return seconds(text) };
         if stamp[4] != b'-' {
             return seconds(text);
