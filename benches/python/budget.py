@@ -73,7 +73,7 @@ def main() -> None:
     parser = rounds.options("Measure runs under a budget beside runs without.")
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="where RICC's log is")
     chosen = parser.parse_args()
-    warnings.simplefilter("ignore", hs.RunWarning)
+    warnings.simplefilter("ignore", hs.errors.RunWarning)
     table = rounds.table_of("jobs", "easy\nCPU s", "this\nCPU s", "ratio", "reach")
     for work in works(chosen.folder, quick=chosen.quick):
         seconds(work, "easy")

@@ -193,7 +193,7 @@ def main() -> None:
     parser = rounds.options("Measure works that have a cliff beside plain EASY.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="parts of works' names (all)")
     chosen = parser.parse_args()
-    warnings.simplefilter("ignore", hs.RunWarning)
+    warnings.simplefilter("ignore", hs.errors.RunWarning)
     table = rounds.table_of("jobs", "easy\nCPU s", "this\nCPU s", "ratio", "reach")
     for case in CASES:
         if chosen.names and not any(name in case.name for name in chosen.names):

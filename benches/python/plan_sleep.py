@@ -56,7 +56,7 @@ def measure(name: str, load: float, boot_s: float, over: float, seeds: int) -> l
 
 def main() -> None:
     """The table."""
-    warnings.simplefilter("ignore", hs.RunWarning)
+    warnings.simplefilter("ignore", hs.errors.RunWarning)
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 4
     print("| walltimes | load | boot, s | policy | boots | in vain | energy, GJ | mean wait, s |")
     print("|---|---|---|---|---|---|---|---|")

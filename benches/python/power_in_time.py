@@ -111,7 +111,7 @@ def capped(*, quick: bool) -> Iterator[Work]:
 def main() -> None:
     """Measures, and prints a table."""
     chosen = rounds.options("Measure runs under power that changes in time.").parse_args()
-    warnings.simplefilter("ignore", hs.RunWarning)
+    warnings.simplefilter("ignore", hs.errors.RunWarning)
     table = rounds.table_of("jobs", "base\nCPU s", "this\nCPU s", "ratio", "reach")
     for work in (*hourly(quick=chosen.quick), *capped(quick=chosen.quick)):
         base, this, ratio = rounds.in_turn(work.base.seconds, work.this.seconds, rounds.count(chosen))

@@ -213,7 +213,7 @@ def main() -> int:
     missing = [name for name in ("swf", "gpu-variability-longhorn") if not (asked.folder / name).is_dir()]
     if missing and asked.only != "kestrel":
         sys.exit(f"{asked.folder}: no folder {' or '.join(missing)}, where the logs and measurements would be")
-    warnings.simplefilter("ignore", hs.RunWarning)
+    warnings.simplefilter("ignore", hs.errors.RunWarning)
     for case in cases(asked.folder, only=asked.only, quick=asked.quick):
         console().print(shown(case, 2 if asked.quick else asked.draws))
     return 0

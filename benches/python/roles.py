@@ -117,7 +117,7 @@ def works(*, quick: bool) -> Iterator[Work]:
 def main() -> None:
     """Measures, and prints a table."""
     chosen = rounds.options("Measure what parts in Python cost beyond their own work.", repeat=5).parse_args()
-    warnings.simplefilter("ignore", hs.RunWarning)
+    warnings.simplefilter("ignore", hs.errors.RunWarning)
     columns = ("jobs", "named\nCPU s", "own\nCPU s", "own work\nCPU s", "beyond it\nµs", "reach\nµs")
     table = rounds.table_of(*columns)
     for work in works(quick=chosen.quick):

@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-_MOST_TOLD = 21
+__all__ = [
+    "ConfigError",
+    "DeviceWarning",
+    "Fault",
+    "HetschedError",
+    "LoadWarning",
+    "OutputError",
+    "PowerWarning",
+    "ReplayWarning",
+    "ResultWarning",
+    "RunWarning",
+    "SimulationError",
+    "TraceError",
+    "WorkWarning",
+]
+
+_MOST_SHOWN = 21
 """Faults that a message lists: twenty of a kind, and the one with the number of others."""
 
 
@@ -130,9 +146,9 @@ class ConfigError(HetschedError):
     def __init__(self, faults: Sequence[Fault | tuple[str, str, str]]) -> None:
         self.details = [fault if isinstance(fault, Fault) else Fault(*fault) for fault in faults]
         self.faults = [fault.triple for fault in self.details]
-        lines = [str(fault) for fault in self.details[:_MOST_TOLD]]
-        untold = len(self.details) - len(lines)
-        more = [f"and {untold:,} more fault{'' if untold == 1 else 's'}"] if untold else []
+        lines = [str(fault) for fault in self.details[:_MOST_SHOWN]]
+        left_out = len(self.details) - len(lines)
+        more = [f"and {left_out:,} more fault{'' if left_out == 1 else 's'}"] if left_out else []
         super().__init__("\n".join(lines + more))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -205,3 +221,7 @@ class WorkWarning(RunWarning):
 
     Energy not drawn for lost work is not energy saved.
     """
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -351,3 +351,7 @@ class Scheduler(Protocol):
         list of (job_id, nodes)
             In the order in which they start. Nodes of a job that starts are busy for those behind it.
         """
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -4,6 +4,26 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+__all__ = [
+    "Allocation",
+    "BelowIdle",
+    "Illegal",
+    "Impute",
+    "KnownDraws",
+    "LearnerName",
+    "NamedApps",
+    "OnBadLine",
+    "OnFailure",
+    "OnUnknownApp",
+    "PowerModelName",
+    "QueueOrder",
+    "RenderMode",
+    "SplitName",
+    "Unfit",
+    "UpTimes",
+    "Walltimes",
+]
+
 Allocation: TypeAlias = Literal["concentrate", "spread"]
 """Nodes that a plan takes first for a queue's jobs: those with the fewest free slots, or with the most."""
 
@@ -57,3 +77,7 @@ UpTimes: TypeAlias = Literal["exponential", "weibull"]
 
 Walltimes: TypeAlias = Literal["fixed", "stretch"]
 """Walltimes hold as they are, or as long as the job's nodes take for what the walltime allows at nominal speed."""
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

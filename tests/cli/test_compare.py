@@ -91,7 +91,7 @@ def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
     assert {path: path.read_bytes() for path in files} == before
 
 
-def test_the_first_policy_is_the_baseline_if_none_is_named_and_one_policy_is_enough(hetsched):
+def test_the_first_policy_is_the_baseline_if_none_is_named(hetsched):
     assert " ratio to easy" in hetsched("compare", "small.swf", "--policies", "easy,fcfs").out
     assert "ratio to" not in hetsched("compare", "small.swf", "--policies", "easy").out
 
@@ -202,7 +202,7 @@ shutdown_s = 60
 
 
 @pytest.mark.parametrize(("submits_s", "saving"), [((0, 20_000), ("63.87", "0.00")), ((0,), ("–", "–"))])
-def test_what_sleep_saves_of_what_it_could_is_compared_beside_the_bound(hetsched, folder, submits_s, saving):
+def test_the_share_that_sleep_saves_is_compared_with_the_bound(hetsched, folder, submits_s, saving):
     count = len(submits_s)
     columns = {"job_id": range(count), "submit_s": submits_s, "runtime_s": [100] * count, "node_count": [2, 1][:count]}
     pl.DataFrame(columns).write_csv("few.csv")
@@ -264,7 +264,7 @@ def test_who_knows_measured_draws_is_said_and_a_predictor_serves_every_policy(he
     assert "error: --predictor: found `histry`" in hetsched(*run, *policies, "--predictor", "histry").err
 
 
-def test_what_happened_stands_beside_what_could_have(hetsched, folder):
+def test_what_happened_stands_next_to_what_could_have(hetsched, folder):
     # Jobs 1 and 2 ran one after the other, the second 900 s later than it had to.
     lines = [f"{job} 0 {wait} 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job, wait in ((1, 0), (2, 900))]
     (folder / "log.swf").write_text("; MaxProcs: 4\n" + "".join(lines))
@@ -305,7 +305,7 @@ def write_unlike_nodes():
 UNLIKE = ("own.parquet", "--nodes", 4, "--table", "watts.csv", "--idle-w", 0, "--tdp-w", 400)
 
 
-def test_runs_that_did_different_work_are_told_and_compared_by_energy_per_work(hetsched):
+def test_different_work_is_compared_by_energy_per_work(hetsched):
     # On nodes 0 and 1 both jobs need 100 s at 400 W: 80 kJ for 200 node-seconds. On nodes 2 and 3 they would need 200 s
     # and are killed after 100 s at 300 W, half done: 60 kJ for 100 node-seconds.
     write_unlike_nodes()
@@ -352,7 +352,7 @@ def test_where_walltimes_stretch_the_work_is_the_same_and_nothing_is_said(hetsch
     assert found["runs"][0]["provenance"]["options"]["walltimes"] == "stretch"
 
 
-def test_a_replay_beside_others_names_itself_once(hetsched, folder):
+def test_a_replay_among_others_names_itself_once(hetsched, folder):
     log = "".join(f"{job} 0 0 600 2 -1 -1 2 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n" for job in (1, 2, 3))
     (folder / "log.swf").write_text(log)
     said = hetsched("compare", "log.swf", "--policies", "easy,replay", "--nodes", 4, "--idle-w", 90, "--tdp-w", 300)
@@ -360,7 +360,7 @@ def test_a_replay_beside_others_names_itself_once(hetsched, folder):
     assert said.err == "warning: replay: 1 job starts later than in the log: the needed nodes were not free then"
 
 
-def test_a_log_whose_name_tells_no_format_says_how_to_give_one(hetsched, folder):
+def test_a_log_of_unknown_format_says_how_to_give_one(hetsched, folder):
     (folder / "small.swf").rename(folder / "log.txt")
     said = hetsched("compare", "log.txt", "--policies", "easy")
     assert said.err == (

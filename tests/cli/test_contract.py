@@ -35,7 +35,7 @@ def results(hetsched, *arguments):
     return {run["policy"]: run["summary"] for run in json.loads(said.out)["runs"]}
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_doing_nothing_is_a_row_of_the_same_table(hetsched, contract):
     found = results(hetsched, "--contract", "c.toml")
     machine = hs.Platform.homogeneous(nodes=16, idle_w=100, tdp_w=400)
@@ -50,8 +50,8 @@ def test_doing_nothing_is_a_row_of_the_same_table(hetsched, contract):
     assert all(word in words for word in ("beyond", "penalty", "cost", "easy:power=system-budget"))
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
-def test_a_contract_beside_events_in_one_file(hetsched, contract, folder):
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+def test_a_contract_and_events_in_one_file(hetsched, contract, folder):
     table = CONTRACT.replace("[[limits]]", "[[contract.limits]]")
     (folder / "both.toml").write_text("[contract]" + table + '[[events]]\ntime_s = 0\nkind = "carbon"\nvalue = 400\n')
     found = results(hetsched, "--events", "both.toml")
@@ -62,7 +62,7 @@ def test_a_contract_beside_events_in_one_file(hetsched, contract, folder):
     assert results(hetsched, "--events", "only.toml") == alone
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_simulate_shows_the_bill(hetsched, contract):
     said = hetsched("simulate", "small.swf", *WATTS, "--contract", "c.toml")
     shown = {line.split()[0] for line in said.out.splitlines() if line.split()}
@@ -88,7 +88,7 @@ def test_simulate_shows_the_bill(hetsched, contract):
         ("x", "error: c.toml: found no valid TOML"),
     ],
 )
-def test_what_is_wrong_with_a_contract_is_told_with_its_file(hetsched, folder, text, message):
+def test_what_is_wrong_with_a_contract_is_reported_with_its_file(hetsched, folder, text, message):
     (folder / "c.toml").write_text(text)
     said = hetsched("compare", "small.swf", *WATTS, *POLICIES, "--contract", "c.toml")
     assert said.code == 2

@@ -14,7 +14,7 @@ WATTS = ("--idle-w", 100, "--tdp-w", 400)
 PRICES = "time_s,kind,node,value,until_s\n0,price,,0.25,\n1200,price,,0.5,\n1100,node_failed,15,,\n"
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "toml"])
 def test_a_run_with_events_is_the_one_of_the_library(hetsched, folder, suffix):
     (folder / "e.csv").write_text(PRICES)
@@ -45,7 +45,7 @@ def test_a_summary_shows_what_energy_costs(hetsched, folder):
     assert ["carbon", "dioxide", "0.6347", "kg"] in lines
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_policies_are_compared_by_what_their_energy_costs(hetsched, folder):
     (folder / "e.csv").write_text(PRICES)
     said = hetsched(
@@ -60,7 +60,7 @@ def test_policies_are_compared_by_what_their_energy_costs(hetsched, folder):
     assert [row["summary"]["cost"] for row in json.loads(said.out)["runs"]] == costs
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 @pytest.mark.parametrize("on_failure", ["fail", "requeue"])
 def test_jobs_on_a_node_that_fails_end_or_are_queued_again(hetsched, folder, on_failure):
     (folder / "e.csv").write_text("time_s,kind,node\n1005,node_failed,0\n1100,node_repaired,0\n")
@@ -135,7 +135,7 @@ IDLE = "events.value, row 0: found `1000` at 7 s, expected at least 1,600 W, wha
         ),
     ],
 )
-def test_events_that_cannot_be_are_told(hetsched, folder, arguments, fault):
+def test_events_that_cannot_be_are_reported(hetsched, folder, arguments, fault):
     (folder / "e.csv").write_text(BUDGET)
     (folder / "odd.csv").write_text(BUDGET + "9,budget,-5\n")
     said = hetsched(*arguments)

@@ -287,7 +287,7 @@ def test_a_bad_table_is_named_with_application_and_node(hetsched, folder, apps, 
     assert said.code == 2
 
 
-def test_a_table_that_lacks_an_application_names_it_and_a_job_unless_that_is_wanted(hetsched, folder):
+def test_a_table_that_lacks_an_application_names_it_and_a_job(hetsched, folder):
     pl.DataFrame({"app": ["7"] * 16, "node": range(16), "power_w": [200.0] * 16}).write_parquet("t.parquet")
     said = hetsched("simulate", "small.swf", "--table", "t.parquet", "--out", "out")
     assert said.code == 2
@@ -298,7 +298,7 @@ def test_a_table_that_lacks_an_application_names_it_and_a_job_unless_that_is_wan
     assert hetsched("simulate", "small.swf", "--table", "t.parquet", "--on-unknown-app", "nominal").code == 0
 
 
-def test_a_wrong_unit_in_a_file_is_told_with_the_right_one(hetsched, folder):
+def test_a_wrong_unit_is_reported_with_the_right_one(hetsched, folder):
     (folder / "node.toml").write_text("nodes = 8\nidle_kw = 1\nidle_w = 90\ntdp_w = 400\n")
     said = hetsched("simulate", "small.swf", "--platform", "node.toml")
     assert said.err.startswith("error: node.toml: idle_kw: found `1`, expected one of nodes, idle_w, ")
@@ -380,7 +380,7 @@ def test_an_empty_name_is_refused_by_every_verb_and_nothing_is_written(hetsched,
 
 @pytest.mark.parametrize("option", ["--out", "--plot"])
 @pytest.mark.parametrize("place", ["small.swf", "small.swf/below"])
-def test_a_file_in_the_place_of_a_folder_is_told_before_the_run(hetsched, option, place):
+def test_a_file_in_place_of_a_folder_is_reported_before_the_run(hetsched, option, place):
     if (option, place) == ("--plot", "small.swf"):
         place = "small.swf/picture.png"
     said = hetsched("simulate", "small.swf", option, place)
@@ -391,7 +391,7 @@ def test_a_file_in_the_place_of_a_folder_is_told_before_the_run(hetsched, option
 
 
 @pytest.mark.parametrize("verb", ["simulate small.swf", "compare small.swf --policies fcfs,easy"])
-def test_a_full_disk_is_told_and_nothing_is_left(hetsched, folder, monkeypatch, verb):
+def test_a_full_disk_is_reported_and_nothing_is_left(hetsched, folder, monkeypatch, verb):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -404,7 +404,7 @@ def test_a_full_disk_is_told_and_nothing_is_left(hetsched, folder, monkeypatch, 
     assert [path for path in folder.rglob("*") if path.is_file()] == [folder / "small.swf"]
 
 
-def test_a_full_disk_under_a_picture_is_told_and_nothing_is_left(hetsched, folder, monkeypatch):
+def test_a_full_disk_under_a_picture_is_reported_and_nothing_is_left(hetsched, folder, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 

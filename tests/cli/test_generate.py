@@ -191,7 +191,7 @@ def test_every_mistake_is_a_line_and_nothing_is_written(hetsched, folder, argume
     assert [path.name for path in folder.iterdir()] == ["small.swf"]
 
 
-def test_a_target_with_less_room_to_wander_is_told_about(hetsched):
+def test_a_target_with_less_room_is_reported(hetsched):
     made = ("generate", "utilization-targeted", "--nodes", 50, "--jobs", 200)
     told = "fluctuation 0.03 in place of 0.04: the target stays within 0 and 1"
     assert told in hetsched(*made, "--utilization", 0.97).out.splitlines()
@@ -202,7 +202,7 @@ def test_a_target_with_less_room_to_wander_is_told_about(hetsched):
         assert "fluctuation" not in hetsched(*made, *more).out
 
 
-def test_a_mix_that_is_too_short_for_its_target_is_told_about(hetsched):
+def test_a_mix_that_is_too_short_for_its_target_is_reported(hetsched):
     # 91 jobs of one node never fill 80 % of 1,990.
     made = ("generate", "utilization-targeted", "--jobs", 91)
     told = [line for line in hetsched(*made).out.splitlines() if "too short" in line]

@@ -145,7 +145,7 @@ def test_columns_and_separator_of_a_sites_own(hetsched, folder):
         (("--columns", "user=Usr"), "own.csv, column `Usr`: found columns User, t, expected a column `Usr` to be read"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_that_way_is_told(hetsched, folder, options, line):
+def test_what_cannot_be_read_that_way_is_reported(hetsched, folder, options, line):
     (folder / "own.csv").write_text("User,t\nann,1\n")
     said = hetsched("simulate", "own.csv", "--nodes", 4, *options)
     assert (said.code, said.err[: len(line) + 7]) == (2, f"error: {line}")
@@ -230,7 +230,7 @@ def test_dates_choose_from_a_csv_that_has_dates(hetsched, folder):
         (("--until", "2024-05-01"), "--until: found `2024-05-01`, expected seconds on the log's clock: small.swf"),
     ],
 )  # fmt: skip
-def test_a_window_that_cannot_be_is_told(hetsched, options, line):
+def test_a_window_that_cannot_be_is_reported(hetsched, options, line):
     said = hetsched("simulate", "small.swf", *options)
     assert (said.code, said.err.splitlines()[-1][: len(line) + 7]) == (2, f"error: {line}")
 

@@ -151,7 +151,7 @@ def test_policies_from_a_file_are_compared(hetsched):
     ],
 )
 @pytest.mark.usefixtures("mine")
-def test_what_cannot_be_found_is_told(hetsched, mine, policy, line):
+def test_what_cannot_be_found_is_reported(hetsched, mine, policy, line):
     (mine / "bad.py").write_text("A = 1\nB = 1 / 0\n", encoding="utf-8")
     (mine / "leaves.py").write_text("import sys\nsys.exit(7)\n", encoding="utf-8")
     said = hetsched("simulate", "small.swf", "--policy", policy)

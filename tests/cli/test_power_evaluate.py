@@ -113,7 +113,7 @@ def test_groups_come_from_a_file_or_from_the_counters(hetsched, measured):
     assert "fitted on other groups, of 3" in head
 
 
-def test_a_new_device_is_told_with_its_test_runs(hetsched, measured):
+def test_a_new_device_is_evaluated_with_its_test_runs(hetsched, measured):
     said = evaluated(hetsched, "--split", "new_device", "--test-runs", "2")
     assert (said.code, said.err) == (0, "")
     head = " ".join(said.out.splitlines()[2:5])

@@ -37,7 +37,7 @@ BAD_COUNTERS = [
 
 @pytest.mark.parametrize(("content", "lines"), BAD_COUNTERS)
 @pytest.mark.parametrize("verb", ["fit", "evaluate"])
-def test_bad_features_are_told_by_line_and_column(hetsched, measured, verb, content, lines):
+def test_bad_features_are_reported_by_line_and_column(hetsched, measured, verb, content, lines):
     (measured / "counters.csv").write_text(content)
     said = hetsched("power", verb, "counters.csv", "watts.csv", *(("--out", "m.npz") if verb == "fit" else ()))
     assert said.code == 2
@@ -77,7 +77,7 @@ BAD_WATTS = [
 
 
 @pytest.mark.parametrize(("content", "line"), BAD_WATTS)
-def test_bad_watts_are_told_by_line_and_column(hetsched, measured, content, line):
+def test_bad_watts_are_reported_by_line_and_column(hetsched, measured, content, line):
     (measured / "watts.csv").write_text(content)
     said = hetsched("power", "fit", "counters.csv", "watts.csv", "--out", "m.npz")
     assert said.code == 2

@@ -98,7 +98,7 @@ sys.addaudithook(hook)
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15, 0.3, 0.55])
-def test_ctrl_c_at_any_moment_is_told_in_a_word(process, folder, delay_s):
+def test_ctrl_c_at_any_moment_says_interrupted(process, folder, delay_s):
     log = hopeless_log(folder)
     (folder / "early").mkdir()
     (folder / "early" / "sitecustomize.py").write_text(TELLS_THAT_IT_HAS_BEGUN)
@@ -111,10 +111,17 @@ def test_ctrl_c_at_any_moment_is_told_in_a_word(process, folder, delay_s):
     assert (run.returncode, without_warnings(err)) == (130, ["interrupted"])
 
 
+RUN = ["simulate", "small.swf", "--out", "out"]
+
+
 @pytest.mark.parametrize(
-    "arguments", [["simulate", "small.swf", "--out", "out"], ["policies", "--json"], ["--version"]]
+    ("arguments", "closed"),
+    [
+        *((RUN, closed) for closed in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-")),
+        (["policies", "--json"], ">&- 2>&-"),
+        (["--version"], "<&- >&- 2>&-"),
+    ],
 )
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_streams_that_were_closed_before_it_began_take_all_and_keep_nothing(process, folder, arguments, closed):
     run = process(*arguments, redirection=closed)
     out, err = run.communicate(timeout=60)
@@ -125,7 +132,7 @@ def test_streams_that_were_closed_before_it_began_take_all_and_keep_nothing(proc
         assert hs.read_result("out").summary()["completed"] == 3
 
 
-def test_an_error_without_a_stream_to_tell_it_still_has_its_exit_code(process):
+def test_an_error_without_a_stream_has_its_exit_code(process):
     run = process("simulate", "none.swf", redirection=">&- 2>&-")
     assert run.communicate(timeout=60) == ("", "")
     assert run.returncode == 2
@@ -220,7 +227,7 @@ def test_a_terminal_gets_colour_and_no_line_too_long_for_it(process, monkeypatch
     assert "killed at their walltime" in plain
 
 
-def test_a_warning_is_wrapped_at_words_on_a_terminal_and_one_line_in_a_pipe(process, folder, monkeypatch):
+def test_a_warning_is_wrapped_on_a_terminal_only(process, folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("COLUMNS", raising=False)
     jobs = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1], "power_w": [5000.0]}
@@ -240,7 +247,7 @@ def test_a_warning_is_wrapped_at_words_on_a_terminal_and_one_line_in_a_pipe(proc
     assert (err, warning in out) == (f"{warning}\n", False)
 
 
-def test_a_run_of_over_a_second_shows_how_far_it_is_on_a_terminal_only(process, folder, monkeypatch):
+def test_a_run_of_over_a_second_shows_progress_on_a_terminal(process, folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     arguments = ("simulate", hopeless_log(folder), "--policy", "conservative", "--nodes", 600, "--until-s", 90_000)
     code, shown = on_a_terminal(process, *arguments)

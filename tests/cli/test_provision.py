@@ -77,7 +77,7 @@ def test_a_trial_is_a_table_files_a_picture_and_json(hetsched, folder, log):
         (["nowhere.csv", "--nodes", "4"], "error: nowhere.csv: found no such file"),
     ],
 )
-def test_faults_are_told_in_a_line(hetsched, folder, log, arguments, message):
+def test_faults_are_reported_in_a_line(hetsched, folder, log, arguments, message):
     said = hetsched("provision", *SMALL, *arguments)
     assert said.code == 2
     assert message in said.err

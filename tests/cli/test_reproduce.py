@@ -151,7 +151,7 @@ def test_policies_are_refused_by_name_and_where_there_are_none(hetsched):
     assert "error: --policies: found `easy`, expected each policy once" in said.err
 
 
-def test_a_policy_that_completes_nothing_is_told_by_its_option(hetsched, by_hand, monkeypatch):
+def test_a_policy_that_completes_nothing_is_reported_by_its_option(hetsched, by_hand, monkeypatch):
     experiment = reproduction.experiment_named("pools")
 
     def none_done(repetition):
@@ -167,7 +167,7 @@ def test_a_policy_that_completes_nothing_is_told_by_its_option(hetsched, by_hand
     )
 
 
-def test_faults_are_told_at_once_with_what_was_meant(hetsched):
+def test_faults_are_reported_at_once_with_what_was_meant(hetsched):
     said = hetsched("reproduce", "coa-singel", "--seed", "x")
     assert (said.code, said.out) == (2, "")
     assert said.err == (
@@ -177,7 +177,7 @@ def test_faults_are_told_at_once_with_what_was_meant(hetsched):
     )
 
 
-def test_a_folder_that_cannot_be_is_told_before_the_runs(hetsched, folder):
+def test_a_folder_that_cannot_be_is_reported_before_the_runs(hetsched, folder):
     began = time.monotonic()
     said = hetsched("reproduce", "coa-single", "--out", "small.swf")
     assert said.code == 1
@@ -186,7 +186,7 @@ def test_a_folder_that_cannot_be_is_told_before_the_runs(hetsched, folder):
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that refuses files to everybody")
-def test_a_folder_that_only_writing_finds_out_about_is_told_before_the_runs(hetsched, by_hand, monkeypatch, folder):
+def test_a_folder_that_cannot_be_written_is_reported_before_the_runs(hetsched, by_hand, monkeypatch, folder):
     begun = []
     monkeypatch.setattr(reproduction, "experiment_named", begun.append)
     for out in ("/proc/hetsched/out", "/proc/self"):

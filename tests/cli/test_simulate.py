@@ -78,7 +78,7 @@ def test_watts_and_nodes_that_were_given_are_not_assumed(hetsched):
     ]
 
 
-def test_json_is_one_object_and_the_rest_stands_beside_it(hetsched):
+def test_json_is_one_object_and_the_rest_goes_to_stderr(hetsched):
     said = hetsched("simulate", "small.swf", "--json", "--seed", 7, "--set", "depth=4", "--no-kill-at-walltime")
     found = json.loads(said.out)
     assert next(iter(found)) == "summary"
@@ -147,7 +147,7 @@ def test_overload_is_a_warning_in_a_line(hetsched, folder):
     ]
 
 
-def test_work_lost_by_jobs_that_overran_in_the_log_is_told_with_the_option_that_helps(hetsched, folder):
+def test_work_lost_to_overruns_is_reported_with_the_option(hetsched, folder):
     # Job 5 is killed after 200 of its 400 s: 2,000 of 11,440 node-seconds.
     (folder / "overrun.swf").write_text((folder / "small.swf").read_text().replace(" 204 10 ", " 400 10 "))
     said = hetsched("simulate", "overrun.swf")
@@ -193,7 +193,7 @@ def note_of(said):
     return [line for line in said.out.splitlines() if "draw of" in line]
 
 
-def test_decisions_that_know_measured_draws_are_told_of_with_how_to_change_it(hetsched, folder):
+def test_decisions_by_measured_draws_are_reported_with_the_option(hetsched, folder):
     (folder / "measured.csv").write_text(MEASURED)
     budgeted = ("--policy", "easy:power=system-budget")
     assert note_of(hetsched("simulate", *BUDGETED, *budgeted)) == [
@@ -242,7 +242,7 @@ def write_slow_nodes():
     )
 
 
-def test_work_lost_on_slow_nodes_is_told_with_the_option_that_helps(hetsched):
+def test_work_lost_on_slow_nodes_is_reported_with_the_option(hetsched):
     write_slow_nodes()
     # Walltimes of 120, 900, 400 and 200 s against 90, 900, 450 and 306 s: jobs 3 and 5 are killed, 1 and 2 are not.
     # Lost: 8 x 300 x 50/450 and 10 x 204 x 106/306 of 9,480 node-seconds, 10.3 %.

@@ -50,7 +50,7 @@ GPUS = (
 )
 
 
-def test_a_run_tells_each_matter_in_a_line(hetsched, odd):
+def test_a_run_reports_each_concern_in_a_line(hetsched, odd):
     said = hetsched("simulate", *odd)
     assert said.code == 0
     assert said.err.splitlines() == [
@@ -62,7 +62,7 @@ def test_a_run_tells_each_matter_in_a_line(hetsched, odd):
     ]
 
 
-def test_a_comparison_tells_once_what_all_policies_share(hetsched, odd):
+def test_a_comparison_says_once_what_all_policies_share(hetsched, odd):
     said = hetsched("compare", *odd, "--policies", "fcfs,easy,paa", "--json")
     assert said.err.splitlines()[1:-1] == [
         WATTS,
@@ -73,7 +73,7 @@ def test_a_comparison_tells_once_what_all_policies_share(hetsched, odd):
     ]
 
 
-def test_what_differs_is_told_by_policy(hetsched, odd):
+def test_what_differs_is_reported_by_policy(hetsched, odd):
     pl.DataFrame({"app": ["a"] * 4, "node": range(4), "power_w": [900.0, 800.0, 500.0, 400.0]}).with_columns(
         time_ratio=pl.Series([1.0, 1.0, 1.0, 2.0])
     ).write_csv("watts.csv")

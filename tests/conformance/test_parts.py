@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import hypothesis.strategies as st
 import numpy as np
@@ -45,6 +46,7 @@ def under_a_budget(policy: hs.Policy, **budget: float) -> hs.Policy:
     return hs.Policy.from_dict({**policy.to_dict(), "power": {"name": "system-budget", **budget}})
 
 
+@cache
 def crowd(jobs: int = 300, nodes: int = 16) -> tuple[hs.Workload, hs.Platform]:
     """More work than the machine can do at first, then silence: whoever is forgotten is seen.
 

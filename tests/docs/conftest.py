@@ -34,6 +34,7 @@ def shared_reports(quick_report: Callable[..., Any], monkeypatch: pytest.MonkeyP
 
     def reproduce(name: str, **options: Any) -> Any:
         asked = {option for option, value in options.items() if value and option != "progress"}
-        return quick_report(name) if asked == {"quick"} else whole(name, **options)
+        # The command writes a report to a folder by itself; the journal there is a test of its own.
+        return quick_report(name) if "quick" in asked <= {"quick", "out"} else whole(name, **options)
 
     monkeypatch.setattr(experiments, "reproduce", reproduce)

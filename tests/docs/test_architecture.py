@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "background" / "architecture.md").read_text(encoding="utf-8")
+IS_AT_LENGTH = settings.get_current_profile_name() == "long"
 DIFFS = dict(re.findall(r"^### ([^\n]*)\n(?:(?!^###).)*?^```diff\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL))
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git applies the diffs")
@@ -174,7 +176,8 @@ def test_a_placement_applies(tmp_path: Path) -> None:
     assert '"highest-id"' in (copy / "rust/core/src/policy/registry.rs").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.at_length
+@pytest.mark.skipif(not IS_AT_LENGTH, reason="compiled in `make fuzz`; `make test` applies the diffs")
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo compiles the engine")
 def test_what_is_added_in_rust_compiles(tmp_path: Path) -> None:
     copy = patched(tmp_path, "A placement", "benches", "python", "rust")

@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import importlib.util
+import inspect
 import pkgutil
 
 import numpy as np
@@ -11,13 +12,23 @@ import pytest
 
 import hetsched as hs
 
+
+class Finder(doctest.DocTestFinder):
+    """Finds examples of public classes in the module that defines them, not in the one that they say they are from."""
+
+    def _from_module(self, module, thing):
+        if inspect.isclass(thing) and "_defined_in" in vars(thing):
+            return thing._defined_in == module.__name__
+        return super()._from_module(module, thing)
+
+
 SAME_BUT_FOR_SPACE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def examples() -> list[doctest.DocTest]:
     """One entry a docstring with examples; they may use `hs`, `np`, `pl` and whatever their module knows."""
     names = ["hetsched", *(module.name for module in pkgutil.walk_packages(hs.__path__, "hetsched."))]
-    finder = doctest.DocTestFinder(exclude_empty=True)
+    finder = Finder(exclude_empty=True)
     found = []
     for name in names:
         if name.startswith("hetsched.gym") and importlib.util.find_spec("gymnasium") is None:

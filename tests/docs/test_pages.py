@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from unittest import SkipTest
 
+import numpy as np
 import pytest
 from sybil import Document, Example
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
@@ -74,11 +75,39 @@ def test_every_example_of_a_page_runs(page: Path, workplace: Path) -> None:
         pytest.importorskip("gymnasium")
     for name, content in SHOWN_FILE.findall(page.read_text(encoding="utf-8")):
         (workplace / name).write_text(content, encoding="utf-8")
-    for example in Document.parse(str(page), *PARSERS).examples():
+    document = Document.parse(str(page), *PARSERS)
+    for example in document.examples():
         source = example.parsed.source if isinstance(example.parsed, doctest.Example) else str(example.parsed)
         if is_readable(source):
             with contextlib.suppress(SkipTest):  # sybil's word for an example with a reason to be left out
                 example.evaluate()
+    if page.name == "learn-a-policy.md":
+        check_what_was_learned(page, document.namespace["found"])
+
+
+ROW = re.compile(r"^\| ([^|]+) \| ([\d.]+) \| ([+-][\d.]+) ± ([\d.]+) \| ([\d.]+) \|$", re.MULTILINE)
+NEAR_H = 0.05
+"""Of a mean wait of half an hour: last digits of sums may differ elsewhere, and a few choices with them."""
+
+
+def check_what_was_learned(page: Path, found: dict[str, np.ndarray]) -> None:
+    """The agent beats a random one beyond chance, and the page's table says what was found."""
+    gains_h = found["random"][:, 0] - found["learned, training seed 0"][:, 0]
+    assert gains_h.mean() - half_width(gains_h) > 0.1
+    rows = {name: tuple(map(float, numbers)) for name, *numbers in ROW.findall(page.read_text(encoding="utf-8"))}
+    assert len(rows) == 10
+    for name, waits_h in found.items():
+        mean_h, gain_h, half_h, longest_h = rows[name]
+        change_h = waits_h[:, 0] - found["`easy`"][:, 0]
+        assert waits_h[:, 0].mean() == pytest.approx(mean_h, abs=NEAR_H)
+        assert change_h.mean() == pytest.approx(gain_h, abs=NEAR_H)
+        assert half_width(change_h) == pytest.approx(half_h, abs=NEAR_H)
+        assert waits_h[:, 1].mean() == pytest.approx(longest_h, rel=0.1)
+
+
+def half_width(values: np.ndarray) -> float:
+    """Half of the 95 % interval of a mean over fifty values."""
+    return float(2.01 * values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def test_the_command_of_this_environment_runs(workplace: Path) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import hetsched as hs
 
@@ -25,10 +25,13 @@ def lines() -> list[str]:
 
 def _of(name: str, thing: Any) -> Iterator[str]:
     if isinstance(thing, ModuleType):
-        yield f"{name}: {', '.join(sorted(getattr(thing, '__all__', ())))}"
-        own = [one for one in sorted(getattr(thing, "__all__", ())) if one not in dir(hs)]
-        for inner in own:
-            yield from _of(f"{name}.{inner}", getattr(thing, inner))
+        names = sorted(getattr(thing, "__all__", ()))
+        yield f"{name}: {', '.join(names)}"
+        for inner in names:
+            if getattr(hs, inner, None) is not getattr(thing, inner):
+                yield from _of(f"{name}.{inner}", getattr(thing, inner))
+    elif words := get_args(thing):
+        yield f"{name}: {', '.join(map(str, words))}"
     elif inspect.isclass(thing):
         yield f"{name}{_parameters(thing)}"
         for member in _members(thing):

@@ -74,7 +74,7 @@ def profiled(large: float, small: float | None, **others: Any) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("backfill", ["none", "first-fit", "reservations", {"name": "reservations", "depth": 2}])
-def test_a_job_that_needs_a_profile_is_held_while_a_queued_one_can_give_it(backfill: Any) -> None:
+def test_a_job_is_held_while_a_queued_job_can_profile_it(backfill: Any) -> None:
     # The job of one node runs first, 5 % longer, until 105; then the draw of the other is known.
     result = run(profiled(0.0, 0.0), FOUR, vahrm(backfill=backfill))
     assert columns(result, "start_s", "state") == [[105.0, 0.0, 1e6], ["completed"] * 3]
@@ -174,7 +174,7 @@ def test_nodes_have_prices_where_jobs_share_them(policy: str) -> None:
     assert columns(result, "nodes") == [[[0]] * 4 + [[1]] * 2]
 
 
-def test_a_run_cut_short_lasts_until_then_though_all_that_is_left_waits_for_a_pass() -> None:
+def test_a_run_cut_short_lasts_until_the_cut() -> None:
     # Passes at 0, 100, …: job 1 runs from 0 to 10, job 2 waits from 5 for 100. 200 W idle, 400 W with one node busy.
     frame = {"job_id": [1, 2], "submit_s": [0.0, 5.0], "runtime_s": [10.0] * 2, "node_count": [1] * 2}
     result = run(frame, hs.Platform.homogeneous(2, 100, 300), "coa:interval_s=100", until_s=50.0)

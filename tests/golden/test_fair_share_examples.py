@@ -27,7 +27,7 @@ def starts(workload: hs.Workload, nodes: int = 1, backfill: Any = "none", **orde
 ALONE = ((0, 1000, 1, "ann"), (5000, 100, 1, "cy"), (5000, 100, 1, "ann"), (5000, 100, 1, "bo"))
 
 
-def test_who_ran_while_nobody_waited_goes_last() -> None:
+def test_a_user_who_ran_while_no_job_waited_goes_last() -> None:
     # At 5000 cy and bo have used nothing, and cy's job is the earlier row. At 5100 cy has used 100, bo nothing.
     assert starts(log(*ALONE)) == [0, 5000, 5200, 5100]
     assert starts(log(*ALONE, column="account"), by="account") == [0, 5000, 5200, 5100]
@@ -67,7 +67,7 @@ def test_nodes_count_as_often_as_a_job_has_them() -> None:
     assert starts(log(*rows), nodes=2) == [0, 30, 85, 80]
 
 
-def test_jobs_of_nobody_known_have_one_share_together() -> None:
+def test_jobs_of_unknown_users_share_one_share() -> None:
     rows = ((0, 100, 1, None), (10, 10, 1, None), (20, 10, 1, "ann"), (30, 10, 1, None))
     assert starts(log(*rows)) == [0, 110, 100, 120]
 

@@ -150,7 +150,7 @@ def test_a_walltime_that_stretches_kills_who_would_have_been_killed_at_nominal_s
     assert (column(fixed, "end_s")[:2], column(fixed, "state")[:2]) == ([10.0, 10.0], ["timeout", "completed"])
 
 
-def test_where_walltimes_stretch_who_waits_is_planned_for_the_slowest_node_and_who_runs_for_its_own() -> None:
+def test_stretched_walltimes_are_planned_for_the_slowest_node_until_the_start() -> None:
     # Node 0 is nominal, node 1 takes twice as long. Job 1 holds node 0 and is planned to end at 10, as it asks for 10 s
     # and its node is nominal. Job 2 (both nodes) comes at 1 and is blocked: its shadow time is 10.
     # Job 3 asks for 5 s at 2: up to 10 s somewhere on the machine, until 12, so it must not start. Job 4 asks for 4 s,
@@ -241,9 +241,7 @@ def test_a_grace_lets_jobs_run_past_their_walltime_and_plans_go_by_the_walltime(
 
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "sjf"])
 @pytest.mark.parametrize("time_ratio", [1.2, 0.75])
-def test_a_machine_that_is_told_as_slow_nodes_or_as_long_runtimes_is_one_machine(
-    policy: str, time_ratio: float
-) -> None:
+def test_slow_nodes_and_long_runtimes_are_one_machine(policy: str, time_ratio: float) -> None:
     # Jobs without walltimes, in two ways: nominal runtimes on nodes that all take so many times as long, and runtimes
     # so many times as long on nominal nodes. Wherever a plan knows only the nominal runtime, they differ.
     rng = np.random.default_rng(1)
@@ -438,7 +436,7 @@ def test_shared_nodes_are_filled_slot_by_slot() -> None:
     assert result.nodes["busy_s"].to_list() == [40.0, 40.0]
 
 
-def test_a_job_larger_than_the_machine_is_rejected_and_holds_nobody_up() -> None:
+def test_a_job_larger_than_the_machine_is_rejected_and_delays_no_job() -> None:
     result = run([{"submit_s": 0, "runtime_s": 10, "node_count": 3}, {"submit_s": 5, "runtime_s": 10}], 2)
     assert column(result, "state") == ["rejected", "completed"]
     assert column(result, "start_s") == [None, 5.0]

@@ -6,20 +6,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import column, jobs, starts
+from worked_examples import run as run_of
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-
-
-def jobs(*rows: tuple[float, float, float | None, int], **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes)."""
-    names = ["submit_s", "runtime_s", "walltime_s", "node_count"]
-    types = {"submit_s": pl.Float64, "runtime_s": pl.Float64, "walltime_s": pl.Float64, "node_count": pl.Int64}
-    frame = pl.DataFrame(rows, schema=[(name, types[name]) for name in names], orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
 
 
 def events(*rows: dict[str, Any]) -> hs.Events:
@@ -44,18 +36,7 @@ def cancel(time_s: float, job_id: int) -> dict[str, Any]:
 
 
 def run(workload: hs.Workload, nodes: int, backfill: str = "none", **options: Any) -> hs.Result:
-    platform = hs.Platform.homogeneous(nodes=nodes, idle_w=100.0, tdp_w=400.0)
-    result = hs.simulate(workload, platform, hs.Policy("fcfs", backfill), **options)
-    check_schedule(result, workload, platform)
-    return result
-
-
-def starts(result: hs.Result) -> list[float | None]:
-    return result.jobs["start_s"].to_list()
-
-
-def column(result: hs.Result, name: str) -> list[Any]:
-    return result.jobs[name].to_list()
+    return run_of(workload, hs.Platform.homogeneous(nodes=nodes, idle_w=100.0, tdp_w=400.0), backfill, **options)
 
 
 TWO = ((0, 100, 100, 2), (10, 10, 10, 1))
@@ -157,7 +138,7 @@ def test_rule_7_a_power_part_takes_no_events_but_budgets() -> None:
         hs.simulate(jobs((0, 60, 150, 1)), platform, policy, events=events(fails(5.0)))
 
 
-def test_rule_8_plans_count_on_a_node_in_maintenance_once_it_is_over_and_on_a_failed_one_never() -> None:
+def test_rule_8_plans_count_on_the_end_of_maintenance_not_on_repairs() -> None:
     workload = jobs((0, 20, 20, 1), (1, 10, 10, 2), (2, 60, 60, 1), (3, 8, 8, 1))
     out = events(maintenance(0.0, 30.0, 1, announced_s=0.0))
     # Job 2 is planned at 30, when node 1 is back; job 4 alone is done by then.
@@ -170,7 +151,7 @@ def test_rule_8_plans_count_on_a_node_in_maintenance_once_it_is_over_and_on_a_fa
     assert column(result, "reason")[1] == "could not start, and nothing was to come that would have let it"
 
 
-def test_rule_12_a_node_that_is_back_has_its_pass_at_once_and_cancellations_wait() -> None:
+def test_rule_12_returning_nodes_have_a_pass_at_once_and_cancellations_wait() -> None:
     plan = {"name": "plan", "interval_s": 30}
     platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=400.0)
 
@@ -269,7 +250,7 @@ def test_what_comes_before_the_first_submit_happens_at_it() -> None:
     assert starts(run(workload, 1, events=events(maintenance(5.0, 130.0, announced_s=5.0)))) == [130.0]
 
 
-def test_rule_30_a_requeued_job_keeps_its_place_and_may_start_in_the_same_instant() -> None:
+def test_rule_30_a_requeued_job_keeps_its_place() -> None:
     workload = jobs((0, 100, 100, 1), (1, 100, 100, 2), (2, 5, 5, 1))
     result = run(workload, 3, events=events(fails(50.0)), on_failure="requeue")
     assert starts(result)[:2] == [101.0, 1.0]

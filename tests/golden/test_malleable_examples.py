@@ -77,7 +77,7 @@ def other(at: float, **more: Any) -> dict[str, Any]:
     return {"submit_s": at, "node_count": 1, "runtime_s": 1.0, **more}
 
 
-def test_what_is_left_takes_longer_on_fewer_nodes_and_the_freed_ones_serve_in_the_same_pass() -> None:
+def test_work_left_takes_longer_on_fewer_nodes() -> None:
     result = run([HALF, other(40.0, node_count=6, runtime_s=10.0)], {(40.0, 1): 2})
     # 60 of 100 s are left, which take 72 s on two nodes.
     assert result.jobs["end_s"].to_list() == near([112.0, 50.0])
@@ -188,7 +188,7 @@ def test_changes_within_an_instant_count_as_one() -> None:
     assert [len(nodes) for _, _, nodes, *_ in stretches(result)] == [4, 8, 8]
 
 
-def test_a_job_that_starts_in_the_instant_starts_with_the_nodes_that_it_has_at_its_end() -> None:
+def test_a_job_resized_as_it_starts_starts_with_its_last_nodes() -> None:
     rows = [{**HALF, "resize_s": 5.0, "walltime_s": 110.0}, other(0.0, runtime_s=0.0)]
     result = run(rows, {(0.0, 1): 2})
     assert result.jobs["end_s"].to_list() == near([120.0, 0.0])
@@ -252,7 +252,7 @@ def test_watts_of_a_budget_follow_the_size() -> None:
     )
 
 
-def test_a_wrong_answer_is_told() -> None:
+def test_a_wrong_answer_is_reported() -> None:
     rows = [HALF, {**HALF, "malleable": False}, other(40.0)]
     gave = "policy.backfill.sizing: `resizes` of Plan gave"
     for plan, message in (
@@ -300,7 +300,7 @@ def test_queued_again_a_job_waits_with_the_size_that_it_had_last() -> None:
     assert result.jobs["lost_energy_j"][0] == 600.0 * 40 + 300.0 * 20
 
 
-def test_a_log_of_malleable_jobs_that_nobody_resizes_gives_the_schedule_of_moldable_ones() -> None:
+def test_malleable_jobs_without_resizes_run_like_moldable_ones() -> None:
     rows = [HALF, other(40.0), {**HALF, "submit_s": 50.0}]
     moldable = [{name: value for name, value in row.items() if name != "malleable"} for row in rows]
     here, there = (hs.simulate(log(own), MACHINE, "easy") for own in (rows, moldable))
@@ -315,7 +315,7 @@ def test_a_log_of_malleable_jobs_that_nobody_resizes_gives_the_schedule_of_molda
         ({**HALF, "resize_s": -1.0}, "column `resize_s`: found `-1`, expected seconds from 0"),
     ],
 )
-def test_what_is_invalid_is_told(row: dict[str, Any], message: str) -> None:
+def test_what_is_invalid_is_reported(row: dict[str, Any], message: str) -> None:
     with pytest.raises(hs.TraceError) as raised:
         log([row])
     assert message in str(raised.value)

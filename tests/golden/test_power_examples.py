@@ -410,9 +410,7 @@ def test_starts_do_not_get_what_a_resumed_job_asked_for_beyond_its_least_watts()
 
 
 @pytest.mark.parametrize(("apps", "starts"), [("mmcc", [0, 0, 0, 140]), ("ccmm", [0, 0, 187.5, 187.5])])
-def test_jobs_without_a_row_of_a_table_need_what_their_own_share_that_stretches_makes_least(
-    apps: str, starts: list[float]
-) -> None:
+def test_jobs_without_a_row_need_their_least_share(apps: str, starts: list[float]) -> None:
     # At twice the time cpu (b = 1) runs at half the speed on 125 W, 75 beyond idle; mem (b = 0.1) at the lowest, a
     # fifth, on 80 W, 30 beyond idle. 360 W leave 160: two mem and one cpu, or two cpu.
     nodes = hs.Platform.homogeneous(4, IDLE_W, 200.0, busy_w=200.0)

@@ -6,48 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import Row, jobs, machine, nodes, run, starts
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-
-Row = tuple[float, float, float | None, int, str]
-
-
-def jobs(*rows: Row, **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes, queue)."""
-    types = [
-        ("submit_s", pl.Float64),
-        ("runtime_s", pl.Float64),
-        ("walltime_s", pl.Float64),
-        ("node_count", pl.Int64),
-        ("queue", pl.String),
-    ]
-    frame = pl.DataFrame(rows, schema=types, orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
-
-
-def machine(nodes: int, *queues: hs.Queue, slots: int = 1) -> hs.Platform:
-    return hs.Platform.homogeneous(
-        nodes=nodes, idle_w=600.0, tdp_w=2100.0, slots=slots, exclusive=slots == 1, queues=queues
-    )
-
-
-def run(workload: hs.Workload, platform: hs.Platform, backfill: str = "plan", **parts: Any) -> hs.Result:
-    result = hs.simulate(workload, platform, hs.Policy("fcfs", backfill, **parts))
-    check_schedule(result, workload, platform)
-    return result
-
-
-def starts(result: hs.Result) -> list[float | None]:
-    return result.jobs["start_s"].to_list()
-
-
-def nodes(result: hs.Result) -> list[list[int] | None]:
-    return result.jobs["nodes"].to_list()
-
 
 LOW, HIGH = hs.Queue("low", "0-1"), hs.Queue("high", "1-2", priority=5)
 
@@ -59,7 +22,7 @@ def test_the_example_of_queues_low_and_high() -> None:
     assert nodes(result) == [[0, 1], [0, 1], [1, 2]]
 
 
-def test_rule_1_nodes_in_no_queue_serve_nobody_and_idle() -> None:
+def test_rule_1_nodes_in_no_queue_serve_no_job() -> None:
     result = run(jobs((0, 10, 10, 1, "low"), (0, 10, 10, 2, "low")), machine(4, LOW))
     assert starts(result) == [0.0, 10.0]
     assert result.nodes["busy_s"].to_list() == [20.0, 10.0, 0.0, 0.0]
@@ -112,7 +75,7 @@ def test_rule_2_a_job_without_walltime_gets_its_queues_and_is_killed_at_it() -> 
 
 
 @pytest.mark.parametrize("backfill", ["plan", "reservations", "none"])
-def test_rule_3_jobs_beyond_a_limit_are_passed_over_as_if_they_were_not_queued(backfill: str) -> None:
+def test_rule_3_jobs_beyond_a_limit_are_passed_over(backfill: str) -> None:
     # Two of queue `a` run at once. Jobs 3 and 4 wait for job 1, although a node is free; job 5 passes them unhindered,
     # and does not overtake who is not there. Job 6 of the whole machine is not kept waiting by them, either.
     queues = [hs.Queue("a", "0-2", max_running=2), hs.Queue("b", "0-2")]
@@ -122,7 +85,7 @@ def test_rule_3_jobs_beyond_a_limit_are_passed_over_as_if_they_were_not_queued(b
     assert result.jobs["started_by"].to_list() == ["immediate", "immediate", "reservation", "reservation", "immediate"]
 
 
-def test_rule_3_a_users_limit_counts_his_jobs_of_this_queue_and_unknown_users_have_none() -> None:
+def test_rule_3_a_users_limit_counts_jobs_of_this_queue() -> None:
     queues = [hs.Queue("a", "0-5", max_running_per_user=1), hs.Queue("b", "0-5")]
     rows: list[Row] = [(0, 10, 10, 1, "a")] * 5
     users = ["ann", "ann", "bo", None, None]
@@ -188,9 +151,7 @@ def test_rule_6_a_node_that_fails_leaves_its_pool_and_comes_back_to_it() -> None
     events = hs.Events.from_polars(
         pl.DataFrame({"time_s": [50.0, 80.0], "kind": ["node_failed", "node_repaired"], "node": [3, 3]})
     )
-    workload, platform = jobs(*rows), machine(4, *queues)
-    result = hs.simulate(workload, platform, "easy", events=events, on_failure="requeue")
-    check_schedule(result, workload, platform)
+    result = run(jobs(*rows), machine(4, *queues), "reservations", events=events, on_failure="requeue")
     # Job 4 is no longer than job 1 can be kept waiting: nothing says when node 3 is back.
     assert starts(result) == [80.0, 180.0, 60.0, 61.0]
     assert result.jobs["attempts"].to_list() == [2, 1, 1, 1]
@@ -200,13 +161,12 @@ def test_rule_6_maintenance_takes_a_node_from_its_pool_until_it_is_over() -> Non
     queues = [hs.Queue("a", "0"), hs.Queue("b", "1-2")]
     rows: list[Row] = [(0, 5, 5, 1, "a"), (20, 10, 10, 2, "b"), (21, 50, 50, 1, "b"), (22, 75, 75, 1, "b")]
     event = {"time_s": [10.0], "kind": ["maintenance"], "node": [2], "until_s": [90.0], "announced_s": [10.0]}
-    workload, platform = jobs(*rows), machine(3, *queues)
-    result = hs.simulate(workload, platform, "easy", events=hs.Events.from_polars(pl.DataFrame(event)))
+    result = run(jobs(*rows), machine(3, *queues), "reservations", events=hs.Events.from_polars(pl.DataFrame(event)))
     # Job 2 is promised both nodes at 90, when node 2 is back: job 3 fits before, job 4 does not.
     assert starts(result) == [0.0, 90.0, 21.0, 100.0]
 
 
-def test_rule_9_a_plan_concentrates_jobs_on_the_fullest_nodes_or_spreads_them_by_queue() -> None:
+def test_rule_9_a_plan_concentrates_or_spreads_jobs_by_queue() -> None:
     queues = [hs.Queue("pack", "0-3"), hs.Queue("thin", "0-3", allocation="spread")]
     rows: list[Row] = [(0, 9, 9, 1, "thin"), (1, 9, 9, 1, "thin"), (2, 9, 9, 1, "pack"), (3, 9, 9, 2, "thin")]
     result = run(jobs(*rows, slots=[2, 1, 1, 1]), machine(4, *queues, slots=4))
@@ -214,7 +174,7 @@ def test_rule_9_a_plan_concentrates_jobs_on_the_fullest_nodes_or_spreads_them_by
 
 
 @pytest.mark.parametrize("slots", [1, 4])
-def test_rule_9_nodes_of_the_queue_that_are_off_go_last_and_nodes_in_no_queue_sleep(slots: int) -> None:
+def test_rule_9_off_nodes_go_last_and_nodes_in_no_queue_sleep(slots: int) -> None:
     # Nodes 0 and 1 are idle from 10 on and shut down at 70; node 3, which no queue has, at 60. Job 2 keeps node 2 awake
     # until 100, and job 3 from 150 to 160. By then node 0 could be awake, too: job 4 takes node 2, and none is woken.
     platform = hs.Platform.homogeneous(
@@ -235,9 +195,7 @@ def test_rule_9_nodes_of_the_queue_that_are_off_go_last_and_nodes_in_no_queue_sl
         (150, 10, 10, 1, "most"),
     ]
     workload = jobs(*rows, slots=[slots, 1, 1, slots])
-    policy = hs.Policy("fcfs", "plan", sleep={"name": "timeout", "min_idle_s": 60})
-    result = hs.simulate(workload, platform, policy)
-    check_schedule(result, workload, platform)
+    result = run(workload, platform, sleep={"name": "timeout", "min_idle_s": 60})
     assert starts(result) == [0.0, 10.0, 150.0, 160.0]
     assert nodes(result) == [[0, 1, 2], [2], [2], [2]]
     assert result.nodes.select("boots", "shutdowns").rows() == [(0, 1), (0, 1), (0, 0), (0, 1)]

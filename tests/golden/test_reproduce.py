@@ -23,7 +23,7 @@ def test_every_row_is_what_it_was(name: str, quick_report: Callable[[str], Repor
     assert not changed, "\n".join(changed)
 
 
-def test_differences_are_told_by_quantity_and_column() -> None:
+def test_differences_are_reported_by_quantity_and_column() -> None:
     old = [
         ["a, %", None, 1.0, 0.5, 1.5, "yes"],
         ["b, %", 2.0, 1.0, 0.5, 1.5, "no"],

@@ -6,50 +6,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import jobs, machine, starts
+from worked_examples import run as run_of
+from worked_examples import steps as happened
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 
-def jobs(*rows: tuple[float, float, float | None, int], **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes)."""
-    names = ["submit_s", "runtime_s", "walltime_s", "node_count"]
-    types = {"submit_s": pl.Float64, "runtime_s": pl.Float64, "walltime_s": pl.Float64, "node_count": pl.Int64}
-    frame = pl.DataFrame(rows, schema=[(name, types[name]) for name in names], orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
-
-
-def machine(nodes: int, **values: Any) -> hs.Platform:
-    """Nodes of 600 W idle, 2100 W busy, that boot in 60 s and shut down in 120 s."""
-    return hs.Platform.homogeneous(
-        nodes, **{"idle_w": 600.0, "tdp_w": 2100.0, "off_w": 0.0, "boot_s": 60.0, "shutdown_s": 120.0, **values}
-    )
-
-
-def run(
-    workload: hs.Workload,
-    nodes: int | hs.Platform,
-    sleep: Any,
-    backfill: Any = "plan",
-    order: Any = "fcfs",
-    **options: Any,
-) -> hs.Result:
+def run(workload: hs.Workload, nodes: int | hs.Platform, sleep: Any, *parts: Any, **options: Any) -> hs.Result:
     platform = machine(nodes) if isinstance(nodes, int) else nodes
-    result = hs.simulate(workload, platform, hs.Policy(order, backfill, sleep=sleep), **options)
-    check_schedule(result, workload, platform)
-    return result
-
-
-def happened(result: hs.Result) -> list[tuple[float, str, int]]:
-    """What happened to nodes: when, what, to which."""
-    return result.events.select("time_s", "kind", "node").rows()
-
-
-def starts(result: hs.Result) -> list[float | None]:
-    return result.jobs["start_s"].to_list()
+    return run_of(workload, platform, *(parts or ["plan"]), sleep=sleep, **options)
 
 
 FIRST = jobs((0, 600, 1000, 1), (10000, 600, None, 2))
@@ -103,7 +71,7 @@ def test_the_example_of_a_node_that_is_woken_ahead_of_its_job(runs: float, start
     assert starts(result) == [0.0, start]
 
 
-def test_the_example_of_a_running_job_that_ends_as_early_as_a_node_could_be_woken() -> None:
+def test_the_example_of_a_job_that_ends_before_a_node_could_boot() -> None:
     """Rules 9 and 18: nodes that are asleep go last."""
     result = run(jobs((0, 9000, 9000, 1), (8000, 100, 100, 1)), 2, "nqsv")
     assert [kind for _, kind, _ in happened(result)] == ["sleep", "off"]
@@ -178,7 +146,7 @@ def slept(result: hs.Result) -> list[tuple[float, int]]:
     return [(at, node) for at, kind, node in happened(result) if kind == "sleep"]
 
 
-def test_rule_15_a_node_is_idle_since_the_first_submit_or_since_it_came_back() -> None:
+def test_rule_15_idle_since_the_first_submit_or_the_return() -> None:
     log = jobs((1000, 5000, 5000, 1))
     assert slept(run(log, 2, "timeout")) == [(1600.0, 1)]
     outage = pl.DataFrame({"time_s": [1100.0], "kind": ["maintenance"], "node": [1], "until_s": [1200.0]})
@@ -238,7 +206,7 @@ def test_rule_18_a_node_is_not_woken_that_goes_into_maintenance_before_its_job()
     assert late.nodes.row(0, named=True)["transition_s"] == 120.0 + 30.0
 
 
-def test_rule_18_a_wake_up_is_not_put_off_for_ever_by_a_job_that_is_late() -> None:
+def test_rule_18_a_late_job_does_not_put_off_a_wake_up_for_ever() -> None:
     # Job 1 is late from 1000 on, and planned to end a microsecond from now at every pass. Job 2 of 60 s follows it on
     # node 0, then job 3 on both nodes: 60 s and a microsecond from now, and node 1 boots in 60 s.
     log = jobs((0, 5000, 1000, 1), (2000, 10, 60, 1), (2000, 10, 10, 2))
@@ -249,22 +217,20 @@ def test_rule_18_a_wake_up_is_not_put_off_for_ever_by_a_job_that_is_late() -> No
 
 
 @pytest.mark.parametrize("backfill", ["none", "first-fit", "reservations"])
-def test_rule_20_nodes_are_woken_ahead_of_a_job_that_waits_for_a_running_one(backfill: str) -> None:
+def test_rule_20_nodes_are_woken_ahead_of_a_waiting_job(backfill: str) -> None:
     result = run(jobs((0, 3000, 3000, 1), (1000, 100, 100, 3)), 3, "timeout", backfill)
     assert [row for row in happened(result) if row[1] == "wake"] == [(2940.0, "wake", 1), (2940.0, "wake", 2)]
     assert starts(result) == [0.0, 3000.0]
 
 
-def test_rule_20_a_running_job_that_ends_as_soon_wakes_nobody() -> None:
+def test_rule_20_a_running_job_that_ends_as_soon_wakes_no_node() -> None:
     result = run(jobs((0, 3000, 3000, 1), (2940, 100, 100, 1)), 2, "timeout", "reservations")
     assert [kind for _, kind, _ in happened(result)] == ["sleep", "off"]
     assert starts(result) == [0.0, 3000.0]
 
 
 @pytest.mark.parametrize(("backfill", "start"), [("none", None), ("first-fit", 5060.0), ("reservations", 5060.0)])
-def test_rule_20_under_none_nobody_is_woken_behind_a_job_that_can_never_start(
-    backfill: str, start: float | None
-) -> None:
+def test_rule_20_under_none_a_job_that_never_starts_blocks_wake_ups(backfill: str, start: float | None) -> None:
     fails = hs.Events.from_polars(pl.DataFrame({"time_s": [100.0], "kind": ["node_failed"], "node": [1]}))
     log = jobs((0, 10, 10, 1), (5000, 10, 10, 2), (5000, 10, 10, 1))
     result = run(log, 2, "timeout", backfill, events=fails)
@@ -272,7 +238,7 @@ def test_rule_20_under_none_nobody_is_woken_behind_a_job_that_can_never_start(
     assert result.jobs["state"].to_list() == ["completed", "pending", "pending" if start is None else "completed"]
 
 
-def test_rule_20_a_starving_job_is_first_in_the_wake_plan_as_it_is_in_the_queue() -> None:
+def test_rule_20_a_starving_job_is_first_in_the_wake_plan() -> None:
     # Jobs of one node come all the time and could be served by the nodes that are on; job 2 wants all four.
     stream = [(100 + 50 * k, 60, 60, 1) for k in range(60)]
     log = jobs((0, 10, 10, 4), *stream, (700, 10, 10, 4))

@@ -48,7 +48,7 @@ def starts(result: hs.Result) -> list[float | None]:
     return result.jobs["start_s"].to_list()
 
 
-def test_rules_1_2_and_8_a_job_gets_the_watts_that_nodes_do_not_draw_which_are_off() -> None:
+def test_rules_1_2_and_8_a_job_gets_the_watts_of_off_nodes() -> None:
     """Idle machine 300 W, job 1 200 W more: of 620 W 120 are left, and job 2 needs 200.
 
     From 12 s on nodes 1 and 2 save 90 W each, and 300 are left: enough to wake one (90 W idle, 20 more while it boots)
@@ -107,20 +107,20 @@ def test_rule_6_nodes_are_woken_one_by_one_where_the_room_is_for_one() -> None:
     assert starts(result) == [0.0, 115.0]
 
 
-def test_rule_7_a_job_that_is_being_woken_for_keeps_its_nodes_under_every_backfill() -> None:
+def test_rule_7_a_job_keeps_nodes_being_woken_for_it() -> None:
     """Job 2 needs both nodes, of which one is off: it starts at 15. Job 3 would hold node 0 longer, job 4 not."""
     workload = jobs((0, 1, 1), (10, 20, 2), (11, 100, 1), (11, 4, 1))
     result = run(workload, machine(2), 700, "first-fit", min_idle_s=3, exclude="0")
     assert starts(result) == [0.0, 15.0, 35.0, 11.0]
 
 
-def test_rule_8_a_node_is_woken_ahead_of_a_job_that_waits_for_a_running_one() -> None:
+def test_rule_8_a_node_is_woken_ahead_of_a_waiting_job() -> None:
     result = run(jobs((0, 100, 1), (20, 10, 2)), machine(2), 1000, min_idle_s=10)
     assert happened(result)[:4] == [(10.0, "sleep", 1), (12.0, "off", 1), (95.0, "wake", 1), (100.0, "ready", 1)]
     assert starts(result) == [0.0, 100.0]
 
 
-def test_rule_9_a_node_stays_on_while_there_are_no_watts_to_shut_it_down() -> None:
+def test_rule_9_a_node_stays_on_without_watts_to_shut_down() -> None:
     """Shutting down takes 50 W more than idling, and job 1 leaves 30."""
     result = run(jobs((0, 100, 1)), machine(2, shutdown_w=150.0), 430, min_idle_s=10)
     assert happened(result) == [(100.0, "sleep", 1)]
@@ -167,7 +167,7 @@ class Restless:
 
 
 @pytest.mark.parametrize("budget_w", [320, 345, 500, 900])
-def test_rule_9_what_a_part_of_ones_own_wakes_it_wakes_as_far_as_the_room_goes(budget_w: float) -> None:
+def test_rule_9_an_own_part_wakes_as_far_as_the_room_goes(budget_w: float) -> None:
     """It would pass any budget: it sends nodes to sleep at 130 W, and wakes them at 120, three at a time."""
     workload, platform = (
         jobs((0, 40, 1), (30, 100, 2), (250, 60, 3), power_w=[105.0, 105.0, 106.0]),

@@ -7,6 +7,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import jobs, machine, starts, steps
+from worked_examples import run as run_of
 
 import hetsched as hs
 from hetsched.testing import check_schedule
@@ -16,26 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 A, B = hs.Queue("a", "0-1"), hs.Queue("b", "2-3")
 
 
-def jobs(*rows: tuple[float, float, float | None, int, str]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes, queue)."""
-    types = {"submit_s": pl.Float64, "runtime_s": pl.Float64, "walltime_s": pl.Float64, "node_count": pl.Int64}
-    frame = pl.DataFrame(rows, schema={**types, "queue": pl.String}, orient="row")
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1))
-
-
 def run(workload: hs.Workload, nodes: int, sleep: Any, *queues: hs.Queue, **options: Any) -> hs.Result:
-    """On nodes of 600 W idle, 2100 W busy, that boot in 60 s and shut down in 120 s, under `easy`."""
-    platform = hs.Platform.homogeneous(
-        nodes, idle_w=600.0, tdp_w=2100.0, boot_s=60.0, shutdown_s=120.0, off_w=0.0, queues=queues or (A, B)
-    )
-    result = hs.simulate(workload, platform, hs.Policy.preset("easy", sleep=sleep), **options)
-    check_schedule(result, workload, platform, events=options.get("events"))
-    return result
-
-
-def steps(result: hs.Result, *kinds: str) -> list[tuple[float, str, int]]:
-    """What happened to nodes: when, what, to which."""
-    return result.events.filter(pl.col("kind").is_in(kinds)).select("time_s", "kind", "node").rows()
+    return run_of(workload, machine(nodes, *(queues or (A, B))), "reservations", sleep=sleep, **options)
 
 
 def test_each_pool_sleeps_and_wakes_for_its_own_jobs() -> None:
@@ -44,7 +28,7 @@ def test_each_pool_sleeps_and_wakes_for_its_own_jobs() -> None:
     result = run(workload, 5, "timeout")
     asleep = [(600.0, "sleep", 4), (600.0, "sleep", 1), (610.0, "sleep", 0), (2600.0, "sleep", 3), (2600.0, "sleep", 2)]
     assert steps(result, "sleep", "wake") == [*asleep, (5000.0, "wake", 0), (5000.0, "wake", 1)]
-    assert result.jobs["start_s"].to_list() == [0.0, 0.0, 5060.0]
+    assert starts(result) == [0.0, 0.0, 5060.0]
     # Jobs 10 + 2 × 2000 + 2 × 50 node-s; idle 3 × 600 and 2 × 600; seven transitions at 600 W: 5 × 120 and 2 × 60.
     summary = result.summary()
     assert summary["job_energy_j"] == 2100.0 * (10 + 2 * 2000 + 2 * 50)
@@ -60,7 +44,7 @@ def test_rule_16_nodes_that_stay_on_are_counted_over_the_platform() -> None:
     workload = jobs((0, 100, 100, 1, "a"), (50, 10, 10, 2, "b"))
     result = run(workload, 4, {"name": "timeout", "min_idle_s": 10, "min_on_nodes": 3})
     assert steps(result, "sleep", "wake") == [(10.0, "sleep", 3), (130.0, "wake", 3), (130.0, "sleep", 1)]
-    assert result.jobs["start_s"].to_list() == [0.0, 190.0]
+    assert starts(result) == [0.0, 190.0]
 
 
 def test_rule_16_what_one_pool_has_put_to_sleep_is_no_other_pools_lack() -> None:
@@ -68,7 +52,7 @@ def test_rule_16_what_one_pool_has_put_to_sleep_is_no_other_pools_lack() -> None
     workload = jobs((0, 300, 300, 1, "a"), (0, 10, 10, 2, "a"))
     result = run(workload, 4, {"name": "planned", "estimated_off_s": 1000})
     assert steps(result, "sleep", "wake")[:2] == [(0.0, "sleep", 3), (0.0, "sleep", 2)]
-    assert result.jobs["start_s"].to_list() == [0.0, 300.0]
+    assert starts(result) == [0.0, 300.0]
     assert [time_s for time_s, _, node in steps(result, "sleep") if node < 2] == [310.0, 310.0]
 
 
@@ -77,13 +61,13 @@ def test_rule_14_nodes_are_excluded_by_their_numbers_on_the_platform() -> None:
     assert steps(result, "sleep") == [(600.0, "sleep", 4), (600.0, "sleep", 2)]
 
 
-def test_rule_29_a_node_that_fails_asleep_comes_back_on_in_its_pool_or_in_none() -> None:
+def test_rule_29_a_node_that_fails_asleep_comes_back_on() -> None:
     """Nodes 1 and 4 sleep at 600 and fail at 800; repaired at 900 they are on, so that job 2 starts at once at 950."""
     rows = [(at, kind, node) for at, kind in ((800.0, "node_failed"), (900.0, "node_repaired")) for node in (1, 4)]
     frame = pl.DataFrame(rows, schema={"time_s": pl.Float64, "kind": pl.String, "node": pl.Int64}, orient="row")
     workload = jobs((0, 2000, 2000, 1, "a"), (950, 10, 10, 1, "a"))
     result = run(workload, 5, "timeout", events=hs.Events.from_polars(frame))
-    assert result.jobs["start_s"].to_list() == [0.0, 950.0]
+    assert starts(result) == [0.0, 950.0]
     assert [step for step in steps(result, "sleep", "repaired") if step[2] in (1, 4)] == [
         (600.0, "sleep", 4),
         (600.0, "sleep", 1),
@@ -141,7 +125,7 @@ def test_rule_7_idle_nodes_in_no_queue_draw_of_the_budget() -> None:
 def test_rule_7_a_budget_in_time_is_that_of_the_platform() -> None:
     rows = pl.DataFrame({"time_s": [40.0], "kind": ["budget"], "value": [800.0]})
     result = budget(TWO, 700.0, hs.Events.from_polars(rows))
-    assert result.jobs["start_s"].to_list() == [0.0, 40.0]
+    assert starts(result) == [0.0, 40.0]
 
 
 def test_rule_7_a_job_that_the_idle_platform_leaves_no_watts_for_is_rejected() -> None:

@@ -3,61 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import Row, jobs, machine, nodes, run
 
 import hetsched as hs
-from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
-
-Row = tuple[float, float, float | None, int, str]
-
-
-def jobs(*rows: Row, **columns: list[Any]) -> hs.Workload:
-    """Jobs 1, 2, … as (submit, runtime, walltime, nodes, queue)."""
-    types = [
-        ("submit_s", pl.Float64),
-        ("runtime_s", pl.Float64),
-        ("walltime_s", pl.Float64),
-        ("node_count", pl.Int64),
-        ("queue", pl.String),
-    ]
-    frame = pl.DataFrame(rows, schema=types, orient="row")
-    more = [pl.Series(name, values) for name, values in columns.items()]
-    return hs.Workload.from_polars(frame.with_row_index("job_id", offset=1).with_columns(*more))
-
-
-def machine(nodes: int, *queues: hs.Queue, slots: int = 1) -> hs.Platform:
-    return hs.Platform.homogeneous(
-        nodes=nodes,
-        idle_w=600.0,
-        tdp_w=2100.0,
-        boot_s=60.0,
-        shutdown_s=120.0,
-        off_w=0.0,
-        slots=slots,
-        exclusive=slots == 1,
-        queues=queues,
-    )
-
-
-def run(workload: hs.Workload, platform: hs.Platform, backfill: Any = "plan", **more: Any) -> hs.Result:
-    sleep, order = more.pop("sleep", None), more.pop("order", "fcfs")
-    policy = hs.Policy(order, backfill) if sleep is None else hs.Policy(order, backfill, sleep=sleep)
-    result = hs.simulate(workload, platform, policy, **more)
-    check_schedule(result, workload, platform)
-    return result
 
 
 def times(result: hs.Result) -> list[tuple[float | None, float | None]]:
     return result.jobs.select("start_s", "end_s").rows()
-
-
-def nodes(result: hs.Result) -> list[list[int] | None]:
-    return result.jobs["nodes"].to_list()
 
 
 def happened(result: hs.Result) -> list[tuple[float, str, int]]:
@@ -81,7 +38,7 @@ def test_the_example_of_an_urgent_job() -> None:
     assert happened(result) == [(50.0, "suspend", 1), (80.0, "resume", 1)]
 
 
-def test_rule_33_an_urgent_job_that_fits_suspends_nobody() -> None:
+def test_rule_33_an_urgent_job_that_fits_suspends_no_job() -> None:
     result = run(jobs((0, 100, 100, 1, "n"), (10, 10, 10, 1, "u")), machine(3, NORMAL, URGENT))
     assert nodes(result) == [[0], [1]]
     assert happened(result) == []
@@ -96,7 +53,7 @@ def test_rule_33_it_waits_for_jobs_that_it_does_not_preempt() -> None:
     assert nodes(result)[1:] == [[0], [0, 1, 2], [1, 2]]
 
 
-def test_rule_33_it_takes_nodes_with_the_least_slots_of_running_jobs_then_the_lowest() -> None:
+def test_rule_33_it_takes_the_least_used_nodes_then_the_lowest() -> None:
     """On four slots each: 4 of node 0, 3 of node 1 and 3 of node 2 are taken; it needs 2 and takes node 1."""
     workload = jobs(
         (0, 100, 100, 1, "n"),
@@ -119,7 +76,7 @@ def test_rule_33_who_started_last_is_suspended_first_then_the_later_row() -> Non
     assert result.jobs["end_s"].to_list() == [100.0, 120.0, 120.0, 125.0, 30.0]
 
 
-def test_rule_33_nodes_are_cleared_in_ascending_order_and_whoever_need_not_have_made_way_goes_on() -> None:
+def test_rule_33_nodes_are_cleared_in_ascending_order() -> None:
     """Job 2 makes way on node 0, then job 1 with all its nodes: beside the urgent job there is room for job 2 again."""
     rows: list[Row] = [(0, 100, 100, 2, "n"), (5, 80, 80, 1, "n"), (10, 20, 20, 2, "u")]
     queues = hs.Queue("n", "0-1"), hs.Queue("u", "0-1", priority=9, preempts=["n"])
@@ -155,7 +112,7 @@ def test_rule_33_urgent_jobs_make_way_for_more_urgent_ones() -> None:
     assert stretches(result, 2) == [(10.0, 20.0, "running"), (20.0, 30.0, "suspended"), (30.0, 70.0, "running")]
 
 
-def test_rule_34_nobody_else_may_use_the_slots_of_a_suspended_job() -> None:
+def test_rule_34_no_other_job_uses_the_slots_of_a_suspended_one() -> None:
     """Job 1 is suspended on both nodes for a job on node 0: node 1 is free, and others have to wait."""
     queues = hs.Queue("n", "0-1"), hs.Queue("m", "1", priority=3), hs.Queue("u", "0", priority=9, preempts=["n"])
     rows: list[Row] = [(0, 100, 100, 2, "n"), (50, 30, 30, 1, "u"), (55, 5, 5, 1, "m"), (60, 10, 10, 1, "n")]
@@ -180,7 +137,7 @@ def test_rule_34_it_resumes_only_once_all_its_nodes_have_room() -> None:
     assert times(result) == [(0.0, 150.0), (20.0, 50.0), (40.0, 70.0)]
 
 
-def test_rule_34_suspended_jobs_go_on_in_policy_order_after_urgent_ones_and_before_all_others() -> None:
+def test_rule_34_suspended_jobs_resume_in_policy_order_after_urgent_ones() -> None:
     """At 30 the four slots are those of jobs 1 and 2, suspended, before job 4, which came first of those that wait."""
     queues = hs.Queue("n", "0"), hs.Queue("u", "0", priority=9, preempts=["n"])
     rows: list[Row] = [
@@ -199,7 +156,7 @@ def test_rule_34_suspended_jobs_go_on_in_policy_order_after_urgent_ones_and_befo
     assert happened(other)[2:] == [(30.0, "resume", 2), (50.0, "resume", 1)]
 
 
-def test_rule_34_a_suspended_job_does_not_go_on_into_a_maintenance_that_is_known() -> None:
+def test_rule_34_a_suspended_job_does_not_resume_into_known_maintenance() -> None:
     """Job 1 has 50 s to do at 40: not before node 0 goes out at 60. There it is lost."""
     rows: list[Row] = [(0, 60, 60, 1, "n"), (10, 30, 30, 1, "u")]
     queues = hs.Queue("n", "0"), hs.Queue("u", "0", priority=9, preempts=["n"])
@@ -210,7 +167,7 @@ def test_rule_34_a_suspended_job_does_not_go_on_into_a_maintenance_that_is_known
     assert times(result) == [(100.0, 160.0), (10.0, 40.0)]
 
 
-def test_rule_35_the_start_stays_and_the_time_in_which_it_did_not_run_is_told() -> None:
+def test_rule_35_the_start_stays_and_the_suspended_time_is_reported() -> None:
     rows: list[Row] = [(0, 100, 100, 1, "n"), (10, 20, 20, 1, "u"), (50, 5, 5, 1, "u")]
     result = run(jobs(*rows), machine(1, hs.Queue("n", "0"), hs.Queue("u", "0", priority=9, preempts=["n"])))
     told = result.jobs.select("start_s", "end_s", "suspended_s", "runtime_s", "wait_s").row(0)
@@ -225,7 +182,7 @@ def test_rule_3_suspended_jobs_count_among_those_that_run() -> None:
     assert times(result) == [(0.0, 130.0), (10.0, 110.0), (50.0, 80.0), (110.0, 120.0)]
 
 
-def test_rules_15_and_21_a_node_of_suspended_jobs_alone_idles_and_is_not_put_to_sleep() -> None:
+def test_rules_15_and_21_a_node_of_suspended_jobs_does_not_sleep() -> None:
     """Job 1 is suspended on both nodes for a job on node 0: node 1 holds it alone from 100 to 1100."""
     queues = hs.Queue("n", "0-1"), hs.Queue("u", "0", priority=9, preempts=["n"])
     rows: list[Row] = [(0, 200, 200, 2, "n"), (100, 1000, 1000, 1, "u"), (5000, 10, 10, 1, "u")]
@@ -265,7 +222,7 @@ def test_rule_30_a_suspended_job_loses_all_its_nodes(on_failure: str) -> None:
     assert times(result)[1] == (10.0, 40.0)
 
 
-def test_rule_37_stretches_tell_what_each_cost() -> None:
+def test_rule_37_segments_have_their_energy() -> None:
     """On shared nodes: job 1 pays for the node alone, then for half of it; nothing while it is suspended."""
     queues = hs.Queue("n", "0"), hs.Queue("u", "0", priority=9, preempts=["n"])
     workload = jobs((0, 100, 100, 1, "n"), (10, 30, 30, 1, "u"), (60, 20, 20, 1, "n"), slots=[2, 4, 2])
@@ -281,7 +238,7 @@ def test_rule_37_stretches_tell_what_each_cost() -> None:
     assert result.jobs["energy_j"][1] == pytest.approx(30 * 2100)
 
 
-def test_rule_36_a_run_that_stops_tells_of_a_suspended_job() -> None:
+def test_rule_36_a_run_that_stops_reports_a_suspended_job() -> None:
     result = run(EXAMPLE, machine(3, NORMAL, URGENT), until_s=70)
     assert result.jobs["state"].to_list() == ["running", "running", "running", "pending"]
     assert result.jobs["suspended_s"].to_list() == [20.0, 0.0, 0.0, 0.0]

@@ -53,7 +53,7 @@ def test_the_first_that_fits_is_first_fit_and_the_head_or_nothing_is_none(worklo
 
 
 @given(workloads(min_jobs=1, max_jobs=14), platforms(), st.sampled_from(["fcfs", "shortest", "largest"]))
-def test_the_first_that_delays_nobody_is_easy(workload, platform, order):
+def test_the_first_that_delays_no_job_is_easy(workload, platform, order):
     policy = hs.Policy(order, {"name": "reservations", "depth": 1})
     env = begun(workload, platform, policy)
     episode(env, first_that_delays_nobody, seed=0)

@@ -51,7 +51,7 @@ def test_a_text_says_what_stands_on_the_machine() -> None:
     assert run.render().splitlines()[0] == "at 150 s: 0 running, 0 waiting, 3 over"
 
 
-def test_a_budget_is_told_beside_the_draw() -> None:
+def test_a_budget_is_reported_next_to_the_draw() -> None:
     run = env("ansi", power={"name": "system-budget", "budget_w": 1100})
     run.reset(seed=1)
     assert "4 nodes: 4 idle; 400 W of 1,100 W allowed" in run.render()

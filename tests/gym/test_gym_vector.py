@@ -78,7 +78,7 @@ def test_gymnasium_s_statistics_wrap_it(workload, platform):
     assert all(reward == pytest.approx(wait) for reward, wait in earned.values())
 
 
-def test_arrays_are_filled_anew_in_place_where_no_copies_are_asked_for(workload, platform):
+def test_arrays_are_reused_where_no_copies_are_asked_for(workload, platform):
     kept, copied = (SchedulingVectorEnv(workload, platform, num_envs=2, jobs=20, copy=copy) for copy in (False, True))
     for envs, same in ((kept, True), (copied, False)):
         first, infos = envs.reset(seed=0)
@@ -86,7 +86,7 @@ def test_arrays_are_filled_anew_in_place_where_no_copies_are_asked_for(workload,
         assert np.shares_memory(first["queue"], second["queue"]) is same
 
 
-def test_episodes_that_do_not_begin_anew_are_reset_by_hand(workload, platform):
+def test_episodes_without_autoreset_are_reset_by_hand(workload, platform):
     envs = SchedulingVectorEnv(
         workload, platform, num_envs=2, jobs=20, max_decisions=3, autoreset_mode=AutoresetMode.DISABLED
     )

@@ -37,7 +37,7 @@ def a_run() -> tuple[hs.Result, hs.Workload, hs.Platform]:
     return hs.simulate(workload, platform, "easy"), workload, platform
 
 
-def test_a_job_that_waits_until_a_budget_falls_and_is_rejected_then_may_have_been_overtaken() -> None:
+def test_a_job_rejected_when_the_budget_falls_may_be_overtaken_before() -> None:
     # Job 2, 400 W beyond the idle machine, waits for job 1 and can never start from 5 on; job 3 overtakes it at 2.
     columns = {"job_id": [1, 2, 3], "submit_s": [0.0, 1.0, 2.0], "runtime_s": [20.0, 10.0, 8.0]}
     workload = hs.Workload.from_polars(pl.DataFrame({**columns, "node_count": [1, 2, 1], "walltime_s": [20.0] * 3}))
@@ -118,7 +118,7 @@ def test_a_stretch_that_still_lasts_ends_where_the_run_was_stopped(tmp_path: Pat
     assert hs.read_result(tmp_path / "out").segments["end_s"].to_list() == [40.0]
 
 
-def test_a_job_that_loses_its_node_and_is_withdrawn_at_that_instant_loses_its_attempt() -> None:
+def test_a_job_withdrawn_as_its_node_fails_loses_its_attempt() -> None:
     frame = pl.DataFrame({"job_id": [1, 2], "submit_s": [0.0, 0.0], "runtime_s": [9.0, 3.0], "cancel_s": [5.0, None]})
     workload = hs.Workload.from_polars(frame.with_columns(node_count=1, queue=pl.lit("low")))
     queues = [hs.Queue("low", [0, 1]), hs.Queue("urgent", [0, 1], priority=1, preempts=["low"])]
@@ -286,7 +286,7 @@ def a_run_under_a_budget() -> tuple[hs.Result, hs.Workload, hs.Platform]:
     return hs.simulate(workload, platform, "vahrm:first_run=true:budget_w=400"), workload, platform
 
 
-def test_a_budget_that_is_exceeded_is_told_by_hand(tmp_path: Path) -> None:
+def test_a_budget_that_is_exceeded_is_reported_by_hand(tmp_path: Path) -> None:
     result, workload, platform = a_run_under_a_budget()
     check_schedule(result, workload, platform)
     result.write(tmp_path)
@@ -417,7 +417,7 @@ def test_a_replay_is_held_to_its_log(tmp_path: Path, change: Break, message: str
     workload = hs.Workload.from_polars(
         jobs.to_polars().with_columns(observed_start_s=pl.Series([0.0, 12.0, None, 50.0]))
     )
-    with pytest.warns(hs.ReplayWarning):
+    with pytest.warns(hs.errors.ReplayWarning):
         result = hs.simulate(workload, platform, "replay")
     check_schedule(result, workload, platform)
     result.write(tmp_path)
@@ -426,7 +426,7 @@ def test_a_replay_is_held_to_its_log(tmp_path: Path, change: Break, message: str
         check_schedule(hs.read_result(tmp_path), workload, platform)
 
 
-def test_ends_that_were_told_are_held_to_what_they_say(tmp_path: Path) -> None:
+def test_given_ends_are_held_to_what_they_say(tmp_path: Path) -> None:
     jobs = hs.Workload.from_polars(a_crowded_run()[1].to_polars().with_columns(walltime_s=pl.lit(4.0)))
     platform = hs.Platform.homogeneous(nodes=2, idle_w=100.0, tdp_w=300.0)
     told = pl.DataFrame({"job_id": [1, 3], "start_s": [0.0, 2.0], "nodes": [[0], [1]], "end_s": [5.0, 9.0]})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import hetsched as hs
 from hetsched.testing import check_schedule
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 PLATFORM = hs.Platform.homogeneous(nodes=8, idle_w=100, tdp_w=300)
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "holidays")
 QUARTER_S = 900

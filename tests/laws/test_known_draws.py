@@ -75,16 +75,14 @@ def test_charges_are_the_same_whatever_was_known(data, workload, platform, polic
     platforms(tables=False, max_slots=2, known_draws=["tdp"]),
     policies(power=True),
 )
-def test_under_tdp_the_budget_is_kept_if_nobody_draws_more_than_its_nodes_are_built_for(
-    data, workload, platform, policy
-):
+def test_under_tdp_the_budget_is_kept_if_no_job_exceeds_tdp(data, workload, platform, policy):
     workload = measured(workload, draws_of(data, workload))
     summary = hs.simulate(workload, platform, policy).summary()
     assert summary["over_budget_count"] == 0
     assert summary["peak_power_w"] <= summary["budget_w"] * (1 + 1e-8)
 
 
-def test_that_law_is_not_empty_the_same_run_passes_its_budget_where_busy_draws_are_believed():
+def test_the_same_run_exceeds_its_budget_under_busy_draws():
     jobs = {"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [9, 9], "node_count": [1, 1], "power_w": [300.0, 300.0]}
     workload = hs.Workload.from_polars(pl.DataFrame(jobs))
     platform = hs.Platform.homogeneous(nodes=2, idle_w=90, tdp_w=300, busy_w=240)

@@ -70,7 +70,7 @@ def test_a_replayed_schedule_has_the_starts_of_its_run(data: st.DataObject, slot
     if run.jobs["start_s"].null_count() == len(run.jobs):
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", hs.ReplayWarning)
+        warnings.simplefilter("ignore", hs.errors.ReplayWarning)
         replayed = hs.simulate(log, platform, "replay")
     assert replayed.provenance["replay"]["late_starts"] == 0
     assert replayed.provenance["replay"]["left_out_jobs"] == 0
@@ -91,7 +91,9 @@ def test_policies_that_repeat_a_log_keep_the_laws(
     workloads(observed=True, max_slots=3), platforms(max_slots=3), st.sampled_from(["lowest-id", "observed", "random"])
 )
 @pytest.mark.filterwarnings("ignore::hetsched.errors.ReplayWarning")
-def test_a_replay_starts_whoever_can_when_it_did(workload: hs.Workload, platform: hs.Platform, placement: str) -> None:
+def test_replay_starts_feasible_jobs_at_recorded_times(
+    workload: hs.Workload, platform: hs.Platform, placement: str
+) -> None:
     """Alone on the machine, nobody is late."""
     policy = hs.Policy.preset("replay", placement=placement)
     result = hs.simulate(workload, platform, policy)

@@ -34,7 +34,7 @@ def test_fcfs_never_overtakes(workload: hs.Workload, platform: hs.Platform, poli
 
 
 @given(workloads(), platforms(), st.sampled_from(ORDERS), st.sampled_from(PLACEMENTS))
-def test_without_backfill_nobody_overtakes_in_policy_order(
+def test_without_backfill_no_job_overtakes_in_policy_order(
     workload: hs.Workload, platform: hs.Platform, order: str, placement: str
 ) -> None:
     result = hs.simulate(workload, platform, hs.Policy(order=order, backfill="none", placement=placement))
@@ -110,7 +110,7 @@ def test_backfilling_never_delays_the_head_beyond_its_shadow_time(
 
 
 @given(workloads(walltimes=True, apps=()), platforms(tables=False), st.data())
-def test_with_conservative_a_later_job_delays_nobody(
+def test_with_conservative_a_later_job_delays_no_job(
     workload: hs.Workload, platform: hs.Platform, data: st.DataObject
 ) -> None:
     """Where every job ends exactly as planned, nobody starts later because of a job that came after him."""

@@ -16,7 +16,7 @@ from hetsched.testing import check_schedule
 BENCHES = Path(__file__).parents[2] / "benches" / "python"
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_logs = pytest.mark.skipif(
     not (SHARED / "swf").is_dir() or not (SHARED / "gpu-variability-longhorn").is_dir(),
     reason="logs and measurements are not part of the repository",
@@ -45,7 +45,7 @@ def test_longhorns_gpus_are_those_that_ran_both(bench):
 
 @needs_logs
 @pytest.mark.parametrize("log", ["ricc", "theta"])
-def test_on_a_log_with_waits_it_saves_what_the_rivals_save_and_jobs_are_done_sooner(bench, log):
+def test_on_a_log_with_waits_it_saves_and_is_sooner(bench, log):
     for case in bench.cases(SHARED, only=log, quick=True):
         found = bench.compared(case, seed=0)
         ours, best = found["hetsched"], max(found[rival]["placement"] for rival in ("vahrm", "cgva-fcfs-b"))

@@ -34,8 +34,8 @@ def jobs(draw: st.DrawFn, nodes: int, *, is_exact: bool) -> list[Job]:
 def run(rows: list[Job], nodes: int, turn: float, sleep: Any, order: str = "fcfs", slots: int = 1) -> hs.Result:
     """A run on nodes that stop and start in `turn` seconds."""
     names = ("submit_s", "runtime_s", "walltime_s", "node_count")
-    frame = pl.DataFrame(rows, dict.fromkeys(names, pl.Int64), orient="row").with_row_index("job_id")
-    workload = hs.Workload.from_polars(frame.with_columns(pl.col(names[:3]).cast(pl.Float64)))
+    types = dict.fromkeys(names[:3], pl.Float64) | {"node_count": pl.Int64}
+    workload = hs.Workload.from_polars(pl.DataFrame(rows, types, orient="row").with_row_index("job_id"))
     platform = hs.Platform.homogeneous(
         nodes, idle_w=100.0, tdp_w=300.0, off_w=0.0, boot_s=turn, shutdown_s=turn, slots=slots, exclusive=slots == 1
     )
@@ -81,7 +81,25 @@ def test_a_woken_node_serves_before_it_sleeps_or_somebody_left(
 def test_wake_ups_that_take_no_time_and_cost_nothing_change_no_start(
     data: st.DataObject, nodes: int, order: str
 ) -> None:
-    rows = data.draw(jobs(nodes, is_exact=False))
+    assert_sleep_changes_no_start(data.draw(jobs(nodes, is_exact=False)), nodes, order)
+
+
+@pytest.mark.parametrize(
+    ("order", "rows"),
+    [
+        # The job of two nodes is planned on the node that has just become idle, asleep or not.
+        ("longest", [(0, 600, 600, 1), (1, 600, 600, 1), (1, 600, 600, 1), (1, 10, 10, 1), (1, 60, 60, 2)]),
+        # One fits to the microsecond before another.
+        ("longest", [(0, 1, 1, 3), (0, 1, 1, 2), (0, 1, 601, 2), (0, 600, 600, 1), (0, 600, 630, 1)]),
+        # Jobs go to nodes by their numbers, whichever of them are on.
+        ("fcfs", [(0, 1, 1, 1)] * 2 + [(0, 10, 10, 1)] + [(10, 1, 1, 1)] * 2 + [(10, 1, 1, 2)] * 2 + [(10, 1, 1, 1)]),
+    ],
+)
+def test_a_plan_does_not_depend_on_which_nodes_sleep(order: str, rows: list[Job]) -> None:
+    assert_sleep_changes_no_start(rows, 3, order)
+
+
+def assert_sleep_changes_no_start(rows: list[Job], nodes: int, order: str) -> None:
     awake = run(rows, nodes, 0, None, order)
     for sleep in ("planned", {"name": "timeout", "min_idle_s": 0}):
         asleep = run(rows, nodes, 0, sleep, order)

@@ -56,7 +56,7 @@ def test_cards_of_the_gpm_tool_are_as_described(bench):
 
 @needs("gpu-dvfs-hkbu")
 @pytest.mark.slow
-def test_a_held_out_card_is_told_nearer_than_by_two_forests_on_kernels_left_out(bench):
+def test_a_held_out_card_is_predicted_better_than_by_two_forests(bench):
     data = bench.power_data.hkbu_1080ti()
     ours, theirs = (bench.left_out(make, data) for make in (SharedResponse, TwoStage))
     assert ours.mean() < theirs.mean()
@@ -64,14 +64,14 @@ def test_a_held_out_card_is_told_nearer_than_by_two_forests_on_kernels_left_out(
 
 
 @needs("cpu-rome-roco2")
-def test_a_held_out_cpu_is_told_in_sample(bench):
+def test_a_held_out_cpu_is_predicted_in_sample(bench):
     data = bench.power_data.rome_roco2()
     assert set(data.groups) == {"addpd", "busywait", "compute", "memory_read", "memory_write", "mulpd"}
     assert bench.in_sample(SharedResponse, data).mean() < 5.0
 
 
 @needs("gpu-variability-longhorn")
-def test_gpus_that_did_not_run_a_workload_are_told_better_than_by_its_median(bench):
+def test_unseen_gpus_are_predicted_better_than_by_the_median(bench):
     """Bert hidden on a third of the GPUs that ran resnet, too; paired over ten draws of which."""
     data = bench.power_data.longhorn(joined=("resnet", "bert"))
     column = data.groups.index("bert")

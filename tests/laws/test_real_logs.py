@@ -30,7 +30,7 @@ LOGS = {
 
 needs_swf = pytest.mark.skipif(not SWF.is_dir(), reason="the logs are not part of the repository")
 needs_kestrel = pytest.mark.skipif(not KESTREL.exists(), reason="the log is not part of the repository")
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 
 
 @needs_swf

@@ -74,7 +74,7 @@ def test_longhorn_spreads_are_those_that_were_reported(app, gpu_count, spread):
 
 
 @needs(LONGHORN)
-def test_longhorn_training_jobs_join_by_place_and_gaps_are_told():
+def test_longhorn_training_jobs_join_by_place_and_gaps_are_reported():
     frame = longhorn("resnet", "bert")
     measured = gpus(frame)
     # 336 GPUs ran one, 136 the other, 120 both.
@@ -91,7 +91,7 @@ def test_longhorn_training_jobs_join_by_place_and_gaps_are_told():
 
 @needs(LONGHORN)
 @pytest.mark.parametrize("impute", ["node-ratio", "app-median"])
-def test_what_fills_a_gap_is_an_eighth_off_in_watts_and_a_fiftieth_in_time(impute):
+def test_filled_gaps_are_an_eighth_off_in_watts(impute):
     """Bert hidden on every third GPU that ran both; with r = 0.37 between the two neither rule does better."""
     frame = longhorn("resnet", "bert")
     ran = frame.group_by("uuid").agg(pl.col("exp").n_unique()).filter(pl.col("exp") == 2)["uuid"].sort()
@@ -225,7 +225,7 @@ def test_marconi100_sockets_at_idle_differ_and_keep_their_rank_for_a_year():
 
 
 @needs(M100)
-def test_marconi100_gaps_are_told_and_a_table_of_the_rest_is_made():
+def test_marconi100_gaps_are_reported_and_a_table_of_the_rest_is_made():
     rows = idle_sockets(2021)
     measured = Measurements(rows, min_runs=3, straggler_ratio=2.0)
     complete = measured.cells.filter(pl.col("power_w").is_not_null())["name"].to_list()

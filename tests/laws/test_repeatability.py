@@ -24,7 +24,7 @@ POLICIES = {
 }
 
 
-def busy_week(seed: int = 5, jobs: int = 3_000, nodes: int = 48) -> tuple[hs.Workload, hs.Platform]:
+def busy_week(seed: int = 5, jobs: int = 1_000, nodes: int = 48) -> tuple[hs.Workload, hs.Platform]:
     """A load of about one on nodes that differ, with everything a workload can say."""
     rng = np.random.default_rng(seed)
     runtime = np.ceil(rng.lognormal(6.0, 1.5, jobs))
@@ -64,7 +64,7 @@ def bytes_of(result: hs.Result, folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", POLICIES)
 def test_one_thread_and_four_write_the_same_bytes(name: str, tmp_path: Path) -> None:
     # `newsvendor` weighs every gap of every node at each pass.
-    workload, platform = busy_week(jobs=600 if name == "sleep=newsvendor" else 3_000)
+    workload, platform = busy_week(jobs=300 if name == "sleep=newsvendor" else 1_000)
 
     def run(number: int) -> dict[str, bytes]:
         return bytes_of(hs.simulate(workload, platform, POLICIES[name], seed=7), tmp_path / str(number))

@@ -16,7 +16,8 @@ import pytest
 import hetsched as hs
 from hetsched import _core
 from hetsched.policy.parts import parameters_of
-from hetsched.run.metrics import Facts, summarised
+from hetsched.run.metric import Facts
+from hetsched.run.metrics import summarised
 from hetsched.run.outcome import jobs_frame
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import OPTIONAL_FRAMES
@@ -513,7 +514,7 @@ def plain() -> Result:
     return hs.simulate(workload, hs.Platform.homogeneous(3, 50, 250).with_tables(actual=table), "fcfs")
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_a_plain_run_has_a_segment_a_started_job_and_no_events(tmp_path: Path) -> None:
     result = plain()
     assert result.segments.rows() == [
@@ -536,7 +537,7 @@ def test_a_plain_run_has_a_segment_a_started_job_and_no_events(tmp_path: Path) -
     assert read["speed_ratio"].to_list() == [1.0, None]
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_files_of_an_older_result_go_and_those_of_others_stay(tmp_path: Path) -> None:
     by_hand(CASES[STOOD]).write(tmp_path)
     assert (tmp_path / "segments.parquet").exists()
@@ -565,7 +566,7 @@ def test_a_missing_or_foreign_file_of_segments_is_found(tmp_path: Path) -> None:
 
 @needs_engine
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 def test_the_engine_makes_the_worked_examples(name: str) -> None:
     case = CASES[name]
     policy = hs.Policy(backfill={"name": "reservations", "depth": 1}, power=case.power)

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import hetsched as hs
 from hetsched.many.store import FILE
@@ -29,8 +30,9 @@ PACKAGE = str(Path(hs.__file__).parents[1])
 POLICIES = ["fcfs", "easy", "random", "easy:placement=lowest-power"]
 GONE_WITHIN_S = 60.0
 """A second is promised; the rest is for a busy machine."""
-SEEDS = 100
-"""Runs of a sweep that is killed four times before it ends."""
+KILLS = 4 if settings.get_current_profile_name() == "long" else 2
+SEEDS = 25 * KILLS
+"""Runs of a sweep that is killed so often before it ends."""
 
 # What is swept in other processes. Nothing guards it: it stands at the top of a script.
 SCRIPT = """
@@ -152,7 +154,7 @@ def keys(folder: Path) -> Iterator[str]:
 def test_killed_at_any_time_nothing_is_lost_and_nothing_run_twice(tmp_path: Path, script: Path) -> None:
     chance = random.Random(5)
     out, seen, kills = tmp_path / "out", [], 0
-    while kills < 4 and len(seen) <= SEEDS:
+    while kills < KILLS and len(seen) <= SEEDS:
         run = Started(script, out, 1_000, SEEDS, 2)
         run.wait_for_lines(out, len(seen) + chance.randint(1, 12))
         time.sleep(chance.uniform(0, 0.02))

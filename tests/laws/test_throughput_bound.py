@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import hetsched as hs
 from hetsched.analysis.throughput import cap_levels, most_work_ratio, work_done
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.RunWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
 STATIC_W, IDLE_W = 50.0, 40.0
 APPS = ("compute", "memory")

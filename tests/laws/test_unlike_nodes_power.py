@@ -35,7 +35,7 @@ PLACEMENTS = st.sampled_from(["lowest-id", "lowest-power", "best-rank"])
     st.sampled_from(["none", "first-fit"]),
     st.integers(700, 2400),
 )
-def test_where_all_nodes_serve_every_job_and_draw_alike_it_is_the_schedule_of_nodes_alike(
+def test_where_every_node_serves_every_job_the_schedule_is_that_of_one_kind(
     log: pl.DataFrame, draw_w: list[float], backfill: Any, budget_w: int
 ) -> None:
     # Reservations hold nodes of cells, so that others that end later get other nodes, or none.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from hypothesis import settings
 from unlike_traces import SHARED, curie, eurora, theta_gpu
 
 import hetsched as hs
 from hetsched.testing import check_schedule
-from hetsched.testing.eligibility_laws import check_eligibility
 from hetsched.testing.facts import Facts
+from hetsched.testing.start_laws import check_eligibility
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning"),
@@ -37,7 +38,8 @@ def test_curies_jobs_run_in_their_partitions(policy: str) -> None:
     assert jobs["constraint"].n_unique() == 4
 
 
-@pytest.mark.slow
+@pytest.mark.at_length
+@pytest.mark.skipif(settings.get_current_profile_name() != "long", reason="the whole log, in `make fuzz`")
 def test_curies_gpu_jobs_wait_for_gpu_nodes() -> None:
     workload, platform = curie()
     asked, anywhere = (hs.simulate(each, platform, "easy") for each in (workload, without(workload, "constraint")))
@@ -57,7 +59,7 @@ def test_euroras_jobs_share_cores_accelerators_and_memory() -> None:
         check_schedule(blind, workload, platform)
 
 
-def test_eight_gpus_of_a_node_are_shared_by_more_jobs_than_its_cores_would_tell() -> None:
+def test_eight_gpus_of_a_node_are_shared() -> None:
     workload, platform = theta_gpu(4_000)
     result = hs.simulate(workload, platform, PLAN)
     check_schedule(result, workload, platform)

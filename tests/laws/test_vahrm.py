@@ -94,7 +94,7 @@ def energies_j(workload: hs.Workload, platform: hs.Platform) -> np.ndarray:
 
 
 @given(workloads(min_jobs=2), within_tdp(exact=False), st.sampled_from(["none", "first-fit"]))
-def test_with_all_weight_on_energy_the_hungriest_of_those_who_wait_is_first(
+def test_with_all_weight_on_energy_the_most_energy_is_first(
     workload: hs.Workload, platform: hs.Platform, backfill: str
 ) -> None:
     workload = hs.Workload.from_polars(workload.to_polars().filter(pl.col("app").is_not_null()))
@@ -113,7 +113,7 @@ def test_with_all_weight_on_energy_the_hungriest_of_those_who_wait_is_first(
 
 
 @given(workloads(max_jobs=14), within_tdp(), st.sampled_from([0.0, 2.0, 5.5]), st.sampled_from([0.0, 1.0]))
-def test_while_somebody_starves_nobody_else_starts(
+def test_while_a_job_starves_no_other_starts(
     workload: hs.Workload, platform: hs.Platform, limit_s: float, beta: float
 ) -> None:
     """A start at which an earlier submit has waited beyond the limit, and goes on waiting, is none that may be."""
@@ -131,7 +131,7 @@ def test_while_somebody_starves_nobody_else_starts(
 
 
 @given(workloads(min_jobs=1, max_jobs=14, walltimes=False), st.integers(1, 6), st.sampled_from([1.0, 4.0]))
-def test_who_fits_the_idle_machine_waits_no_longer_than_the_limit_and_those_before_him(
+def test_a_job_that_fits_the_idle_machine_waits_no_longer_than_the_limit(
     workload: hs.Workload, nodes: int, limit_s: float
 ) -> None:
     """Once past the limit a job waits for those that run, and for who was submitted before it: each at most once."""
@@ -293,7 +293,7 @@ def test_where_watts_are_short_the_head_waits_until_both_suffice() -> None:
     assert jobs["start_s"].to_list() == [0.0, 0.0, 20.0, 30.0, 10.0]
 
 
-def test_who_overtakes_under_a_budget_is_told_so() -> None:
+def test_a_job_that_overtakes_under_a_budget_is_marked() -> None:
     # Budget 600 W is all three nodes busy, and binds none of these; but it could, at TDP. Job 2 waits for nodes, job 3
     # passes it.
     frame = {"job_id": [1, 2, 3], "submit_s": [0.0] * 3, "runtime_s": [10.0, 10.0, 5.0], "node_count": [2, 3, 1]}
@@ -308,7 +308,7 @@ def test_who_overtakes_under_a_budget_is_told_so() -> None:
 
 
 @given(workloads(), within_tdp(), st.sampled_from([0.35, 0.5, 0.7]), BACKFILLS, PLACEMENTS)
-def test_nobody_is_left_waiting_when_all_is_over(
+def test_no_job_is_left_waiting_at_the_end(
     workload: hs.Workload, platform: hs.Platform, pcr: float, backfill: Any, placement: str
 ) -> None:
     """Whoever is not rejected can run on some nodes of the idle machine, and so does at last."""

@@ -107,7 +107,7 @@ class Told:
         return self._answer(runs)
 
 
-def test_it_is_told_what_runs_and_what_there_is() -> None:
+def test_it_knows_what_runs_and_what_there_is() -> None:
     own = Told(lambda runs: np.full(len(runs), 150.0))
     hs.simulate(log(["cpu", "mem"], [100.0, 100.0], [0, 10]), machine(), policy(own, 650.0))
     none = float("inf")
@@ -127,7 +127,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_a_wrong_answer_is_told(message: str) -> None:
+def test_a_wrong_answer_is_reported(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(log(["cpu"], [100.0]), machine(), policy(Told(*WRONG[message]), 650.0))
     assert str(raised.value) == f"policy.power.allocator: `allot` of Told {message} at 0 s"
@@ -168,7 +168,7 @@ def test_a_wrong_answer_by_node_names_the_job() -> None:
     assert "gave 99 W a node for job 1, below the least cap of 100 W," in told(lambda runs: [150.0, 99.0, 150.0])
 
 
-def test_more_watts_than_there_are_are_told_where_the_least_caps_would_do() -> None:
+def test_more_watts_than_there_are_are_reported_where_the_least_caps_would_do() -> None:
     # Four jobs start, as each counts with its least cap: 50 W beyond idle of 300 W. Without caps they would draw 600 W.
     greedy = Told(lambda runs: np.full(len(runs), np.inf), 100.0)
     with pytest.raises(hs.SimulationError) as raised:

@@ -93,7 +93,7 @@ def test_orders_go_by_it_too() -> None:
     assert starts(Known(np.array([5.0])), jobs.head(1), "sjf") == [0]
 
 
-def test_it_is_told_how_long_jobs_have_run() -> None:
+def test_it_knows_how_long_jobs_have_run() -> None:
     learning = Learning()
     jobs = JOBS.with_columns(submit_s=pl.Series([0, 500, 1000, 2000]))
     assert starts(learning, jobs) == [0, 500, 1000, 2000]

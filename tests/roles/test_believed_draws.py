@@ -120,7 +120,7 @@ def test_where_nothing_is_said_a_measured_draw_is_not_known() -> None:
     assert starts(measured, machine().with_known_draws("table"), Silent(0.0), budget_w=750) == [0, 0, 100]
 
 
-def test_it_is_told_what_jobs_drew() -> None:
+def test_it_knows_what_jobs_drew() -> None:
     class Learning(Believer):
         def learn(self, jobs: Any, runtime_s: Any, view: Any) -> None:
             told.extend(zip(jobs.job_id.tolist(), jobs.power_w.tolist(), runtime_s.tolist(), strict=True))

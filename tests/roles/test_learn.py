@@ -134,7 +134,7 @@ def platform(nodes: int = 2) -> hs.Platform:
 
 
 @pytest.mark.parametrize("role", POLICIES)
-def test_an_object_in_any_role_is_told_what_has_ended_before_it_is_asked(role: str) -> None:
+def test_an_object_learns_what_has_ended_before_it_is_asked(role: str) -> None:
     kind, policy = POLICIES[role]
     part = kind()
     hs.simulate(hs.Workload.from_polars(JOBS), platform(), policy(part))
@@ -150,7 +150,7 @@ def test_an_object_in_any_role_is_told_what_has_ended_before_it_is_asked(role: s
     assert part.asked_s
 
 
-def test_an_object_in_several_roles_is_told_once_in_a_run_and_in_its_forks() -> None:
+def test_an_object_in_several_roles_learns_once() -> None:
     class Both(TellsOrder, TellsBackfill, TellsPlacement, TellsAnalyzer):
         def __init__(self) -> None:
             super().__init__()
@@ -174,7 +174,7 @@ def test_an_object_in_several_roles_is_told_once_in_a_run_and_in_its_forks() -> 
         assert [row[0] for row in copy.told] == [2, 1, 3, 4]
 
 
-def test_an_attempt_that_was_lost_is_told_of_and_marked() -> None:
+def test_a_lost_attempt_is_reported_and_marked() -> None:
     part = TellsOrder()
     rows = pl.DataFrame({"time_s": [30, 35], "kind": ["node_failed", "node_repaired"], "node": [0, 0]})
     workload = hs.Workload.from_polars(JOBS.head(2))
@@ -281,7 +281,7 @@ def test_objects_that_learn_conform() -> None:
 
 
 @given(workloads(max_jobs=8))
-def test_every_run_is_told_of(workload: hs.Workload) -> None:
+def test_every_run_is_reported(workload: hs.Workload) -> None:
     part = TellsPlacement()
     result = hs.simulate(workload, platform(4), hs.Policy(backfill="first-fit", placement=part))
     ran = result.jobs.filter(pl.col("start_s").is_not_null()).select("job_id", "start_s", "end_s")

@@ -69,7 +69,7 @@ def test_it_is_read_after_each_thing_that_is_done() -> None:
 
 
 @pytest.mark.parametrize("answer", [float("nan"), -1.0, None, "much", float("inf")])
-def test_a_wrong_reading_is_told(answer: Any) -> None:
+def test_a_wrong_reading_is_reported(answer: Any) -> None:
     class Wrong:
         def read(self, draw_w: float, view: Any) -> Any:
             return answer

@@ -40,7 +40,7 @@ class Uncopied(Shortest):
         raise Broken("not to be copied")
 
 
-def test_what_cannot_be_copied_is_told() -> None:
+def test_what_cannot_be_copied_is_reported() -> None:
     with pytest.raises(Broken, match="not to be copied") as raised:
         starts(hs.Policy(order=Uncopied()))
     assert raised.value.__notes__ == ["policy.order: a run works on a copy of Uncopied, which could not be made"]
@@ -60,7 +60,7 @@ class OnlyOnce(Shortest):
         return again
 
 
-def test_a_fork_that_cannot_be_made_is_told() -> None:
+def test_a_fork_that_cannot_be_made_is_reported() -> None:
     session = hs.Session(jobs(), one_node(), hs.Policy(order=OnlyOnce()))
     session.step_until(2)
     with pytest.raises(Broken, match="not again"):

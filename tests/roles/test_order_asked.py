@@ -31,7 +31,7 @@ def test_an_order_that_changes_is_asked_of_all_that_wait_in_each_pass() -> None:
     assert order._asked == [(0, [11]), (10, [12, 13, 14]), (40, [13, 14]), (60, [14])]
 
 
-def test_an_order_with_a_period_is_asked_at_the_first_pass_at_or_after_each_multiple() -> None:
+def test_an_order_with_a_period_is_asked_once_a_period() -> None:
     order = Order(changes=2.5)
     starts(hs.Policy(order=order))
     # Passes are at 0, 1, 2, 3, 10, 40, 60 and 65 s. The first after 2.5 is at 3, where all that came join;

@@ -128,7 +128,7 @@ def test_a_size_lets_a_job_start_that_would_wait() -> None:
     assert fits.jobs["end_s"].to_list() == pytest.approx([100.0, 121.0], abs=2e-6)
 
 
-def test_it_is_told_what_waits_at_what_size() -> None:
+def test_it_knows_what_waits_at_what_size() -> None:
     own = Sizes(smallest)
     rows = [{"node_count": 8}, {**HALF, "submit_s": 1.0}, {**HALF, "submit_s": 2.0, "min_nodes": 3}]
     platform_policy = hs.Policy(
@@ -168,7 +168,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("message", WRONG)
-def test_a_wrong_answer_is_told(message: str) -> None:
+def test_a_wrong_answer_is_reported(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(log([HALF]), MACHINE, policy(WRONG[message]))
     assert str(raised.value) == f"policy.backfill.sizing: `sizes` of Sizes {message} at 0 s"
@@ -285,7 +285,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("row", "message"), FAULTS)
-def test_what_is_invalid_is_told(row: dict[str, Any], message: str) -> None:
+def test_what_is_invalid_is_reported(row: dict[str, Any], message: str) -> None:
     with pytest.raises(hs.TraceError) as raised:
         log([row])
     assert message in str(raised.value)

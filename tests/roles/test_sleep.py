@@ -96,7 +96,7 @@ def test_an_object_can_be_a_named_part_where_no_job_waits_for_another(own: Any, 
     assert ours.nodes.equals(theirs.nodes)
 
 
-def test_what_it_is_told() -> None:
+def test_what_it_is_given() -> None:
     """Node 1 is put to sleep at 0 and woken by hand at 500; job 2 is planned for 1000."""
 
     def rule(nodes: Any, view: Any) -> Any:
@@ -168,7 +168,7 @@ def test_an_exception_comes_back_with_a_note() -> None:
     assert raised.value.__notes__ == ["policy.sleep: `rest` of Told, with 1 node idle, at 0 s"]
 
 
-def test_what_it_cannot_stand_beside() -> None:
+def test_what_it_cannot_be_combined_with() -> None:
     with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`, expected none"):
         hs.Policy(backfill="plan", sleep=Timeout(), power={"name": "system-budget", "budget_w": 1000})
     with pytest.raises(hs.ConfigError, match="sleep= takes it, by its method `rest`"):

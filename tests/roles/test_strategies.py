@@ -291,7 +291,7 @@ def sizes_of(result: hs.Result) -> list[int]:
     return result.jobs["nodes"].list.len().to_list()
 
 
-def test_a_job_takes_its_fastest_size_within_its_watts_or_a_slower_one_that_can_start() -> None:
+def test_a_job_takes_its_fastest_size_within_its_watts() -> None:
     # Alone with all watts of its share: of 2 to 12 nodes the fastest under 6/12 of the watts.
     own, platform = MoldableBackfill(least_cap_w=LEAST_W, slowdown_limit=1.0), machine(alike=True)
     workload, budget_w = moldable([(0.0, 100.0, 6, "cpu")]), 1300.0
@@ -343,7 +343,7 @@ def test_the_program_finds_what_trying_all_finds() -> None:
     assert notes["backfill"]["fallbacks"] == 0 < notes["backfill"]["solved"]
 
 
-def test_where_the_program_has_no_solution_jobs_start_as_they_ask_and_that_is_counted(
+def test_without_a_solution_jobs_start_as_they_ask(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from hetsched.strategies import throughput_ilp  # noqa: PLC0415

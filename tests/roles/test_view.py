@@ -95,7 +95,7 @@ def test_the_machine_is_as_predicted_and_never_as_it_is() -> None:
     assert not [name for name in found["names"] if "actual" in name or "runtime" in name]
 
 
-def test_what_runs_is_told_with_its_nodes_and_its_planned_end() -> None:
+def test_what_runs_is_reported_with_its_nodes_and_its_planned_end() -> None:
     found: list[Any] = []
 
     def note(jobs: Any, view: Any) -> Any:

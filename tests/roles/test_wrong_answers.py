@@ -27,7 +27,7 @@ WRONG_RANKS = {
 
 
 @pytest.mark.parametrize("message", WRONG_RANKS)
-def test_a_wrong_rank_is_told(message: str) -> None:
+def test_a_wrong_rank_is_reported(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         starts(hs.Policy(order=Order(WRONG_RANKS[message])))
     assert str(raised.value) == f"policy.order: `rank` of Order {message} at 0 s"
@@ -54,14 +54,14 @@ WRONG_NODES = {
 
 
 @pytest.mark.parametrize("message", WRONG_NODES)
-def test_wrong_nodes_are_told(message: str) -> None:
+def test_wrong_nodes_are_reported(message: str) -> None:
     four = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300)
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(jobs(node_count=[2] * 4), four, hs.Policy(placement=Placement(WRONG_NODES[message])))
     assert str(raised.value) == f"policy.placement: `choose` of Placement {message} at 0 s"
 
 
-def test_a_node_that_is_busy_is_told() -> None:
+def test_a_node_that_is_busy_is_reported() -> None:
     two = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
     with pytest.raises(hs.SimulationError, match=r"gave node 0 to job 12, which is not free for it, at 1 s"):
         hs.simulate(jobs(), two, hs.Policy(placement=Placement(lambda job, free, view: [0])))
@@ -103,7 +103,7 @@ WRONG_SELECTIONS = {
 
 
 @pytest.mark.parametrize("message", WRONG_SELECTIONS)
-def test_a_wrong_selection_is_told(message: str) -> None:
+def test_a_wrong_selection_is_reported(message: str) -> None:
     with pytest.raises(hs.SimulationError) as raised:
         starts(hs.Policy(backfill=Backfill(WRONG_SELECTIONS[message])))
     assert str(raised.value) == f"policy.backfill: `select` of Backfill {message} at 0 s"
@@ -122,14 +122,14 @@ WRONG_STARTS = {
 
 
 @pytest.mark.parametrize("message", WRONG_STARTS)
-def test_wrong_starts_are_told(message: str) -> None:
+def test_wrong_starts_are_reported(message: str) -> None:
     two = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
     with pytest.raises(hs.SimulationError) as raised:
         hs.simulate(jobs(), two, Scheduler(WRONG_STARTS[message]))
     assert str(raised.value) == f"policy.scheduler: `decide` of Scheduler {message} at 0 s"
 
 
-def test_a_scheduler_that_gives_one_node_to_two_jobs_is_told() -> None:
+def test_a_scheduler_that_gives_one_node_to_two_jobs_is_reported() -> None:
     both = jobs(submit_s=[0, 0, 0, 0])
     with pytest.raises(hs.SimulationError, match="gave node 0 to job 12, which is not free for it, at 0 s"):
         hs.simulate(both, one_node(), Scheduler(lambda view: [(11, [0]), (12, [0])]))

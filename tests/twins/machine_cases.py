@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from math import inf
 from typing import Any
@@ -11,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 from plain_cells import cell_pass
-from plain_machine import ORDERS, Happening, Job, Machine, Offer, Queue, Wish
+from plain_machine import ORDERS, Happening, Job, Machine, Offer, Queue, Sleep, Wish
 from plain_profile import count_pass
+from plain_rest import counted_pass_and_rest
 from plain_windows import named_pass
 
 import hetsched as hs
@@ -20,6 +22,8 @@ from hetsched.testing import check_schedule
 
 SECOND = 1_000_000
 IDLE_W, BUSY_W, DOWN_W = 100.0, 300.0, 7.0
+WATTS = {"busy": BUSY_W, "on": IDLE_W, "booting": IDLE_W, "stopping": IDLE_W, "off": 0.0, "down": DOWN_W}
+"""Of a node that sleeps, by what it is doing."""
 APPS = ("calm", "hungry")
 FEATURES = ("cpu", "gpu", "big", "a100")
 STATES = {"hopeless": "cancelled", "stranded": "pending", "unmet": "pending"}
@@ -56,13 +60,17 @@ def machines(draw: st.DrawFn, *, plan: bool) -> Machine:
 @st.composite
 def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
     """Jobs for the machine's queues; where some are urgent, often a crowd that runs long, and then many urgent ones."""
-    submit, jobs, count = draw(st.sampled_from([0, 3])) * SECOND, [], draw(st.sampled_from([1, 5, 10, 15, 20]))
+    jobs, count = [], draw(st.sampled_from([1, 5, 10, 15, 20]))
+    # Some runs pass midnight, where a day's shutdowns begin anew.
+    begins, later = ([0, 3, 86_350], [0, 0, 0, 1, 4, 11, 40, 100]) if machine.sleep else ([0, 3], [0, 0, 1, 4, 11])
+    submit = draw(st.sampled_from(begins)) * SECOND
     high = [queue.name for queue in machine.queues if queue.preempts]
     low = [queue.name for queue in machine.queues if not queue.preempts] or [None]
     crowded = bool(high) and draw(st.sampled_from([True, True, False]))
+    has_users = bool(machine.queues) or machine.order == "fair-share"
     for row in range(count):
         is_early = crowded and row < count // 2
-        submit += draw(st.sampled_from([0, 0, 1] if is_early else [0, 0, 1, 4, 11])) * SECOND
+        submit += draw(st.sampled_from([0, 0, 1] if is_early else later)) * SECOND
         job = Job(
             row,
             submit,
@@ -71,7 +79,7 @@ def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
             node_count=1,
             slots=draw(st.integers(1, machine.slots)),
             queue=draw(st.sampled_from(low if is_early else [*low, *high, *high])),
-            user=draw(st.sampled_from([None, "ann", "bo", "cy"])) if machine.queues else None,
+            user=draw(st.sampled_from([None, "ann", "bo", "cy"])) if has_users else None,
         )
         job.node_count = draw(st.integers(1, len(machine.queue_of(job).nodes) + (row % 5 == 4)))
         jobs.append(job)
@@ -82,13 +90,14 @@ def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
 def waits(draw: st.DrawFn, jobs: list[Job]) -> None:
     """Jobs that wait for an instant or for others, are withdrawn, or are few at a time."""
     count, limits = len(jobs), {array: draw(st.integers(1, 2)) for array in (1, 2)}
+    first = jobs[0].submit // SECOND // 60 * 60
     for job in jobs:
-        job.start_at = draw(st.none() | st.none() | seconds(0, 60))
+        job.start_at = draw(st.none() | st.none() | seconds(first, first + 60))
         # Of a job that comes later or earlier, in no cycle: the first of a permutation waits for none.
         job.depends_on = draw(st.none() | st.integers(0, job.row - 1)) if job.row else None
         job.how = draw(st.sampled_from(["any", "any", "ok", "not_ok"]))
         job.think = draw(st.sampled_from([0, 0, 3, 20])) * SECOND
-        job.cancel = draw(st.none() | st.none() | seconds(0, 80))
+        job.cancel = draw(st.none() | st.none() | seconds(first, first + 80))
         job.array = draw(st.sampled_from([None, None, 1, 2]))
         job.limit = None if job.array is None else limits[job.array]
     if draw(st.booleans()):
@@ -187,6 +196,8 @@ def wishes(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> None:
 def worlds(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> list[Happening]:
     """Failures, repairs, maintenances and cancellations."""
     world = []
+    first = jobs[0].submit // SECOND // 60 * 60
+    last = first + (120 if machine.sleep else 60)
     node = st.integers(0, machine.nodes - 1)
     for _ in range(draw(st.sampled_from([1, 3, 6, 9]))):
         kind = draw(
@@ -194,7 +205,7 @@ def worlds(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> list[Happening
                 ["failed", "failed", "repaired", "repaired", "maintenance", "maintenance", "maintenance", "cancel"]
             )
         )
-        time = draw(seconds(0, 60))
+        time = draw(seconds(first, last))
         if kind == "cancel":
             world.append(Happening(time, kind, draw(st.integers(0, len(jobs) - 1))))
         elif kind == "maintenance":
@@ -204,6 +215,41 @@ def worlds(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> list[Happening
         else:
             world.append(Happening(time, kind, draw(node)))
     return sorted(world, key=lambda one: (one.time, one.kind in ("failed", "maintenance")))
+
+
+HALF_LIVES = st.sampled_from([inf, 604_800 * SECOND, 20 * SECOND, 3 * SECOND, SECOND // 4])
+SPANS = st.sampled_from([0, 0, 1, 3, 7, 20])
+
+
+@st.composite
+def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
+    """Parameters of a sleep part where transitions take so many seconds."""
+    min_idle, far = draw(SPANS), draw(st.sampled_from([0, 5, 12, 30, "break-even"]))
+    stop, start = draw(SPANS | st.just("actual")), draw(SPANS | st.just("actual"))
+    limit, min_on = draw(st.sampled_from(["none", "none", 1, 2])), draw(st.sampled_from([0, 0, 0, 1, 2]))
+    exclude = draw(st.sampled_from(["", "", "0", f"{nodes - 1}"]))
+    part = {
+        "min_idle_s": min_idle,
+        "estimated_off_s": far,
+        "stop_margin_s": stop,
+        "start_margin_s": start,
+        "off_limit_per_day": limit,
+        "min_on_nodes": min_on,
+        "exclude": exclude,
+    }
+    return Sleep(
+        boot * SECOND,
+        shutdown * SECOND,
+        min_idle * SECOND,
+        # Rule 17 with idle = boot = shutdown = 100 W, off 0 W: the time of both transitions.
+        (boot + shutdown if far == "break-even" else far) * SECOND,
+        (shutdown if stop == "actual" else stop) * SECOND,
+        (boot if start == "actual" else start) * SECOND,
+        inf if limit == "none" else limit,
+        min_on,
+        frozenset([] if exclude == "" else [int(exclude)]),
+        part=part,
+    )
 
 
 @st.composite
@@ -217,9 +263,20 @@ def cases(
     outages: bool = False,
     cells: bool = False,
     budget: bool = False,
+    sleep: bool = False,
+    shares: bool = False,
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then."""
     machine = draw(machines(plan=plan))
+    if shares:
+        machine.order, machine.half_life = "fair-share", draw(HALF_LIVES)
+        machine.by = draw(st.sampled_from(["user", "account"]))
+    if sleep:
+        # Nodes that are counted sleep only if jobs get whole ones.
+        machine.slots, machine.candidates = machine.slots if plan else 1, None
+        machine.nodes = draw(st.integers(1, 5 if plan else 9))
+        times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
+        machine.sleep = draw(sleeps(machine.nodes, *times))
     if cells:
         machine.kill = draw(st.booleans())
         draw(unlike(machine, budget=budget))
@@ -253,6 +310,7 @@ def workload_of(jobs: list[Job]) -> hs.Workload:
         "slots": (pl.Int64, [job.slots for job in jobs]),
         "queue": (pl.String, [job.queue for job in jobs]),
         "user": (pl.String, [job.user for job in jobs]),
+        "account": (pl.String, [job.user for job in jobs]),
         "start_at_s": (pl.Float64, [told(job.start_at) for job in jobs]),
         "depends_on": (pl.Int64, [job.depends_on for job in jobs]),
         "depends_how": (pl.String, [None if job.how == "any" and job.row % 2 else job.how for job in jobs]),
@@ -293,6 +351,8 @@ def platform_of(machine: Machine) -> hs.Platform:
         for queue in machine.queues
     ]
     given: dict[str, Any] = {"idle_w": IDLE_W, "tdp_w": BUSY_W, "down_w": DOWN_W, "slots": machine.slots}
+    if machine.sleep is not None:
+        given |= {"boot_s": told(machine.sleep.boot), "shutdown_s": told(machine.sleep.shutdown), "off_w": WATTS["off"]}
     more: dict[str, Any] = {"exclusive": machine.slots == 1, "queues": queues or None}
     if machine.offers is None:
         return hs.Platform.homogeneous(nodes=machine.nodes, **given, **more)
@@ -329,13 +389,19 @@ def events_of(machine: Machine) -> hs.Events | None:
     return hs.Events.from_polars(pl.DataFrame(rows, schema=schema)) if rows else None
 
 
-def policy_of(machine: Machine) -> hs.Policy:
+def policy_of(machine: Machine, sleep: Any = "timeout") -> hs.Policy:
+    """Under the sleep part of that name, or under one of one's own."""
     depth = "unbounded" if machine.depth == inf else machine.depth
+    rest = machine.sleep and ({"name": sleep, **machine.sleep.part} if isinstance(sleep, str) else sleep)
+    order: Any = machine.order
+    if order == "fair-share":
+        half_life_s = "none" if machine.half_life == inf else machine.half_life / SECOND
+        order = {"name": order, "half_life_s": half_life_s, "by": machine.by}
     if not machine.plan:
         by_name = {None: "none", 0: "first-fit"}.get(machine.depth)
         budget_w = None if machine.room_w is None else IDLE_W * machine.nodes + machine.room_w
         power = budget_w and {"name": "system-budget", "budget_w": budget_w}
-        return hs.Policy(machine.order, by_name or {"name": "reservations", "depth": depth}, power=power)
+        return hs.Policy(order, by_name or {"name": "reservations", "depth": depth}, power=power, sleep=rest)
     plan: dict[str, Any] = {
         "name": "plan",
         "depth": depth,
@@ -343,14 +409,14 @@ def policy_of(machine: Machine) -> hs.Policy:
         "interval_s": machine.interval // SECOND,
         "order": machine.candidates or "policy",
     }
-    return hs.Policy(machine.order, plan)
+    return hs.Policy(order, plan, sleep=rest)
 
 
-def run(machine: Machine, jobs: list[Job]) -> hs.Result:
+def run(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.Result:
     return hs.simulate(
         workload_of(jobs),
         platform_of(machine),
-        policy_of(machine),
+        policy_of(machine, sleep),
         events=events_of(machine),
         on_failure="requeue" if machine.requeue else "fail",
         kill_at_walltime=machine.kill,
@@ -360,14 +426,15 @@ def run(machine: Machine, jobs: list[Job]) -> hs.Result:
 # What is compared.
 
 
-def agrees(machine: Machine, jobs: list[Job]) -> None:
+def agrees(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> None:
     """The engine's run is the reference machine's: each time, node, stretch and event, and what was drawn."""
-    result = run(machine, jobs)
+    result = run(machine, jobs, sleep)
     workload = workload_of(jobs)
     if machine.offers and not any(job.wish for job in jobs):
         # Features that no job asks for make no difference.
         machine.offers = [replace(one, features=frozenset()) for one in machine.offers]
-    machine.run(jobs, named_pass if machine.plan else count_pass if machine.offers is None else cell_pass)
+    counted = count_pass if machine.sleep is None else counted_pass_and_rest
+    machine.run(jobs, named_pass if machine.plan else counted if machine.offers is None else cell_pass)
     for job, row in zip(jobs, result.jobs.iter_rows(named=True), strict=True):
         expected = {name: value for name, value in of_job(job).items() if name in row}
         assert {name: row[name] for name in expected} == expected, job
@@ -385,6 +452,17 @@ def agrees(machine: Machine, jobs: list[Job]) -> None:
         assert sorted(happened.select("time_s", "kind", "job_id").rows()) == sorted(
             (told(at), kind, row) for at, kind, row in machine.told
         )
+    if machine.sleep is not None:
+        steps = result.events.filter(pl.col("kind").is_in(["wake", "ready", "sleep", "off"]))
+        rows = steps.select("time_s", "node", "kind").rows()
+        taken = [(told(at), node, kind) for at, kind, node in machine.steps]
+        assert sorted(rows, key=lambda row: row[:2]) == sorted(taken, key=lambda row: row[:2])
+        counts = Counter((kind, number) for _, kind, number in machine.steps)
+        boots = [(counts["wake", number], counts["sleep", number]) for number in range(machine.nodes)]
+        assert result.nodes.select("boots", "shutdowns").rows() == boots
+        if machine.slots == 1:
+            energy = sum(WATTS[power] * time for power, time in machine.node_time().items()) / SECOND
+            assert result.summary()["energy_j"] == pytest.approx(energy, rel=1e-12)
     summary = result.summary()
     begin, end = machine.window()
     assert summary["makespan_s"] == (end - begin) / SECOND

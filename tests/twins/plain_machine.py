@@ -1,17 +1,21 @@
 """A machine in plain Python whose features go together: the definition that the engine is held to.
 
-Rules 2 to 4, 8 to 12, 24 to 31 and 33 to 35 of the page on rules, and its section on nodes that differ: queues, jobs
-that wait, are withdrawn or come in arrays, nodes that fail and are serviced, urgent jobs, features, GPUs, memory and
-licences. An instant comes after the other. The pass of `plan`, which names nodes, is in `plain_windows`, those of the
-backfills that count in `plain_profile` and, where nodes differ, in `plain_cells`. They know the rules and no engine.
-Times are whole microseconds.
+Rules 2 to 4, 8 to 12, 15, 17, 22, 24 to 31 and 33 to 35 of the page on rules, and its section on nodes that differ:
+queues, jobs that wait, are withdrawn or come in arrays, nodes that fail, are serviced or sleep, urgent jobs, features,
+GPUs, memory and licences. An instant comes after the other. The pass of `plan`, which names nodes, is in
+`plain_windows`, those of the backfills that count in `plain_profile` and, where nodes differ, in `plain_cells`, what
+wakes counted nodes and puts them to sleep in `plain_rest`, and fair share in `plain_shares`. They know the rules and no
+engine. Times are whole microseconds.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+
+from plain_shares import ranks
 
 TICK = 1
 
@@ -128,9 +132,20 @@ class Job:
         """Holds slots."""
         return self.state in ("running", "suspended")
 
+    @property
+    def is_open(self) -> bool:
+        """It may still change."""
+        return self.state in ("unborn", "held", "queued", "running", "suspended")
+
     def ends_at(self, length: int) -> int:
         """End of an attempt that runs so long in all."""
         return (self.start or 0) + self.stood + length
+
+    def runs(self, now: int) -> list[tuple[int, int]]:
+        """From when until when it ran, in all attempts and until now."""
+        past = [(since, until) for _, since, until, how in self.stretches if how == "running"]
+        last = [until for attempt, _, until, _ in self.stretches if attempt == self.attempts]
+        return [*past, (max([self.start or 0, *last]), now)] if self.state == "running" else past
 
     def ran(self, attempt: int | None = None) -> int:
         """Node-microseconds in which it ran, in an attempt or in all."""
@@ -149,10 +164,47 @@ class Happening:
     announced: float = -inf
 
 
+@dataclass(frozen=True)
+class Sleep:
+    """Times of transitions and parameters of the sleep part; `far` is infinite where a node never sleeps."""
+
+    boot: int
+    shutdown: int
+    min_idle: int
+    far: float
+    stop: int
+    start: int
+    limit: float = inf
+    min_on: int = 0
+    exclude: frozenset[int] = frozenset()
+    as_backfilled: bool = False
+    """Whether wake plans hold no more than the backfill would, as those of parts of one's own and of `newsvendor`."""
+    part: dict[str, object] = field(default_factory=dict)
+    """The parameters as the engine takes them."""
+
+    @property
+    def wakes_in(self) -> int:
+        """Time that plans allow for a boot."""
+        return max(TICK, self.start)
+
+    @property
+    def wakes_at_once(self) -> bool:
+        """A node that boots in no time counts as on where nodes are named (rule 9)."""
+        return self.boot == 0 and self.start <= TICK
+
+    def takes(self, power: str) -> int:
+        return self.boot if power == "booting" else self.shutdown
+
+
 @dataclass
 class Node:
-    """A node's troubles."""
+    """State of a node: its troubles, and whether it is on, off, booting or stopping since when."""
 
+    since: int
+    power: str = "on"
+    kept: int | None = None
+    """Row of the job that it was woken for, until it serves or that job waits no more (rule 9)."""
+    shutdowns: list[int] = field(default_factory=list)
     failed: bool = False
     windows: list[int] = field(default_factory=list)
     down: list[tuple[int, int | None]] = field(default_factory=list)
@@ -160,6 +212,10 @@ class Node:
     @property
     def is_down(self) -> bool:
         return self.failed or bool(self.windows)
+
+    @property
+    def is_turning(self) -> bool:
+        return self.power in ("booting", "stopping")
 
 
 ORDERS: dict[str, Callable[[Job], int]] = {
@@ -180,6 +236,10 @@ class Machine:
     slots: int = 1
     queues: list[Queue] = field(default_factory=list)
     order: str = "fcfs"
+    """One of `ORDERS`, or `fair-share`."""
+    half_life: float = inf
+    by: str = "user"
+    """Name of the column that says whose jobs are."""
     depth: float | None = inf
     plan: bool = True
     horizon: int = 2_592_000_000_000
@@ -192,25 +252,37 @@ class Machine:
     room_w: int | None = None
     """Watts that may be drawn beyond the idle machine."""
     world: Sequence[Happening] = ()
+    sleep: Sleep | None = None
     told: list[tuple[int, str, int]] = field(default_factory=list)
     """Suspensions, resumptions and requeues: instant, kind and row."""
+    steps: list[tuple[int, str, int]] = field(default_factory=list)
+    """Instant, kind and node of what nodes that sleep do."""
+    spans: list[tuple[int, int, Counter[str]]] = field(default_factory=list)
+    """From when until when how many nodes are in which state, where nodes sleep."""
 
     def run(self, jobs: list[Job], one_pass: Callable[[Machine], None]) -> None:
         """Lets everything happen."""
         self.jobs = jobs
         self.first = min(job.submit for job in jobs)
-        self.state = [Node() for _ in range(self.nodes)]
+        self.state = [Node(self.first) for _ in range(self.nodes)]
         for job in jobs:
             job.walltime = self.queue_of(job).walltime(job.walltime)
         self.calendar = [one for one in self.world if one.kind == "maintenance" and one.until > self.first]
         self.todo = self._timed()
         owed: int | None = None
-        while instants := [*self._to_come(), *([] if owed is None else [owed])]:
-            self.now = min(instants)
+        self.alarm: int | None = None
+        self.now = self.first
+        while any(job.is_open for job in jobs):
+            instants = [*self._to_come(), *(at for at in (owed, self.alarm) if at is not None)]
+            if not instants:
+                break
+            self._pass_time(min(instants))
             self.round = 0
             while True:
-                loud = self._end_jobs() | self._befall()
+                loud = self._end_jobs() | self._turn_nodes() | self._outages()
                 quiet = self._arrive()
+                if self.alarm == self.now and self.round == 0:
+                    loud, self.alarm = True, None
                 due = owed == self.now and self.round == 0
                 if not (loud or quiet or due):
                     break
@@ -223,6 +295,20 @@ class Machine:
                 self.round += 1
         for job in self.jobs:
             job.state = {"queued": "stranded", "held": "unmet"}.get(job.state, job.state)
+
+    def _pass_time(self, until: int) -> None:
+        """Rule 22."""
+        if self.sleep is not None and until > self.now:
+            self.spans.append((self.now, until, Counter(self._doing(number) for number in range(self.nodes))))
+        self.now = until
+
+    def _doing(self, number: int) -> str:
+        node, is_busy = self.state[number], any(number in job.nodes for job in self.jobs if job.state == "running")
+        return "down" if node.is_down else "busy" if is_busy else node.power
+
+    def known(self) -> list[Happening]:
+        """Maintenances that are announced (rule 31)."""
+        return [one for one in self.calendar if one.announced <= self.now]
 
     def queue_of(self, job: Job) -> Queue:
         """The job's; without queues one of all nodes (rule 9)."""
@@ -297,7 +383,8 @@ class Machine:
         submits = [job.submit for job in self.jobs if job.state == "unborn"]
         ends = [job.ends_at(self.lasts(job)) for job in self.jobs if job.state == "running"]
         held = [due for job in self.jobs if job.state == "held" and isinstance(due := self._due(job), int)]
-        return [*submits, *ends, *held, *(entry[0] for entry in self.todo)]
+        turns = [node.since + self.sleep.takes(node.power) for node in self.state if self.sleep and node.is_turning]
+        return [*submits, *ends, *held, *turns, *(entry[0] for entry in self.todo)]
 
     def _end_jobs(self) -> bool:
         over = [job for job in self.jobs if job.state == "running" and job.ends_at(self.lasts(job)) == self.now]
@@ -305,7 +392,31 @@ class Machine:
             self.close(job)
             job.state = "timeout" if self.lasts(job) < job.runtime else "completed"
             job.end = job.ended_at = self.now
+            self._leave(job)
         return bool(over)
+
+    def _leave(self, job: Job) -> None:
+        """Nodes that no other job has are idle from now on (rule 15)."""
+        for number in job.nodes:
+            if self.free(number) == self.slots:
+                self.state[number].since = self.now
+
+    def _turn_nodes(self) -> bool:
+        """Rule 17: nodes that are ready or off."""
+        over = [
+            number
+            for number, node in enumerate(self.state)
+            if self.sleep and node.is_turning and node.since + self.sleep.takes(node.power) == self.now
+        ]
+        for number in over:
+            is_ready = self.state[number].power == "booting"
+            self.turn(number, *(("on", "ready") if is_ready else ("off", "off")))
+        return bool(over)
+
+    def turn(self, number: int, power: str, kind: str) -> None:
+        """A node is in another state from now on."""
+        self.state[number].power, self.state[number].since = power, self.now
+        self.steps.append((self.now, kind, number))
 
     def close(self, job: Job) -> None:
         """The stretch that it is in is over."""
@@ -322,7 +433,7 @@ class Machine:
             job.stood += self.now - job.since
             job.since = None
 
-    def _befall(self) -> bool:
+    def _outages(self) -> bool:
         """Lines 2 and 3."""
         happened = False
         while self.todo and self.todo[0][0] == self.now and self.todo[0][1] < 6:
@@ -346,6 +457,8 @@ class Machine:
                 self._lose(job)
         if was_down and not node.is_down:
             node.down[-1] = (node.down[-1][0], self.now)
+        if was_down != node.is_down:
+            node.power, node.since = "on", self.now
         return True
 
     def _lose(self, job: Job) -> None:
@@ -358,6 +471,7 @@ class Machine:
             self.told.append((self.now, "requeue", job.row))
         else:
             job.state, job.ended_at = "failed", self.now
+        self._leave(job)
 
     def _arrive(self) -> bool:
         """Line 5: submits, cancellations, then all that are eligible or hopeless, until nothing changes."""
@@ -400,14 +514,17 @@ class Machine:
 
     # A pass.
 
-    def key(self, job: Job) -> tuple[int, int, int, int]:
-        """Rule 4."""
-        queue = self.queue_of(job)
-        return -queue.priority, ORDERS[queue.order or self.order](job), job.eligible or 0, job.row
-
     def in_order(self, state: str = "queued") -> list[Job]:
-        """Jobs of a state in policy order."""
-        return sorted((job for job in self.jobs if job.state == state), key=self.key)
+        """Jobs of a state in policy order (rule 4)."""
+        shares = ranks(self.jobs, self.now, self.half_life) if self.order == "fair-share" else {}
+
+        def key(job: Job) -> tuple[int, int, int, int]:
+            queue = self.queue_of(job)
+            order = queue.order or self.order
+            place = shares[job.user] if order == "fair-share" else ORDERS[order](job)
+            return -queue.priority, place, job.eligible or 0, job.row
+
+        return sorted((job for job in self.jobs if job.state == state), key=key)
 
     def is_full(self, job: Job) -> bool:
         """Rules 3 and 27: as many of its queue, of its user there, or of its array are running as may."""
@@ -422,7 +539,7 @@ class Machine:
     def free(self, node: int) -> int:
         """Slots of a node that are free now."""
         used = sum(job.slots for job in self.jobs if job.state == "running" and node in job.nodes)
-        return 0 if self.state[node].is_down else self.slots - used
+        return 0 if self.state[node].is_down or self.state[node].power != "on" else self.slots - used
 
     def begin(self, job: Job, nodes: list[int], *, is_blocked: bool) -> None:
         """Starts a job now."""
@@ -442,3 +559,11 @@ class Machine:
         begin, end = self.window()
         spans = [(a, end if b is None else b) for node in self.state for a, b in node.down]
         return sum(max(0, min(b, end) - max(a, begin)) for a, b in spans)
+
+    def node_time(self) -> Counter[str]:
+        """Node-microseconds within the window by state, where nodes sleep."""
+        end, total = self.window()[1], Counter[str]()
+        for since, until, counts in self.spans:
+            for power, count in counts.items():
+                total[power] += count * max(0, min(until, end) - since)
+        return total

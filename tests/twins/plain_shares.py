@@ -1,97 +1,48 @@
-"""Fair share in plain Python: what each group has used, as the integral says it, and who is next by that.
+"""Fair share in plain Python: what each user has used, as the integral says it, and who is next by that.
 
-Written from docs/background/rules.md with nothing in it that is there for speed. Whole nodes that are only counted;
-first come, first served within a group. Times are seconds. What was used is exact where nothing decays, and has fifty
-digits where it does, so that two groups have used as much as each other only if they did.
+Exact where nothing decays, and with fifty digits where it does, so that two users have used as much as each other only
+if they did.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal, localcontext
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plain_machine import Job
 
 DIGITS = 50
 SAME = Decimal("1e-12")
-"""Relative difference up to which two groups have used the same."""
+"""Relative difference up to which two users have used the same."""
 
 
-class Job(NamedTuple):
-    """A job's request, and its group."""
-
-    submit: int
-    runtime: int
-    node_count: int
-    group: str | None
-
-
-class Stretch(NamedTuple):
-    """Nodes that a group has used; `end` is None while it goes on."""
-
-    group: str | None
-    nodes: int
-    start: int
-    end: int | None
-
-
-def used(stretches: list[Stretch], group: str | None, now: int, half_life: float) -> Decimal:
-    """The sum over stretches of nodes x the integral of 2^(-(now - s) / half-life) over them."""
+def ranks(jobs: Iterable[Job], now: int, half_life: float) -> dict[str | None, int]:
+    """Ranks of users, from the one that has used least; those that have used as much have the same."""
     with localcontext() as context:
         context.prec = DIGITS
-        total = Decimal(0)
-        for stretch in stretches:
-            if stretch.group != group:
-                continue
-            start, end = stretch.start, now if stretch.end is None else stretch.end
-            if half_life == inf:
-                total += stretch.nodes * (end - start)
-                continue
-            half = Decimal(str(half_life))
-            old, new = (Decimal(2) ** (-(now - at) / half) for at in (start, end))
-            total += stretch.nodes * half / Decimal(2).ln() * (new - old)
-        return total
+        by_user: dict[str | None, Decimal] = {}
+        for job in jobs:
+            by_user[job.user] = by_user.get(job.user, Decimal(0)) + job.width * _held(job, now, half_life)
+        found: dict[str | None, int] = {}
+        rank, last = 0, None
+        for user, amount in sorted(by_user.items(), key=lambda one: one[1]):
+            rank += int(last is not None and amount - last > SAME * amount)
+            found[user], last = rank, amount
+        return found
 
 
-def schedule(jobs: list[Job], nodes: int, half_life: float, *, overtakes: bool) -> list[int | None]:
-    """The start of each job. `overtakes`: any that fits starts; otherwise the first that does not blocks the rest."""
-    starts: list[int | None] = [None] * len(jobs)
-    stretches: list[Stretch] = []
-    ends: list[tuple[int, int]] = []  # end, place in stretches
-    free, now = nodes, -1
-    while True:
-        submits = [job.submit for job in jobs if job.submit > now]
-        instants = [*submits, *(end for end, _ in ends)]
-        if not instants:
-            return starts
-        now = min(instants)
-        while True:  # what takes no time ends in the same instant, and another pass follows
-            for end, place in [one for one in ends if one[0] == now]:
-                ends.remove((end, place))
-                stretches[place] = stretches[place]._replace(end=now)
-                free += stretches[place].nodes
-            fits = [
-                j for j, job in enumerate(jobs) if job.submit <= now and starts[j] is None and job.node_count <= nodes
-            ]
-            for j in in_turn(fits, jobs, stretches, now, half_life):
-                job = jobs[j]
-                if job.node_count > free:
-                    if overtakes:
-                        continue
-                    break
-                starts[j] = now
-                free -= job.node_count
-                ends.append((now + job.runtime, len(stretches)))
-                stretches.append(Stretch(job.group, job.node_count, now, None))
-            if all(end > now for end, _ in ends):
-                break
+def _held(job: Job, now: int, half_life: float) -> Decimal:
+    """The integral of 2^(-(now - s) / half-life) over the time in which a job ran, in all its attempts."""
+    return sum((_faded(now - end, now - begin, half_life) for begin, end in job.runs(now)), Decimal(0))
 
 
-def in_turn(waiting: list[int], jobs: list[Job], stretches: list[Stretch], now: int, half_life: float) -> list[int]:
-    """Jobs of the group that has used least first; those that have used as much by submit, then by row."""
-    by_group = {group: used(stretches, group, now, half_life) for group in {jobs[j].group for j in waiting}}
-    ranks: dict[str | None, int] = {}
-    rank, last = 0, None
-    for group, amount in sorted(by_group.items(), key=lambda one: one[1]):
-        rank += int(last is not None and amount - last > SAME * amount)
-        ranks[group], last = rank, amount
-    return sorted(waiting, key=lambda j: (ranks[jobs[j].group], jobs[j].submit, j))
+def _faded(least: int, most: int, half_life: float) -> Decimal:
+    """The same over what was from `most` to `least` microseconds ago."""
+    if half_life == inf:
+        return Decimal(most - least)
+    half = Decimal(str(half_life))
+    new, old = (Decimal(2) ** (-Decimal(ago) / half) for ago in (least, most))
+    return half / Decimal(2).ln() * (new - old)

@@ -12,10 +12,21 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, inf
 
+from plain_machine import Sleep
 from plain_power_machine import MICROWATT, Job, Machine, ceiling, microwatts_down, microwatts_up, picowatts, stretched
 from plain_power_plan import Budget, BudgetRow
 from plain_power_records import ORDERS, Rules
-from plain_sleep import DAY, Node, Numbers
+from plain_rest import DAY
+
+
+@dataclass
+class Node:
+    """State of a node, and since when: on, off, booting or stopping."""
+
+    number: int
+    since: int
+    state: str = "on"
+    shutdowns: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -223,7 +234,7 @@ class SleepyPower:
     jobs: Sequence[Job]
     machine: Machine
     switches: Sequence[Switch]
-    numbers: Numbers
+    numbers: Sleep
     far: float | None
     rules: Rules
     rows: Sequence[BudgetRow] = ()

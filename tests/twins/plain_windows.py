@@ -1,5 +1,7 @@
 """A pass of the backfill `plan` in plain Python: named nodes, reservations and urgent jobs (rules 8 to 10, 33, 34).
 
+Where nodes sleep: rules 9 and 18.
+
 Where nodes differ: rules 5 and 8 to 10 of the page's section on them.
 """
 
@@ -10,6 +12,8 @@ from math import inf
 from typing import NamedTuple
 
 from plain_machine import TICK, Job, Machine
+from plain_profile import back, is_away
+from plain_rest import named_rest
 
 
 class Hold(NamedTuple):
@@ -27,7 +31,10 @@ class Hold(NamedTuple):
 
 def named_pass(machine: Machine) -> None:
     """One pass over the queue of a machine."""
-    _Pass(machine).run()
+    one = _Pass(machine)
+    one.run()
+    if machine.sleep is not None:
+        named_rest(machine, one.first_starts())
 
 
 class _Pass:
@@ -63,11 +70,13 @@ class _Pass:
     def _settle(self, job: Job, found: tuple[int, list[int]] | None) -> None:
         """Rule 10."""
         machine, length = self.machine, max(TICK, job.planned)
-        if found is not None and found[0] == self.now:
+        if found is not None and found[0] == self.now and not any(is_away(machine, number) for number in found[1]):
             machine.begin(job, found[1], is_blocked=self.stay > 0)
             return
         self.stay += 1
-        if found is None or found[0] - self.now > machine.horizon or self.reserved >= (machine.depth or 0):
+        if found is None or found[0] - self.now > machine.horizon:
+            return
+        if found[0] > self.now and self.reserved >= (machine.depth or 0):
             return
         self.reserved += 1
         self.promised.append(Hold(found[1], job.slots, found[0], found[0] + length, job))
@@ -129,7 +138,7 @@ class _Pass:
 
         In a pass that has looked at the suspended jobs they hold what was promised to them, and nothing else.
         """
-        holds = [*self.promised, *self._outages()]
+        holds = [*self.promised, *self._outages(), *self._away()]
         looked = {hold.job.row for hold in self.promised if hold.job is not None}
         for job in self.machine.jobs:
             if without is not None and job.queue in without:
@@ -150,10 +159,34 @@ class _Pass:
             if node.is_down
         ]
         return down + [
-            Hold([one.about], machine.slots, one.time, one.until)
-            for one in machine.calendar
-            if one.announced <= self.now < one.time
+            Hold([one.about], machine.slots, one.time, one.until) for one in machine.known() if self.now < one.time
         ]
+
+    def _away(self) -> list[Hold]:
+        """Rule 8: nodes that are off, shut down or boot."""
+        numbers = [number for number in range(self.machine.nodes) if is_away(self.machine, number)]
+        return [Hold([number], self.machine.slots, self.now, self._back(number)) for number in numbers]
+
+    def _back(self, number: int) -> int:
+        sleep, node = self.machine.sleep, self.machine.state[number]
+        is_there = sleep is not None and sleep.wakes_at_once and node.power == "off"
+        return self.now if is_there else back(self.machine, number, TICK)
+
+    def _claim(self, number: int, job: Job) -> int:
+        """Rule 9: nodes kept for the job, those for none that are on, those that sleep, those kept for others."""
+        node, sleep = self.machine.state[number], self.machine.sleep
+        if node.kept is not None and sleep is not None and not sleep.wakes_at_once:
+            return 0 if node.kept == job.row else 3
+        return 2 if node.power in ("off", "stopping") and self._back(number) > self.now else 1
+
+    def first_starts(self) -> dict[int, tuple[int, int]]:
+        """The first planned start on each node, and the row of its job."""
+        first: dict[int, tuple[int, int]] = {}
+        for hold in (hold for hold in self.promised if hold.job and hold.job.state == "queued"):
+            for number in hold.nodes:
+                if number not in first or hold.start < first[number][0]:
+                    first[number] = hold.start, hold.job.row
+        return first
 
     def _changes(self, holds: list[Hold]) -> list[int]:
         edges = [edge for hold in holds for edge in (hold.start, hold.end)]
@@ -195,6 +228,9 @@ class _Pass:
                 continue
             fits = [node for node in machine.usable(job) if self._has_room(node, job, holds, at, length)]
             if len(fits) >= job.node_count:
-                best = sorted(fits, key=lambda node: (machine.cell(node), sign * self._free(node, holds, at), node))
-                return at, sorted(best[: job.node_count])
+                ranks = {
+                    node: (machine.cell(node), self._claim(node, job), sign * self._free(node, holds, at), node)
+                    for node in fits
+                }
+                return at, sorted(sorted(fits, key=ranks.__getitem__)[: job.node_count])
         return None

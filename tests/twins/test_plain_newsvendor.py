@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from machine_cases import agrees, cases
+from plain_machine import Job, Machine, Sleep
 from plain_newsvendor import PlainNewsvendor
-from test_plain_sleep import SECOND, cases, run
 
 import hetsched as hs
 
@@ -65,15 +66,10 @@ class Planned:
         return nodes.idle[far][::-1]
 
 
-@given(cases(("first-fit", "reservations")))
-def test_counted_nodes_are_woken_for_what_the_backfill_would_do(case: Any) -> None:
-    machine, tasks, _ = case
-    machine.numbers.min_idle, machine.numbers.min_on, machine.numbers.exclude = 0, 0, frozenset()
-    machine.numbers.limit = float("inf")
-    machine.numbers.far = machine.boot + machine.shutdown
-    machine.numbers.stop, machine.numbers.start = machine.shutdown, machine.boot
-    machine.as_backfilled = True
-    result = run(machine, tasks, {}, Planned(machine.shutdown + max(1, machine.boot)))  # type: ignore[arg-type]
-    machine.run(tasks)
-    told = [(t.row, t.start / SECOND, t.end / SECOND, t.nodes) for t in tasks]
-    assert result.jobs.select("job_id", "start_s", "end_s", "nodes").rows() == told
+@given(cases(plan=False, sleep=True))
+def test_counted_nodes_are_woken_for_what_the_backfill_would_do(case: tuple[Machine, list[Job]]) -> None:
+    machine, jobs = case
+    assert machine.sleep is not None
+    boot, shutdown = machine.sleep.boot, machine.sleep.shutdown
+    machine.sleep = Sleep(boot, shutdown, 0, boot + shutdown, shutdown, boot, as_backfilled=True)
+    agrees(machine, jobs, Planned(shutdown + max(1, boot)))

@@ -28,7 +28,7 @@ def test_power_in_time_agrees(case: Case) -> None:
 
 
 @given(analyzed_cases())
-def test_what_an_analyzer_says_of_draws_and_caps_is_planned_with_and_charged_to_nobody(case: Case) -> None:
+def test_an_analyzers_draws_are_planned_with_and_not_charged(case: Case) -> None:
     note(repr(case))
     assert_runs_agree(simulated(case), case.twin())
 

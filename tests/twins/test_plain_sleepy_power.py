@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, note
+from machine_cases import sleeps
+from plain_machine import Sleep
 from plain_power_machine import SECOND, Job, Machine, ceiling
 from plain_power_plan import BudgetRow
 from plain_power_records import JOULE, ORDERS, Rules
-from plain_sleep import Numbers
 from plain_sleepy_power import SleepyPower, Switch
 from power_agreement import is_same, microseconds
 from power_cases import budget_rows, events_of, platform_of, policy_of, tables, traces, workload_of, wrong
@@ -24,8 +25,6 @@ from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
-_SPAN = st.sampled_from([0, 0, 1, 3, 7])
-
 
 @dataclass(frozen=True)
 class SleepyCase:
@@ -34,7 +33,7 @@ class SleepyCase:
     jobs: list[Job]
     machine: Machine
     switches: list[Switch]
-    numbers: Numbers
+    numbers: Sleep
     far: float | None
     rules: Rules
     rows: list[BudgetRow]
@@ -74,35 +73,6 @@ class SleepyCase:
 
 
 @st.composite
-def numbers(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> tuple[Numbers, float | None, dict[str, Any]]:
-    """Parameters as the twin and as the engine takes them."""
-    min_idle, far = draw(_SPAN), draw(st.sampled_from([0, 0, 4, 12, "break-even", "break-even"]))
-    stop, start = draw(_SPAN | st.just("actual")), draw(st.just("actual") | _SPAN)
-    limit, min_on = draw(st.sampled_from(["none", "none", "none", 1, 2])), draw(st.sampled_from([0, 0, 0, 1]))
-    exclude = draw(st.sampled_from(["", "", "0", f"{nodes - 1}"]))
-    part = {
-        "name": draw(st.sampled_from(["timeout", "planned", "nqsv"])),
-        "min_idle_s": min_idle,
-        "estimated_off_s": far,
-        "stop_margin_s": stop,
-        "start_margin_s": start,
-        "off_limit_per_day": limit,
-        "min_on_nodes": min_on,
-        "exclude": exclude,
-    }
-    twin = Numbers(
-        min_idle * SECOND,
-        0,
-        (shutdown if stop == "actual" else stop) * SECOND,
-        (boot if start == "actual" else start) * SECOND,
-        inf if limit == "none" else limit,
-        min_on,
-        frozenset([] if exclude == "" else [int(exclude)]),
-    )
-    return twin, None if far == "break-even" else far * SECOND, part
-
-
-@st.composite
 def cases(draw: st.DrawFn, *, exact: bool = False, equal: bool = False) -> SleepyCase:
     """Two to six nodes, alike or not; budgets that bind, in time or not."""
     nodes = draw(st.integers(2, 6))
@@ -121,7 +91,9 @@ def cases(draw: st.DrawFn, *, exact: bool = False, equal: bool = False) -> Sleep
         st.just(shutdown * SECOND),
     )
     switches = [draw(switch)] * nodes if alike else draw(st.lists(switch, min_size=nodes, max_size=nodes))
-    part_numbers, far, part = draw(numbers(nodes, boot, shutdown))
+    sleep = draw(sleeps(nodes, boot, shutdown))
+    far = None if sleep.part["estimated_off_s"] == "break-even" else sleep.far
+    part = {"name": draw(st.sampled_from(["timeout", "planned", "nqsv"])), **sleep.part}
     most = max(one.beyond_idle(machine.idle(k)) for k, one in enumerate(switches)) / 1e12
     each = st.sampled_from([0.0, 10.5, 30.0, 50.0, 70.0, 100.0, 130.0, 200.0])
     own_w = max(sum(idle_w) + most + draw(each) * nodes, 1.0)
@@ -133,7 +105,7 @@ def cases(draw: st.DrawFn, *, exact: bool = False, equal: bool = False) -> Sleep
     )
     rows = [row._replace(value_w=row.value_w + most) for row in draw(st.just([]) | budget_rows(machine, known=exact))]
     jobs = draw(traces(machine, walltimes=exact))
-    return SleepyCase(jobs, machine, switches, part_numbers, far, rules, rows, part)
+    return SleepyCase(jobs, machine, switches, sleep, far, rules, rows, part)
 
 
 def states(jobs: pl.DataFrame) -> list[str]:
@@ -179,7 +151,7 @@ def test_with_exact_predictions_the_machine_never_draws_more_than_a_budget_that_
 
 
 @given(cases())
-def test_nobody_waits_for_ever_and_no_instant_is_endless(case: SleepyCase) -> None:
+def test_no_job_waits_for_ever_and_no_instant_is_endless(case: SleepyCase) -> None:
     note(repr(case))
     result = case.simulated()
     assert set(states(result.jobs)) <= {"completed", "timeout", "rejected"}

@@ -167,7 +167,7 @@ def test_and_those_that_are_stand_as_plain_ones(value):
 # --- Messages of many faults ---------------------------------------------------------------------------------------
 
 
-def test_thousands_of_applications_without_a_row_are_told_in_a_few_lines():
+def test_thousands_of_missing_applications_are_reported_in_few_lines():
     names = [f"application-{k:04}" for k in range(2000)]
     jobs = pl.DataFrame(
         {
@@ -192,7 +192,7 @@ def test_thousands_of_applications_without_a_row_are_told_in_a_few_lines():
     assert lines[-1] == "table.apps: found no row for 1980 more applications, expected a row for each"
 
 
-def test_the_message_of_an_error_tells_the_first_faults_and_how_many_more():
+def test_an_errors_message_has_the_first_faults_and_their_count():
     faults = [(f"p{k}", "`0`", "at least 1") for k in range(100)]
     error = ConfigError(faults)
     assert error.faults == faults
@@ -234,7 +234,7 @@ def test_what_is_handed_out_is_not_what_runs_are_made_of():
         assert getattr(result, name).equals(before)
 
 
-def test_likely_mistakes_of_type_are_told_as_any_other():
+def test_likely_mistakes_of_type_are_reported_as_any_other():
     platform, table = hs.Platform.homogeneous(1, 1, 2), hs.VariationTable(["a"], power_w=[[100.0, 120.0]])
     for given in ("t.csv", table.to_polars()):
         with pytest.raises(ConfigError, match=r"actual: found .*expected a VariationTable, such as"):
@@ -339,7 +339,7 @@ def test_but_names_of_files_and_their_like_are_written_out(name):
     assert runs["workload", "policy"].row(0) == (written, written)
 
 
-def test_functions_that_are_told_of_progress_take_what_they_are_told():
+def test_progress_functions_take_what_they_are_given():
     log, platform = hs.Workload.from_polars(JOBS), hs.Platform.homogeneous(nodes=2, **NODES)
     told = "(jobs done, jobs in all, seconds on the log's clock), or None"
     session = hs.Session(log, platform)

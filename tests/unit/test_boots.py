@@ -36,7 +36,7 @@ def test_boots_are_counted_where_nodes_sleep_and_have_no_price_of_themselves() -
     assert summary("easy:sleep=timeout:min_idle_s=7200")["boots"] == 0
 
 
-def test_the_wear_of_boots_is_a_part_of_the_cost_where_energy_has_a_price() -> None:
+def test_the_wear_of_boots_is_part_of_the_cost() -> None:
     worn = summary(boot_cost=0.25)
     assert worn["boot_cost"] == 0.5
     assert "cost" not in worn

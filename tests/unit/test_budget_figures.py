@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 import hetsched as hs
 from hetsched.features.feature import terms_of
-from hetsched.many.compare import Keep, Outcome
+from hetsched.many.outcome import Keep, Outcome
 from hetsched.report import figures
 from hetsched.report.budgets import MOST_STEPS, power_and_budget, speeds
 from hetsched.report.canvas import picture_bytes
@@ -47,9 +47,8 @@ def pictures(result: hs.Result) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["budget", "speeds"])
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str, suffix: str) -> None:
-    first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
+def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str) -> None:
+    first, second = (picture_bytes(pictures[name](), ".svg") for _ in range(2))
     assert first == second
 
 
@@ -73,7 +72,7 @@ def test_the_draw_and_the_budget_are_those_of_the_timeline(result: hs.Result, pi
     assert [len(line.get_xdata()) for line in marks.lines] == [counts[name.split(" ")[0]] for name in told]
 
 
-def test_what_lies_beyond_the_budget_is_filled_with_its_time_and_energy_in_the_legend() -> None:
+def test_the_excess_is_filled_with_time_and_energy_in_the_legend() -> None:
     timeline, events = beyond()
     figure = power_and_budget(timeline, events)
     told = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -147,7 +146,7 @@ def test_at_one_speed_there_is_no_bar_of_speeds() -> None:
     assert len(speeds(plain.segments, nodes=NODES).axes) == 1
 
 
-def test_more_jobs_than_can_be_told_apart_are_refused(result: hs.Result) -> None:
+def test_more_jobs_than_can_be_numbered_are_refused(result: hs.Result) -> None:
     one = result.segments.head(1)
     many = pl.concat([one.with_columns(job_id=pl.lit(job, dtype=pl.Int64)) for job in range(MOST_JOBS + 1)])
     with pytest.raises(ValueError, match=f"{MOST_JOBS + 1} jobs, a chart shows at most {MOST_JOBS}"):
@@ -178,7 +177,7 @@ def test_a_run_without_budgets_in_time_has_none_of_these_pictures() -> None:
     assert power.segments is None
 
 
-def test_a_policy_without_a_budget_is_drawn_under_the_contract_that_it_is_metered_against() -> None:
+def test_a_policy_without_a_budget_is_drawn_under_its_contract() -> None:
     """Three of four nodes draw 650 W for three hours; from one to two o'clock 450 W are allowed."""
     window = {"limit_w": 450.0, "from": "01:00", "until": "02:00"}
     contract = hs.Contract(limits=[window], starts="2024-09-02T00:00")

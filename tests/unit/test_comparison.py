@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.analysis import compare, measured, runs_frame
+from hetsched.analysis import measured, ratios_to_baseline, runs_frame
 from hetsched.cli import main
 
 # Three runs of a policy that draws lots against one that does not.
@@ -25,7 +25,7 @@ HALF_WIDTH = 4.302652729911275 * 10 / math.sqrt(3)
 
 
 def test_ratio_and_interval_of_runs_under_several_seeds():
-    table = compare(RUNS, baseline="fcfs", metrics=["mean_wait_s"])
+    table = ratios_to_baseline(RUNS, baseline="fcfs", metrics=["mean_wait_s"])
     assert table.columns == ["policy", "metric", "runs", "mean", "half_width_95", "ratio", "ratio_half_width_95"]
     assert table.row(0) == ("fcfs", "mean_wait_s", 1, 200.0, None, 1.0, None)
     lots = table.row(1, named=True)
@@ -35,7 +35,7 @@ def test_ratio_and_interval_of_runs_under_several_seeds():
 
 
 def test_an_uncertain_baseline_makes_every_ratio_uncertain_but_its_own():
-    table = compare(RUNS, baseline="lots", metrics=["mean_wait_s"])
+    table = ratios_to_baseline(RUNS, baseline="lots", metrics=["mean_wait_s"])
     fcfs, lots = table.rows(named=True)
     assert fcfs["ratio"] == pytest.approx(200 / 110)
     assert fcfs["ratio_half_width_95"] == pytest.approx(200 / 110 * HALF_WIDTH / 110)
@@ -45,7 +45,9 @@ def test_an_uncertain_baseline_makes_every_ratio_uncertain_but_its_own():
 def test_runs_under_the_same_seeds_are_held_against_each_other_seed_by_seed():
     # Differences from the ratio of the means, 1.2: 126 - 120, 130 - 132, 140 - 144, i.e. 6, -2, -4: s = sqrt(28).
     waits = {"policy": "more", "seed": [1, 0, 2], "mean_wait_s": [130.0, 126.0, 140.0], "energy_j": [1.0] * 3}
-    more = compare(pl.concat([RUNS, pl.DataFrame(waits, schema=RUNS.schema)]), baseline="lots", metrics=["mean_wait_s"])
+    more = ratios_to_baseline(
+        pl.concat([RUNS, pl.DataFrame(waits, schema=RUNS.schema)]), baseline="lots", metrics=["mean_wait_s"]
+    )
     row = more.row(2, named=True)
     assert row["ratio"] == pytest.approx(1.2)
     assert row["ratio_half_width_95"] == pytest.approx(4.302652729911275 * math.sqrt(28 / 3) / 110, rel=1e-3)
@@ -54,25 +56,25 @@ def test_runs_under_the_same_seeds_are_held_against_each_other_seed_by_seed():
 def test_errors_of_the_means_of_unlike_seeds_add_as_squares():
     others = RUNS.filter(pl.col("policy") == "lots").with_columns(policy=pl.lit("more"), seed=pl.col("seed") + 7)
     runs = pl.concat([RUNS, others])
-    more = compare(runs, baseline="lots", metrics=["mean_wait_s"]).row(2, named=True)
+    more = ratios_to_baseline(runs, baseline="lots", metrics=["mean_wait_s"]).row(2, named=True)
     assert more["ratio_half_width_95"] == pytest.approx(math.sqrt(2) * HALF_WIDTH / 110)
 
 
 def test_a_baseline_of_zero_gives_no_ratio():
-    table = compare(RUNS, baseline="fcfs", metrics=["energy_j"])
+    table = ratios_to_baseline(RUNS, baseline="fcfs", metrics=["energy_j"])
     assert table["ratio"].to_list() == [None, None]
 
 
 def test_a_metric_that_is_unknown_for_a_run_gives_no_number():
     runs = pl.DataFrame({"policy": ["a", "b"], "offered_load_ratio": [None, 0.5]})
-    table = compare(runs, baseline="a", metrics=["offered_load_ratio"])
+    table = ratios_to_baseline(runs, baseline="a", metrics=["offered_load_ratio"])
     assert table["mean"].to_list() == [None, 0.5]
     assert table["ratio"].to_list() == [None, None]
 
 
 def test_policies_and_metrics_keep_their_order_and_the_frame_is_not_changed():
     before = RUNS.clone()
-    table = compare(RUNS.reverse(), baseline="fcfs", metrics=["mean_wait_s", "energy_j"])
+    table = ratios_to_baseline(RUNS.reverse(), baseline="fcfs", metrics=["mean_wait_s", "energy_j"])
     assert table["policy"].to_list() == ["lots", "lots", "fcfs", "fcfs"]
     assert table["metric"].to_list() == ["mean_wait_s", "energy_j"] * 2
     assert RUNS.equals(before)
@@ -94,7 +96,7 @@ def test_policies_and_metrics_keep_their_order_and_the_frame_is_not_changed():
 )
 def test_what_cannot_be_compared_is_said(runs, baseline, metrics, message):
     with pytest.raises(hs.ConfigError) as caught:
-        compare(runs, baseline=baseline, metrics=metrics)
+        ratios_to_baseline(runs, baseline=baseline, metrics=metrics)
     assert str(caught.value) == message
 
 
@@ -106,7 +108,7 @@ def test_results_become_a_frame_with_a_row_a_run():
     assert frame.columns == ["policy", "seed", *results[0].summary()]
     assert frame.select("policy", "seed").rows() == [("random", 3), ("random", 4)]
     # 60 s on two nodes at 300 W, 30 s of both idle at 100 W, 30 s on one at 300 W beside an idle one.
-    assert compare(results, baseline="random", metrics=["energy_j"])["mean"].item() == pytest.approx(
+    assert ratios_to_baseline(results, baseline="random", metrics=["energy_j"])["mean"].item() == pytest.approx(
         36_000 + 6_000 + 12_000
     )
 
@@ -125,9 +127,9 @@ def unlike_runs(**options):
     return runs_frame(hs.simulate(workload, UNLIKE, policy, **options) for policy in policies)
 
 
-def test_different_work_is_warned_of_and_energy_per_work_stands_beside_energy():
-    with pytest.warns(hs.WorkWarning) as said:
-        table = compare(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s", "energy_j"])
+def test_different_work_is_warned_of_with_energy_per_work():
+    with pytest.warns(hs.errors.WorkWarning) as said:
+        table = ratios_to_baseline(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s", "energy_j"])
     (warning,) = [one for one in said if "different work" in str(one.message)]
     assert str(warning.message) == (
         "the runs did different work: fcfs:placement=lowest-power did 50 % less than fcfs (jobs killed before their "
@@ -146,8 +148,8 @@ def test_work_that_a_budget_rejects_is_no_fault_of_walltimes():
     jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [100, 50], "node_count": [2, 1]})
     workload, platform = hs.Workload.from_polars(jobs), hs.Platform.homogeneous(2, 100, 200)
     budget = hs.Policy(power={"name": "system-budget", "budget_w": 300.0}, name="budget")
-    with pytest.warns(hs.WorkWarning) as said:
-        compare([hs.simulate(workload, platform, policy) for policy in ("fcfs", budget)], baseline="fcfs")
+    with pytest.warns(hs.errors.WorkWarning) as said:
+        ratios_to_baseline([hs.simulate(workload, platform, policy) for policy in ("fcfs", budget)], baseline="fcfs")
     assert [str(one.message) for one in said] == [
         (
             "jobs that never started: 1 of 2 (would exceed the power budget on any nodes: job 1); energy is lower by "
@@ -161,24 +163,24 @@ def test_work_that_a_budget_rejects_is_no_fault_of_walltimes():
 
 
 def test_other_metrics_are_compared_as_they_are():
-    with pytest.warns(hs.WorkWarning, match="different work"):
-        table = compare(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s"])
+    with pytest.warns(hs.errors.WorkWarning, match="different work"):
+        table = ratios_to_baseline(unlike_runs(), baseline="fcfs", metrics=["mean_wait_s"])
     assert table["metric"].to_list() == ["mean_wait_s"] * 2
-    with pytest.warns(hs.WorkWarning, match="different work"):
-        table = compare(unlike_runs(), baseline="fcfs", metrics=["energy_per_work_j_per_node_s", "energy_j"])
+    with pytest.warns(hs.errors.WorkWarning, match="different work"):
+        table = ratios_to_baseline(unlike_runs(), baseline="fcfs", metrics=["energy_per_work_j_per_node_s", "energy_j"])
     assert table["metric"].to_list()[:2] == ["energy_per_work_j_per_node_s", "energy_j"]
 
 
 def test_of_equal_work_nothing_is_said():
     for options in ({"walltimes": "stretch"}, {"kill_at_walltime": False}, {"kill_grace_s": 100}):
-        table = compare(unlike_runs(**options), baseline="fcfs", metrics=["energy_j"])
+        table = ratios_to_baseline(unlike_runs(**options), baseline="fcfs", metrics=["energy_j"])
         assert table.select("metric", "ratio").rows() == [("energy_j", 1.0), ("energy_j", 1.5)]
 
 
-def test_runs_that_were_stopped_at_different_work_are_told_without_a_kill():
+def test_stopped_runs_of_different_work_are_reported_without_a_kill():
     runs = unlike_runs(until_s=150.0, kill_at_walltime=False)
-    with pytest.warns(hs.WorkWarning) as said:
-        compare(runs, baseline="fcfs")
+    with pytest.warns(hs.errors.WorkWarning) as said:
+        ratios_to_baseline(runs, baseline="fcfs")
     assert str(said[0].message) == (
         "the runs did different work: fcfs:placement=lowest-power did 100 % less than fcfs. "
         "Energy is lower by as much work as was not done: compare energy per work."
@@ -211,7 +213,7 @@ def test_comparing_gives_the_table_of_single_runs():
     alone = [hs.simulate(workload, platform, policy, seed=seed, bound=True) for policy, seed in runs]
     assert found.runs.equals(runs_frame(alone))
     metrics = list(dict.fromkeys(found.table["metric"]))
-    assert found.table.equals(compare(alone, baseline="random", metrics=metrics))
+    assert found.table.equals(ratios_to_baseline(alone, baseline="random", metrics=metrics))
     assert found.baseline == "random"
     assert set(found.attained) == {"fcfs", "easy"}
     assert any("placement could save at most" in note for note in found.notes)
@@ -236,7 +238,7 @@ def test_a_window_is_measured_of_every_run():
     assert found.runs.select("jobs", "energy_j").row(0) == (expected["jobs"], expected["energy_j"])
 
 
-def test_what_cannot_be_compared_is_told_at_once():
+def test_what_cannot_be_compared_is_reported_at_once():
     workload, platform = contest()
     with pytest.raises(hs.ConfigError) as caught:
         hs.compare(workload, platform, ["esay", "fcfs"], seeds=0, metrics=["enrgy_j"], progress="dots")
@@ -253,9 +255,9 @@ def test_what_cannot_be_compared_is_told_at_once():
 def test_each_matter_is_warned_of_once_at_the_callers_line():
     workload, platform = contest()
     high = hs.Workload.from_polars(workload.to_polars().with_columns(power_w=pl.lit(5000.0)))
-    with pytest.warns(hs.PowerWarning) as said:
+    with pytest.warns(hs.errors.PowerWarning) as said:
         hs.compare(high, platform, ["fcfs", "easy"])
-    (warning,) = [one for one in said if one.category is hs.PowerWarning]
+    (warning,) = [one for one in said if one.category is hs.errors.PowerWarning]
     assert warning.filename == __file__
 
 
@@ -273,7 +275,7 @@ def test_a_comparison_shows_itself_as_the_command_line_does(tmp_path, capfd):
     assert all(f"<p>{escape(note)}</p>" in html for note in found.notes)
 
 
-def test_what_sleep_attains_is_told_of_those_that_sleep() -> None:
+def test_what_sleep_attains_is_reported_those_that_sleep() -> None:
     platform = hs.Platform.homogeneous(nodes=2, idle_w=600, tdp_w=2100, boot_s=60, shutdown_s=120, off_w=0)
     frame = pl.DataFrame(
         {"job_id": [1, 2], "submit_s": [0.0, 10_000.0], "runtime_s": [600.0] * 2, "node_count": [1, 2]}
@@ -318,7 +320,7 @@ SWEPT = pl.DataFrame(
 
 def ratio_of(runs, **keywords):
     """The last policy's ratio of mean waits, with half of its interval."""
-    table = compare(runs, baseline="easy", metrics=["mean_wait_s"], **keywords)
+    table = ratios_to_baseline(runs, baseline="easy", metrics=["mean_wait_s"], **keywords)
     return table["ratio"][-1], table["ratio_half_width_95"][-1]
 
 
@@ -329,7 +331,7 @@ def test_runs_on_workloads_that_repeat_one_another_are_pairs():
     ratio, half_width = ratio_of(SWEPT.sample(fraction=1.0, shuffle=True, seed=1).sort("policy"))
     assert (round(ratio, 3), round(half_width, 3)) == (0.492, 0.012)
     # The mean is of workloads a hundredfold apart, and has their interval.
-    assert compare(SWEPT, baseline="easy", metrics=["mean_wait_s"])["runs"].to_list() == [3, 3]
+    assert ratios_to_baseline(SWEPT, baseline="easy", metrics=["mean_wait_s"])["runs"].to_list() == [3, 3]
 
 
 def test_without_pairs_both_means_have_their_say():
@@ -341,9 +343,9 @@ def test_without_pairs_both_means_have_their_say():
 def test_seeds_repeat_no_workload_that_is_the_same_under_each():
     """A policy without chance has the same numbers under every seed: three workloads are three repetitions."""
     thrice = pl.concat(SWEPT.with_columns(seed=pl.lit(seed)) for seed in range(3))
-    table = compare(thrice, baseline="easy", metrics=["mean_wait_s"])
+    table = ratios_to_baseline(thrice, baseline="easy", metrics=["mean_wait_s"])
     assert table["runs"].to_list() == [9, 9]
-    assert table.drop("runs").equals(compare(SWEPT, baseline="easy", metrics=["mean_wait_s"]).drop("runs"))
+    assert table.drop("runs").equals(ratios_to_baseline(SWEPT, baseline="easy", metrics=["mean_wait_s"]).drop("runs"))
 
 
 @pytest.mark.parametrize(
@@ -361,7 +363,7 @@ def test_workloads_of_different_load_are_not_pooled(column, values, found):
     assert message.startswith(f"results: found {found}, expected workloads alike in load")
     assert all(way in message for way in ('runs.filter(workload="...")', 'by="workload"', "function of the seed"))
     assert ratio_of(runs.filter(workload="w0")) == (0.5, None)
-    apart = compare(runs, baseline="easy", metrics=["mean_wait_s"], by="workload")
+    apart = ratios_to_baseline(runs, baseline="easy", metrics=["mean_wait_s"], by="workload")
     assert apart.columns[:3] == ["workload", "policy", "metric"]
     assert apart.filter(policy="new")["ratio"].to_list() == [0.5, 0.51, 0.49]
 
@@ -372,7 +374,7 @@ def test_draws_of_a_function_are_repetitions_whatever_their_loads():
     # On two machines each seed is a repetition on each.
     both = pl.concat([drawn, drawn.with_columns(platform=pl.lit("q"))])
     loads = both.with_columns(offered_load_ratio=pl.Series([0.7, 0.8, 0.9] * 4), jobs=pl.lit(9))
-    table = compare(loads, baseline="easy", metrics=["mean_wait_s"])
+    table = ratios_to_baseline(loads, baseline="easy", metrics=["mean_wait_s"])
     assert table["ratio_half_width_95"][-1] == pytest.approx(
         # Student's t of six pairs for three, and the spread of the same three values twice.
         ratio_of(drawn)[1] * (2.570582 / 6**0.5 * 0.8**0.5) / (4.302653 / 3**0.5)
@@ -384,7 +386,9 @@ def test_platforms_of_another_size_are_not_pooled():
     with pytest.raises(
         hs.ConfigError, match=r'loads of 0.5 \(`p`\) to 0.8 \(`q`\).* expected platforms alike .*by="plat'
     ):
-        compare(both.with_columns(offered_load_ratio=pl.Series([0.5, 0.8])), baseline="easy", metrics=["mean_wait_s"])
+        ratios_to_baseline(
+            both.with_columns(offered_load_ratio=pl.Series([0.5, 0.8])), baseline="easy", metrics=["mean_wait_s"]
+        )
 
 
 def test_results_on_several_workloads_are_pairs_by_their_content():
@@ -394,21 +398,21 @@ def test_results_on_several_workloads_are_pairs_by_their_content():
         return hs.workload.poisson(nodes=4, jobs=60, load=0.9, sizes="1:1,3:1", walltime_factor=2.0, seed=seed)
 
     results = [hs.simulate(jobs(seed), platform, policy) for policy in ("fcfs", "easy") for seed in range(4)]
-    paired = compare(results, baseline="fcfs", metrics=["mean_wait_s"])
+    paired = ratios_to_baseline(results, baseline="fcfs", metrics=["mean_wait_s"])
     seeded = runs_frame(results).with_columns(seed=pl.Series([0, 1, 2, 3] * 2))
-    assert paired.equals(compare(seeded, baseline="fcfs", metrics=["mean_wait_s"]))
-    unpaired = compare(runs_frame(results), baseline="fcfs", metrics=["mean_wait_s"])
+    assert paired.equals(ratios_to_baseline(seeded, baseline="fcfs", metrics=["mean_wait_s"]))
+    unpaired = ratios_to_baseline(runs_frame(results), baseline="fcfs", metrics=["mean_wait_s"])
     assert paired["ratio_half_width_95"][1] < unpaired["ratio_half_width_95"][1]
     twice = [hs.simulate(jobs(0).scale_arrivals(k), platform, name) for name in ("fcfs", "easy") for k in (0.5, 1.0)]
     with pytest.raises(hs.ConfigError, match=r"offered loads of 0\.46.*`poisson .*to 0\.9.*`poisson "):
-        compare(twice, baseline="fcfs", metrics=["mean_wait_s"])
+        ratios_to_baseline(twice, baseline="fcfs", metrics=["mean_wait_s"])
 
 
 def test_columns_to_compare_by_are_those_of_the_frame():
     with pytest.raises(
         hs.ConfigError, match=r"^by: found `load`, expected one of the columns workload, platform, seed"
     ):
-        compare(SWEPT, baseline="easy", metrics=["mean_wait_s"], by=["load"])
+        ratios_to_baseline(SWEPT, baseline="easy", metrics=["mean_wait_s"], by=["load"])
 
 
 def test_progress_may_be_a_function_of_runs():

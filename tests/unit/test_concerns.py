@@ -22,7 +22,7 @@ def said_of(workload, platform, **options):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         result = hs.simulate(workload, platform, "fcfs", **options)
-    found = [(one.category, str(one.message)) for one in said if one.category is not hs.LoadWarning]
+    found = [(one.category, str(one.message)) for one in said if one.category is not hs.errors.LoadWarning]
     assert all(one.filename == __file__ for one in said)
     assert [(one.category, str(one)) for one in result.concerns] == found
     return found
@@ -156,7 +156,7 @@ def test_that_most_jobs_are_killed_is_said_and_that_half_are_is_not():
     assert ResultWarning not in [category for category, _ in half]
 
 
-def test_a_machine_that_is_empty_for_over_a_tenth_of_a_run_is_told_with_the_share():
+def test_a_machine_empty_for_a_tenth_of_a_run_is_reported():
     # One node of 20 is 5 %, which counts as busy; one of 21 is less.
     one = jobs_of(submit_s=[0.0], runtime_s=[7 * DAY_S])
     assert said_of(one, ALIKE) == []
@@ -189,4 +189,4 @@ def test_one_base_turns_off_all():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", RunWarning)
         hs.simulate(jobs_of(submit_s=[0.0] * 4, power_w=[9e3] * 4, walltime_s=[1.0] * 4), ALIKE)
-    assert issubclass(hs.LoadWarning, RunWarning)
+    assert issubclass(hs.errors.LoadWarning, RunWarning)

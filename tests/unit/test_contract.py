@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.contract.terms import Terms
+from hetsched.contract.bill import Terms
 from hetsched.contract.windows import Window
 from hetsched.testing import check_schedule
 
@@ -175,7 +175,7 @@ def test_prices_by_hour_of_the_day():
     assert found["penalty"] == found["over_budget_kwh"] == 0
 
 
-def test_energy_without_a_price_is_told():
+def test_energy_without_a_price_is_reported():
     contract = hs.Contract(prices=[{"price_per_kwh": 1, "until": "01:00"}], starts="2007-01-01T00:00")
     result = hs.simulate(jobs((0, 4 * HOUR_S, 10)), TEN, "easy", contract=contract)
     assert result.summary()["cost"] == pytest.approx(3)
@@ -388,12 +388,12 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("data", "message"), FAULTS)
-def test_faults_are_told(data, message):
+def test_faults_are_reported(data, message):
     with pytest.raises(hs.ConfigError, match=message):
         hs.Contract.from_dict(data)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     with pytest.raises(hs.ConfigError) as error:
         hs.Contract.from_dict({"limits": [{"limit_w": -1, "days": "x"}, {"from": "x"}], "unfit": 1, "price": 2})
     places = [fault[0] for fault in error.value.faults]

@@ -9,8 +9,7 @@ from scipy import stats
 
 import hetsched as hs
 from hetsched.platform.device_sampling import sample_devices
-from hetsched.platform.devices import DeviceClass, DeviceNodes
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, DeviceClass, DeviceNodes, tsubame3
 
 CPU, GPU = DeviceClass("cpu", 2, 40.0, 120.0), DeviceClass("gpu", 4, 60.0, 300.0)
 
@@ -164,7 +163,7 @@ def test_watts_below_idle_are_kept_or_clipped_and_counted():
         ),
     ],
 )
-def test_faults_are_told_all_at_once_with_value_and_range(make, lines):
+def test_faults_are_reported_at_once_with_value_and_range(make, lines):
     with pytest.raises(hs.ConfigError) as caught:
         make()
     assert str(caught.value).splitlines() == lines

@@ -273,7 +273,7 @@ class Greedy:
         return starts
 
 
-def test_a_whole_scheduler_can_tell_nodes_apart_and_is_refused_where_it_does_not():
+def test_a_scheduler_must_distinguish_heterogeneous_nodes():
     result = hs.simulate(GPU, machine(), Greedy())
     assert result.jobs["nodes"].to_list() == [[2], [0, 1, 3]]
     with pytest.raises(hs.SimulationError, match="gave node 0 to job 1, which is not free for it"):
@@ -316,7 +316,7 @@ def test_platforms_come_back_from_dictionaries_and_files(tmp_path):
     assert not {"features", "memory_gb", "licences"} & {*plain.to_dict(), *plain.classes[0].to_dict()}
 
 
-def test_all_faults_of_features_and_licences_are_told():
+def test_all_faults_of_features_and_licences_are_reported():
     with pytest.raises(hs.ConfigError) as raised:
         hs.Platform.homogeneous(2, 1, 2, features=["a b", 3], memory_gb=-1, gpus=0)
     assert str(raised.value).splitlines() == [

@@ -14,7 +14,7 @@ import pytest
 import hetsched as hs
 from hetsched import _core
 from hetsched.engine import engine
-from hetsched.sweeps import run_one, specs
+from hetsched.many import run_one, specs
 
 
 def install(site: Path, name: str, *, content: str, module: str = "_engine") -> None:
@@ -101,7 +101,7 @@ def test_an_engine_that_cannot_be_loaded_is_never_replaced_by_hetscheds_own(tmp_
     assert told(tmp_path, "-c", "import hetsched\n" + once * attempts) == (0, message * attempts)
 
 
-def test_a_package_without_an_engine_is_told_apart(tmp_path: Path) -> None:
+def test_a_package_without_an_engine_is_recognised(tmp_path: Path) -> None:
     install(tmp_path, "my-parts", content="")
     code, message = told(tmp_path, "-m", "hetsched", "--version")
     assert code == 2

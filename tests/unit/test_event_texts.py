@@ -163,12 +163,12 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("more", "message"), FAULTS)
-def test_faults_are_told_with_their_rows(more, message):
+def test_faults_are_reported_with_their_rows(more, message):
     with pytest.raises(hs.ConfigError, match=message):
         failure(**more)
 
 
-def test_what_a_run_does_not_know_is_told():
+def test_what_a_run_does_not_know_is_reported():
     with pytest.raises(hs.ConfigError, match=r"events.rack: found `r3`, expected one of the platform's racks: r1, r2"):
         hs.simulate(SECONDS, RACKS, "easy", events=failure(rack=["r3"]))
     with pytest.raises(hs.ConfigError, match=r"events.rack: found `r3`, expected no rack: the platform names none"):

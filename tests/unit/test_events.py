@@ -17,7 +17,7 @@ import hetsched as hs
 from hetsched import _core
 
 HAS_BUDGETS = "budgets" in inspect.signature(_core.Session).parameters
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_budgets = pytest.mark.skipif(not HAS_BUDGETS, reason="the engine takes no budgets yet")
 
 PLATFORM = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
@@ -75,13 +75,13 @@ def carbon(time_s: float, value: float) -> dict[str, Any]:
         ({"time_s": 1.0, "kind": "budgets", "value": 1.0}, "did you mean `budget`?"),
     ],
 )
-def test_every_fault_is_told_with_its_row(row: dict[str, Any], message: str) -> None:
+def test_every_fault_is_reported_with_its_row(row: dict[str, Any], message: str) -> None:
     with pytest.raises(hs.ConfigError, match=re.escape(message)) as raised:
         events(budget(0.0, 5.0), row)
     assert len(raised.value.faults) == 1
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     with pytest.raises(hs.ConfigError) as raised:
         events(budget(0.0, -1.0), budget(5.0, 1.0, until_s=4.0), price(0.0, None), {"time_s": None, "kind": "carbon"})
     assert len(raised.value.faults) == 5
@@ -247,7 +247,7 @@ def test_a_charge_is_the_sum_over_all_seconds(rows: list[Any], powers: list[int]
 def test_energy_without_a_price_is_left_out_and_said_so() -> None:
     late = events(price(1800.0, 1.0, until_s=3600.0))
     with pytest.warns(
-        hs.ResultWarning, match=r"cost of a part of the run: .* says what 57 % of the energy, drawn in 3,600 s"
+        hs.errors.ResultWarning, match=r"cost of a part of the run: .* says what 57 % of the energy, drawn in 3,600 s"
     ):
         result = hs.simulate(JOBS, PLATFORM, events=late)
     assert result.summary()["cost"] == pytest.approx(0.6 * 0.5)
@@ -309,7 +309,7 @@ def test_prices_may_come_into_a_session_and_stay_with_its_file(tmp_path: Path) -
         ),
     ],
 )
-def test_events_that_cannot_befall_a_run_are_refused(given: list[Any], policy: str, message: str) -> None:
+def test_events_that_cannot_happen_in_a_run_are_refused(given: list[Any], policy: str, message: str) -> None:
     with pytest.raises(hs.ConfigError, match=re.escape(message)):
         hs.simulate(JOBS, PLATFORM, policy, events=events(*given))
     with pytest.raises(hs.ConfigError, match=re.escape(message)):

@@ -11,14 +11,13 @@ from hetsched.experiments import own_preset as module
 from hetsched.experiments.experiment import Repetition
 from hetsched.experiments.own_preset import OURS, PRESETS, RIVALS, TUNED, Setting
 from hetsched.experiments.reproduction import repetition_seeds
-from hetsched.experiments.vahrm.relative import relative
-from hetsched.experiments.vahrm.system import HIGH_POWER
+from hetsched.experiments.vahrm.system import HIGH_POWER, relative
 from hetsched.policy import parse_policy
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.comparisons import front, pareto_figure, point
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 LABEL = "yours: sjf:placement=lowest-power"
 
 
@@ -139,7 +138,7 @@ def test_the_share_is_of_what_the_bound_leaves_room_for():
 
 class TestFront:
     @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12))
-    def test_it_is_all_that_nobody_beats(self, dots):
+    def test_it_is_all_that_no_other_beats(self, dots):
         x, y = np.array(dots, dtype=float).T
         best = {(x[place], y[place]) for place in front(x, y)}
         for dot in set(zip(x, y, strict=True)):

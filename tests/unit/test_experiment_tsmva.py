@@ -5,7 +5,6 @@ import json
 import polars as pl
 import pytest
 
-from hetsched.experiments.experiment import write_report
 from hetsched.experiments.tsmva import LEFT_OUT, NEW, OURS, PAPER_MEAN, SEEN, TYPES
 
 
@@ -39,7 +38,7 @@ class TestReport:
             errors = errors_of(report, split)
             assert errors[OURS].mean() < errors["RF+RF"].mean()
 
-    def test_every_number_of_the_papers_stands_beside_ours(self, report):
+    def test_every_number_of_the_papers_stands_next_to_ours(self, report):
         papers = [row.paper for row in report.rows if row.paper is not None]
         assert set(papers) >= {value for own in PAPER_MEAN.values() for value in own.values()}
         quantities = [row.quantity for row in report.rows]
@@ -53,5 +52,5 @@ class TestReport:
 
     def test_pictures_and_tables_are_written(self, report, tmp_path):
         pytest.importorskip("matplotlib")
-        names = [name.rsplit("/", 1)[1] for name in write_report(report, str(tmp_path))]
+        names = [name.rsplit("/", 1)[1] for name in report.write(str(tmp_path))]
         assert {"table.csv", "figure-kernels.png", "figure-new-devices.png"} <= set(names)

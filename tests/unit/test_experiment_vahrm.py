@@ -17,24 +17,18 @@ from hetsched.experiments.runs import METRICS
 from hetsched.experiments.vahrm import schedulers as schedulers_module
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva, job_kernels
 from hetsched.experiments.vahrm.predictions import EXACT
-from hetsched.experiments.vahrm.relative import (
-    LARGE_NODES,
-    SIZES,
-    large_job_waits,
-    log_under_baseline,
-    relative,
-    swept,
-    waits_by_size,
-)
 from hetsched.experiments.vahrm.schedulers import IMPLIED_WAIT, rows
 from hetsched.experiments.vahrm.system import (
     HIGH_POWER,
     JOBS,
+    LARGE_NODES,
     NODES,
     PRESETS,
+    QUICK_JOBS,
     QUICK_NODES,
     READINGS,
     SCHEDULERS,
+    SIZES,
     TSMVA_MAPE,
     WITH_BACKFILLING,
     WITHOUT_BACKFILLING,
@@ -42,13 +36,18 @@ from hetsched.experiments.vahrm.system import (
     case_row,
     cases,
     drawn_machine,
+    large_job_waits,
+    log_under_baseline,
+    relative,
+    swept,
+    waits_by_size,
 )
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
 from hetsched.power import Noisy
-from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.report.experiment import curve, panel_figure
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 
 NAMES = ("vahrm", "vahrm-beta", "vahrm-congestion", "vahrm-error", "vahrm-first-run", "vahrm-pcr")
 SEED = 11
@@ -89,7 +88,7 @@ def test_backfilling_and_vahrm_start_jobs_at_other_times(eight):
     assert not np.array_equal(starts["vahrm+ideal"], starts["vu-fcfs-b"])
 
 
-def test_where_devices_do_not_differ_all_draw_alike_and_where_they_do_the_aware_draw_less(eight):
+def test_aware_policies_draw_less_only_where_devices_differ(eight):
     spread, found = eight
     for preset in PRESETS:
         for number in range(9):
@@ -154,7 +153,7 @@ class TestFittedTsmva:
         np.testing.assert_array_equal(fitted.platform.actual.power_w, own.power_w)
         assert fitted.platform.actual.apps == fitted.platform.predicted.apps == own.apps
 
-    def test_tells_good_nodes_from_bad_ones(self, fitted):
+    def test_distinguishes_good_nodes_from_bad_ones(self, fitted):
         actual, predicted = fitted.platform.actual, fitted.platform.predicted
         for app, own, found in zip(actual.apps, actual.power_w, predicted.power_w, strict=True):
             # Two thirds of a device's trees have seen it under the kernel itself. The others answer with its watts
@@ -319,13 +318,13 @@ class TestLargeJobs:
         }
 
 
-def test_the_papers_own_numbers_tell_how_long_its_jobs_wait():
+def test_the_papers_numbers_imply_how_long_its_jobs_wait():
     # With waits W and run times R under VU-FCFS: 0.56 W (Fig. 14) + R is 21.2 % less than W + R (Fig. 8).
     wait = IMPLIED_WAIT
     assert 0.56 * wait + 1 == pytest.approx((1 - 0.212) * (wait + 1), rel=2e-3)
 
 
-def test_what_explains_a_row_is_told_where_it_is_not_so():
+def test_what_explains_a_row_is_reported_where_it_is_not_so():
     no, yes = [-1.0, -1.1, -0.9], [1.0, 1.1, 0.9]
     assert statement("x", no, claim="more", why="nodes are few").reason.endswith("; nodes are few")
     assert limit("x", no, most=0.1, claim="small", why="nodes are few").reason.endswith("; nodes are few")
@@ -393,7 +392,7 @@ class TestReports:
         assert report.runs["preset"].unique().sort().to_list() == sorted(
             READINGS if report.name == "vahrm" else PRESETS
         )
-        assert (report.runs["completed"] == 1_000).all()
+        assert (report.runs["completed"] == QUICK_JOBS).all()
         assert report.runs.select("repetition", "scenario", "policy").is_unique().all()
         for quantity in ("energy_j", "tail_idle_j", "over_budget_s"):
             assert (report.runs[quantity] >= 0).all()
@@ -442,7 +441,7 @@ def runs(quick_report):
         fitted = [
             {"repetition": number, "seed": seed, **row}
             for number, seed in enumerate(repetition_seeds("vahrm", 0, 2))
-            for row in schedulers_module._beside_fitted(Repetition(seed, is_quick=True))
+            for row in schedulers_module._fitted_runs(Repetition(seed, is_quick=True))
         ]
     own = pl.DataFrame(fitted, infer_schema_length=None)
     return pl.concat([quick_report("vahrm").runs, own], how="diagonal_relaxed")
@@ -461,7 +460,7 @@ class TestRowsOfFittedModels:
             row = found[f"saving, ideal less fitted TSMVA, {preset}, points"]
             assert (row.here, *row.interval, row.reproduced) == (0.0, 0.0, 0.0, "not tested")
 
-    def test_what_they_save_less_is_told_beside_the_same_repetitions(self, runs):
+    def test_what_they_save_less_is_paired_by_repetition(self, runs):
         # A hundredth of VU-FCFS's energy more in every run: a point less.
         base = runs.filter(policy="vu-fcfs", spread=0.04).select(
             "repetition", "preset", "workload", more=pl.col("energy_j") / 100

@@ -17,11 +17,12 @@ from hetsched.experiments import EXPERIMENTS, experiment_named, reproduce
 from hetsched.experiments import experiment as experiment_module
 from hetsched.experiments import reproduction as reproduction_module
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, alike, limit, number, statement, value
-from hetsched.experiments.experiment import Report, Verdict, assumed, measured, printed, write_report
+from hetsched.experiments.experiment import Report, Verdict, assumed, measured, printed
 from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
 from hetsched.experiments.swa import by_length, by_size, speed_ranks, spread_inside_jobs
+from hetsched.experiments.vahrm.system import QUICK_JOBS
 from hetsched.report.experiment import experiment_figure, reasons, settings
 
 # 1, 2, 3: mean 2, standard deviation 1, and half the interval t(2 degrees) / sqrt(3) = 4.302653 / 1.732 = 2.484.
@@ -280,7 +281,7 @@ def test_repetitions_of_two_seeds_or_two_experiments_have_nothing_in_common():
     assert len({*one, *other, *third}) == 150
 
 
-def test_a_name_that_is_none_is_told_with_the_one_that_was_meant():
+def test_an_unknown_name_is_reported_with_the_nearest_one():
     with pytest.raises(hs.ConfigError, match="did you mean `swa-multi`"):
         reproduce("swa-mutli")
     with pytest.raises(hs.ConfigError) as caught:
@@ -294,18 +295,14 @@ def swa(quick_report):
 
 
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
-    again = reproduce("swa-multi", quick=True)
+    told = []
+    again = reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
+    assert told == sorted(told)
+    assert told[-1] == (6, 6)
     assert again.to_dict() == swa.to_dict()
     assert again.runs.equals(swa.runs)
     other = reproduce("swa-multi", quick=True, seed=1)
     assert not set(other.runs["job_energy_j"]) & set(swa.runs["job_energy_j"])
-
-
-def test_every_repetition_tells_its_progress():
-    told = []
-    reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
-    assert told == sorted(told)
-    assert told[-1] == (6, 6)
 
 
 def test_what_stops_one_repetition_stops_all(monkeypatch):
@@ -361,7 +358,7 @@ def test_policies_of_ones_own_change_nothing_of_the_rest(swa):
     ]
 
 
-def test_a_policy_that_refuses_jobs_is_said_to_and_one_that_refuses_all_is_refused():
+def test_a_policy_that_refuses_all_jobs_is_refused():
     # 75 W a node: under 300 W no job of eight nodes runs, under 10 W none at all.
     short = dataclasses.replace(experiment_named("swa-multi"), quick_repetitions=2)
     with pytest.MonkeyPatch.context() as patch:
@@ -411,8 +408,8 @@ class TestEveryReport:
         found = {one.name: one.value for one in report.parameters}
         assert found["quick"] is True
         if report.name.startswith("vahrm") or report.name == "hetsched":
-            assert found["jobs"] == 1_000
-            assert (report.runs["jobs"] == 1_000).all()
+            assert found["jobs"] == QUICK_JOBS
+            assert (report.runs["jobs"] == QUICK_JOBS).all()
         if report.name == "tsmva":
             assert found["in_sample_devices"] == 12
 
@@ -460,7 +457,7 @@ class TestEveryReport:
                 assert 0.7 * target < ratio < 1.03 * target
 
     def test_is_written_whole_and_only_where_it_was_asked_for(self, report, tmp_path):
-        names = [name.rsplit("/", 1)[1] for name in write_report(report, str(tmp_path / "out"))]
+        names = [name.rsplit("/", 1)[1] for name in report.write(tmp_path / "out")]
         assert names[:4] == ["table.csv", "rows.json", "parameters.csv", "runs.parquet"]
         kinds = report.savings["figure"].unique(maintain_order=True) if "figure" in report.savings.columns else [None]
         assert names[4:] == ["figure.png" if kind is None else f"figure-{kind}.png" for kind in kinds]
@@ -468,7 +465,7 @@ class TestEveryReport:
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
         assert json.loads((tmp_path / "out" / "rows.json").read_text()) == report.to_dict()
         assert pl.read_parquet(tmp_path / "out" / "runs.parquet").equals(report.runs)
-        assert pl.read_csv(tmp_path / "out" / "table.csv", schema=report.table().schema).equals(report.table())
+        assert pl.read_csv(tmp_path / "out" / "table.csv", schema=report.table.schema).equals(report.table)
         assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in names[4:])
 
 
@@ -502,7 +499,7 @@ def test_parameters_say_where_they_are_from_in_a_word_and_in_full():
 
 def test_without_matplotlib_all_but_the_figure_is_written(monkeypatch, tmp_path):
     monkeypatch.setattr(experiment_module, "can_draw", lambda: False)
-    assert "figure.png" not in str(write_report(by_hand(), str(tmp_path)))
+    assert "figure.png" not in str(by_hand().write(tmp_path))
     assert (tmp_path / "rows.json").exists()
 
 
@@ -523,7 +520,7 @@ def test_the_figure_shows_the_means_what_is_attainable_and_the_paper():
     assert high > 9.0
 
 
-def test_reasons_in_common_are_told_once():
+def test_reasons_in_common_are_reported_once():
     rows = pl.DataFrame(
         {
             "reproduced": ["shape", "yes", "shape", "uncertain", None],
@@ -553,7 +550,7 @@ def test_parameters_of_all_kinds_fit_into_a_line():
         ),
     ],
 )
-def test_what_cannot_be_reproduced_is_told_at_once(arguments, said):
+def test_what_cannot_be_reproduced_is_reported_at_once(arguments, said):
     with pytest.raises(hs.ConfigError) as caught:
         reproduce(**arguments)
     assert str(caught.value).splitlines() == said

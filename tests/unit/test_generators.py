@@ -344,7 +344,7 @@ def test_one_parameter_changes_no_other_streams_draws():
         ),
     ],
 )
-def test_faults_are_told_all_at_once_with_value_and_range(make, lines):
+def test_faults_are_reported_at_once_with_value_and_range(make, lines):
     with pytest.raises(hs.ConfigError) as caught:
         make()
     assert str(caught.value).splitlines() == lines

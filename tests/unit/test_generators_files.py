@@ -227,13 +227,13 @@ def test_a_packed_log_is_the_plain_one_packed(tmp_path):
         (poisson(jobs=2), "", "path: found `.`, expected a name ending in .swf"),
     ],
 )
-def test_what_is_no_workload_and_no_name_is_told(workload, path, said):
+def test_what_is_no_workload_and_no_name_is_reported(workload, path, said):
     with pytest.raises(hs.ConfigError) as caught:
         workload.write(path)
     assert str(caught.value).startswith(said)
 
 
-def test_a_zero_byte_in_a_name_is_told():
+def test_a_zero_byte_in_a_name_is_reported():
     with pytest.raises(OutputError, match=r"^`a\\x00\.swf`: cannot be written: no file has a zero byte in its name$"):
         poisson(jobs=2).write("a\0.swf")
 

@@ -190,7 +190,7 @@ def test_contradictions_are_refused():
         ({"arar": 1000.0}, "a_arr, b_arr, arar: found `10.2303`, `0.4871`, `1000`", 4983),
     ],
 )
-def test_times_that_hardly_ever_are_short_enough_are_told_with_all_that_makes_them(given, named, mean):
+def test_times_that_are_rarely_short_enough_are_reported_with_their_parts(given, named, mean):
     with pytest.raises(hs.ConfigError) as caught:
         lublin_feitelson(jobs=10, **given)
     said, numbers = str(caught.value).split(", expected gamma distributions with logarithms of seconds that often are ")

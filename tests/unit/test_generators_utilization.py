@@ -5,7 +5,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.workload.generators import GENERATORS, JobClass, coa_single, fft2d, swa_multi, utilization_targeted
-from hetsched.workload.generators.feedback import Control, _targets, submits, wandering
+from hetsched.workload.generators.utilization_targeted import Control, _targets, submits, wandering
 
 
 def replayed(workload, *, ramp_s):
@@ -39,7 +39,7 @@ MIXES = {
 @pytest.mark.parametrize("target", [0.4, 0.6, 0.8])
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_utilization_fluctuates_around_its_target_and_nobody_queues(mix, target, seed):
+def test_utilization_fluctuates_around_its_target_without_queues(mix, target, seed):
     workload = MIXES[mix](utilization=target, seed=seed)
     mean, spread, peak, waits = replayed(workload, ramp_s=mean_length_s(workload))
     assert mean == pytest.approx(target, abs=0.01)

@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 import hetsched as hs
 from hetsched.platform.device_sampling import sample_devices
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
 from hetsched.workload.generators import LogNormal, generate, overloaded, overloaded_large, steady
 from hetsched.workload.generators.cpu_gpu_log import (
     MIXES,
@@ -204,7 +204,7 @@ def test_one_parameter_changes_no_other_streams_draws(make):
     assert fewer.select("runtime_s", "app").equals(plain.select("runtime_s", "app"))
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 def test_a_workload_of_the_paper_charges_what_table_iv_says():
     workload = overloaded(jobs=400, mix="1:9-large", seed=3)
     machine = tsubame3()
@@ -261,7 +261,7 @@ def test_a_workload_of_the_paper_charges_what_table_iv_says():
         ),
     ],
 )
-def test_faults_are_told_all_at_once_with_value_and_range(make, lines):
+def test_faults_are_reported_at_once_with_value_and_range(make, lines):
     with pytest.raises(hs.ConfigError) as caught:
         make()
     assert str(caught.value).splitlines() == lines

@@ -108,7 +108,7 @@ def test_a_rule_that_is_none_is_refused_with_the_nearest():
         MACHINE.with_known_draws(3)
 
 
-def test_a_sweep_tells_platforms_apart_by_what_they_let_decisions_know():
+def test_a_sweep_distinguishes_platforms_by_known_draws():
     jobs = workload([220.0, 220.0])
     machines = {rule: MACHINE.with_known_draws(rule) for rule in ("measured", "tdp")}
     runs = hs.sweep(jobs, machines, ["easy:power=system-budget:power.budget_w=500"], workers=1, progress=None)
@@ -165,7 +165,7 @@ def test_it_is_said_where_a_part_decides_by_it_and_nowhere_else(policy, table, r
     assert (told["note"] is not None) == bool(read_by)
 
 
-def test_nothing_is_said_where_no_job_brings_a_draw_or_decisions_do_not_know_it():
+def test_nothing_is_said_where_no_decision_knows_draws():
     assert record(workload([None, 0.0]))["note"] is None
     for rule in ("table", "tdp"):
         told = record(workload([220.0]), MACHINE.with_known_draws(rule))
@@ -197,7 +197,7 @@ def test_noise_is_normal_by_job_and_independent_of_the_order_of_rows():
     assert Noisy(error_ratio=3.0).draws(frame)["known_w"].min() == 0.0
 
 
-def test_a_job_that_a_factor_serves_has_the_error_of_its_row_and_no_other():
+def test_a_job_has_the_error_of_its_own_row():
     jobs = workload([220.0, 150.0], app=["a", None])
     noisy = Noisy(error_ratio=0.5, seed=1)
     told = record(jobs, MACHINE.with_tables(actual=FACTORS), on_unknown_app="nominal", predictor=noisy)
@@ -280,7 +280,7 @@ def test_history_is_what_a_loop_over_the_jobs_finds(last):
     assert History(last=last).draws(shuffled).sort("job_id").equals(found)
 
 
-def test_a_job_of_which_nothing_is_known_counts_with_tdp_or_where_asked_with_its_busy_draw():
+def test_an_unknown_job_counts_with_tdp_or_its_busy_draw():
     jobs = workload([220.0, 220.0])
     assert starts(jobs, MACHINE, 800, predictor=History()) == [0.0, 0.0]
     assert starts(jobs, MACHINE, 799, predictor=History()) == [0.0, 100.0]

@@ -20,7 +20,7 @@ def warnings_of(call):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         call()
-    assert {one.category for one in said} <= {hs.WorkWarning, hs.ResultWarning}
+    assert {one.category for one in said} <= {hs.errors.WorkWarning, hs.errors.ResultWarning}
     return [str(one.message) for one in said]
 
 

@@ -21,8 +21,8 @@ import hetsched as hs
 from hetsched.many.many import many
 from hetsched.many.processes import Processes
 from hetsched.many.store import Store
+from hetsched.resources import threads
 from hetsched.run.options import RunKeywords, RunOptions
-from hetsched.threads import threads
 
 
 @dataclass(frozen=True)
@@ -191,8 +191,8 @@ def test_signatures_show_every_option_with_its_default(function, without):
 # Experiments
 
 
-def test_a_reproduction_that_was_stopped_goes_on_where_it_was(tmp_path):
-    whole = hs.experiments.reproduce("swa-multi", quick=True)
+def test_a_reproduction_that_was_stopped_goes_on_where_it_was(tmp_path, quick_report):
+    whole = quick_report("swa-multi")
     told = []
 
     def stop_after_two(done, total):

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched import memory as left
+from hetsched import resources as left
 from hetsched.run import memory
 from hetsched.run.memory import need_of
 
@@ -99,7 +99,7 @@ SHAPES = {
 @pytest.mark.parametrize(
     ("shape", "is_held"), [*((shape, False) for shape in SHAPES), ("nodes", True), ("cells", True)]
 )
-def test_the_estimate_is_hardly_ever_more_than_a_run_takes_and_at_least_half_of_it(shape, is_held):
+def test_the_estimate_is_between_half_and_all_of_a_run(shape, is_held):
     arguments = ", ".join(map(str, SHAPES[shape]))
     need_b, taken_b = map(int, python(f"""
 workload, platform = inputs({arguments})
@@ -235,7 +235,7 @@ except hs.SimulationError as error:
 """
 
 
-def test_a_matching_that_does_not_fit_into_memory_ends_the_run_and_not_the_interpreter():
+def test_a_matching_too_large_for_memory_ends_the_run_alone():
     command = [sys.executable, "-c", PREPARE + MATCH]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=FEW_THREADS)
     assert done.stdout == (

@@ -51,7 +51,7 @@ def test_a_schedule_is_metered_by_hand() -> None:
     check_schedule(result, workload(), platform())
 
 
-def test_nobody_is_killed_where_nobody_is_to_be() -> None:
+def test_no_job_is_killed_where_none_is_to_be() -> None:
     result = hs.meter(workload(), platform(), starts(), kill_at_walltime=False)
     assert result.jobs["end_s"].to_list() == [10.0, 20.0, 70.0, None]
     check_schedule(result, workload(), platform())
@@ -76,7 +76,7 @@ def test_an_end_that_is_not_known_is_the_engines() -> None:
     assert result.provenance["metered"]["ends"] == 1
 
 
-def test_a_node_is_free_at_the_instant_its_job_ends_and_jobs_of_no_time_take_turns() -> None:
+def test_a_node_is_free_at_the_instant_its_job_ends() -> None:
     jobs = workload(submit_s=[0.0] * 4, runtime_s=[0.0, 0.0, 10.0, 0.0], walltime_s=[None] * 4)
     told = {"job_id": [3, 1, 2, 4], "start_s": [5.0] * 3 + [15.0], "nodes": [[0, 1, 2], [0, 1], [1], [0]]}
     result = hs.meter(jobs, platform(), pl.DataFrame(told))
@@ -260,7 +260,7 @@ def test_shared_nodes_have_so_many_slots() -> None:
         hs.meter(greedy, machine, told)
 
 
-def test_a_job_that_is_late_only_because_another_is_has_no_fault_of_its_own() -> None:
+def test_a_job_late_because_of_another_has_no_fault() -> None:
     """Job 3 would run from 15 to 29 s and has to wait until 20 s, so that job 4 finds it there at 30 s."""
     jobs = workload(runtime_s=[10.0, 20.0, 14.0, 5.0], node_count=[2, 1, 1, 1], walltime_s=[None] * 4)
     told = pl.DataFrame({"job_id": [1, 2, 3, 4], "start_s": [0, 0, 15, 30], "nodes": [[0, 1], [2], [2], [2]]})

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 import hetsched as hs
 from hetsched.analysis import NODE_STATES, busy_grid, node_states
-from hetsched.many.compare import Keep, Outcome
+from hetsched.many.outcome import Keep, Outcome
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.node_states import MOST_ROWS, node_map, node_use, queue_waits, states_over_time
 
@@ -51,9 +51,8 @@ NAMES = ["nodes", "node-map", "queue-waits"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str, suffix: str) -> None:
-    first, second = (picture_bytes(pictures[name](), suffix) for _ in range(2))
+def test_the_same_picture_has_the_same_bytes(pictures: dict[str, Any], name: str) -> None:
+    first, second = (picture_bytes(pictures[name](), ".svg") for _ in range(2))
     assert first == second
 
 
@@ -142,13 +141,13 @@ def test_the_share_of_time_at_work_is_that_of_the_states(
         jobs["slots_per_node"] = rng.integers(1, 3, 200)
     result = hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), machine, "easy")
     from_s, until_s = result.timeline["time_s"].to_numpy()[[0, -1]].tolist()
-    monkeypatch.setattr(sys.modules["hetsched.analysis.node_states"], "_AT_ONCE", 23)
+    monkeypatch.setattr(sys.modules["hetsched.analysis.timeline"], "_AT_ONCE", 23)
     found = busy_grid(result.segments, nodes=7, rows=rows, bins=11, from_s=from_s, until_s=until_s)
     assert found == pytest.approx(busy_by_states(result, rows=rows, bins=11), abs=1e-9)
     assert 0.1 < found.mean() < 1
 
 
-def test_a_map_of_use_is_blue_where_nodes_work_and_grey_where_they_are_idle() -> None:
+def test_a_map_of_use_is_blue_for_work_and_grey_for_idling() -> None:
     busy = np.array([[0.0, 1.0], [0.5, 0.25]])
     figure = node_use(busy, nodes=2, window=(0.0, 7200.0), title="easy, 2 nodes")
     (axes,) = figure.axes

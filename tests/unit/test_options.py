@@ -62,7 +62,7 @@ def test_a_policys_parameters_in_other_kinds_of_number_are_the_plain_ones(preset
     assert hs.read_result(tmp_path) == result
 
 
-def test_measured_borders_refuse_others_beside_them_in_numpys_words_too():
+def test_measured_borders_refuse_others_next_to_them_in_numpys_words_too():
     with pytest.raises(hs.ConfigError, match=r"u_l: found `0.5`, expected nothing with measured=true"):
         hs.Policy.preset("pool", measured=np.True_, u_l=0.5)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.analysis import compare
+from hetsched.analysis import ratios_to_baseline
 
 pytest.importorskip("matplotlib")
 
@@ -22,7 +22,7 @@ RUNS = pl.DataFrame(
         "mean_wait_s": [200.0, 20.0, 100.0, 5.0, 300.0, 30.0, 140.0, 6.0, 400.0, 10.0, 210.0, 4.0],
     }
 )
-TABLE = compare(RUNS, baseline="fcfs", metrics=["mean_wait_s"], by="workload")
+TABLE = ratios_to_baseline(RUNS, baseline="fcfs", metrics=["mean_wait_s"], by="workload")
 AT = {"high": 0.9, "low": 0.5}
 
 
@@ -61,7 +61,10 @@ def test_names_without_places_stand_side_by_side() -> None:
     ("options", "message"),
     [
         ({"metric": "energy_j"}, "metric: found `energy_j`, expected one of mean_wait_s"),
-        ({"axis": "load"}, "axis: found `load`, expected a column of the table, which compare(..., by='load') makes"),
+        (
+            {"axis": "load"},
+            "axis: found `load`, expected a column of the table, which ratios_to_baseline(..., by='load') makes",
+        ),
         ({"show": "half"}, "show: found `half`, expected one of ratio, mean"),
         ({"at": {"high": 1.0}}, "at: found no `low`, expected a place for each value of the axis"),
         (
@@ -70,7 +73,7 @@ def test_names_without_places_stand_side_by_side() -> None:
         ),
     ],
 )
-def test_what_cannot_be_drawn_is_told(options: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_drawn_is_reported(options: dict[str, Any], message: str) -> None:
     given = {"metric": "mean_wait_s", "axis": "workload", **options}
     with pytest.raises(hs.ConfigError) as caught:
         over_axis(TABLE, given.pop("metric"), **given)

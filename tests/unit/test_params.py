@@ -40,7 +40,7 @@ def test_a_record_holds_plain_values():
     assert [type(value) for value in vars(pump).values()] == [str, int, float, bool, str, float]
 
 
-def test_a_record_tells_all_its_faults_at_once():
+def test_a_record_reports_all_its_faults_at_once():
     with pytest.raises(hs.ConfigError) as raised:
         Pump("", 0, math.nan, is_on="no", mode="fsat", limit=None)
     assert str(raised.value).splitlines() == [

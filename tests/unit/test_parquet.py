@@ -157,7 +157,7 @@ def test_more_values_than_memory_holds_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("size", [0, 3, 4, 8, 11, 12, 100])
-def test_cut_files_and_other_files_are_told(size):
+def test_cut_files_and_other_files_are_reported(size):
     for data in (written()[:size], bytes(size), b"PAR1" + bytes(size) + b"\xff\xff\xff\xffPAR1", b"PAR1" * (size + 1)):
         with pytest.raises((DamagedParquetError, pl.exceptions.PolarsError, OSError)):
             read_parquet(data)

@@ -16,7 +16,7 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
-from hetsched.platform.predictor import predicted_by
+from hetsched.power.forecast import predicted_by
 
 HAS_CAPS = "cap_tables" in inspect.signature(_core.Machine).parameters and hasattr(_core.Records, "take_segments")
 needs_caps = pytest.mark.skipif(not HAS_CAPS, reason="the engine runs no jobs under power caps yet")
@@ -75,7 +75,7 @@ def test_a_platform_with_caps_is_itself_through_dictionaries_json_and_pickles(pl
         assert one != PLAIN
 
 
-def test_sums_tell_caps_apart_and_stay_what_they_were_without_them() -> None:
+def test_checksums_distinguish_caps() -> None:
     other = PLAIN.with_cap_model(static_w=[40.0, 51.0], exponent=2, bound_ratio={"cpu": 1, "mem": 0.5})
     assert len({PLAIN.sha256, MODEL.sha256, other.sha256}) == 3
     two = PLAIN.with_tables(actual={cap: TABLES[cap] for cap in (150.0, math.inf)})
@@ -182,7 +182,7 @@ def test_a_star_stands_for_all_other_applications() -> None:
     assert made.cap_model["bound_ratio"] == {"*": 0.5, "cpu": 1.0}
 
 
-def test_a_model_stays_with_other_tables_and_goes_to_the_engine_one_value_a_node() -> None:
+def test_a_model_goes_to_the_engine_as_one_value_a_node() -> None:
     with_table = PLAIN.with_cap_model(static_w=40).with_tables(actual=FREE)
     assert with_table.cap_model == {
         "static_w": 40.0,

@@ -82,7 +82,7 @@ def test_lists_are_written_in_one_word_and_read_from_it(values):
     assert policy_module._setting_value(text) == values
 
 
-def test_numbers_stay_numbers_beside_lists():
+def test_numbers_stay_numbers_among_lists():
     read = {
         text: policy_module._setting_value(text) for text in ("1e+06", "-3", "0.5", "true", "lower-caps", "1+2", "+")
     }
@@ -174,7 +174,7 @@ def test_a_parameter_that_is_true_or_false_reads_back_from_the_name():
     assert parse_policy(policy.name) == policy
 
 
-def test_a_setting_that_is_given_twice_is_a_fault_and_one_of_each_kind_is_none():
+def test_a_setting_that_is_given_twice_is_a_fault():
     assert messages_of(lambda: parse_policy("easy", settings=["depth=2", "depth=3"])) == [
         "policy.depth: found `depth=3` and `depth=2`, expected it once"
     ]

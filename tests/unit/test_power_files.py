@@ -282,7 +282,7 @@ def test_parameters_that_cannot_be(tmp_path, header):
     assert refused(tmp_path / "a.npz").startswith("a damaged file (")
 
 
-def test_a_member_nobody_asks_for_is_not_unpacked(saved):
+def test_a_member_that_is_not_asked_for_is_not_unpacked(saved):
     with_member(saved, "state.junk.npy", npy(np.zeros(2**25, np.uint8)), zipfile.ZIP_BZIP2)
     assert saved.stat().st_size < 50_000
     tracemalloc.start()
@@ -413,7 +413,7 @@ except OutputError as error:
 """
 
 
-def test_a_full_disk_is_told_of_the_file_that_was_asked_for(named, tmp_path):
+def test_a_full_disk_is_reported_the_file_that_was_asked_for(named, tmp_path):
     named.write(tmp_path / "m.npz")
     command = [sys.executable, "-c", _ON_A_FULL_DISK, str(tmp_path / "m.npz"), str(tmp_path / "n.npz")]
     done = subprocess.run(command, capture_output=True, check=True, text=True)

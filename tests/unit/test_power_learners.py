@@ -37,7 +37,7 @@ def gpus(n_devices=24, n_apps=48, seed=0):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("mean_model", "single"), [("linear", "linear"), ("random_forest", "random_forest")])
-def test_two_stages_tell_what_they_saw_better_than_one(mean_model, single, seed):
+def test_two_stages_predict_seen_applications_better_than_one(mean_model, single, seed):
     features, power_w = gpus(seed=seed)
     two = TwoStage(mean_model, "random_forest").fit(features, power_w).predict(features)
     one = SingleStage(single).fit(features, power_w).predict(features)
@@ -80,7 +80,7 @@ def test_the_mean_does_not_follow_who_was_measured(shape):
     np.testing.assert_allclose(app_means(gaps), of_app + of_device.mean(), rtol=1e-9)
 
 
-def test_hungry_devices_do_not_make_their_applications_hungry():
+def test_high_power_devices_do_not_raise_their_applications():
     # Device 1 draws 20 W more than device 0, as application 0 says; 150 W on device 0 are 160 W on the mean of both.
     assert app_means(np.array([[100.0, 150.0], [120.0, NAN]])).round(9).tolist() == [110.0, 160.0]
 
@@ -193,7 +193,7 @@ def test_trees_say_what_scikit_learns_own_say(monkeypatch, n_devices):
         return fitted
 
     monkeypatch.setattr(regressor, "fit", kept)
-    monkeypatch.setattr("hetsched.threads._cores", lambda: 1)
+    monkeypatch.setattr("hetsched.resources._cores", lambda: 1)
     rng = np.random.default_rng(n_devices)
     # Rates that are far from 0, and all apart.
     features, power_w = 1e12 + rng.normal(0.0, 1e3, (40, 4)), rng.normal(200.0, 20.0, (n_devices, 40))
@@ -207,7 +207,7 @@ def test_trees_say_what_scikit_learns_own_say(monkeypatch, n_devices):
 
 
 @pytest.mark.usefixtures("forests")
-def test_neighbouring_floats_are_told_apart():
+def test_neighbouring_floats_are_distinguished():
     features = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     found = fit_forest(features, np.array([[100.0, 200.0]]), seed=0, purpose="test").predict(features)
     # About a half of all trees saw both, the others one of the two.

@@ -13,7 +13,7 @@ import hetsched as hs
 from hetsched.power import PowerRatio, SharedResponse, SingleStage, TwoStage, evaluate, synthetic_profiles
 from hetsched.power.left_out import FOLDS, MOST_ALONE, Split, predicted, units_of
 from hetsched.power.models.model import PowerModel
-from hetsched.threads import watched
+from hetsched.resources import watched
 
 NAN = float("nan")
 LINE = np.array([[1.0], [2.0], [4.0]])
@@ -213,7 +213,7 @@ class TestNewDevice:
         assert (asked[2] <= asked[1]).all()
         assert (asked[1] <= asked[0]).all()
 
-    def test_a_test_run_tells_a_scaled_device_all(self):
+    def test_one_test_run_is_enough_for_a_scaled_device(self):
         # Every device draws the first one's watts times a factor: one run says which.
         first = np.array([100.0, 140.0, 180.0])
         power_w = np.outer([1.0, 1.1, 0.8], first)
@@ -284,7 +284,7 @@ class TestWatched:
             watched(work, range(500), lambda done, total: None)
         assert len(begun) < 500
 
-    def test_what_is_told_ends_it_too(self):
+    def test_a_given_end_ends_it_too(self):
         def tell(done, total):
             if done:
                 raise KeyboardInterrupt
@@ -292,7 +292,7 @@ class TestWatched:
         with pytest.raises(KeyboardInterrupt):
             watched(lambda part: time.sleep(0.02), range(500), tell)
 
-    def test_it_tells_from_none_to_all(self):
+    def test_progress_goes_from_none_to_all(self):
         told = []
         assert watched(str, [1, 2, 3], lambda done, total: told.append((done, total))) == ["1", "2", "3"]
         assert told[0] == (0, 3)

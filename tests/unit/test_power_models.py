@@ -159,7 +159,7 @@ def test_the_number_of_threads_changes_no_bit(model, monkeypatch):
     power_w = with_gaps(power_w, share=0.02)
     found = []
     for cores in (1, 3):
-        monkeypatch.setattr("hetsched.threads._cores", lambda cores=cores: cores)
+        monkeypatch.setattr("hetsched.resources._cores", lambda cores=cores: cores)
         found.append(model.unfitted().fit(features, power_w).predict(features))
     assert np.array_equal(*found)
 
@@ -212,7 +212,7 @@ def test_what_was_not_measured_is_left_out(model):
     assert np.abs(watts - power_w).mean() < 0.8 * np.abs(power_w.mean() - power_w).mean()
 
 
-def test_an_application_that_nobody_ran_is_left_out_and_told(model):
+def test_an_application_that_never_ran_is_left_out_and_reported(model):
     features, power_w = measured()
     wanted = model.unfitted().fit(np.delete(features, 6, axis=0), np.delete(power_w, 6, axis=1)).predict(features)
     power_w[:, 6] = np.nan
@@ -276,7 +276,7 @@ def test_as_many_features_as_it_was_fitted_with(model):
     assert "found `2 columns`, expected 3, as the model was fitted with" in message(model.predict, [[1.0, 2.0]])
 
 
-def test_one_constant_feature_tells_nothing_and_harms_nothing(model):
+def test_a_constant_feature_changes_nothing(model):
     features, power_w = measured()
     wide = np.column_stack([features, np.full(N_APPS, 3.7e9)])
     watts = model.fit(wide, power_w).predict(wide)

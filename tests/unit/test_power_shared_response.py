@@ -11,7 +11,7 @@ from hetsched.chance import stream
 from hetsched.errors import ConfigError
 from hetsched.power import SharedResponse, TwoStage, evaluate
 from hetsched.power.models.curves import KERNELS, Applications, Scaling, kernel_matrices, model_weights
-from hetsched.power.models.device_factors import fit_device_factors, posterior_factors
+from hetsched.power.models.shared_response import fit_device_factors, posterior_factors
 from hetsched.power.synthetic import synthetic_profiles
 
 
@@ -30,7 +30,7 @@ def products(n_devices=30, n_apps=14, seed=0):
 # --- Devices
 
 
-def test_without_noise_one_run_tells_all_about_a_device():
+def test_without_noise_one_run_determines_a_device():
     features, power_w = products()
     known = power_w.copy()
     known[3, 1:] = np.nan
@@ -62,7 +62,7 @@ def test_a_device_with_few_runs_is_drawn_towards_the_mean_device():
         assert own.mean() - 5.0 == pytest.approx(count * 0.7 / (count + noise), abs=0.04)
 
 
-def test_an_application_that_only_hungry_devices_ran_is_not_taken_for_a_hungry_one():
+def test_an_application_run_on_high_power_devices_is_not_a_high_power_one():
     features, power_w = products(n_devices=40)
     hungry = np.argsort(-power_w[:, 0])
     known = power_w.copy()

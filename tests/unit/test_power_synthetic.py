@@ -75,7 +75,7 @@ def test_noise_is_in_what_was_measured_only():
     assert np.array_equal(still.power_w, drawn.expected_w)
 
 
-def test_what_cannot_be_drawn_is_told_at_once():
+def test_what_cannot_be_drawn_is_reported_at_once():
     with pytest.raises(ConfigError) as caught:
         synthetic_profiles("p10", devices=0, apps=-1, spread=Spread(noise=2.0), seed=-1)
     assert [parameter for parameter, _, _ in caught.value.faults] == ["kind", "devices", "apps", "seed", "spread.noise"]

@@ -42,7 +42,7 @@ def test_decisions_follow_the_predictor_and_charges_the_actual_table():
 
 
 @pytest.mark.parametrize("predictor", ["ideal", Ideal(), Noisy(error_ratio=0.0), ACTUAL])
-def test_whoever_is_right_decides_as_the_actual_table_whatever_the_platform_believes(predictor):
+def test_an_exact_predictor_decides_as_the_actual_table(predictor):
     result = run(PLATFORM.with_tables(actual=ACTUAL, predicted=WRONG), predictor=predictor)
     assert result.jobs.equals(run().jobs)
 
@@ -85,7 +85,7 @@ class Tenth:
         return hs.VariationTable(actual.apps, power_w=actual.power_w * 0.1)
 
 
-def test_an_own_predictor_is_taken_and_recorded_by_its_class_so_that_equal_runs_are_equal(tmp_path):
+def test_an_own_predictor_is_recorded_by_its_class(tmp_path):
     for name in ("first", "second"):
         run(predictor=Tenth()).write(tmp_path / name)
     assert run(predictor=Tenth()).provenance["options"]["predictor"] == "Tenth"

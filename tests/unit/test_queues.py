@@ -57,7 +57,7 @@ def test_what_names_no_nodes_is_refused(nodes: Any) -> None:
         hs.Queue("q", nodes)
 
 
-def test_rule_5_faults_of_one_queue_are_all_told() -> None:
+def test_rule_5_all_faults_of_one_queue_are_reported() -> None:
     with pytest.raises(hs.ConfigError) as error:
         hs.Queue(
             "",
@@ -87,7 +87,7 @@ def test_rule_5_faults_of_one_queue_are_all_told() -> None:
     ]
 
 
-def test_rule_5_faults_of_queues_beside_each_other_are_all_told() -> None:
+def test_rule_5_all_faults_between_queues_are_reported() -> None:
     queues = [
         hs.Queue("a", "0-4", order="shortest"),
         hs.Queue("a", "0"),
@@ -173,7 +173,7 @@ def test_faults_of_a_file_name_the_table() -> None:
         hs.Platform.from_dict({**data, "queue": [{"name": "a", "nodes": "0-2"}]})
 
 
-def test_rule_1_a_job_without_a_queue_of_the_platform_is_an_error_that_names_both() -> None:
+def test_rule_1_an_unknown_queue_is_an_error_that_names_both() -> None:
     machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3"))
     with pytest.raises(hs.ConfigError) as error:
         hs.simulate(workload("a", None, "c"), machine, "easy")

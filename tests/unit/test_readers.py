@@ -184,7 +184,7 @@ def zstd(content):
 
 
 @pytest.mark.parametrize("suffix", READERS)
-def test_every_format_is_told_by_its_name(suffix, tmp_path):
+def test_every_format_is_reported_by_its_name(suffix, tmp_path):
     path = tmp_path / f"My.Log{suffix.upper()}"
     one_job = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [2]}
     plain = {"swf": swf((1, 0, 60, 2, 90)), "csv": csv("1,0,60,2"), "parquet": parquet(**one_job)}
@@ -241,7 +241,7 @@ def test_a_file_of_unknown_name_that_is_not_there_or_is_damaged_is_of_no_format(
         hs.read_jobs(tmp_path / "none")
 
 
-def test_formats_of_one_ending_are_told_apart_by_content(monkeypatch, tmp_path):
+def test_formats_of_one_ending_are_distinguished_by_content(monkeypatch, tmp_path):
     bars = Format("bars", (".csv",), "bars", hs.read_csv, recognizes=lambda head: head.startswith(b"Id|"))
     monkeypatch.setitem(FORMATS, "bars", bars)
     path = tmp_path / "jobs.csv"

@@ -193,7 +193,7 @@ def test_a_table_with_a_short_line_is_refused_however_it_is_packed(tmp_path, suf
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])
-def test_a_packed_table_that_is_cut_short_is_told(tmp_path, pack):
+def test_a_packed_table_that_is_cut_short_is_reported(tmp_path, pack):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(pack(b"app,node,power_w\n" + b"a,0,200\n" * 9)[:-5])
     assert "data cut short after" in message(hs.read_table, path)

@@ -57,7 +57,8 @@ def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
     """On two nodes job 2 has to wait for job 1 to end at 10, and 3, which came later, too."""
     workload = log(observed_start_s=[0.0, 3.0, 3.0])
     with pytest.warns(
-        hs.ReplayWarning, match=r"^replay: 2 jobs start later than in the log: the needed nodes were not free then"
+        hs.errors.ReplayWarning,
+        match=r"^replay: 2 jobs start later than in the log: the needed nodes were not free then",
     ):
         result = hs.simulate(workload, platform(2), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 10.0, 10.0]
@@ -65,10 +66,10 @@ def test_who_cannot_start_waits_is_counted_and_warned_about() -> None:
     check_schedule(result, workload, platform(2))
 
 
-def test_whoever_fits_starts_although_an_earlier_one_is_late() -> None:
+def test_a_job_that_fits_starts_although_an_earlier_one_is_late() -> None:
     """Job 1 needs both nodes, of which 2 has one until 13; job 3 has its own start on the other."""
     workload = log(observed_start_s=[4.0, 3.0, 6.0])
-    with pytest.warns(hs.ReplayWarning, match="1 job starts later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job starts later"):
         result = hs.simulate(workload, platform(2), "replay")
     assert result.jobs["start_s"].to_list() == [13.0, 3.0, 6.0]
     assert result.jobs["started_by"].to_list() == ["reservation", "reservation", "backfill"]
@@ -77,7 +78,7 @@ def test_whoever_fits_starts_although_an_earlier_one_is_late() -> None:
 
 def test_who_waits_for_nodes_of_its_own_waits_for_these() -> None:
     workload = log(observed_start_s=[0.0, 3.0, 3.0], observed_nodes=[[0, 1], [1], [3]])
-    with pytest.warns(hs.ReplayWarning, match="1 job starts later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job starts later"):
         result = hs.simulate(workload, platform(4), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 10.0, 3.0]
     check_schedule(result, workload, platform(4))
@@ -85,7 +86,7 @@ def test_who_waits_for_nodes_of_its_own_waits_for_these() -> None:
 
 def test_a_job_without_an_observed_start_stays_pending_with_a_reason() -> None:
     workload = log(observed_start_s=[0.0, None, 3.0])
-    with pytest.warns(hs.ReplayWarning, match="^replay: 1 job without an observed start stays pending$"):
+    with pytest.warns(hs.errors.ReplayWarning, match="^replay: 1 job without an observed start stays pending$"):
         result = hs.simulate(workload, platform(), "replay")
     row = result.jobs.row(1, named=True)
     assert (row["state"], row["reason"], row["start_s"]) == ("pending", "no start is known for it", None)
@@ -97,7 +98,7 @@ def test_a_job_without_an_observed_start_stays_pending_with_a_reason() -> None:
 
 def test_an_observed_start_before_the_submission_is_kept_as_well_as_may_be() -> None:
     workload = log(observed_start_s=[0.0, 0.0, 3.0])
-    with pytest.warns(hs.ReplayWarning, match="1 job starts later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job starts later"):
         result = hs.simulate(workload, platform(4), "replay")
     assert result.jobs["start_s"].to_list() == [0.0, 1.0, 3.0]
 
@@ -117,7 +118,7 @@ def test_who_overran_a_walltime_in_reality_runs_on(limits: dict[str, object]) ->
     assert hs.simulate(overrun(), platform(), "easy").jobs["state"].to_list() == ["timeout", "completed", "completed"]
 
 
-def test_a_session_and_a_saved_one_kill_nobody_either(tmp_path: Path) -> None:
+def test_sessions_and_saved_sessions_kill_no_job_either(tmp_path: Path) -> None:
     session = hs.Session(overrun(), platform(), "replay")
     session.step_until(5.0)
     session.save(tmp_path / "saved")
@@ -126,8 +127,8 @@ def test_a_session_and_a_saved_one_kill_nobody_either(tmp_path: Path) -> None:
         assert one.result().jobs["end_s"].to_list() == [10.0, 20.0, 8.0]
 
 
-def test_a_comparison_says_that_a_replay_kills_nobody() -> None:
-    with pytest.warns(hs.WorkWarning):
+def test_a_comparison_says_that_a_replay_kills_no_job() -> None:
+    with pytest.warns(hs.errors.WorkWarning):
         found = hs.compare(overrun(), platform(), ["replay", "easy"], progress=None)
     assert found.summaries["replay"]["timeout"] == 0
     assert found.summaries["easy"]["timeout"] == 1
@@ -159,7 +160,7 @@ def test_a_metered_schedule_kills_as_its_options_say() -> None:
 def test_a_replay_under_a_budget_waits_for_watts() -> None:
     workload = log(observed_start_s=[0.0, 1.0, 2.0])
     policy = hs.Policy.from_dict({"preset": "replay", "power": {"name": "system-budget", "budget_w": 700.0}})
-    with pytest.warns(hs.ReplayWarning, match="2 jobs start later"):
+    with pytest.warns(hs.errors.ReplayWarning, match="2 jobs start later"):
         result = hs.simulate(workload, platform(), policy)
     assert result.summary()["peak_power_w"] <= 700.0
     check_schedule(result, workload, platform())
@@ -189,7 +190,7 @@ def test_what_the_log_does_not_say_is_an_error(columns: dict[str, list[object]],
 
 def test_nodes_that_the_platform_has_not_do_not_matter_to_another_placement() -> None:
     workload = log(observed_start_s=[0.0, 0.0, 3.0], observed_nodes=[[0, 1], [3], None]).filter(pl.col("job_id") < 3)
-    with pytest.warns(hs.ReplayWarning):  # job 2 was submitted after its start
+    with pytest.warns(hs.errors.ReplayWarning):  # job 2 was submitted after its start
         assert hs.simulate(workload, platform(), "replay:placement=lowest-id").summary()["completed"] == 2
 
 
@@ -197,7 +198,7 @@ def test_the_wait_of_an_swf_log_is_its_observed_start() -> None:
     line = "{} {} {} 60 1 -1 -1 1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n"
     text = line.format(1, 0, 30) + line.format(2, 10, 5) + line.format(3, 20, -1)
     workload = hs.read_swf(text.encode())
-    with pytest.warns(hs.ReplayWarning, match="1 job without"):
+    with pytest.warns(hs.errors.ReplayWarning, match="1 job without"):
         result = hs.simulate(workload, platform(), "replay")
     assert result.jobs["start_s"].to_list() == [30.0, 15.0, None]
 
@@ -212,7 +213,7 @@ def test_observed_orders_and_nodes_serve_other_policies() -> None:
     assert hs.simulate(free, platform(), "easy:placement=observed").jobs["nodes"].to_list() == [[1, 2], [0], [2]]
 
 
-def test_a_replay_beside_an_order_of_its_own_starts_the_same_jobs() -> None:
+def test_a_replay_with_an_order_of_its_own_starts_the_same_jobs() -> None:
     workload = log(observed_start_s=[4.0, 3.5, 14.0])
     result = hs.simulate(workload, platform(), "replay:order=longest")
     assert result.jobs["start_s"].to_list() == [4.0, 3.5, 14.0]

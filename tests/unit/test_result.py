@@ -320,8 +320,8 @@ def of_work(**columns):
     return summary["work_lost_node_s"], summary["completed_work_ratio"], summary["energy_per_work_j_per_node_s"]
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
-def test_work_is_counted_at_nominal_speed_and_lost_by_the_share_of_the_run_that_was_cut():
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+def test_lost_work_is_the_cut_share_at_nominal_speed():
     # 125 s each, both nodes at 300 W: all of 2 x 100 node-seconds for 2 x 125 x 300 J.
     assert of_work(walltime_s=[None, 125.0]) == (0.0, 1.0, 375.0)
     # Cut at 50 of 125 s, after 40 of its 100 nominal seconds: 60 are lost. Nodes draw 300 W for 175 s, idle for 75.
@@ -348,7 +348,7 @@ def work_warnings(call, **options):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         call(**options)
-    return [one for one in said if one.category is hs.WorkWarning]
+    return [one for one in said if one.category is hs.errors.WorkWarning]
 
 
 def test_work_that_slow_nodes_lost_is_warned_of_and_the_remedy_named():

@@ -47,7 +47,7 @@ def test_columns_with_the_names_of_a_results_lose_nothing():
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([*JOB_COLUMNS, "profiled", "mine"])), unique=True))
-def test_every_column_has_a_name_of_its_own_and_keeps_it_unless_the_run_has_it(drawn):
+def test_every_column_keeps_its_name_unless_the_run_has_it(drawn):
     columns = ["trace_" * number + name for number, name in drawn]
     names = names_in_result([*columns, "runtime_s"] if "runtime_s" not in columns else columns, ["profiled"])
     assert len(set(names.values())) == len(names)

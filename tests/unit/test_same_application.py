@@ -144,7 +144,7 @@ def test_it_agrees_with_the_plain_loop(jobs, tolerance):
         ),
     ],
 )
-def test_faults_are_told_all_at_once_with_value_and_range(make, lines):
+def test_faults_are_reported_at_once_with_value_and_range(make, lines):
     with pytest.raises(hs.ConfigError) as caught:
         make()
     assert str(caught.value).splitlines() == lines
@@ -172,7 +172,7 @@ def test_flags_are_drawn_job_by_job_and_nested():
 
 @needs_swf
 @pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln.swf.gz", "SDSC-SP2-1998-4.2-cln.swf.gz", "RICC-2010-2.swf.gz"])
-def test_in_a_real_log_every_job_is_near_to_its_reference_and_references_are_apart(name):
+def test_jobs_of_a_real_log_are_near_their_references(name):
     frame = same_application(hs.read_swf(SWF / name), named="replace").to_polars()
     keys = ["user", "queue", "node_count"]
     first = pl.col("runtime_s").first().over("app")

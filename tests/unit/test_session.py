@@ -136,7 +136,7 @@ def test_an_event_must_be_to_come_and_of_a_node_that_there_is(rows: list[Any], m
         ),
     ],
 )
-def test_a_faulty_event_is_told_by_column_and_row(frame: dict[str, Any], message: str) -> None:
+def test_a_faulty_event_is_reported_by_column_and_row(frame: dict[str, Any], message: str) -> None:
     with pytest.raises(hs.ConfigError, match=re.escape(message)):
         hs.Events.from_polars(pl.DataFrame(frame))
 
@@ -208,7 +208,7 @@ def test_what_is_no_session_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", [None, [None, None], [20.0, None], [20.0, 9.0]])
 @pytest.mark.parametrize("limits", [{}, {"default_walltime_s": 30}, {"max_walltime_s": 60}])
 @pytest.mark.parametrize("saved_at_s", [None, 3])
-@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 def test_walltimes_that_queues_give_are_not_those_of_the_saved_log(
     tmp_path: Path, given: list[float | None] | None, limits: dict[str, Any], saved_at_s: float | None
 ) -> None:
@@ -234,7 +234,7 @@ def sleepy(**more: Any) -> tuple[hs.Workload, hs.Platform]:
     return hs.Workload.from_polars(jobs), nodes
 
 
-def test_a_fork_under_another_policy_is_told_by_its_result(tmp_path: Path) -> None:
+def test_a_fork_under_another_policy_is_reported_by_its_result(tmp_path: Path) -> None:
     run = session()
     run.step_until(20)
     fork = run.fork(policy="easy")
@@ -369,7 +369,7 @@ def test_jobs_of_the_present_instant_come_in_it(tmp_path: Path) -> None:
         run.inject(pl.DataFrame({"job_id": [7], "submit_s": [1000], "runtime_s": [5], "node_count": [1]}))
 
 
-def test_jobs_that_tell_nodes_apart_come_from_the_beginning() -> None:
+def test_jobs_with_constraints_come_from_the_beginning() -> None:
     jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 5], "runtime_s": [60, 60], "node_count": [1, 1]})
     kinds = [
         {"name": "cpu", "count": 2, "idle_w": 100, "tdp_w": 300, "gpus": 0},

@@ -202,7 +202,7 @@ def test_what_scontrol_prints(tmp_path: Path, is_one_line: bool) -> None:
     text = SHOWN_NODE.replace("\n   ", " ") if is_one_line else SHOWN_NODE
     path = tmp_path / "shown"
     path.write_text(text)
-    with pytest.warns(hs.PlatformWarning) as said:
+    with pytest.warns(hs.errors.PlatformWarning) as said:
         platform = hs.Platform.from_slurm(path, shared=True)
     first, second = platform.classes
     assert (first.features, first.gpus, first.memory_gb, first.weight) == (("big", "fast"), 2, 2.0, 3)
@@ -301,7 +301,7 @@ def test_one_warning_says_what_is_left_out_and_assumed(conf: Conf) -> None:
         "SuspendTime=600\nPreemptType=preempt/partition_prio\nMailProg=x\n"
         "NodeName=n1 Feature=a/b,c NodeAddr=10.0.0.1\nPartitionName=p Nodes=n1 AllowGroups=ALL\nPartitionName=q\n"
     )
-    with pytest.warns(hs.PlatformWarning) as said:
+    with pytest.warns(hs.errors.PlatformWarning) as said:
         conf(text)
     (warning,) = said
     message = str(warning.message)

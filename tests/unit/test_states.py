@@ -105,7 +105,7 @@ def test_frames_and_parquet_files_say_it_in_text_too(tmp_path, dtype):
 
 
 @pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-def test_a_job_withdrawn_at_a_known_time_is_kept_with_no_length_and_nothing_observed():
+def test_a_job_withdrawn_at_a_known_time_is_kept_without_length():
     jobs = {"job_id": [1, 2], "submit_s": [0, 1], "runtime_s": ["01:00:00", "00:00:00"], "node_count": [1, 4]}
     more = {"trace_status": ["COMPLETED", "CANCELLED"], "cancel_s": [None, 50.0], "observed_start_s": [0.0, 50.0]}
     text = pl.DataFrame({**jobs, **more}).write_csv().encode()

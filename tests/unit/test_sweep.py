@@ -144,7 +144,7 @@ def test_what_is_no_walltimes_and_no_grace_is_refused_before_any_run():
     assert [name for name, _, _ in caught.value.faults] == ["kill_grace_s", "walltimes"]
 
 
-def test_progress_is_told_in_rows():
+def test_progress_is_reported_in_rows():
     told = []
     sweep(log(), machine(), ["easy", "random"], seeds=2, workers=1, progress=lambda *now: told.append(now))
     assert told == [(0, 4), (2, 4), (3, 4), (4, 4)]
@@ -163,7 +163,7 @@ def test_what_progress_raises_stops_the_sweep_and_its_processes():
 # Faults before the first run
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     with pytest.raises(hs.ConfigError) as caught:
         sweep(3, [], ["esay", {"order": "fcsf"}], seeds=[1, 1], workers=0, progress="bars", until_s="noon")
     assert [parameter for parameter, _, _ in caught.value.faults] == [
@@ -185,7 +185,7 @@ def test_seeds_that_cannot_be(seeds):
 
 
 @pytest.mark.parametrize("out", [5, "", b"out", "a\0b", "\ud800", Path("\0"), ["out"], True])
-def test_an_out_that_is_no_name_is_told_with_the_other_faults(tmp_path, monkeypatch, out):
+def test_an_out_that_is_no_name_is_reported_with_the_other_faults(tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(hs.ConfigError) as caught:
         sweep(log(), machine(), "esay", out=out)
@@ -254,7 +254,7 @@ def test_overload_is_said_once_for_a_workload_and_a_platform():
         sweep({"busy": busy, "calm": log()}, [machine(2), machine(64)], ["fcfs", "random"], seeds=3, workers=1)
     (warning,) = said
     assert str(warning.message).startswith("workload `busy`, platform `2 nodes`: offered load 6.00")
-    assert (warning.category, warning.filename) == (hs.LoadWarning, __file__)
+    assert (warning.category, warning.filename) == (hs.errors.LoadWarning, __file__)
 
 
 # Specs for another engine
@@ -339,7 +339,7 @@ def test_a_spec_whose_files_are_gone_or_damaged_names_them(tmp_path):
 
 
 @pytest.mark.parametrize(("given", "found"), [("a.json", "`a.json`"), (None, "a NoneType"), ({}, "a dict")])
-def test_what_is_no_spec_is_told(given, found):
+def test_what_is_no_spec_is_reported(given, found):
     with pytest.raises(hs.ConfigError) as caught:
         run_one(given)
     assert str(caught.value) == f"spec: found {found}, expected a Spec, as `specs` makes them"
@@ -404,7 +404,7 @@ def test_a_line_damaged_in_the_middle_is_an_error_with_its_number(tmp_path):
     [b'{"key": "b", "result": 1}\n', b"\0" * 9 + b"\n", b"\n", b'{"key": "b", "summary": {"jobs": 2}\n'],
     ids=["another's", "zeros", "empty", "no JSON"],
 )
-def test_a_last_line_that_has_an_end_was_not_cut_off_and_is_never_dropped(tmp_path, last):
+def test_a_last_line_with_an_end_is_never_dropped(tmp_path, last):
     with Store(tmp_path) as store:
         store.add(PLAN, {"jobs": 1})
     content = (tmp_path / FILE).read_bytes() + last
@@ -440,7 +440,7 @@ with Store(Path(sys.argv[1])) as store:
 
 
 @pytest.mark.parametrize("room", [0, 1, 60])
-def test_a_line_that_does_not_fit_is_told_and_leaves_nothing_behind(tmp_path, room):
+def test_a_line_that_does_not_fit_is_reported_and_leaves_nothing_behind(tmp_path, room):
     done = subprocess.run(
         [sys.executable, "-c", FILLS_UP, str(tmp_path), str(room)],
         env={**os.environ, "PYTHONPATH": str(Path(hs.__file__).parents[1])},
@@ -486,7 +486,7 @@ def test_a_file_of_somebody_elses_is_left_alone(tmp_path, content):
     assert (tmp_path / FILE).read_bytes() == content
 
 
-def test_two_sweeps_in_one_folder_are_told_apart(tmp_path):
+def test_two_sweeps_in_one_folder_are_distinguished(tmp_path):
     with Store(tmp_path), pytest.raises(hs.OutputError, match="another sweep is writing to it"):
         sweep(log(), machine(), "easy", out=tmp_path)
     assert len(sweep(log(), machine(), "easy", workers=1, out=tmp_path)) == 1
@@ -645,6 +645,8 @@ def test_the_concern_of_a_function_is_said_once():
     def busy(seed):
         return drawn_log(seed).scale_arrivals(10)
 
-    with pytest.warns(hs.LoadWarning, match="workload `busy` of seed 0, platform `1 nodes`: offered load") as said:
+    with pytest.warns(
+        hs.errors.LoadWarning, match="workload `busy` of seed 0, platform `1 nodes`: offered load"
+    ) as said:
         sweep(busy, machine(1), "easy", seeds=3, workers=1)
-    assert len([one for one in said if one.category is hs.LoadWarning]) == 1
+    assert len([one for one in said if one.category is hs.errors.LoadWarning]) == 1

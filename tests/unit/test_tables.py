@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from hetsched.analysis import METRICS, compare
+from hetsched.analysis import METRICS, ratios_to_baseline
 from hetsched.policy import parts
 from hetsched.report.tables import comparison_table, folded, parts_table, presets_table, summary_table
 
@@ -44,7 +44,7 @@ def test_names_are_folded_behind_the_coarsest_mark_that_helps():
 
 def runs_of(keys):
     values = {key: [1234.5, 2345.6, 3456.7] for key in keys}
-    return compare(pl.DataFrame({"policy": NAMES, **values}), baseline="fcfs", metrics=keys)
+    return ratios_to_baseline(pl.DataFrame({"policy": NAMES, **values}), baseline="fcfs", metrics=keys)
 
 
 @pytest.mark.parametrize("width", [50, 60, 80, 120])
@@ -70,12 +70,12 @@ def test_a_comparison_shows_every_metric_and_name_at_every_width(width, keys):
 )
 @example(60, 3.6e15, 1e-3, 1_000_000)
 @example(120, 3.6, 1.0, 1)
-def test_tables_hold_from_milliwatt_hours_to_terawatt_hours_and_from_one_job_to_a_million(width, joules, share, jobs):
+def test_tables_hold_small_and_large_numbers(width, joules, share, jobs):
     largest = {
         key: float(joules if key.endswith("_j") else 1e9 * joules if key.endswith("_js") else jobs) for key in METRICS
     }
     values = {key: [value, value * share, 0.0] for key, value in largest.items()}
-    table = compare(pl.DataFrame({"policy": NAMES, **values}), baseline="fcfs", metrics=tuple(METRICS))
+    table = ratios_to_baseline(pl.DataFrame({"policy": NAMES, **values}), baseline="fcfs", metrics=tuple(METRICS))
     shown = lines_of(comparison_table(table, baseline="fcfs", width=width), width)
     shown += lines_of(summary_table(largest), width)
     assert max(map(len, shown)) <= width

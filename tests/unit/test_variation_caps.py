@@ -171,7 +171,7 @@ powers = st.lists(st.floats(50, 500), min_size=1, max_size=6)
 
 
 @given(powers, models, st.floats(0, 500))
-def test_a_cap_that_binds_nobody_changes_nothing(watts, model, above):
+def test_a_cap_that_binds_no_job_changes_nothing(watts, model, above):
     table = hs.VariationTable(["a"], power_w=[watts], time_ratio=[np.linspace(0.9, 1.1, len(watts))])
     for cap_w in (max(watts), max(watts) + above, math.inf):
         same = table.under_cap(cap_w, **model)

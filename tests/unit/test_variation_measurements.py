@@ -138,7 +138,7 @@ def test_whole_numbers_are_node_numbers():
     assert Measurements(frame, nodes=range(5)).missing["node"].to_list() == [1, 2, 4]
 
 
-def test_numbers_that_are_names_are_told_apart():
+def test_numbers_that_are_names_are_distinguished():
     frame = pl.DataFrame({"app": ["a"], "node": [10**9], "power_w": [1.0]})
     assert messages_of(lambda: Measurements(frame)) == [
         (
@@ -238,7 +238,7 @@ def test_a_node_of_which_nothing_is_known_is_filled_by_one_rule_only():
     ]
 
 
-def test_an_application_nobody_measured_is_filled_by_no_rule():
+def test_an_application_without_measurements_is_filled_by_no_rule():
     made = measured(("fft", "n1", 0.0, 1.0), impute="app-median")
     assert messages_of(made.to_table) == [
         "runs: found no run of fft on any node, expected every application on each of 3 nodes, or at least on one node"
@@ -368,7 +368,7 @@ def test_files_that_cannot_be_had_are_named(tmp_path):
     ],
 )
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
-def test_what_is_wrong_in_a_file_is_told_by_its_line(tmp_path, suffix, text, where, said):
+def test_what_is_wrong_in_a_file_is_reported_by_its_line(tmp_path, suffix, text, where, said):
     path = tmp_path / f"runs{suffix}"
     data = text.encode() if isinstance(text, str) else text
     path.write_bytes(gzip.compress(data) if suffix == ".csv.gz" else data)
@@ -378,7 +378,7 @@ def test_what_is_wrong_in_a_file_is_told_by_its_line(tmp_path, suffix, text, whe
     assert "found found" not in found
 
 
-def test_rows_of_a_table_without_lines_are_told_by_their_number(tmp_path):
+def test_rows_of_a_table_without_lines_are_reported_by_their_number(tmp_path):
     runs().with_columns(power_w=pl.lit("x")).write_parquet(tmp_path / "runs.parquet")
     (found,) = messages_of(lambda: hs.read_measurements(tmp_path / "runs.parquet"))
     assert found == f"{tmp_path / 'runs.parquet'}, row 0, power_w: found `x`, expected numbers"
@@ -404,7 +404,7 @@ def test_other_names_are_refused(path, said):
     assert found.startswith(said)
 
 
-def test_a_packed_file_that_was_cut_off_is_told(tmp_path):
+def test_a_packed_file_that_was_cut_off_is_reported(tmp_path):
     path = tmp_path / "runs.csv.gz"
     path.write_bytes(gzip.compress(b"app,node,power_w\n" + b"a,n1,200\n" * 9)[:-12])
     assert messages_of(lambda: hs.read_measurements(path)) == [
@@ -415,7 +415,7 @@ def test_a_packed_file_that_was_cut_off_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("given", "found"), [("runs.csv", "`runs.csv`"), (None, "a NoneType"), (runs().lazy(), "a LazyFrame")]
 )
-def test_what_is_no_frame_is_told(given, found):
+def test_what_is_no_frame_is_reported(given, found):
     assert messages_of(lambda: Measurements(given)) == [
         f"runs: found {found}, expected a polars.DataFrame; read_measurements reads a file"
     ]

@@ -309,7 +309,7 @@ def test_factors_are_drawn_like_watts_and_the_cap_stays():
     assert drawn.cap_w == 40
 
 
-def test_jitter_tells_copies_of_a_device_apart():
+def test_jitter_distinguishes_copies_of_a_device():
     n = 20_000
     plain, jittered = (resample_table(MEASURED, nodes=n, seed=9, jitter_ratio=sd) for sd in (0.0, 0.02))
     assert (plain.drawn == jittered.drawn).all()
@@ -347,7 +347,7 @@ A_TABLE = "expected a VariationTable, as read_table reads it from a file"
         ),
     ],
 )
-def test_what_is_of_another_kind_is_told(make, said):
+def test_what_is_of_another_kind_is_reported(make, said):
     found = messages_of(make)
     assert len(found) == len(said)
     assert all(line.startswith(start) for line, start in zip(found, said, strict=True))

@@ -196,7 +196,7 @@ HEAD = "app,node,power_w\n"
         ("app,node,power_w,\1x\na,0,200,1\n", r"t.csv.\x01x: found `a column`, expected one of app, node"),
     ],
 )
-def test_a_file_that_is_no_table_is_told_in_its_own_words(tmp_path, monkeypatch, content, message):
+def test_a_file_that_is_no_table_is_reported_as_such(tmp_path, monkeypatch, content, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text(content)
     found = messages_of(lambda: hs.read_table("t.csv"))
@@ -211,7 +211,7 @@ def test_quoted_commas_and_blank_lines_at_the_end_are_no_fault(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.csv.bak", "t"])
-def test_a_name_that_does_not_tell_the_kind_of_file_is_refused(tmp_path, name):
+def test_a_file_name_without_a_known_kind_is_refused(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK")
     found = messages_of(lambda: hs.read_table(tmp_path / name))
     suffix = name.removeprefix("t").replace(".csv", "") or "no suffix"

@@ -40,7 +40,7 @@ def test_rule_28_what_cannot_be_is_refused(columns: dict[str, Any], message: str
     assert message in str(raised.value)
 
 
-def test_other_faults_are_told_with_their_rows() -> None:
+def test_other_faults_are_reported_with_their_rows() -> None:
     with pytest.raises(hs.TraceError, match="row 1, column `depends_how`: found `maybe`"):
         jobs(depends_how=["ok", "maybe", None, None])
     with pytest.raises(hs.TraceError, match="column `think_s`"):
@@ -137,7 +137,7 @@ def test_rule_32_nodes_that_are_added_change_nothing_for_the_others() -> None:
     assert not of(2, seed=1).equals(few)
 
 
-def test_faults_of_failures_are_told_together() -> None:
+def test_faults_of_failures_are_reported_together() -> None:
     with pytest.raises(hs.ConfigError) as raised:
         hs.failures(PLATFORM, mtbf_s=-1, repair_s=0, distribution="normal", shape=0.0, until_s=float("nan"))
     assert len(raised.value.details) == 5
@@ -217,7 +217,7 @@ class Greedy:
         return starts
 
 
-def test_an_own_scheduler_is_shown_no_jobs_of_full_arrays_and_may_start_no_more() -> None:
+def test_an_own_scheduler_sees_no_jobs_of_full_arrays() -> None:
     limited = jobs(array_id=[1, 1, None, None], array_limit=[1, 1, None, None])
     with pytest.raises(hs.SimulationError, match="1 jobs of its array run, and no more than 1 may"):
         hs.simulate(limited, PLATFORM, Greedy())

@@ -37,7 +37,7 @@ def test_a_window_by_hand():
     assert measured(small_run(), from_s=210, until_s=390)["jobs"] == 0
 
 
-@pytest.mark.filterwarnings("ignore::hetsched.LoadWarning")
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 @given(workloads(), platforms())
 def test_the_whole_run_is_measured_as_its_summary_says(workload, platform):
     result = hs.simulate(workload, platform)

@@ -320,7 +320,7 @@ def test_application_codes_point_at_their_names(apps):
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=30))
-def test_sorting_is_stable_and_loses_nobody(submits):
+def test_sorting_is_stable_and_loses_no_job(submits):
     jobs = pl.DataFrame({"job_id": range(len(submits)), "submit_s": submits, "runtime_s": 1, "node_count": 1})
     ids = hs.Workload.from_polars(jobs).to_polars()["job_id"].to_list()
     assert ids == sorted(range(len(submits)), key=lambda job: submits[job])
@@ -334,7 +334,7 @@ def test_a_submit_between_two_microseconds_never_waits_less_than_nothing():
     assert result.jobs["wait_s"].to_list() == [0.0]
 
 
-def test_a_clock_too_far_on_to_tell_microseconds_apart_is_said(tmp_path):
+def test_a_clock_beyond_microsecond_precision_is_reported(tmp_path):
     jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [5.0, 1e11], "runtime_s": [2e-6, 4e-6], "node_count": [1, 1]})
     said = "1 submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"
     workload = hs.Workload.from_polars(jobs)

@@ -18,7 +18,7 @@ def panics(path):
 
 
 @pytest.mark.parametrize(("write", "reason"), [(breaks_down, "No space left on device"), (panics, "cannot go on")])
-def test_a_file_that_was_there_stays_as_it_was_when_the_next_cannot_be_finished(tmp_path, write, reason):
+def test_the_old_file_stays_when_the_new_one_cannot_be_finished(tmp_path, write, reason):
     path = tmp_path / "a.txt"
     write_whole(path, b"before")
     with pytest.raises(OutputError) as caught:

@@ -1,7 +1,14 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.node_states import NODE_STATES, busy_grid, node_states, state_grid
-from hetsched.analysis.ratios import attained_ratio, compare, mean_and_half_width, runs_frame, student_t_quantile
+from hetsched.analysis.pareto import pareto
+from hetsched.analysis.pinball import pinball
+from hetsched.analysis.ratios import (
+    attained_ratio,
+    mean_and_half_width,
+    ratios_to_baseline,
+    runs_frame,
+    student_t_quantile,
+)
 from hetsched.analysis.starts import (
     START_CLASSES,
     held_jobs_resubmitted,
@@ -9,10 +16,21 @@ from hetsched.analysis.starts import (
     start_histogram,
     use_difference,
 )
-from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
+from hetsched.analysis.timeline import (
+    NODE_STATES,
+    binned,
+    busy_grid,
+    node_states,
+    run_bins,
+    state_grid,
+    waiting_curve,
+    with_job_power,
+)
+from hetsched.analysis.weeks import bootstrap_weeks, paired_weeks
 from hetsched.analysis.window import measured
-from hetsched.features.gaps import gaps
-from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
+from hetsched.features.bound import gaps
+from hetsched.run.metric import Metric, Unit
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -23,13 +41,17 @@ __all__ = [
     "Unit",
     "attained_ratio",
     "binned",
+    "bootstrap_weeks",
     "busy_grid",
-    "compare",
     "gaps",
     "held_jobs_resubmitted",
     "mean_and_half_width",
     "measured",
     "node_states",
+    "paired_weeks",
+    "pareto",
+    "pinball",
+    "ratios_to_baseline",
     "run_bins",
     "runs_frame",
     "start_differences",
@@ -40,3 +62,7 @@ __all__ = [
     "waiting_curve",
     "with_job_power",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

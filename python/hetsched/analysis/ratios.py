@@ -123,7 +123,7 @@ def _place(provenance: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def compare(
+def ratios_to_baseline(
     results: Iterable[Result] | pl.DataFrame,
     *,
     baseline: str,
@@ -176,7 +176,7 @@ def compare(
     Examples
     --------
     >>> runs = pl.DataFrame({"policy": ["fcfs", "easy"], "mean_wait_s": [200.0, 50.0]})
-    >>> compare(runs, baseline="fcfs", metrics=["mean_wait_s"]).select("policy", "mean", "ratio").rows()
+    >>> ratios_to_baseline(runs, baseline="fcfs", metrics=["mean_wait_s"]).select("policy", "mean", "ratio").rows()
     [('fcfs', 200.0, 1.0), ('easy', 50.0, 0.25)]
     """
     runs, metrics = results if isinstance(results, pl.DataFrame) else _placed(results), list(metrics)
@@ -194,7 +194,7 @@ def compare(
 
 
 def table_of(runs: pl.DataFrame, baseline: str, metrics: Sequence[str], *, stacklevel: int = 4) -> pl.DataFrame:
-    """`compare` of a frame of runs; warns the caller that many frames up."""
+    """`ratios_to_baseline` of a frame of runs; warns the caller that many frames up."""
     keys = [metric.key for metric in metrics_named(metrics)]
     _check(runs, baseline, keys)
     check_alike(runs)

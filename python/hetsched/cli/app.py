@@ -17,6 +17,7 @@ from hetsched.cli.terminal import INTERRUPTED, ended
 VERBS = (
     "simulate",
     "compare",
+    "validate",
     "generate",
     "provision",
     "policies",

@@ -8,8 +8,7 @@ from typing import Annotated
 import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli.declare import option, whole
-from hetsched.cli.files import check_output, folder
-from hetsched.cli.options import MOST_SEED
+from hetsched.cli.options import MOST_SEED, check_output, folder
 from hetsched.cli.pictures import draw_comparison
 from hetsched.cli.terminal import Screen
 from hetsched.errors import ConfigError
@@ -39,7 +38,8 @@ def demo(
     """Compare four policies on a real log that comes with hetsched, and draw the pictures."""
     faults.check()
     check_output(out)
-    from hetsched.many.compare import Keep, compared
+    from hetsched.many.compare import compared
+    from hetsched.many.outcome import Keep
     from hetsched.report.tables import comparison_table
     from hetsched.run.options import RunOptions
 

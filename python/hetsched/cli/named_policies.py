@@ -8,14 +8,17 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, exists, listed, one_line, reason_of, shown
-from hetsched.cli.terminal import changed, noted
+from hetsched.cli import options as opt
+from hetsched.cli.declare import option
+from hetsched.cli.terminal import changed, inside, noted
 from hetsched.errors import ConfigError, Fault
 
 BASE = "easy"
@@ -25,6 +28,43 @@ _BASES = {"allocator": "power-slurm", "monitor": "power-slurm"}
 """Others, for roles that `BASE` has no place for."""
 
 _IN_FILE = re.compile(r"(?P<file>.*\.py)(?::(?P<name>[^:=]*))?(?P<rest>(?::[^:=]*=[^:]*)*)")
+
+
+_POLICY = "Policy"
+_POLICY_HELP = (
+    "A preset, or NAME:PARAM=VALUE; see hetsched policies. Default: easy. FILE.py:NAME: a class or object of yours, "
+    "which takes its role in easy, or is a whole scheduler."
+)
+_SET_HELP = "Change a parameter or a part of it, such as depth=4."
+
+
+@dataclass(frozen=True)
+class PolicyGiven:
+    """The policy of a run as it was given."""
+
+    policy: Annotated[str | None, option("--policy", "NAME", _POLICY_HELP, _POLICY, complete=opt.complete_policy)] = (
+        None
+    )
+    settings: Annotated[Sequence[str], option("--set", "PARAM=VALUE", _SET_HELP, _POLICY, is_list=True)] = ()
+    policy_file: Annotated[str | None, option("--policy-file", "F.toml", "A policy from a file.", _POLICY)] = None
+
+    def chosen(self, faults: Faults) -> hs.Policy | None:
+        """The policy asked for; None if there is something wrong with it, which is noted."""
+        name, settings, file = self.policy, self.settings, self.policy_file
+        if file is not None:
+            for place, value in (("--policy", name), ("--set", " ".join(settings) or None)):
+                if value is not None:
+                    faults.add(place, value, "nothing with --policy-file, which says it all")
+            with noted(faults), inside(file):
+                return hs.Policy.from_toml(file)
+            return None
+        for setting in settings:
+            if "=" not in setting:
+                faults.add("--set", setting, "PARAM=VALUE, such as depth=4")
+                return None
+        with noted(faults, {"policy": "--policy"}):
+            return policy_of(BASE if name is None else name, settings)
+        return None
 
 
 def policy_of(text: str, settings: Sequence[str] = ()) -> hs.Policy:
@@ -62,10 +102,13 @@ def of_policy(name: str, option: str = "--policies") -> AbstractContextManager[N
 
 
 def _composed(given: Any, role: str, settings: list[str]) -> hs.Policy:
+    from hetsched.policy.objects import instance_of
+    from hetsched.policy.policy import parse_settings
+
     names = inspect.signature(given).parameters if inspect.isclass(given) else {}
     own = [setting for setting in settings if setting.partition("=")[0].strip() in names]
     settings = [setting for setting in settings if setting not in own]
-    given = given(**hs.policy.parse_settings(own)) if own else hs.policy.instance_of(given, "policy")
+    given = given(**parse_settings(own)) if own else instance_of(given, "policy")
     if role not in ("", "scheduler"):
         return hs.policy.parse_policy(":".join([_BASES.get(role, BASE), *settings]), parts={role: given})
     policy: hs.Policy = hs.Policy(scheduler=given) if role else given
@@ -92,22 +135,25 @@ def _object(file: str, name: str) -> Any:
 
 def _known_in(module: ModuleType) -> list[str]:
     """Names of a file's own that have a role."""
+    from hetsched.policy.objects import roles_of
 
     def is_own(value: object) -> bool:
         kind = value if inspect.isclass(value) else type(value)
-        return isinstance(value, hs.Policy) or (bool(hs.policy.roles_of(value)) and kind.__module__ == module.__name__)
+        return isinstance(value, hs.Policy) or (bool(roles_of(value)) and kind.__module__ == module.__name__)
 
     return [name for name, value in vars(module).items() if not name.startswith("_") and is_own(value)]
 
 
 def _role_of(given: Any, text: str) -> str:
     """The one role of an object; nothing for a policy."""
+    from hetsched.policy.objects import METHODS, roles_of
+
     if isinstance(given, hs.Policy):
         return ""
-    roles = hs.policy.roles_of(given)
+    roles = roles_of(given)
     if len(roles) == 1:
         return roles[0]
-    methods = listed(f"`{hs.policy.METHODS[role]}` ({role})" for role in roles or hs.policy.METHODS)
+    methods = listed(f"`{METHODS[role]}` ({role})" for role in roles or METHODS)
     if not roles:
         raise ConfigError([("policy", shown(text), f"a class or object with a role's method: one of {methods}")])
     raise ConfigError(

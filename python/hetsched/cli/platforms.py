@@ -19,7 +19,7 @@ def slurm_files(text: str) -> list[str]:
 
 def platform_of(text: str, watts: Mapping[str, float]) -> hs.Platform:
     """The machine; `watts` are those given for files that have none."""
-    from hetsched.platform.shipped import machine_names
+    from hetsched.platform.reading import machine_names
 
     if files := slurm_files(text):
         return hs.Platform.from_slurm(*files, **watts)  # type: ignore[arg-type]

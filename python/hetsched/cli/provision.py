@@ -10,8 +10,8 @@ import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, RUN, argument, number, option, whole
-from hetsched.cli.files import check_output, folder, picture
 from hetsched.cli.inputs import JobLog
+from hetsched.cli.options import check_output, folder, picture
 from hetsched.cli.terminal import Screen, noted, renamed
 
 _GUIDELINE = "Guideline"
@@ -84,7 +84,7 @@ def provision(
             answer = hs.provision(**vars(asked), workload=log.read(screen))
     written = [] if out is None else answer.write(out)
     written += [] if plot is None else _drawn(answer, plot)
-    for table in answer.tables():
+    for table in answer._console_tables():
         screen.show(table)
     for note in answer.notes:
         screen.tell(note)

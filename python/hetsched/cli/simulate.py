@@ -2,44 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
-from hetsched.cli.declare import OUTPUT, flag, option
-from hetsched.cli.files import check_output
+from hetsched.cli.declare import OUTPUT, flag
 from hetsched.cli.inputs import OTHER_DRAWS, Inputs, Machine
-from hetsched.cli.named_policies import policy_of
+from hetsched.cli.named_policies import PolicyGiven
+from hetsched.cli.options import check_output
 from hetsched.cli.pictures import draw_run
 from hetsched.cli.run_options import RunGiven
-from hetsched.cli.terminal import Screen, inside, noted, renamed
+from hetsched.cli.terminal import Screen, renamed
 from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
 from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
-    from hetsched.contract.terms import Terms
-
-_POLICY = "Policy"
-_POLICY_HELP = (
-    "A preset, or NAME:PARAM=VALUE; see hetsched policies. Default: easy. FILE.py:NAME: a class or object of yours, "
-    "which takes its role in easy, or is a whole scheduler."
-)
-_SET_HELP = "Change a parameter or a part of it, such as depth=4."
+    from hetsched.contract.bill import Terms
 
 
 def simulate(
     screen: Screen,
     faults: Faults,
     *,
-    policy: Annotated[
-        str | None, option("--policy", "NAME", _POLICY_HELP, _POLICY, complete=opt.complete_policy)
-    ] = None,
-    settings: Annotated[Sequence[str], option("--set", "PARAM=VALUE", _SET_HELP, _POLICY, is_list=True)] = (),
-    policy_file: Annotated[str | None, option("--policy-file", "F.toml", "A policy from a file.", _POLICY)] = None,
+    policy: PolicyGiven,
     inputs: Inputs,
     run: RunGiven,
     out: opt.Out = None,
@@ -53,7 +41,7 @@ def simulate(
         faults.note("--csv", "no --out", "a folder for it: --out DIR")
     if out is not None and run.events is not None and _is_same(run.events, Path(out) / "events.parquet"):
         faults.add("--events", run.events, "a file that --out does not replace; a result has one of that name")
-    chosen = _policy(faults, policy, settings, policy_file)
+    chosen = policy.chosen(faults)
     faults.check()
     check_output(out)
     assert chosen is not None
@@ -76,24 +64,6 @@ def _is_same(file: str, other: Path) -> bool:
     return Path(file).resolve() == other.resolve()
 
 
-def _policy(faults: Faults, name: str | None, settings: Sequence[str], file: str | None) -> hs.Policy | None:
-    """The policy asked for; None if there is something wrong with it, which is noted."""
-    if file is not None:
-        for option, value in (("--policy", name), ("--set", " ".join(settings) or None)):
-            if value is not None:
-                faults.add(option, value, "nothing with --policy-file, which says it all")
-        with noted(faults), inside(file):
-            return hs.Policy.from_toml(file)
-        return None
-    for setting in settings:
-        if "=" not in setting:
-            faults.add("--set", setting, "PARAM=VALUE, such as depth=4")
-            return None
-    with noted(faults, {"policy": "--policy"}):
-        return policy_of("easy" if name is None else name, settings)
-    return None
-
-
 def _run(workload: hs.Workload, machine: Machine, policy: hs.Policy, run: RunGiven) -> hs.Result:
     options = run.options()
     with Bars() as bars, renamed(run.given_names), run.in_contract():
@@ -103,7 +73,7 @@ def _run(workload: hs.Workload, machine: Machine, policy: hs.Policy, run: RunGiv
 
 def _draw(result: hs.Result, policy: hs.Policy, plot: str, terms: Terms | None) -> list[str]:
     """Draw the run; gives the names of the pictures."""
-    from hetsched.many.compare import Keep, Outcome
+    from hetsched.many.outcome import Keep, Outcome
 
     outcome = Outcome.of(policy.name, result, Keep(drawn=True), terms)
     return draw_run(plot, outcome, title=outcome.title)

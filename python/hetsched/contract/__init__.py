@@ -3,3 +3,7 @@
 from hetsched.contract.contract import Contract, read_contract
 
 __all__ = ["Contract", "read_contract"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,19 +1,88 @@
-"""Windows of the wall clock: ``from="17:00" until="20:00" days="mon-fri" months="nov-feb"``, and what they hold."""
+"""Windows of the wall clock: time zones, dates, and the stretches of time in which a clause is in force."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timezone, tzinfo
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, listed
-from hetsched.contract.calendar import DAY_S, even_stretches, zone_named
+
+DAY_S = 86400
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_A_ZONE = (
+    "the name of a time zone such as Europe/Berlin, from the system's database of them; where a system has none, "
+    "`pip install tzdata` brings it"
+)
+
+
+def zone_named(parameter: str, name: object, faults: Faults) -> tzinfo:
+    """The zone of that name; notes a fault and gives UTC if there is none."""
+    if name == "UTC":
+        return timezone.utc
+    if isinstance(name, str):
+        try:
+            return ZoneInfo(name)
+        # Of names with odd characters, and of those that are folders of the database.
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            pass
+    faults.add(parameter, name, _A_ZONE)
+    return timezone.utc
+
+
+def _local_date(unix_s: float, zone: tzinfo) -> datetime:
+    """Date and time at an instant by the zone's calendar and clock."""
+    return (_EPOCH + timedelta(seconds=unix_s)).astimezone(zone)
+
+
+def _even_stretches(zone: tzinfo, from_s: int, until_s: int) -> Iterator[tuple[int, int, int]]:
+    """Stretches in which the clock runs evenly: from, until (seconds since 1970), seconds ahead of UTC."""
+    begin, offset, at = from_s, _offset_s(zone, from_s), from_s
+    while at < until_s:
+        # A zone's clock changes at most once a day.
+        after = min(at + DAY_S, until_s)
+        other = _offset_s(zone, after)
+        if other != offset:
+            change = _change(zone, at, after)
+            yield begin, change, offset
+            begin, offset = change, other
+        at = after
+    yield begin, until_s, offset
+
+
+def _offset_s(zone: tzinfo, unix_s: int) -> int:
+    offset = _local_date(unix_s, zone).utcoffset()
+    return 0 if offset is None else round(offset.total_seconds())
+
+
+def _change(zone: tzinfo, before: int, after: int) -> int:
+    """The first second at which the clock shows what it does at `after`."""
+    offset = _offset_s(zone, after)
+    while after - before > 1:
+        middle = (before + after) // 2
+        before, after = (before, middle) if _offset_s(zone, middle) == offset else (middle, after)
+    return after
+
+
+def month_starts(zone: tzinfo, from_s: float, until_s: float) -> npt.NDArray[np.float64]:
+    """Starts of calendar months between two instants, by the zone's clock; all in seconds since 1970."""
+    date = _local_date(from_s, zone)
+    year, month = date.year, date.month
+    found: list[float] = []
+    while True:
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+        begins_s = datetime(year, month, 1, tzinfo=zone).astimezone(timezone.utc).timestamp()
+        if begins_s >= until_s:
+            return np.array(found, dtype=np.float64)
+        found.append(begins_s)
+
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -82,7 +151,7 @@ class Window:
         """Starts and ends of the window between two instants, all in seconds since 1970; in order, and apart."""
         low, high = math.floor(from_s), math.ceil(until_s)
         begins, ends = [], []
-        for since, until, offset in even_stretches(self.zone, low, high):
+        for since, until, offset in _even_stretches(self.zone, low, high):
             # Yesterday's may last until today.
             days = self._days(np.arange((since + offset) // DAY_S - 1, (until + offset) // DAY_S + 1, dtype=np.int64))
             begin = np.maximum(days * DAY_S + (self.start_s - offset), since)
@@ -142,8 +211,8 @@ class Series:
 def window_of(given: Mapping[str, Any], zone: tzinfo, holidays: frozenset[date], faults: Faults) -> Window:
     """The window of a clause; notes what is invalid."""
     own = zone_named("timezone", given["timezone"], faults) if "timezone" in given else zone
-    start_s = clock_s("from", given.get("from", "00:00"), faults)
-    stop_s = clock_s("until", given.get("until", "24:00"), faults)
+    start_s = _clock_s("from", given.get("from", "00:00"), faults)
+    stop_s = _clock_s("until", given.get("until", "24:00"), faults)
     if start_s == stop_s:
         faults.add("until", given.get("until", "24:00"), "another time of day than from")
     if start_s == DAY_S:
@@ -166,7 +235,7 @@ def window_of(given: Mapping[str, Any], zone: tzinfo, holidays: frozenset[date],
     )
 
 
-def clock_s(parameter: str, given: object, faults: Faults) -> int:
+def _clock_s(parameter: str, given: object, faults: Faults) -> int:
     """Seconds after midnight; notes what is no time of day."""
     if isinstance(given, time) and given.tzinfo is None and not given.microsecond:
         return given.hour * 3600 + given.minute * 60 + given.second

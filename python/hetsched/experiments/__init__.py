@@ -25,15 +25,15 @@ _ROWS = {
     "pools": ("pools", "Three pools of nodes by their efficiency"),
     "tsmva": ("tsmva", "Two-stage models of each device's power, and their rivals"),
     "vahrm": ("vahrm.schedulers", "VAHRM and its rivals on nine workloads of CPU and GPU jobs"),
-    "vahrm-congestion": ("vahrm.pressure", "The same with submissions closer together"),
-    "vahrm-beta": ("vahrm.beta", "VAHRM from waiting time alone to energy alone"),
-    "vahrm-pcr": ("vahrm.pressure", "The same under a power budget"),
+    "vahrm-congestion": ("vahrm.sweeps", "The same with submissions closer together"),
+    "vahrm-beta": ("vahrm.sweeps", "VAHRM from waiting time alone to energy alone"),
+    "vahrm-pcr": ("vahrm.sweeps", "The same under a power budget"),
     "vahrm-error": ("vahrm.predictions", "VAHRM with predictions that are wrong, under half the budget"),
     "vahrm-first-run": ("vahrm.predictions", "VAHRM with jobs whose power is not known yet"),
-    "overprovision-budget": ("overprovision.pressure", "Power-aware Slurm: a whole machine under three budgets"),
-    "overprovision-arrivals": ("overprovision.pressure", "Power-aware Slurm: jobs submitted at three rates"),
+    "overprovision-budget": ("overprovision.sweeps", "Power-aware Slurm: a whole machine under three budgets"),
+    "overprovision-arrivals": ("overprovision.sweeps", "Power-aware Slurm: jobs submitted at three rates"),
     "overprovision-nodes": (
-        "overprovision.nodes",
+        "overprovision.sweeps",
         "How many more nodes than the budget feeds at their peak are worth having",
     ),
     "overprovision-mix": ("overprovision.mix", "The same by the jobs' caps, and comparison of power allocators"),
@@ -58,6 +58,10 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"hetsched.experiments.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def experiment_named(name: str, *, parameter: str = "name") -> Experiment:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -15,8 +16,9 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.files import write_whole
+from hetsched.naming import named_in
 from hetsched.policy import Policy
-from hetsched.report.panel_figure import panel_figure
+from hetsched.report.experiment import panel_figure
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -24,6 +26,7 @@ Verdict = Literal["yes", "shape", "no", "uncertain", "not tested"]
 Kind = Literal["printed", "assumed", "measured"]
 
 
+@named_in("hetsched.experiments")
 @dataclass(frozen=True)
 class Row:
     """A claim: a quantity, the paper's value if it prints one, ours, and the verdict.
@@ -140,6 +143,7 @@ class Repetition:
     logs: Mapping[str, str] = field(default_factory=dict)  # files in place of its workloads, with their sha256
 
 
+@named_in("hetsched.experiments")
 @dataclass(frozen=True)
 class Experiment:
     """A published experiment, ready to be run.
@@ -188,7 +192,7 @@ class Experiment:
     rows: Callable[[pl.DataFrame], list[Row]]
     savings: Callable[[pl.DataFrame], pl.DataFrame]
     repetitions: int = 40
-    quick_repetitions: int = 4
+    quick_repetitions: int = 3
     yours: Callable[[pl.DataFrame, str], Mapping[str, Floats]] | None = None
     draw: Callable[..., Any] = panel_figure
     measured: Callable[[pl.DataFrame], Sequence[Parameter]] = lambda _frame: ()
@@ -198,6 +202,7 @@ class Experiment:
     logs: Callable[[str], Mapping[str, str]] | None = None
 
 
+@named_in("hetsched.experiments")
 @dataclass(frozen=True)
 class Report:
     """An experiment's outcome.
@@ -233,6 +238,7 @@ class Report:
             "parameters": {parameter.name: parameter.value for parameter in self.parameters},
         }
 
+    @property
     def table(self) -> pl.DataFrame:
         """One row a quantity: ``quantity, paper, here, low, high, reproduced, reason``."""
         numbers = dict.fromkeys(("paper", "here", "low", "high"), pl.Float64)
@@ -242,35 +248,39 @@ class Report:
             orient="row",
         )
 
+    def write(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Write the report to a folder, each file whole or not at all; gives their names.
+
+        ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet`` and, with matplotlib, ``figure.png`` or,
+        where there are several, ``figure-NAME.png`` each.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
+        """
+        runs = io.BytesIO()
+        self.runs.write_parquet(runs)
+        parameters = [
+            {"parameter": one.name, "value": json.dumps(one.value, ensure_ascii=False), "note": one.note}
+            for one in self.parameters
+        ]
+        contents = {
+            "table.csv": self.table.write_csv().encode(),
+            "rows.json": (json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode(),
+            "parameters.csv": pl.DataFrame(parameters).write_csv().encode(),
+            "runs.parquet": runs.getvalue(),
+            **(_pictures(self) if can_draw() else {}),
+        }
+        paths = {Path(folder) / name: content for name, content in contents.items()}
+        for path, content in paths.items():
+            write_whole(path, content)
+        return [str(path) for path in paths]
+
 
 def can_draw() -> bool:
     """True if the figure can be made: matplotlib is an extra."""
     return find_spec("matplotlib") is not None
-
-
-def write_report(report: Report, folder: str) -> list[str]:
-    """Write a report, each file whole or not at all; gives their names.
-
-    ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet`` and, with matplotlib, ``figure.png`` or, where
-    there are several, ``figure-NAME.png`` each.
-    """
-    runs = io.BytesIO()
-    report.runs.write_parquet(runs)
-    parameters = [
-        {"parameter": one.name, "value": json.dumps(one.value, ensure_ascii=False), "note": one.note}
-        for one in report.parameters
-    ]
-    contents = {
-        "table.csv": report.table().write_csv().encode(),
-        "rows.json": (json.dumps(report.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode(),
-        "parameters.csv": pl.DataFrame(parameters).write_csv().encode(),
-        "runs.parquet": runs.getvalue(),
-        **(_pictures(report) if can_draw() else {}),
-    }
-    paths = {Path(folder) / name: content for name, content in contents.items()}
-    for path, content in paths.items():
-        write_whole(path, content)
-    return [str(path) for path in paths]
 
 
 def _pictures(report: Report) -> dict[str, bytes]:

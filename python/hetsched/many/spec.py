@@ -23,6 +23,7 @@ from hetsched.features.replay import options_under
 from hetsched.files import UNREADABLE, json_sha256, write_whole
 from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
 from hetsched.many.store import code_sha256
+from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import believed
@@ -67,6 +68,7 @@ class Plan:
         return f"{names}, seed {self.seed}"
 
 
+@named_in("hetsched.many")
 @dataclass(frozen=True)
 class Spec(Plan):
     """A run as plain values, for any process that can read its files. Made by `specs`, run by `run_one`.
@@ -119,7 +121,7 @@ def specs(
     workloads, platforms, policies, seeds
         As in `hetsched.sweep`.
     folder
-        Where each workload and platform is written to, once. Whoever calls `run_one` must be able to read it under
+        Where each workload and platform is written to, once. The caller of `run_one` must be able to read it under
         the same path.
     **options
         More keyword options of `hetsched.simulate`, such as ``until_s``.

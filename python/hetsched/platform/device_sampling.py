@@ -15,6 +15,7 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed
+from hetsched.naming import named_in
 from hetsched.platform.devices import DeviceClass, DeviceNodes, named_devices
 from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.variation.table import VariationTable
@@ -22,6 +23,7 @@ from hetsched.variation.table import VariationTable
 Vector = npt.NDArray[np.float64]
 
 
+@named_in("hetsched.platform")
 @dataclass(frozen=True, eq=False)
 class DeviceSample:
     """Drawn watts of devices, and the table of the nodes they add up to.
@@ -66,7 +68,7 @@ class DeviceSample:
 
         Examples
         --------
-        >>> from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+        >>> from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
         >>> sample = sample_devices(tsubame3(), TSUBAME3_JOBS_W, seed=1)
         >>> sample.matrix("gpu").shape, sample.apps("gpu")
         ((2160, 3), ['gpu-small', 'gpu-medium', 'gpu-large'])
@@ -128,7 +130,7 @@ def sample_devices(
 
     Examples
     --------
-    >>> from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+    >>> from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
     >>> sample = sample_devices(tsubame3(), TSUBAME3_JOBS_W, sd_ratio=0.04, seed=1)
     >>> sample.table
     <VariationTable: 6 applications, 540 nodes, power_w>

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from hetsched.checks import Faults, few, many, plain, shown
 from hetsched.errors import ConfigError, Fault
 from hetsched.hostlists import HostListError, expanded, folded
+from hetsched.naming import named_in
 from hetsched.params import Entry, Parameter, entries_of, number, whole, word
 from hetsched.workload.constraints import is_feature
 from hetsched.workload.convert import node_numbers
@@ -50,6 +51,7 @@ def _node_names(value: Any, name: str, faults: Faults) -> tuple[str, ...]:
     return ()
 
 
+@named_in("hetsched")
 @dataclass(frozen=True)
 class NodeClass(Entry):
     """Nodes of one make.

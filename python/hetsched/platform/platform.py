@@ -15,12 +15,12 @@ from hetsched import _core
 from hetsched.checks import Faults, few, listed, many, read_toml, shown
 from hetsched.errors import ConfigError, PlatformWarning
 from hetsched.files import json_sha256
+from hetsched.naming import named_in
 from hetsched.params import ASSUMED_W
 from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes, repeated
 from hetsched.platform.queues import Queue, check_queues, queue_list
-from hetsched.platform.reading import arguments_of
-from hetsched.platform.shipped import machine_file
+from hetsched.platform.reading import arguments_of, machine_file
 from hetsched.platform.slurm import SLURM_WATTS, Assumed, read_slurm
 from hetsched.typing import KnownDraws
 from hetsched.variation.table import VariationTable
@@ -30,6 +30,7 @@ KNOWN_DRAWS = get_args(KnownDraws)
 """Words for `known_draws`."""
 
 
+@named_in("hetsched")
 class Platform:
     """Nodes 0..N-1, class after class, and the tables of their draw.
 
@@ -97,7 +98,7 @@ class Platform:
         if not faults.found:
             _check_names(made, faults)
         nodes = sum(node_class.count for node_class in made)
-        named = queue_list(queues, "queues", faults)
+        named = None if queues is None else queue_list(queues, "queues", faults)
         if named is not None and not faults.found:
             check_queues(named, nodes, "queues", faults)
         draws = Draws.checked(actual, predicted, cap_model, nodes=nodes, exclusive=exclusive, faults=faults)
@@ -326,12 +327,12 @@ class Platform:
         """Same as `to_dict`, but with every table's content."""
         return self._as_dict(VariationTable.to_dict)
 
-    def _as_dict(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
+    def _as_dict(self, described: Callable[[VariationTable], Any]) -> dict[str, Any]:
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
             "known_draws": self._known_draws,
-            **self._draws.to_dict(told),
+            **self._draws.to_dict(described),
             **({} if self._licences is None else {"licences": dict(self._licences)}),
             **({} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}),
         }

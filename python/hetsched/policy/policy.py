@@ -10,6 +10,7 @@ from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown, whole_text
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 from hetsched.policy import objects
 from hetsched.policy.parts import (
     OBJECT_ROLES,
@@ -32,6 +33,7 @@ _TAKEN = (*ROLES, *OBJECT_ROLES)
 _DEFAULTS = {"order": "fcfs", "backfill": "none", "placement": "lowest-id"}
 
 
+@named_in("hetsched")
 class Policy:
     """A composition of parts, one a role.
 
@@ -416,8 +418,8 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
 def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
     """The object of a whole scheduler; raises if it is none, or is given with parts."""
     faults = Faults("policy")
-    beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
-    for role in beside:
+    others = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
+    for role in others:
         faults.add(role, _part_name(given[role]), "nothing with a scheduler, which decides everything")
     if objects.WHOLE not in objects.roles_of(scheduler):
         faults.add(

@@ -8,9 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from hetsched.naming import named_in
 from hetsched.policy.parts import ROLES, parameters_of, resolved, value_text
 
 
+@named_in("hetsched.policy")
 @dataclass(frozen=True)
 class Preset:
     """A named composition.

@@ -10,6 +10,7 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, plain
+from hetsched.naming import named_in
 
 if TYPE_CHECKING:
     from hetsched.platform import VariationTable
@@ -20,6 +21,7 @@ _LEVELS = {"user and app": ("user", "app"), "user": ("user",), "app": ("app",), 
 """Kinds of earlier jobs that are asked, the closest first, by the columns that distinguish them."""
 
 
+@named_in("hetsched.power")
 class Ideal:
     """A predictor that knows the actual watts; the best that any model could do.
 
@@ -67,6 +69,7 @@ class Ideal:
         return "Ideal()"
 
 
+@named_in("hetsched.power")
 class Noisy:
     """A predictor that knows the actual watts and is off by a normal error, one for each application and node.
 
@@ -172,6 +175,7 @@ class Noisy:
         return f"Noisy(error_ratio={plain(self.error_ratio)!r}, seed={plain(self.seed)!r})"
 
 
+@named_in("hetsched.power")
 class History:
     """A predictor that learns from the log itself: mean watts of the same user's earlier jobs of the same application.
 

@@ -4,3 +4,7 @@ from hetsched.provisioning.answer import Provision, provision
 from hetsched.provisioning.budget import parse_mix
 
 __all__ = ["Provision", "parse_mix", "provision"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,18 +1,21 @@
 """Pictures (with matplotlib, from the extra `plots`) and tables for a terminal.
 
-Frames in, files or tables out; the numbers come from `hetsched.analysis`.
+Frames in, files or tables out; the numbers come from `hetsched.analysis`. Modules load when they are first used.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
-_EARLIER = {"axes": "canvas", "energy_wait_figure": "figures", "gantt": "figures"}
-"""Earlier modules of `unix_zero`, `energy_against_wait` and `gantt`."""
+__all__ = ["budgets", "canvas", "figures", "node_states", "over_axis", "provisions", "tables"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _EARLIER:
-        return import_module(f"hetsched.report.{_EARLIER[name]}")
+def __getattr__(name: str) -> ModuleType:
+    if name in __all__:
+        return import_module(f"hetsched.report.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["power_and_budget", "speeds"]
+
 MOST_STEPS = 600
 """Most rows of a timeline that are drawn as they are; of more, the means of so many bins."""
 
@@ -224,3 +226,7 @@ def _labels(row: dict[str, Any]) -> Iterator[str]:
         yield f"{row['job_id']}: {row['cap_w']:.4g} W"
         yield f"{row['job_id']}\n{row['cap_w']:.4g} W"
     yield str(row["job_id"])
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

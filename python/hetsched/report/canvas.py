@@ -18,8 +18,7 @@ import numpy as np
 from hetsched.checks import listed
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
-from hetsched.report.dates import date_ticks, year_of
-from hetsched.report.lettering import FONT, WIDTH_IN, legend, named, write_title
+from hetsched.report.lettering import FONT, WIDTH_IN, date_ticks, legend, named, write_title, year_of
 from hetsched.workload.clock import zero_said
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
     Instants = TypeVar("Instants", float, npt.NDArray[np.float64])
+
+__all__ = ["save", "unix_zero"]
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """Formats of pictures."""
@@ -381,3 +382,7 @@ class TimeAxis:
         found = MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]).tick_values(*self.limits)
         shown = [(place, f"{place:g}") for place in found if self.limits[0] <= place <= self.limits[1]]
         write_ticks(axes.xaxis, shown)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -33,6 +33,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
 
+__all__ = [
+    "comparison",
+    "energy_against_wait",
+    "gantt",
+    "gantt_can_be_read",
+    "occupancy",
+    "overview",
+    "power",
+    "ratios",
+    "waits",
+]
+
 
 _MOST_BINS = 150
 """Most steps of a line: more are thinner than the line itself, and read as dirt."""
@@ -148,7 +160,7 @@ def ratios(table: pl.DataFrame, *, baseline: str) -> Figure:
     Parameters
     ----------
     table
-        As `hetsched.analysis.compare` gives it.
+        As `hetsched.analysis.ratios_to_baseline` gives it.
     baseline
         The policy whose ratios are 1, drawn as a line.
     """
@@ -188,7 +200,7 @@ def energy_against_wait(runs: pl.DataFrame) -> Figure:
     runs
         One row a run: ``policy``, ``mean_wait_s`` and ``energy_j``, as `hetsched.analysis.runs_frame` or
         `hetsched.sweep` gives it; policies are in the order in which they first come. Repetitions are what
-        `hetsched.analysis.compare` takes for them.
+        `hetsched.analysis.ratios_to_baseline` takes for them.
 
     Raises
     ------
@@ -309,3 +321,7 @@ def _draw_line(axes: Axes, bins: pl.DataFrame, name: str, axis: TimeAxis, *, sca
     canvas.step_area(
         axes, edges, low, high, color=colour, alpha=0.25, zorder=1, label=f"range in each {bin_text(bins)}"
     )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from hetsched.analysis.node_states import NODE_STATES, state_grid
-from hetsched.analysis.timeline import binned
+from hetsched.analysis.timeline import NODE_STATES, binned, state_grid
 from hetsched.report import canvas
 from hetsched.report.canvas import COLOURS, TimeAxis
 from hetsched.report.lettering import legend, named, swatch
@@ -17,6 +16,8 @@ from hetsched.report.lettering import legend, named, swatch
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+__all__ = ["node_map", "node_use", "queue_waits", "states_over_time"]
 
 MOST_ROWS = 320
 """Most rows of a map; of more nodes, several share a row, which shows what most of them are."""
@@ -77,7 +78,7 @@ def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: 
     Parameters
     ----------
     states
-        As `hetsched.analysis.node_states` gives it.
+        As `hetsched.analysis.timeline` gives it.
     nodes
         Number of nodes of the platform. Of more than `MOST_ROWS`, neighbours share a row.
     title, unix_zero_s
@@ -190,3 +191,7 @@ _TIGHT: dict[str, Any] = {"columnspacing": 0.9, "handlelength": 1.2, "handletext
 def _name_states(figure: Figure, states: Iterable[str]) -> None:
     looks = [_LOOKS[state] for state in states]
     legend(figure, [(swatch(colour), name) for name, colour in looks], columns=5, **_TIGHT)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

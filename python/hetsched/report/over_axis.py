@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["over_axis"]
+
 _AXES_IN = 2.2
 _INTERVALS = {"ratio": "ratio_half_width_95", "mean": "half_width_95"}
 
@@ -29,7 +31,7 @@ def over_axis(
     Parameters
     ----------
     table
-        As `hetsched.analysis.compare` gives it with ``by=axis``: pairs make the intervals of its ratios.
+        As `hetsched.analysis.ratios_to_baseline` gives it with ``by=axis``: pairs make the intervals of its ratios.
     metric
         A metric of the table.
     axis
@@ -48,8 +50,8 @@ def over_axis(
     Examples
     --------
     >>> rows = {"load": [0.6, 0.8] * 2, "policy": ["fcfs"] * 2 + ["easy"] * 2, "mean_wait_s": [40.0, 90.0, 10.0, 60.0]}
-    >>> from hetsched.analysis import compare
-    >>> table = compare(pl.DataFrame(rows), baseline="fcfs", metrics=["mean_wait_s"], by="load")
+    >>> from hetsched.analysis import ratios_to_baseline
+    >>> table = ratios_to_baseline(pl.DataFrame(rows), baseline="fcfs", metrics=["mean_wait_s"], by="load")
     >>> [line.get_ydata().tolist() for line in over_axis(table, "mean_wait_s", axis="load").axes[0].lines[1:3]]
     [[1.0, 1.0], [0.25, 0.666...]]
     """
@@ -93,7 +95,8 @@ def _checked(
     known = table["metric"].unique(maintain_order=True).to_list() if "metric" in table.columns else []
     faults.choice("metric", metric, known)
     if axis not in table.columns:
-        expected = f"a column of the table, which compare(..., by={axis!r}) makes{did_you_mean(axis, table.columns)}"
+        hint = did_you_mean(axis, table.columns)
+        expected = f"a column of the table, which ratios_to_baseline(..., by={axis!r}) makes{hint}"
         faults.add("axis", axis, expected)
     faults.check()
     own = table.filter(pl.col("metric") == metric)
@@ -112,3 +115,7 @@ def _checked(
         return own, {value: float(at[value]) for value in values}
     numbers = own[axis].dtype.is_numeric()
     return own, {value: float(value) if numbers else float(place) for place, value in enumerate(values)}
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["provision_figure"]
+
 _SHARE = (Unit("%", 0.01),)
 
 METRICS = {
@@ -169,3 +171,7 @@ def _draw_best(axes: Axes, tried: np.ndarray, best_nodes: Mapping[str, float]) -
     for place, (name, nodes) in enumerate(best_nodes.items(), start=1):
         if tried.min() <= nodes <= tried.max():
             axes.axvline(nodes, color=COLOURS["black"], linestyle=DASHES[place], linewidth=0.8, label=f"best, {name}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

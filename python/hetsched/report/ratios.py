@@ -48,9 +48,10 @@ def ratios_height_in(table: pl.DataFrame, baseline: str) -> float:
 
 
 def draw_ratios(axes: Axes, table: pl.DataFrame, baseline: str) -> None:
-    """Draw a row a metric, in it a dot a policy with its ratio; `table` as `hetsched.analysis.compare` gives it.
+    """Draw a row a metric, in it a dot a policy with its ratio.
 
-    The axis is logarithmic: half and twice are as far from 1.
+    `table` is as `hetsched.analysis.ratios_to_baseline` gives it. The axis is logarithmic: half and twice are as far
+    from 1.
     """
     metrics = table["metric"].unique(maintain_order=True).to_list()
     policies = table["policy"].unique(maintain_order=True).to_list()

@@ -19,7 +19,10 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
-from hetsched.run.metrics import SECTIONS, in_section
+from hetsched.run.metric import SECTIONS
+from hetsched.run.metrics import in_section
+
+__all__ = ["comparison_table", "summary_table"]
 
 
 def new_table(
@@ -74,7 +77,7 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80
     Parameters
     ----------
     comparison
-        As `hetsched.analysis.compare` gives it.
+        As `hetsched.analysis.ratios_to_baseline` gives it.
     baseline
         The policy whose ratios are 1.
     width
@@ -274,3 +277,7 @@ def _fitting(text: str, width: int) -> list[str]:
         for piece in pieces
         for at in range(0, max(len(piece.rstrip()), 1), width)
     ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -113,6 +113,8 @@ def _killed(states: pl.Series) -> Concern | None:
 
 def _never_started(job_ids: pl.Series, recorded: pl.DataFrame) -> Concern | None:
     """Concern about jobs that could not start; not those withdrawn, or still waiting when the run was stopped."""
+    if not recorded["start_s"].null_count():
+        return None
     is_left = pl.col("start_s").is_null() & pl.col("state").is_in(_LEFT) & (pl.col("reason") != _LEFT_OUT)
     left = recorded.with_columns(job_ids.alias("job_id")).filter(is_left)
     if left.is_empty():

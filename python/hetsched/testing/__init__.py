@@ -28,3 +28,7 @@ def __getattr__(name: str) -> Any:
     # They need hypothesis, which `check_schedule` does not.
     home = "conforming" if name == "conformance" else "strategies"
     return getattr(import_module(f"hetsched.testing.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,6 +7,7 @@ counted.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, few, listed, many, one_line, shown
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 from hetsched.tables import misfit, read_table
 from hetsched.typing import Impute
 from hetsched.variation.measured_cells import IMPUTE, Cells, medians, node_order, note_nodes, report_text, usable_runs
@@ -31,6 +33,7 @@ _WAYS_OUT = {
 }
 
 
+@named_in("hetsched")
 class Measurements:
     """Measured runs, one row each, as a table of nodes and a report on its gaps.
 
@@ -293,3 +296,14 @@ def read_measurements(path: str | os.PathLike[str], **columns: Any) -> Measureme
         return Measurements(file.frame, **columns)
     except ConfigError as error:
         raise file.located(error) from None
+
+
+def _reader_signature() -> inspect.Signature:
+    """The signature of `read_measurements`, with the parameters of `Measurements`."""
+    signature = inspect.signature(read_measurements)
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    columns = [one for one in inspect.signature(Measurements).parameters.values() if one.name != "runs"]
+    return signature.replace(parameters=[*own, *columns])
+
+
+read_measurements.__signature__ = _reader_signature()  # type: ignore[attr-defined]

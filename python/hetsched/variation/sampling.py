@@ -17,6 +17,7 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
+from hetsched.naming import named_in
 from hetsched.variation.correlation import app_correlation, component_correlation, lower_factor
 from hetsched.variation.frame import Matrix
 from hetsched.variation.table import VariationTable
@@ -25,6 +26,7 @@ _TIME = "time_ratio"
 _MOST_NODES = 10_000_000
 
 
+@named_in("hetsched.platform")
 @dataclass(frozen=True)
 class Normal:
     """A normal distribution of watts, or of time factors.
@@ -69,6 +71,7 @@ class Normal:
 Spread: TypeAlias = Normal | tuple[float, float]
 
 
+@named_in("hetsched.platform")
 @dataclass(frozen=True, eq=False)
 class Sample:
     """A drawn table, and a record of how it was drawn.

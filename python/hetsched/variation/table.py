@@ -16,6 +16,7 @@ from hetsched import _core
 from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256, write_whole
+from hetsched.naming import named_in
 from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, refuse_other_frames, write_table
 from hetsched.variation.frame import (
     QUANTITIES,
@@ -33,6 +34,7 @@ from hetsched.variation.under_cap import PowerCap
 _COLUMNS = "app, node, power_w or power_ratio, and time_ratio if it varies"
 
 
+@named_in("hetsched")
 class VariationTable:
     """Busy watts (or factors on the nominal draw) and time factors by application and node.
 

@@ -64,3 +64,7 @@ __all__ = [
     "swa_multi",
     "utilization_targeted",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import shown
+from hetsched.checks import more_in_brackets, shown
 from hetsched.errors import TraceError
 from hetsched.workload.schema import Column
 
@@ -58,9 +58,9 @@ class Origin:
 
     def refuse(self, values: pl.Series, bad: pl.Series, expected: str) -> None:
         """Raise at the first row where `bad` is true, showing its value."""
-        rows = bad.fill_null(value=False).arg_true()
-        if not len(rows):
+        if not bad.any():
             return
+        rows = bad.fill_null(value=False).arg_true()
 
         def fault_of(row: int, more: str = "") -> TraceError:
             found = "nothing" if values[row] is None else shown(values[row])
@@ -68,7 +68,7 @@ class Origin:
 
         if self.skips_bad_rows:
             raise BadRows(rows.to_list(), fault_of)
-        raise fault_of(int(rows[0]), f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else "")
+        raise fault_of(int(rows[0]), more_in_brackets(len(rows) - 1))
 
 
 _Converter = Callable[[pl.Series, Column, Origin], pl.Series]
@@ -223,11 +223,11 @@ def _number(values: pl.Series) -> pl.Series:
 
 _PIECE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
 _LAST_NODE = 2**32 - 2
-_MOST_OF_A_JOB, _MOST_OF_ALL = 10_000_000, 250_000_000
+MOST_OF_A_LIST, _MOST_OF_ALL = 10_000_000, 250_000_000
 """Node numbers that a field, and all fields of a column, may name: ranges are counted before they are written out."""
 
 
-def node_numbers(text: str, most: int = _MOST_OF_A_JOB) -> list[int] | None:
+def node_numbers(text: str, most: int = MOST_OF_A_LIST) -> list[int] | None:
     """The numbers in a field of a file, such as ``0-2, 7``, ranges with both their ends; None for anything else."""
     ranges: list[tuple[int, int]] = []
     for word in re.split(r"[\s,]+", text.strip()):
@@ -249,7 +249,7 @@ def node_lists(values: pl.Series) -> tuple[pl.Series, pl.Series] | None:
         read, left = [], _MOST_OF_ALL
         for text in values:
             is_empty = text is None or not text.strip()
-            read.append(None if is_empty else (node_numbers(text, min(_MOST_OF_A_JOB, left)), text))
+            read.append(None if is_empty else (node_numbers(text, min(MOST_OF_A_LIST, left)), text))
             left -= len(read[-1][0] or ()) if read[-1] is not None else 0
         lists = pl.Series(values.name, [pair and pair[0] for pair in read], dtype=pl.List(pl.UInt32))
         return lists, pl.Series([pair is not None and pair[0] is None for pair in read], dtype=pl.Boolean)

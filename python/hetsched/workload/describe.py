@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.naming import named_in
+
 _COARSE_S = 2.0**33
 """From here on, 272 years, neighbouring 64-bit floats are two microseconds apart."""
 
@@ -39,6 +41,7 @@ _PHRASES = (
 )
 
 
+@named_in("hetsched.workload")
 class Report(Mapping[str, Any]):
     """Counts by name, and a sentence of them.
 
@@ -88,8 +91,8 @@ class Report(Mapping[str, Any]):
     def _unread(self) -> list[str]:
         """Advice to read a column of states that was not read."""
         name = self._counts.get("unread_states")
-        told = f"column {name} says that jobs did not complete, and was not read: columns trace_status={name}"
-        return [told] if name else []
+        line_of_states = f"column {name} says that jobs did not complete, and was not read: columns trace_status={name}"
+        return [line_of_states] if name else []
 
     def to_dict(self) -> dict[str, Any]:
         """The counts, as ``summary.json`` holds them."""

@@ -15,6 +15,7 @@ from hetsched import _core
 from hetsched.checks import Faults, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
+from hetsched.naming import named_in
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load
@@ -42,6 +43,7 @@ class Capacity(Protocol):
         ...
 
 
+@named_in("hetsched")
 class Workload:
     """Jobs, one row each, in the order in which they are submitted.
 
@@ -117,8 +119,8 @@ class Workload:
         if not isinstance(source, str):
             raise ConfigError([("source", shown(source), "a name")])
         source = whole_text(source)
-        told, origin, ended = with_states(frame, Origin(source))
-        table, counts = conformed(told, origin)
+        read, origin, ended = with_states(frame, Origin(source))
+        table, counts = conformed(read, origin)
         return cls(
             table,
             source=source,

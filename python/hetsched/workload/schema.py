@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from hetsched.naming import named_in
+
 MAX_SECONDS = 1e12
 """The largest time that is taken, 30,000 years: the engine counts microseconds in 64 bits."""
 
@@ -16,6 +18,7 @@ SHORTEST_S = 1e-6
 """The shortest time that the engine's clock can distinguish from none."""
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class Column:
     """One column of the job table.

@@ -11,7 +11,7 @@ from hetsched.experiments.aoba.system import MWH, SETTINGS, SOURCE, UNDISCLOSED,
 from hetsched.experiments.claims import alike, statement, value
 from hetsched.experiments.experiment import Experiment, Floats, Repetition, Row, printed
 from hetsched.experiments.runs import Runs, side_by_side
-from hetsched.report.panel_figure import curve
+from hetsched.report.experiment import curve
 from hetsched.workload import aoba
 
 OFF, OWN = "A", "AOBA"

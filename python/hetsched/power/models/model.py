@@ -25,6 +25,7 @@ import numpy.typing as npt
 from hetsched.checks import Faults, did_you_mean, listed, reason_of, shown
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
+from hetsched.naming import named_in
 from hetsched.power.checks import (
     Floats,
     checked_features,
@@ -60,6 +61,7 @@ _MOST_NAME = 2**12
 """Bytes of a name, on average."""
 
 
+@named_in("hetsched.power")
 class PowerModel(ABC):
     """Base of all models that learn how much each device draws from features of applications.
 

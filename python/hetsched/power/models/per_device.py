@@ -12,12 +12,14 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 from hetsched.power.checks import Floats
 from hetsched.power.models.archive import Saved
 from hetsched.power.models.learners import Fit, Learner, State, check_learner, learned, packed, unpacked
 from hetsched.power.models.model import PowerModel
 
 
+@named_in("hetsched.power")
 class TwoStage(PowerModel, kind="two_stage"):
     """Two-stage modelling with variation awareness (TSMVA): mean over devices, then each device's deviation.
 
@@ -126,6 +128,7 @@ class TwoStage(PowerModel, kind="two_stage"):
             self.device_models_ = unpacked("device", header, arrays, n_targets=n_models, n_features=n_features)
 
 
+@named_in("hetsched.power")
 class SingleStage(PowerModel, kind="single_stage"):
     """Variability-Trained Prediction (VTP): each device's watts learned without a model of what devices share.
 
@@ -178,6 +181,7 @@ class SingleStage(PowerModel, kind="single_stage"):
         self.device_models_ = unpacked("device", header, arrays, **sizes)
 
 
+@named_in("hetsched.power")
 class PowerRatio(PowerModel, kind="power_ratio"):
     """Power Ratio: the reference device's predicted watts times one factor a device.
 

@@ -15,7 +15,7 @@ from hetsched import _core
 from hetsched.checks import Faults, shown, typed
 from hetsched.errors import TraceError
 from hetsched.typing import OnBadLine
-from hetsched.workload.conform import conformed, told_bad_lines
+from hetsched.workload.conform import conformed, first_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents, plain_text
 from hetsched.workload.jobs import Workload
@@ -297,7 +297,7 @@ class _Reader:
         counts: dict[str, Any] = {"comm_ignored": self.comm_ignored, "reused_ids": reused, "bad_lines": self.bad_lines}
         counts = {name: count for name, count in counts.items() if count}
         if self.faults:
-            counts["first_bad_lines"] = told_bad_lines(self.faults)
+            counts["first_bad_lines"] = first_bad_lines(self.faults)
         return frame.drop(known), counts
 
     def _rows(self, jobs: list[Any]) -> Iterator[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from hetsched.checks import reason_of, whole_text
 from hetsched.errors import TraceError
-from hetsched.threads import check_threads
+from hetsched.resources import check_threads
 from hetsched.workload.formats.raw import Piped, Source
 
 

@@ -17,9 +17,9 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
-from hetsched.threads import check_threads
+from hetsched.resources import check_threads
 from hetsched.typing import OnBadLine
-from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
+from hetsched.workload.conform import conformed, conformed_rows, first_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock
 from hetsched.workload.jobs import Workload
@@ -77,7 +77,7 @@ def as_workload(
     """
     origin = Origin(source, line_of, skips_bad_rows=skips_bad_rows)
     if checked_counts is not None:
-        found = checked_counts | ({"first_bad_lines": told_bad_lines(bad_lines)} if bad_lines else {})
+        found = checked_counts | ({"first_bad_lines": first_bad_lines(bad_lines)} if bad_lines else {})
         frame, gone = cleared(frame)
         found |= {"depends_on": found["depends_on"] - gone, "depends_on_cleared": gone} if gone else {}
         check_references(frame, source)
@@ -87,7 +87,7 @@ def as_workload(
         frame, found = conformed_rows(frame, origin, bad_lines) if skips_bad_rows else conformed(frame, origin)
         found |= {**ended, **unread}
     if counts is not None:
-        found |= {**counts, **({"first_bad_lines": told_bad_lines(bad_lines)} if bad_lines else {})}
+        found |= {**counts, **({"first_bad_lines": first_bad_lines(bad_lines)} if bad_lines else {})}
     name = os.path.basename(source)
     given = ", ".join(f"{option}={value}" for option, value in settings.items())
     return Workload(

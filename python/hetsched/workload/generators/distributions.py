@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, typed
 from hetsched.errors import ConfigError
+from hetsched.naming import named_in
 from hetsched.params import Parameter, Record
 
 Floats = npt.NDArray[np.float64]
@@ -38,6 +39,7 @@ def _above_0(high: float, unit: str = "") -> Parameter:
 _SECONDS = _above_0(LONGEST_S, "seconds")
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class Distribution(Record, ABC):
     """Run lengths in seconds. Use one of its kinds: `Fixed`, `Uniform`, `LogUniform`, `Exponential`, `LogNormal`.
@@ -74,6 +76,7 @@ class Distribution(Record, ABC):
         return ":".join([self.kind, *(f"{value:g}" for value in astuple(self))])
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class Fixed(Distribution):
     """Every run takes `length_s` seconds.
@@ -102,6 +105,7 @@ class Fixed(Distribution):
         return f"{self.length_s:g}"
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class Uniform(Distribution):
     """Every length from `low_s` to `high_s` is as likely as every other.
@@ -131,6 +135,7 @@ class Uniform(Distribution):
         return rng.uniform(self.low_s, self.high_s, count)
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class LogUniform(Uniform):
     """The logarithm is uniform: as many runs between 1 and 10 minutes as between 10 and 100.
@@ -156,6 +161,7 @@ class LogUniform(Uniform):
         return np.exp(rng.uniform(math.log(self.low_s), math.log(self.high_s), count))
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class Exponential(Distribution):
     """Runs without memory, `mean_s` seconds on average.
@@ -175,6 +181,7 @@ class Exponential(Distribution):
         return rng.exponential(self.mean_s, count)
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class LogNormal(Distribution):
     """The logarithm is normal with standard deviation `sigma`; the lengths are `mean_s` seconds on average.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from hetsched.checks import Faults, typed
 from hetsched.errors import ConfigError, Fault
+from hetsched.naming import named_in
 from hetsched.params import Parameter, Record, whole, word
 from hetsched.workload.generators.distributions import Distribution, distribution_of
 
@@ -28,6 +29,7 @@ def _sizes(value: object, name: str, faults: Faults) -> int | dict[int, float]:
     return next(iter(sizes)) if len(sizes) == 1 else sizes
 
 
+@named_in("hetsched.workload")
 @dataclass(frozen=True)
 class JobClass(Record):
     """Jobs that are alike: so many of one application.

@@ -198,7 +198,12 @@ impl Composed {
     fn arrange(&mut self, view: &View<'_>) -> Result<()> {
         let changes = self.parts.order.changes();
         let beat = changes.beat(view.now);
-        if changes == Changes::EachPass || beat != self.ranked {
+        let mut is_stale = beat != self.ranked;
+        if changes == Changes::EachPass {
+            let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
+            is_stale = !self.parts.order.holds(&ask, &self.admitted);
+        }
+        if is_stale {
             self.rank_again(view)?;
             self.ranked = beat;
         }
@@ -225,11 +230,11 @@ impl Composed {
         Ok(())
     }
 
-    /// The order's ranks of some jobs.
+    /// The order's ranks of some jobs of the queue.
     fn rank(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
         let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
         self.ranks.clear();
-        self.parts.order.rank(&ask, jobs, &mut self.ranks)
+        self.parts.order.rank_queued(&ask, jobs, &mut self.ranks)
     }
 
     /// Jobs join the queue.

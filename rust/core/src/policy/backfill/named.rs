@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::chosen::{Chosen, Memory};
-use crate::policy::backfill::named::future::{Future, future, need};
+use crate::policy::backfill::named::future::{Future, are_on, future, need};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
 use crate::policy::backfill::queued::Queued;
@@ -101,7 +101,7 @@ impl NamedPlan {
                 break;
             }
             if let Some(mut index) = self.candidates.take_if(|_| !plans) {
-                let done = start_candidates(desk, queue, (&mut promises, place), &mut index);
+                let done = self.start_candidates(desk, queue, (&mut promises, place), (&mut index, &mut reach));
                 self.candidates = Some(index);
                 done?;
                 break;
@@ -118,7 +118,7 @@ impl NamedPlan {
             if let Some(at) = found {
                 self.note((at, JobId(waiting.key.row)), promises.nodes(), &mut reach);
             }
-            if found == Some(now) {
+            if found == Some(now) && are_on(view, promises.nodes()) {
                 let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else { break };
                 place = start(desk, queue, place, offer)?;
             } else {
@@ -127,6 +127,38 @@ impl NamedPlan {
             }
         }
         promises.leave(&mut self.memory);
+        Ok(())
+    }
+
+    /// Starts the jobs from a place on that delay none of the promises, in their own order.
+    fn start_candidates<'a, F: Chosen<'a>>(
+        &mut self,
+        desk: &mut Desk<'a>,
+        queue: &mut FitList,
+        (promises, from): (&mut Promises<'a, F>, Place),
+        (index, reach): (&mut Index, &mut Reach),
+    ) -> Result<()> {
+        let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
+        let (now, mut at) = (desk.view.now, Place::FRONT);
+        while let Some(found) = index.list().first_fit(at, Room::of(desk.free_units())) {
+            desk.examine()?;
+            let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
+                at = index.pass_over(found, desk.has_quotas());
+                continue;
+            };
+            // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
+            let has_turn = waiting.key >= first && !desk.is_held(&waiting) && promises.may_start(&waiting);
+            if !has_turn || promises.add(&waiting, now) != Some(now) {
+                at = index.list().after(found);
+            } else if are_on(desk.view, promises.nodes()) {
+                let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else { break };
+                start(desk, queue, place, offer)?;
+                at = index.remove_at(found);
+            } else {
+                self.note((now, JobId(waiting.key.row)), promises.nodes(), reach);
+                at = index.list().after(found);
+            }
+        }
         Ok(())
     }
 
@@ -144,34 +176,6 @@ impl NamedPlan {
             }
         }
     }
-}
-
-/// Starts the jobs from a place on that delay none of the promises, in their own order.
-fn start_candidates<'a, F: Chosen<'a>>(
-    desk: &mut Desk<'a>,
-    queue: &mut FitList,
-    (promises, from): (&mut Promises<'a, F>, Place),
-    index: &mut Index,
-) -> Result<()> {
-    let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
-    let (now, mut at) = (desk.view.now, Place::FRONT);
-    while let Some(found) = index.list().first_fit(at, Room::of(desk.free_units())) {
-        desk.examine()?;
-        let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
-            at = index.pass_over(found, desk.has_quotas());
-            continue;
-        };
-        // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
-        let has_turn = waiting.key >= first && !desk.is_held(&waiting) && promises.may_start(&waiting);
-        if has_turn && promises.add(&waiting, now) == Some(now) {
-            let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else { break };
-            start(desk, queue, place, offer)?;
-            at = index.remove_at(found);
-        } else {
-            at = index.list().after(found);
-        }
-    }
-    Ok(())
 }
 
 impl Backfill for NamedPlan {

@@ -27,8 +27,12 @@ impl ByQueue {
     }
 }
 
-impl Order for ByQueue {
-    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+/// Has an order rank some jobs.
+type Rank = fn(&mut dyn Order, &Ask<'_>, &[JobId], &mut Vec<i64>) -> Result<()>;
+
+impl ByQueue {
+    /// The ranks of each job by the order of its queue.
+    fn rank_each(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>, rank: Rank) -> Result<()> {
         let Self { policy, own, queues, ranks: some } = self;
         let first = ranks.len();
         ranks.resize(first + jobs.len(), 0);
@@ -43,12 +47,29 @@ impl Order for ByQueue {
             let order = order.and_then(|number| own[number].as_mut()).unwrap_or(policy);
             let theirs: Vec<_> = places.iter().map(|&place| jobs[place]).collect();
             some.clear();
-            order.rank(ask, &theirs, some)?;
+            rank(order.as_mut(), ask, &theirs, some)?;
             for (place, rank) in places.into_iter().zip(&*some) {
                 ranks[first + place] = *rank;
             }
         }
         Ok(())
+    }
+}
+
+impl Order for ByQueue {
+    fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        self.rank_each(ask, jobs, ranks, |order, ask, jobs, ranks| order.rank(ask, jobs, ranks))
+    }
+
+    fn rank_queued(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        self.rank_each(ask, jobs, ranks, |order, ask, jobs, ranks| order.rank_queued(ask, jobs, ranks))
+    }
+
+    fn holds(&mut self, ask: &Ask<'_>, joining: &[JobId]) -> bool {
+        let Self { policy, own, queues, .. } = self;
+        let joining: Vec<_> =
+            joining.iter().copied().filter(|&job| own[usize::from(queues.number(job))].is_none()).collect();
+        policy.holds(ask, &joining)
     }
 
     fn grow(&mut self, queues: &Arc<Queues>) {

@@ -23,6 +23,9 @@ pub struct FairShare {
     groups: Arc<[u32]>,
     /// Use by each group.
     ledger: Vec<Account>,
+    /// Groups of jobs that wait, with the ranks that these have: others have the same order as long as no group overtakes
+    /// another.
+    ranked: BTreeMap<u32, i64>,
 }
 
 /// Decay of past use over time.
@@ -126,26 +129,56 @@ impl FairShare {
     #[must_use]
     pub fn new(half_life: SimDuration) -> Self {
         let half_life = Some(half_life.micros()).filter(|_| half_life != SimDuration::FOREVER);
-        Self { decay: Decay { half_life }, groups: Arc::new([]), ledger: Vec::new() }
+        Self { decay: Decay { half_life }, groups: Arc::new([]), ledger: Vec::new(), ranked: BTreeMap::new() }
     }
 
     fn group_of(&self, job: JobId) -> u32 {
         self.groups.get(job.0 as usize).copied().unwrap_or(0)
     }
+
+    /// Rank of a group at an instant.
+    fn rank_of_group(&self, group: u32, now: SimTime) -> i64 {
+        let account = self.ledger.get(group as usize).copied().unwrap_or_default();
+        rank_of(told_apart(account.until(self.decay, now)))
+    }
+
+    /// The ranks of some jobs, each group's once.
+    fn rank_by(&self, known: &mut BTreeMap<u32, i64>, now: SimTime, jobs: &[JobId], ranks: &mut Vec<i64>) {
+        ranks.extend(jobs.iter().map(|&job| {
+            let group = self.group_of(job);
+            *known.entry(group).or_insert_with(|| self.rank_of_group(group, now))
+        }));
+    }
+
+    /// Whether each group with a rank stands to each other as it did, at an instant.
+    fn is_as_ranked(&self, now: SimTime) -> bool {
+        let mut both: Vec<_> =
+            self.ranked.iter().map(|(&group, &rank)| (rank, self.rank_of_group(group, now))).collect();
+        both.sort_unstable();
+        both.is_sorted_by(|one, next| one.0.cmp(&next.0) == one.1.cmp(&next.1))
+    }
 }
 
 impl Order for FairShare {
     fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
-        let mut known: BTreeMap<u32, i64> = BTreeMap::new();
-        let now = ask.view.now;
-        ranks.extend(jobs.iter().map(|&job| {
-            let group = self.group_of(job);
-            *known.entry(group).or_insert_with(|| {
-                let account = self.ledger.get(group as usize).copied().unwrap_or_default();
-                rank_of(told_apart(account.until(self.decay, now)))
-            })
-        }));
+        self.rank_by(&mut BTreeMap::new(), ask.view.now, jobs, ranks);
         Ok(())
+    }
+
+    fn rank_queued(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        let mut ranked = std::mem::take(&mut self.ranked);
+        self.rank_by(&mut ranked, ask.view.now, jobs, ranks);
+        self.ranked = ranked;
+        Ok(())
+    }
+
+    fn holds(&mut self, ask: &Ask<'_>, joining: &[JobId]) -> bool {
+        let is_known = joining.iter().all(|&job| self.ranked.contains_key(&self.group_of(job)));
+        let holds = is_known && self.is_as_ranked(ask.view.now);
+        if !holds {
+            self.ranked.clear();
+        }
+        holds
     }
 
     fn changes(&self) -> Changes {

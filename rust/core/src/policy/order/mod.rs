@@ -42,6 +42,22 @@ pub trait Order: DynClone + Send + Sync {
     /// If they cannot be told.
     fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()>;
 
+    /// The ranks of jobs that join the queue or are sorted again, in terms of those that wait in it: as many to the end of
+    /// `ranks`.
+    ///
+    /// # Errors
+    /// If they cannot be told.
+    fn rank_queued(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
+        self.rank(ask, jobs, ranks)
+    }
+
+    /// Whether an order that changes in each pass would put all that wait, and those that join them, as
+    /// [`Self::rank_queued`] did last. If not, it forgets what it said.
+    fn holds(&mut self, ask: &Ask<'_>, joining: &[JobId]) -> bool {
+        let _ = (ask, joining);
+        false
+    }
+
     /// When ranks change as time passes, so that the queue must be sorted anew.
     fn changes(&self) -> Changes {
         Changes::Never

@@ -315,7 +315,7 @@ mod tests {
 
     fn rule(stop: i64, start: i64, far: i64) -> NodeRule {
         let span = SimDuration::from_micros;
-        NodeRule { stop: span(stop), start: span(start), far: Some(span(far)), is_excluded: false }
+        NodeRule { stop: span(stop), start: span(start), far: Some(span(far)), is_excluded: false, is_instant: false }
     }
 
     #[test]

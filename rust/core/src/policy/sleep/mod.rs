@@ -151,7 +151,8 @@ impl Sleep {
 
     /// Writes down for which job each node was woken that has not served since.
     fn kept(&self, out: &mut Vec<(u32, JobId)>) {
-        out.extend(self.kept.iter().map(|(&node, &job)| (node, job)));
+        let kept = self.kept.iter().filter(|&(&node, _)| !self.rule(node).is_instant);
+        out.extend(kept.map(|(&node, &job)| (node, job)));
     }
 
     /// Nodes that serve or went down, or whose jobs wait no more, are kept for no job.
@@ -244,8 +245,9 @@ impl Sleep {
     pub(super) fn comebacks(&self, view: &View<'_>, out: &mut Vec<Comeback>) {
         let Some(standby) = view.standby else { return };
         out.extend(standby.asleep().iter().filter_map(|node| {
-            let at = self.comeback(view.now, node, view.nodes[node as usize], view.platform)?;
-            Some(Comeback { node, at })
+            let state = view.nodes[node as usize];
+            let at = self.comeback(view.now, node, state, view.platform)?;
+            Some(Comeback { node, at, at_once: state == NodeState::Off && self.rule(node).is_instant })
         }));
     }
 

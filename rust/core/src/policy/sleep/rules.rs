@@ -61,6 +61,8 @@ pub struct NodeRule {
     pub far: Option<SimDuration>,
     /// Whether it is never put to sleep.
     pub is_excluded: bool,
+    /// Whether a wake-up takes no time, in plans and in fact: once off it can be had now.
+    pub is_instant: bool,
 }
 
 impl NodeList {
@@ -138,9 +140,11 @@ impl Rules {
     /// What they come to on a node.
     #[must_use]
     pub fn of(&self, node: u32, draw: &NodeDraw) -> NodeRule {
+        let start = self.start.or(draw.boot_time).max(TICK);
         NodeRule {
             stop: self.stop.or(draw.shutdown_time),
-            start: self.start.or(draw.boot_time).max(TICK),
+            start,
+            is_instant: start == TICK && draw.boot_time == SimDuration::ZERO,
             far: match self.far {
                 Far::BreakEven => break_even(draw),
                 Far::Of(span) => Some(span),

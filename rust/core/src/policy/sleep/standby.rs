@@ -18,6 +18,8 @@ pub struct Comeback {
     pub node: u32,
     /// From when on; a boot that takes longer than planned may have passed it.
     pub at: SimTime,
+    /// It is off, and a wake-up takes no time: plans have it now.
+    pub at_once: bool,
 }
 
 /// How many nodes plans have back at an instant that are off, shutting down or booting.

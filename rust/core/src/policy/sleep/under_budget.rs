@@ -43,7 +43,7 @@ impl Sleep {
         out.comebacks.extend(standby.asleep().iter().filter_map(|node| {
             let state = view.nodes[node as usize];
             let at = self.comeback_within(start(node), view.now, (node, state), view.platform)?;
-            Some(Comeback { node, at })
+            Some(Comeback { node, at, at_once: false })
         }));
         let is_down = |node: &u32| !view.nodes[*node as usize].is_on();
         out.margin = standby.asleep().iter().filter(is_down).map(start).max().unwrap_or_default();

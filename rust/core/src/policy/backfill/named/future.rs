@@ -8,6 +8,7 @@ use crate::policy::View;
 use crate::policy::backfill::named::chosen::Chosen;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::outages::Maintenance;
+use crate::policy::sleep::standby::Standby;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -83,15 +84,21 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
     }
 }
 
-/// The nodes that are off or shutting down, if any is.
+/// The nodes that are off or shutting down, if any is, but for those that a wake-up brings back in no time.
 pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
     let mut asleep = view.standby?.asleep().clone();
     for back in view.standby?.comebacks() {
-        if view.nodes[back.node as usize].is_on() {
+        if view.nodes[back.node as usize].is_on() || back.at_once {
             asleep.remove(back.node);
         }
     }
     (!asleep.is_empty()).then_some(asleep)
+}
+
+/// Whether a job can start on these nodes that are free now; those that wake up in no time may still be off.
+pub(super) fn are_on(view: &View<'_>, nodes: &[u32]) -> bool {
+    let asleep = view.standby.map(Standby::asleep).filter(|asleep| !asleep.is_empty());
+    asleep.is_none_or(|asleep| !nodes.iter().any(|&node| asleep.contains(node)))
 }
 
 /// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
@@ -134,7 +141,7 @@ fn in_service<'a, F: Chosen<'a>>(
     let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
     let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
     returns.extend(comebacks.iter().map(|back| Return {
-        at: back.at.max(soonest),
+        at: if back.at_once { view.now } else { back.at.max(soonest) },
         nodes: std::slice::from_ref(&back.node),
         what: What::Node(whole),
         microwatts: 0,

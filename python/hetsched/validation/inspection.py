@@ -1,0 +1,174 @@
+"""`inspect`: what a log says of the machine and the rules that made it, and `Inspection`, the answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hetsched.checks import Faults, many
+from hetsched.files import write_whole
+from hetsched.naming import named_in
+from hetsched.platform import Platform
+from hetsched.run.events import Events
+from hetsched.validation.finding import Finding, frame_of, settings_of
+from hetsched.validation.limits import ceiling_findings, partition_findings
+from hetsched.validation.machine import Machine, header_size, room_findings
+from hetsched.validation.observed import Observed
+from hetsched.validation.outages import Gaps, size_findings
+from hetsched.validation.rhythm import latency_findings, rhythm_findings
+from hetsched.workload import Workload
+
+_LATEST_S = 1e12
+
+
+@named_in("hetsched")
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """Findings of a log about its machine. Made by `hetsched.inspect`.
+
+    Parameters
+    ----------
+    findings
+        A row a subject: ``finding, subject, value, unit, from_s, until_s`` (on the log's clock; null: no time)
+        ``, evidence`` (how many) ``, evidence_ratio, suggestion``. Without a suggestion a row is a number that the
+        others rest on, or a finding that is below its threshold.
+    settings
+        What is suggested, by name: ``nodes`` and, where found, ``start_latency_s, interval_s, phase_s``.
+    notes
+        Remarks that a reader needs before the numbers.
+    """
+
+    findings: pl.DataFrame
+    settings: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    _outages: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """Rows of the events, with ranges of nodes."""
+
+    @cached_property
+    def events(self) -> Events:
+        """Maintenance: of all nodes in each outage that took the machine down, of some in weeks with less of them."""
+        return Events.from_polars(self._outages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Values as JSON holds them: ``summary`` (the settings) ``, findings, events, notes``."""
+        return {
+            "summary": dict(self.settings),
+            "findings": self.findings.to_dicts(),
+            "events": self._outages.to_dicts(),
+            "notes": list(self.notes),
+        }
+
+    def write(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Write ``findings.csv``, ``events.csv`` (for ``--events``) and ``inspection.json``; gives their names.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
+        """
+        said = {"settings": dict(self.settings), "notes": list(self.notes)}
+        files = {
+            "findings.csv": self.findings.write_csv().encode(),
+            "events.csv": self._outages.write_csv().encode(),
+            "inspection.json": (json.dumps(said, indent=2) + "\n").encode(),
+        }
+        paths = {Path(folder) / name: content for name, content in files.items()}
+        for path, content in paths.items():
+            write_whole(path, content)
+        return [str(path) for path in paths]
+
+    def __repr__(self) -> str:
+        suggested = self.findings["suggestion"].count()
+        return f"<Inspection: {many(len(self.findings), 'finding')}, {many(suggested, 'suggestion')}>"
+
+
+def inspect(workload: Workload, platform: Platform | None = None, *, until_s: float | None = None) -> Inspection:
+    """What a log says of its machine, by the starts that it observed.
+
+    Parameters
+    ----------
+    workload
+        A log with observed starts. Jobs count that started at or after their submit and ran.
+    platform
+        The machine, if it is known; None: the log's header says its size, or else its use does.
+    until_s
+        Nothing after this instant of the log's clock is used, seconds; None: the whole log.
+
+    Returns
+    -------
+    Inspection
+        The findings, each with its evidence, and what they suggest.
+
+    Raises
+    ------
+    ConfigError
+        If the log has no observed starts, no job counts, or `until_s` is invalid.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [600, 600, 600],
+    ...                      "node_count": [4, 2, 2], "observed_start_s": [0, 600, 600]})
+    >>> found = hs.inspect(hs.Workload.from_polars(jobs))
+    >>> found.settings["nodes"], found.findings.filter(finding="use_max")["value"].to_list()
+    (4, [4.0])
+    """
+    faults = Faults()
+    if until_s is not None:
+        faults.number("until_s", until_s, low=-_LATEST_S, high=_LATEST_S)
+    faults.check()
+    jobs = Observed.of(workload, platform, until_s)
+    return _Inspected(jobs, Machine.of(jobs, header_size(workload, platform, jobs.whole))).answer()
+
+
+@dataclass
+class _Inspected:
+    """The answer as it is made."""
+
+    jobs: Observed
+    machine: Machine
+
+    def answer(self) -> Inspection:
+        gaps = Gaps.of(self.jobs, self.machine.size)
+        findings = list(self._findings(gaps))
+        events = _events(findings, -(-self.machine.size // self.jobs.whole))
+        return Inspection(frame_of(findings), settings_of(findings), tuple(self._notes(gaps)), events)
+
+    def _findings(self, gaps: Gaps) -> Iterator[Finding]:
+        jobs, machine = self.jobs, self.machine
+        yield from machine.findings(jobs)
+        yield from room_findings(jobs, machine)
+        yield from rhythm_findings(jobs)
+        yield from latency_findings(jobs, machine.size)
+        yield from size_findings(jobs, machine.size)
+        yield from gaps.findings()
+        yield from ceiling_findings(jobs, machine.size)
+        yield from partition_findings(jobs, machine.size)
+
+    def _notes(self, gaps: Gaps) -> Iterator[str]:
+        yield from self.machine.notes()
+        if holds := gaps.count("hold"):
+            yield f"{many(holds, 'hold')} not among the events: no event stops starts and lets jobs run on"
+        others = {"in which a job waited for nodes": gaps.count("drain"), "that may be chance": gaps.count("chance")}
+        if any(others.values()):
+            counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
+            yield f"no outages: times without a start {counts}"
+
+
+def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
+    """Rows of maintenance, with ranges of nodes."""
+    rows = []
+    for one in findings:
+        if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
+            first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
+            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s))
+    schema = {"time_s": pl.Float64, "kind": pl.String, "nodes": pl.String, "until_s": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row").sort("time_s", maintain_order=True)
