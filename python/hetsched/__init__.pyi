@@ -55,7 +55,7 @@ from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
 from hetsched.validation import Inspection, Validation, inspect
-from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_swf
+from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 
 __all__ = [
     "Comparison",
@@ -109,6 +109,7 @@ __all__ = [
     "read_platform",
     "read_policy",
     "read_result",
+    "read_sacct",
     "read_session",
     "read_swf",
     "read_table",

@@ -156,14 +156,14 @@ def _told(job: Job, last_s: float) -> dict[str, Any]:
     row["restarts"] = len(earlier) // 2
     if end is None and start is None and not gone:
         return row | {"state": "PENDING"}
+    first_start = earlier[0] if earlier else start
+    etime = job.first("etime")
+    if etime and row["submit_s"] is not None and row["submit_s"] < float(etime):
+        row["start_at_s"] = float(etime) if first_start is None or float(etime) <= first_start else None
     if start is None:
         row |= {"trace_state": "CANCELLED", "trace_status": 5, "cancel_s": gone[0] if gone else end, "runtime_s": 0.0}
         row["observed_energy_j"] = None
         return row | {"state": "NEVER"}
-    first_start = earlier[0] if earlier else start
-    etime = job.first("etime")
-    if etime and row["submit_s"] is not None and row["submit_s"] < float(etime) <= first_start:
-        row["start_at_s"] = float(etime)
     row["observed_start_s"] = start
     if earlier:
         row["observed_segments"] = [*earlier, start, end]

@@ -77,7 +77,7 @@ def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
 
 _TRACE_HELP = "Job log: .swf, .parquet, .csv, of PBS, Batsim's .json; .gz, .zst too; - for standard input."
 _PROCS_HELP = "Processors per node; default: each one is a node."
-_FORMAT_HELP = "swf, parquet, batsim, pbs or csv, if the log's name and content do not say."
+_FORMAT_HELP = "swf, parquet, batsim, pbs, csv or sacct, if the log's name and content do not say."
 _COLUMNS_HELP = "CSV and Parquet: the log's names of columns, such as submit_s=Submit."
 _SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
 _FLOPS_HELP = "Batsim: a node's speed, for profiles that say work in place of seconds."

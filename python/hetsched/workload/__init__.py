@@ -2,7 +2,7 @@
 
 from hetsched.workload.applications import first_run_ratio, flag_first_runs, same_application
 from hetsched.workload.describe import Report
-from hetsched.workload.formats import read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_swf
+from hetsched.workload.formats import read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 from hetsched.workload.generators import (
     GENERATORS,
     Distribution,
@@ -57,6 +57,7 @@ __all__ = [
     "read_jobs",
     "read_parquet",
     "read_pbs",
+    "read_sacct",
     "read_swf",
     "same_application",
     "schema",

@@ -95,6 +95,12 @@ impl SacctDump {
         self.0.node_names()
     }
 
+    /// Whether it is JSON.
+    #[getter]
+    fn is_json(&self) -> bool {
+        self.0.is_json
+    }
+
     /// All texts by number, the first being none.
     fn take_texts(&mut self) -> Vec<String> {
         std::mem::take(&mut self.0.texts)
@@ -111,42 +117,42 @@ impl SacctDump {
         Ok(dict)
     }
 
-    /// The jobs, texts by number; `rank` numbers the nodes' names. What is left of them is empty.
+    /// A column of the jobs by itself, so that it goes when it is not used; None where no job has it. Texts come by
+    /// number; `rank` numbers the nodes' names. Its source is empty afterwards.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
-    fn take_jobs(&mut self, rank: PyReadonlyArray1<'_, u32>, shared: bool) -> PyResult<Frame> {
+    fn take_column(&mut self, name: &str, rank: PyReadonlyArray1<'_, u32>) -> PyResult<Option<Frame>> {
         let dump = &mut self.0;
-        let (offsets, nodes, known) = dump.nodes(rank.as_slice()?);
-        let mut columns: Vec<Column> = vec![
-            ("observed_nodes", frame::node_lists(offsets, nodes, known)?),
-            ("job_id", frame::longs(dump.take_wholes(WholeColumn::JobId))),
-            ("submit_s", frame::floats(dump.take_numbers(NumberColumn::Submit))),
-            ("runtime_s", frame::floats(dump.take_numbers(NumberColumn::Runtime))),
-            ("node_count", frame::ints(dump.take_counts(CountColumn::Nodes))),
-            ("log_id", frame::texts((0..dump.len()).map(|row| Some(dump.log_id(row))))),
-        ];
-        if shared {
-            columns.push(("slots", frame::ints_or_null(dump.take_counts(CountColumn::Slots))));
-        }
-        for (name, column) in NUMBERS {
-            columns.push((name, frame::nullable(dump.take_numbers(column))));
-        }
-        for (name, column) in WHOLES {
-            columns.push((name, frame::longs_or_null(dump.take_wholes(column))));
-        }
-        for (name, column) in COUNTS {
-            columns.push((name, frame::ints_or_null(dump.take_counts(column))));
-        }
-        for (name, column) in TEXTS {
-            columns.push((name, frame::codes(dump.take_texts(column))));
-        }
-        if let Some((offsets, ends, known)) = dump.take_segments() {
-            columns.push(("observed_segments", frame::number_lists(offsets, ends, known)?));
-        }
-        Frame::new(columns)
+        let column: Option<Column> = if let Some((name, column)) = NUMBERS.iter().find(|column| column.0 == name) {
+            let values = dump.take_numbers(*column);
+            values.iter().any(|value| !value.is_nan()).then(|| (*name, frame::nullable(values)))
+        } else if let Some((name, column)) = WHOLES.iter().find(|column| column.0 == name) {
+            let values = dump.take_wholes(*column);
+            values.iter().any(|value| *value != -1).then(|| (*name, frame::longs_or_null(values)))
+        } else if let Some((name, column)) = COUNTS.iter().find(|column| column.0 == name) {
+            let values = dump.take_counts(*column);
+            values.iter().any(|value| *value != -1).then(|| (*name, frame::ints_or_null(values)))
+        } else if let Some((name, column)) = TEXTS.iter().find(|column| column.0 == name) {
+            let values = dump.take_texts(*column);
+            values.iter().any(|value| *value != 0).then(|| (*name, frame::codes(values)))
+        } else if name == "log_id" {
+            Some(("log_id", frame::texts((0..dump.len()).map(|row| Some(dump.log_id(row))))))
+        } else if name == "observed_nodes" {
+            let (offsets, nodes, known) = dump.nodes(rank.as_slice()?);
+            if nodes.is_empty() { None } else { Some(("observed_nodes", frame::node_lists(offsets, nodes, known)?)) }
+        } else if name == "observed_segments"
+            && let Some((offsets, ends, known)) = dump.take_segments()
+        {
+            Some(("observed_segments", frame::number_lists(offsets, ends, known)?))
+        } else {
+            None
+        };
+        column.map(|column| Frame::new(vec![column])).transpose()
     }
 }
 
-const NUMBERS: [(&str, NumberColumn); 9] = [
+const NUMBERS: [(&str, NumberColumn); 11] = [
+    ("submit_s", NumberColumn::Submit),
+    ("runtime_s", NumberColumn::Runtime),
     ("walltime_s", NumberColumn::Walltime),
     ("start_at_s", NumberColumn::StartAt),
     ("cancel_s", NumberColumn::Cancel),
@@ -158,14 +164,17 @@ const NUMBERS: [(&str, NumberColumn); 9] = [
     ("observed_energy_j", NumberColumn::Energy),
 ];
 
-const WHOLES: [(&str, WholeColumn); 4] = [
+const WHOLES: [(&str, WholeColumn); 5] = [
+    ("job_id", WholeColumn::JobId),
     ("cpus", WholeColumn::Cpus),
     ("priority", WholeColumn::Priority),
     ("array_id", WholeColumn::Array),
     ("het_id", WholeColumn::Het),
 ];
 
-const COUNTS: [(&str, CountColumn); 4] = [
+const COUNTS: [(&str, CountColumn); 6] = [
+    ("node_count", CountColumn::Nodes),
+    ("slots", CountColumn::Slots),
     ("gpus", CountColumn::Gpus),
     ("array_limit", CountColumn::ArrayLimit),
     ("trace_status", CountColumn::Status),

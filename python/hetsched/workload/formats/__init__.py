@@ -6,6 +6,7 @@ from hetsched.workload.formats.parquet import read_parquet
 from hetsched.workload.formats.pbs import read_pbs
 from hetsched.workload.formats.raw import Format
 from hetsched.workload.formats.registry import FORMATS, READERS, WRITERS, format_of, read_jobs, write_jobs
+from hetsched.workload.formats.sacct import read_sacct
 from hetsched.workload.formats.swf import read_swf
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "read_jobs",
     "read_parquet",
     "read_pbs",
+    "read_sacct",
     "read_swf",
     "write_jobs",
 ]

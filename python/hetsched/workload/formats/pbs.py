@@ -101,7 +101,7 @@ def read_pbs(
     counts = log.report()
     errors = counts.pop("first_bad_lines")
     names, lines = log.take_node_names()
-    known, rank = ranked(names, lines, machine, source=blocks.name, unit="line")
+    known, rank = ranked(names, lines, machine, source=blocks.name, unit="line", column="exec_host")
     texts = pl.Series(log.take_texts(), dtype=pl.String)
     columns = pl.DataFrame(log.take_jobs(rank))
     del log

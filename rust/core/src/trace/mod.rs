@@ -13,6 +13,5 @@ mod number;
 pub mod pbs;
 mod report;
 pub mod sacct;
-mod seek;
 pub mod swf;
 mod unique;

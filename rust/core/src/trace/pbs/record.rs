@@ -1,7 +1,8 @@
 //! One line of an accounting log: `MM/DD/YYYY HH:MM:SS;T;ID;key=value …`.
 
+use memchr::memchr;
+
 use crate::trace::sacct::value::whole;
-use crate::trace::seek::seek;
 
 /// A record, cut into its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +20,7 @@ impl<'a> Record<'a> {
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
         let (stamp, rest) = line.split_first_chunk::<19>()?;
         let [b';', kind, b';', rest @ ..] = rest else { return None };
-        let end = seek(rest, b';')?;
+        let end = memchr(b';', rest)?;
         let is_date = stamp[2] == b'/' && stamp[5] == b'/' && stamp[10] == b' ';
         let stamp = stamp_of(stamp);
         (is_date && kind.is_ascii_alphabetic()).then_some(Self {
@@ -56,15 +57,15 @@ impl<'a> Iterator for Pairs<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         while !self.rest.is_empty() {
-            let end = seek(self.rest, b' ').unwrap_or(self.rest.len());
+            let end = memchr(b' ', self.rest).unwrap_or(self.rest.len());
             let (word, rest) = (&self.rest[..end], self.rest.get(end + 1..).unwrap_or_default());
-            let Some(at) = seek(word, b'=') else {
+            let Some(at) = memchr(b'=', word) else {
                 self.rest = rest;
                 continue;
             };
             let key = &word[..at];
             if let Some(quoted) = self.rest[at + 1..].strip_prefix(b"\"")
-                && let Some(close) = seek(quoted, b'"')
+                && let Some(close) = memchr(b'"', quoted)
             {
                 self.rest = &quoted[close + 1..];
                 return Some((key, &quoted[..close]));

@@ -1,7 +1,8 @@
 //! Values of one key, as PBS writes them: spans, memory, chunks of resources, lists of hosts.
 
+use memchr::memchr;
+
 use crate::trace::sacct::value::{decimal, whole};
-use crate::trace::seek::seek;
 
 const KIB: f64 = 1024.0;
 
@@ -114,7 +115,7 @@ fn add(total: &mut Option<i64>, each: Option<i64>, count: i64) -> Option<()> {
 /// Gives each host of `n1/0*8+n2/0-3`, in order and with repeats, and its slots; None if it does not read.
 pub(super) fn hosts<'a>(text: &'a [u8], mut give: impl FnMut(&'a [u8], i64)) -> Option<()> {
     for part in text.split(|byte| *byte == b'+') {
-        let end = seek(part, b'/').unwrap_or(part.len());
+        let end = memchr(b'/', part).unwrap_or(part.len());
         let (name, slots) = (&part[..end], part.get(end + 1..));
         if name.is_empty() {
             return None;

@@ -1,23 +1,34 @@
 //! Several rows of one name: later accounts of one submission, attempts of one job, or jobs of one number.
 
+use std::collections::BTreeMap;
+
 use super::book::Book;
 use super::energy::Counted;
 use super::kept::flag;
-use super::settle::NO_ROW;
 use super::state;
 
 /// Attempts that ran, by the job's row: start and end of each.
 pub(super) type Segments = Vec<(u32, Vec<f64>)>;
 
+/// Jobs of a dump.
+pub(super) struct Jobs {
+    /// The row of each.
+    pub(super) rows: Vec<u32>,
+    pub(super) segments: Segments,
+    /// The first row of a job of several, by the job's.
+    pub(super) first: BTreeMap<u32, u32>,
+}
+
 /// The rows that are jobs, each with what its attempts say, and when several of them ran.
-pub(super) fn joined(book: &mut Book) -> (Vec<u32>, Segments) {
+pub(super) fn joined(book: &mut Book) -> Jobs {
     let mut jobs = Vec::with_capacity(book.rows.len());
     let mut segments = Segments::new();
+    let mut first = BTreeMap::new();
     for last in 0..u32::try_from(book.rows.len()).expect("counted so") {
         if book.rows.is(last, flag::SUPERSEDED) {
             continue;
         }
-        if book.rows.before[last as usize] == NO_ROW {
+        if !book.before.contains_key(&last) {
             take_loose(book, last);
             advance_submit(book, last as usize, last as usize);
             jobs.push(last);
@@ -31,29 +42,26 @@ pub(super) fn joined(book: &mut Book) -> (Vec<u32>, Segments) {
         let own: Vec<Vec<u32>> = rows.chunk_by(of_one).map(<[u32]>::to_vec).collect();
         for job in own {
             let last = join(book, &job, &mut segments);
-            book.rows.position[last as usize] = position;
+            first.insert(last, position);
             book.rows.flags[last as usize] |= if is_second { flag::REUSED } else { 0 };
             is_second = true;
             jobs.push(last);
         }
     }
-    (jobs, segments)
+    Jobs { rows: jobs, segments, first }
 }
 
 /// Energy of steps outside of all attempts counts where there is but one.
 fn take_loose(book: &mut Book, row: u32) {
     if let Some(loose) = book.loose.remove(&row) {
-        let steps = &mut book.rows.steps[row as usize];
-        *steps = steps.with(loose);
+        let steps = book.rows.steps(row).with(loose);
+        book.rows.set_steps(row, steps);
     }
 }
 
 /// The last row of each submission, in order, and the first of that submission.
 fn submissions(book: &mut Book, last: u32) -> Vec<(u32, u32)> {
-    let mut rows = vec![last];
-    while let Some(before) = rows.last().map(|row| book.rows.before[*row as usize]).filter(|row| *row != NO_ROW) {
-        rows.push(before);
-    }
+    let mut rows: Vec<u32> = std::iter::successors(Some(last), |row| book.before.get(row).copied()).collect();
     rows.reverse();
     let submit_s = |row: &u32| book.rows.submit_s[*row as usize];
     rows.sort_by(|row, other| submit_s(row).total_cmp(&submit_s(other)));
@@ -105,12 +113,12 @@ fn join(book: &mut Book, attempts: &[u32], segments: &mut Segments) -> u32 {
     }
     let last_run = runs[runs.len() - 1];
     let is_resized = last_run.len() > 1;
-    let energy = last_run.iter().fold(Counted::NONE, |sum, row| sum.with(book.rows.steps[*row as usize]));
+    let energy = last_run.iter().fold(Counted::NONE, |sum, row| sum.with(book.rows.steps(*row)));
     let (merged, more) = (attempts.len() - 1, runs.len() - 1);
     book.report.merged += merged as u64;
     book.report.resized += (attempts.len() - runs.len()) as u64;
     let rows = &mut book.rows;
-    rows.steps[last] = energy;
+    rows.set_steps(row, energy);
     if is_resized {
         rows.node_count[last] = rows.node_count[last_run[0] as usize];
         rows.flags[last] |= flag::RESIZED;

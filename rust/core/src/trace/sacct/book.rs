@@ -9,9 +9,10 @@ use super::kept::{Entry, Kept, flag};
 use super::name::{Name, Part, Step, Tasks, Written, WrittenPart};
 use super::report::Report;
 use super::row::Row;
-use super::settle::{Misfit, NO_ROW, end_of, has_run, is_waiting, settled, state_of};
+use super::settle::{Misfit, end_of, has_run, is_waiting, settled, state_of};
 use super::state::State;
 use super::times::Times;
+use super::zone::Instant;
 
 const A_LIST: &str = "a list of at most 4,000,001 tasks, such as 1,3-5,8-20:4%2";
 
@@ -30,16 +31,18 @@ pub(super) struct Book {
     pub(super) last_s: f64,
     /// Energy of steps that started within no row of their job.
     pub(super) loose: BTreeMap<u32, Counted>,
+    /// The row of the same name before a row, where there is one.
+    pub(super) before: BTreeMap<u32, u32>,
     lists: Texts,
     last_rows: Index,
     /// Steps in front of their jobs.
-    early: BTreeMap<Name, Vec<(f64, Counted)>>,
+    early: BTreeMap<Name, Vec<StepEnergy>>,
 }
 
 /// Energy that a step counted, and the times by which it belongs to an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepEnergy {
-    pub(super) start_s: f64,
+    pub(super) start: Instant,
     pub(super) counted: Counted,
 }
 
@@ -56,7 +59,7 @@ impl StepEnergy {
         let full_s = row.elapsed_s + row.suspended_s;
         let seconds = [full_s, span_s, row.elapsed_s].into_iter().find(|seconds| !seconds.is_nan());
         let node_s = nodes.zip(seconds).map_or(f64::NAN, |(nodes, seconds)| nodes as f64 * seconds);
-        Some(Self { start_s: times.start, counted: Counted::by(step, energy_j, node_s)? })
+        Some(Self { start: row.start, counted: Counted::by(step, energy_j, node_s)? })
     }
 }
 
@@ -86,7 +89,11 @@ impl Book {
         if state == State::Revoked || times.submit.is_nan() {
             self.note(&written, row.raw, tasks.as_ref().map(|(_, tasks)| tasks));
             self.report.ambiguous_times += u64::from(is_ambiguous);
-            let count = if state == State::Revoked { &mut self.report.dropped_revoked } else { &mut self.report.dropped_no_submit };
+            let count = if state == State::Revoked {
+                &mut self.report.dropped_revoked
+            } else {
+                &mut self.report.dropped_no_submit
+            };
             *count += 1;
             return Ok(());
         }
@@ -157,14 +164,15 @@ impl Book {
         let before = self.last_rows.put(entry.name.hash(), row, is_same, |other| names[other as usize].hash());
         if let Some(before) = before {
             self.rows.flags[before as usize] |= flag::SUPERSEDED;
+            self.before.insert(row, before);
         }
-        self.rows.push(Entry { before: before.unwrap_or(NO_ROW), position: row, ..entry });
+        self.rows.push(entry);
         if !self.early.is_empty()
             && let Some(steps) = self.early.remove(&entry.name)
         {
-            let (own, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(start_s, _)| self.has_within(row, *start_s));
-            for (_, counted) in own {
-                self.charge(row, counted);
+            let (own, others): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| self.has_within(row, step.start));
+            for step in own {
+                self.charge(row, step.counted);
             }
             if !others.is_empty() {
                 self.early.insert(entry.name, others);
@@ -176,30 +184,27 @@ impl Book {
     pub(super) fn add_step(&mut self, name: Name, step: StepEnergy) {
         let names = &self.rows.name;
         let Some(last) = self.last_rows.find(name.hash(), |other| names[other as usize] == name) else {
-            self.early.entry(name).or_default().push((step.start_s, step.counted));
+            self.early.entry(name).or_default().push(step);
             return;
         };
-        let mut row = last;
-        while row != NO_ROW {
-            if self.has_within(row, step.start_s) {
-                self.charge(row, step.counted);
-                return;
-            }
-            row = self.rows.before[row as usize];
+        let rows = std::iter::successors(Some(last), |row| self.before.get(row).copied());
+        if let Some(row) = rows.into_iter().find(|row| self.has_within(*row, step.start)) {
+            self.charge(row, step.counted);
+            return;
         }
         let loose = self.loose.entry(last).or_insert(Counted::NONE);
         *loose = loose.with(step.counted);
     }
 
-    fn has_within(&self, row: u32, instant_s: f64) -> bool {
-        let row = row as usize;
-        let end_s = self.rows.end_s[row];
-        self.rows.start_s[row] <= instant_s && (end_s.is_nan() || instant_s <= end_s)
+    /// Whether an instant, or one that it may stand for, is within the time of a row.
+    fn has_within(&self, row: u32, instant: Instant) -> bool {
+        let (start_s, end_s) = (self.rows.start_s[row as usize], self.rows.end_s[row as usize]);
+        instant.candidates().any(|at_s| start_s <= at_s && (end_s.is_nan() || at_s <= end_s))
     }
 
     fn charge(&mut self, row: u32, counted: Counted) {
-        let steps = &mut self.rows.steps[row as usize];
-        *steps = steps.with(counted);
+        let steps = self.rows.steps(row).with(counted);
+        self.rows.set_steps(row, steps);
     }
 
     /// Steps that were in front of no row which they started within.
@@ -207,8 +212,8 @@ impl Book {
         for (name, steps) in std::mem::take(&mut self.early) {
             let names = &self.rows.name;
             if self.last_rows.find(name.hash(), |other| names[other as usize] == name).is_some() {
-                for (start_s, counted) in steps {
-                    self.add_step(name, StepEnergy { start_s, counted });
+                for step in steps {
+                    self.add_step(name, step);
                 }
             }
         }

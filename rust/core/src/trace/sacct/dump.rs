@@ -1,11 +1,12 @@
 //! The jobs of a dump as columns, by submission.
 
-use super::attempts::{Segments, joined};
+use super::attempts::{Jobs, Segments, joined};
 use super::book::Book;
 use super::hosts::Hosts;
 use super::kept::{Kept, flag};
 use super::name::{Name, Part};
 use super::report::Report;
+use super::settle::UNKNOWN_CPUS;
 
 const MOST_WATTS: f64 = 1e6;
 
@@ -20,6 +21,8 @@ pub struct Dump {
     segments: Segments,
     limits: std::collections::BTreeMap<i64, u32>,
     power_w: Vec<f64>,
+    /// Whether it is JSON, where lines are those of its list of jobs.
+    pub is_json: bool,
     /// All texts by number.
     pub texts: Vec<String>,
     /// Counts.
@@ -110,19 +113,29 @@ pub enum CountColumn {
 
 impl Dump {
     /// The jobs of what was read; those that never ran are dropped where `drops_never_ran`.
-    pub(super) fn new(mut book: Book, drops_never_ran: bool) -> Self {
+    pub(super) fn new(mut book: Book, is_json: bool, drops_never_ran: bool) -> Self {
         book.place_early();
-        let (mut order, segments) = joined(&mut book);
+        let Jobs { rows: mut order, segments, first } = joined(&mut book);
         order.retain(|row| keeps(&mut book, *row, drops_never_ran));
         let Book { mut rows, texts, hosts, report, limits, largest, last_s, .. } = book;
         finish_runs(&mut rows, &order, last_s);
-        order.sort_by_key(|row| rows.position[*row as usize]);
+        order.sort_by_key(|row| first.get(row).copied().unwrap_or(*row));
         let mut report = report;
         let mut job_id = numbered(&rows, &order, largest, &mut report);
         sort_by_submit(&mut order, &mut job_id, &rows);
         let power_w = charge(&mut rows, &order);
-        let mut dump =
-            Self { rows, hosts, order, job_id, segments, limits, power_w, texts: texts.into_strings(), report };
+        let mut dump = Self {
+            rows,
+            hosts,
+            order,
+            job_id,
+            segments,
+            limits,
+            power_w,
+            is_json,
+            texts: texts.into_strings(),
+            report,
+        };
         dump.count();
         dump
     }
@@ -246,7 +259,7 @@ impl Dump {
     pub fn take_wholes(&mut self, column: WholeColumn) -> Vec<i64> {
         match column {
             WholeColumn::JobId => std::mem::take(&mut self.job_id),
-            WholeColumn::Cpus => self.at(&self.rows.cpus),
+            WholeColumn::Cpus => self.each(|row| known_cpus(self.rows.cpus[row])),
             WholeColumn::Priority => {
                 let own = std::mem::take(&mut self.rows.priority);
                 self.at(&own)
@@ -264,10 +277,10 @@ impl Dump {
         match column {
             CountColumn::Nodes => self.at(&self.rows.node_count),
             CountColumn::Slots => self.each(|row| {
-                let (cpus, nodes) = (self.rows.cpus[row], i64::from(self.rows.node_count[row]).max(1));
+                let (cpus, nodes) = (known_cpus(self.rows.cpus[row]), i64::from(self.rows.node_count[row]).max(1));
                 if cpus < 0 { -1 } else { i32::try_from((cpus + nodes - 1) / nodes).unwrap_or(i32::MAX) }
             }),
-            CountColumn::Gpus => self.at(&self.rows.gpus),
+            CountColumn::Gpus => self.each(|row| i32::from(self.rows.gpus[row])),
             CountColumn::ArrayLimit => {
                 self.each(|row| self.limit(row).map_or(-1, |limit| i32::try_from(limit).unwrap_or(i32::MAX)))
             }
@@ -313,6 +326,11 @@ impl Dump {
         }
         known.contains(&true).then_some((offsets, flat, known))
     }
+}
+
+/// Processors, -1 where they are not known.
+fn known_cpus(cpus: u32) -> i64 {
+    if cpus == UNKNOWN_CPUS { -1 } else { i64::from(cpus) }
 }
 
 /// Whether a job is kept; counts it where it is not.
@@ -387,10 +405,10 @@ fn sort_by_submit(order: &mut Vec<u32>, job_id: &mut Vec<i64>, rows: &Kept) {
 
 /// Makes the energy of each row that of its job; gives the mean draw of each job's nodes.
 fn charge(rows: &mut Kept, order: &[u32]) -> Vec<f64> {
-    let steps = std::mem::take(&mut rows.steps);
     let power_of = |row: &u32| {
+        let own = rows.steps(*row);
         let row = *row as usize;
-        let (own, nodes) = (steps[row], rows.node_count[row]);
+        let nodes = rows.node_count[row];
         let stood_s = rows.suspended_s[row];
         let job_node_s = (rows.runtime_s[row] + if stood_s.is_nan() { 0.0 } else { stood_s }) * f64::from(nodes);
         let (energy_j, node_s) = if rows.flags[row] & flag::RAN == 0 {
@@ -406,5 +424,7 @@ fn charge(rows: &mut Kept, order: &[u32]) -> Vec<f64> {
         let watts = energy_j / node_s;
         if watts > 0.0 && watts <= MOST_WATTS { watts } else { f64::NAN }
     };
-    order.iter().map(power_of).collect()
+    let power_w = order.iter().map(power_of).collect();
+    (rows.step_rank, rows.step_j, rows.step_node_s) = Default::default();
+    power_w
 }

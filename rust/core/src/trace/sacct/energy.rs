@@ -8,7 +8,7 @@ use super::name::Step;
 /// kinds that counted any, the first in this order is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counted {
-    rank: u8,
+    pub(super) rank: u8,
     pub(super) energy_j: f64,
     /// NaN where a step does not say.
     pub(super) node_s: f64,

@@ -172,8 +172,7 @@ impl Header {
     /// Refuses columns that do not say enough of a job.
     pub(super) fn check(&self, file: &str, line: Option<u64>, app: Option<&str>) -> Result<()> {
         let has_any = |kinds: &[Kind]| kinds.iter().any(|kind| self.has(*kind));
-        let has_length =
-            has_any(&[Kind::Elapsed, Kind::ElapsedRaw]) || self.has(Kind::Start) && self.has(Kind::End);
+        let has_length = has_any(&[Kind::Elapsed, Kind::ElapsedRaw]) || self.has(Kind::Start) && self.has(Kind::End);
         let missing = [
             (has_any(&[Kind::JobId, Kind::JobIdRaw]), "`JobID` or `JobIDRaw`"),
             (self.has(Kind::Submit), "`Submit`"),
@@ -199,7 +198,7 @@ impl Header {
         if !lower.windows(5).any(|part| part == b"jobid") {
             return Found::None;
         }
-        let Ok(line) = str::from_utf8(line) else { return Found::None };
+        let line = &*String::from_utf8_lossy(line);
         let separator = match delimiter {
             Some(delimiter) => String::from_utf8_lossy(delimiter).into_owned(),
             None => between_names(line).unwrap_or("|").to_owned(),
@@ -213,7 +212,9 @@ impl Header {
         let ends = line.len() > separator.len() && line.ends_with(&separator);
         let names = line.strip_suffix(&separator).filter(|_| ends).unwrap_or(line).split(&separator);
         let names: Vec<&str> = names.map(str::trim).collect();
-        if !names_a_job(names.iter().copied()) || names.iter().any(|name| name.starts_with(|c: char| c.is_ascii_digit())) {
+        if !names_a_job(names.iter().copied())
+            || names.iter().any(|name| name.starts_with(|c: char| c.is_ascii_digit()))
+        {
             return Found::None;
         }
         let names = names.into_iter().map(str::to_owned).collect();

@@ -23,8 +23,27 @@ type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// The members of a job that are read.
 const MEMBERS: [&str; 21] = [
-    "account", "allocation_nodes", "array", "association", "comment", "constraints", "het", "job_id", "job_state", "licenses",
-    "name", "nodes", "partition", "priority", "qos", "required", "reservation", "restart_cnt", "state", "time", "tres",
+    "account",
+    "allocation_nodes",
+    "array",
+    "association",
+    "comment",
+    "constraints",
+    "het",
+    "job_id",
+    "job_state",
+    "licenses",
+    "name",
+    "nodes",
+    "partition",
+    "priority",
+    "qos",
+    "required",
+    "reservation",
+    "restart_cnt",
+    "state",
+    "time",
+    "tres",
 ];
 
 /// Reads a dump in JSON.
@@ -242,18 +261,20 @@ fn step_energy(step: &Value) -> Option<StepEnergy> {
     let own = id.split_once('.').map_or(&*id, |(_, own)| own);
     let time = &step["time"];
     let known = |value: Option<i64>| value.map_or(f64::NAN, |value| value as f64);
-    let start_s = instant(&time["start"]).first;
+    let start = instant(&time["start"]);
     let full_s = known(number(&time["elapsed"])) + known(number(&time["suspended"])).max(0.0);
-    let seconds = if full_s.is_nan() { instant(&time["end"]).first - start_s } else { full_s };
+    let seconds = if full_s.is_nan() { instant(&time["end"]).first - start.first } else { full_s };
     let nodes = known(number(&step["nodes"]["count"]).filter(|nodes| *nodes > 0));
-    Some(StepEnergy { start_s, counted: Counted::by(step_of(own.as_bytes()), energy_j, nodes * seconds)? })
+    Some(StepEnergy { start, counted: Counted::by(step_of(own.as_bytes()), energy_j, nodes * seconds)? })
 }
 
 /// A number, plain or `{"set": …, "number": …}`; None for none, -1 for an infinite one.
 fn number(value: &Value) -> Option<i64> {
     const NONE: [i64; 3] = [4_294_967_294, 4_294_967_295, i64::MAX];
     let known = match value {
-        Value::Number(number) => number.as_i64().or_else(|| number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15).map(truncated)),
+        Value::Number(number) => number
+            .as_i64()
+            .or_else(|| number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15).map(truncated)),
         Value::String(text) => super::value::whole(text.as_bytes()),
         Value::Object(object) if object.get("infinite").and_then(Value::as_bool) == Some(true) => Some(-1),
         Value::Object(object) if object.get("set").and_then(Value::as_bool) == Some(false) => None,
@@ -319,7 +340,8 @@ impl Job {
 
     /// The state that counts of those that it has.
     fn state(&self) -> &str {
-        let current = &self.at("state")["current"];
+        let state = self.at("state");
+        let current = if state.is_object() { &state["current"] } else { state };
         let all: Vec<&str> = match current {
             Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
             _ => current.as_str().into_iter().collect(),
@@ -358,7 +380,8 @@ impl Job {
         }
         let (allocated, requested) = (self.tres("allocated"), self.tres("requested"));
         let time = self.at("time");
-        let seconds = |of: &str, member| Self::whole(&time[of], member).map(|known| known.map_or(f64::NAN, |known| known as f64));
+        let seconds =
+            |of: &str, member| Self::whole(&time[of], member).map(|known| known.map_or(f64::NAN, |known| known as f64));
         let limit = Self::whole(&time["limit"], "time.limit")?.map_or(f64::NAN, |minutes| minutes as f64 * 60.0);
         let licences = text(self.at("licenses")).unwrap_or_default();
         let row = Row {
@@ -446,7 +469,11 @@ impl<R: BufRead> Utf8<R> {
         while let Some(chunk) = chunks.next() {
             self.ready.extend_from_slice(chunk.valid().as_bytes());
             let invalid = chunk.invalid();
-            if chunks.peek().is_none() && length > 0 && invalid.len() < 4 && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none()) {
+            if chunks.peek().is_none()
+                && length > 0
+                && invalid.len() < 4
+                && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none())
+            {
                 self.rest = invalid.to_vec();
             } else if !invalid.is_empty() {
                 self.ready.extend_from_slice("\u{fffd}".as_bytes());

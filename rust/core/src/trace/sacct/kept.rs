@@ -62,13 +62,16 @@ kept! {
     suspended_s: f64,
     walltime_s: f64,
     node_count: i32,
-    cpus: i64,
+    cpus: u32,
     /// In each node.
-    gpus: i32,
+    gpus: i16,
     memory_gb: f64,
     /// By the row itself.
     energy_j: f64,
-    steps: Counted,
+    /// Kind of the steps whose energy counts, that energy, and their node-seconds.
+    step_rank: u8,
+    step_j: f64,
+    step_node_s: f64,
     hosts: u32,
     constraint: u32,
     licences: u32,
@@ -84,15 +87,21 @@ kept! {
     restarts: i32,
     status: i8,
     flags: u16,
-    /// The row of the same name before it.
-    before: u32,
-    /// Row of the file by which jobs of one submission are ordered.
-    position: u32,
 }
 
 impl Kept {
     pub(super) fn len(&self) -> usize {
         self.name.len()
+    }
+
+    pub(super) fn steps(&self, row: u32) -> Counted {
+        let row = row as usize;
+        Counted { rank: self.step_rank[row], energy_j: self.step_j[row], node_s: self.step_node_s[row] }
+    }
+
+    pub(super) fn set_steps(&mut self, row: u32, steps: Counted) {
+        let row = row as usize;
+        (self.step_rank[row], self.step_j[row], self.step_node_s[row]) = (steps.rank, steps.energy_j, steps.node_s);
     }
 
     pub(super) fn is(&self, row: u32, flag: u16) -> bool {

@@ -93,19 +93,9 @@ pub fn read_sacct(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &
         done += step;
         decompress::look(watch, done, 0)
     };
-    let book = match first {
-        Some(b'{' | b'[') => json::read(source, options, &mut look)?,
-        _ => rows::read(source, options, &mut look)?,
-    };
-    let (bad, rows) = (book.report.bad_lines, book.report.rows);
-    if 2 * bad > rows
-        && let Some(fault) = book.report.first_bad_lines.first()
-    {
-        let mut fault = fault.clone();
-        fault.found = format!("{} (the first of {bad} bad rows among {rows})", fault.found);
-        return Err(fault.into());
-    }
-    let dump = Dump::new(book, options.drop_never_ran);
+    let is_json = matches!(first, Some(b'{' | b'['));
+    let book = if is_json { json::read(source, options, &mut look)? } else { rows::read(source, options, &mut look)? };
+    let dump = Dump::new(book, is_json, options.drop_never_ran);
     if dump.is_empty() {
         return Err(file_fault(options.file, "no job", "at least one job that had ended or was running"));
     }

@@ -4,7 +4,7 @@ use super::header::{Header, Kind};
 use super::hosts;
 use super::name::{self, Written};
 use super::tres::Tres;
-use super::value::{Per, count, is_null, joules, limit, limit_minutes, memory, span, whole};
+use super::value::{MOST_SECONDS, Per, count, is_null, joules, limit, limit_minutes, memory, span, whole};
 use super::zone::{Clock, Instant, NoTime};
 
 /// One row; texts that say nothing are empty, numbers that do are NaN, or -1 where they count.
@@ -162,7 +162,14 @@ impl<'a> Row<'a> {
         }
         let is_text = matches!(
             kind,
-            Kind::JobName | Kind::Account | Kind::User | Kind::Qos | Kind::Reservation | Kind::Constraints | Kind::Other | Kind::Free
+            Kind::JobName
+                | Kind::Account
+                | Kind::User
+                | Kind::Qos
+                | Kind::Reservation
+                | Kind::Constraints
+                | Kind::Other
+                | Kind::Free
         );
         let text = if is_text { text } else { text.trim_ascii() };
         match kind {
@@ -172,7 +179,10 @@ impl<'a> Row<'a> {
             Kind::Eligible => self.eligible = instant(clock, text)?,
             Kind::Start => self.start = instant(clock, text)?,
             Kind::End => self.end = instant(clock, text)?,
-            Kind::ElapsedRaw => self.elapsed_s = whole(text).ok_or(A_COUNT)? as f64,
+            Kind::ElapsedRaw => {
+                let seconds = whole(text).ok_or(A_COUNT)? as f64;
+                self.elapsed_s = Some(seconds).filter(|seconds| *seconds <= MOST_SECONDS).ok_or(A_COUNT)?;
+            }
             Kind::Elapsed => {
                 let seconds = span(text).ok_or(A_SPAN)?;
                 if self.elapsed_s.is_nan() {
@@ -236,23 +246,23 @@ impl<'a> Row<'a> {
     }
 
     /// Reads a whole row; of two columns for one thing the raw one counts, whatever their order.
-    pub(super) fn read(
-        fields: &mut dyn Iterator<Item = &'a [u8]>,
+    pub(super) fn fill(
+        &mut self,
+        fields: &mut impl Iterator<Item = &'a [u8]>,
         header: &Header,
         clock: &mut Clock,
-    ) -> Result<Self, Unread> {
-        let mut row = Self::default();
+    ) -> Result<(), Unread> {
         for (column, text) in fields.enumerate() {
             let kind = header.kinds[column];
             if header.app == Some(column) && !is_null(text) {
-                row.app = text;
+                self.app = text;
             }
-            row.take(kind, text, clock).map_err(|expected| Unread { column, expected })?;
+            self.take(kind, text, clock).map_err(|expected| Unread { column, expected })?;
         }
-        if row.name.is_none() {
+        if self.name.is_none() {
             return Err(Unread { column: header.place().unwrap_or(0), expected: A_NAME });
         }
-        Ok(row)
+        Ok(())
     }
 }
 

@@ -27,7 +27,16 @@ type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Book> {
     let clock = Clock::new(options.zone.clone());
     let text = Text::new(source, options.file);
-    let mut dump = Rows { text, options, clock, header: None, has: Has::default(), rows: 0, book: Book::default(), fields: Vec::new() };
+    let mut dump = Rows {
+        text,
+        options,
+        clock,
+        header: None,
+        has: Has::default(),
+        rows: 0,
+        book: Book::default(),
+        fields: Vec::new(),
+    };
     dump.begin()?;
     let mut seen = 0;
     while let Some(length) = dump.next()? {
@@ -93,8 +102,10 @@ impl Rows<'_> {
         };
         let bytes = self.text.bytes(line);
         split(bytes, header, &mut self.fields);
-        let (is_short, is_free) = (self.fields.len() < header.len(), header.kinds.last().is_some_and(|kind| kind.is_free()));
-        if (is_short || self.rows == 0 || !shows_number(bytes, &self.fields, header)) && self.is_header(line)? {
+        let (is_short, is_free) =
+            (self.fields.len() < header.len(), header.kinds.last().is_some_and(|kind| kind.is_free()));
+        let may_be_header = is_short || self.rows == 0 || is_free && !shows_number(bytes, &self.fields, header);
+        if may_be_header && self.is_header(line)? {
             return Ok(Some(line.next));
         }
         if is_short {
@@ -121,8 +132,13 @@ impl Rows<'_> {
                     let expected = format!("those of columns=: {}", old.names.join(", "));
                     return Err(line_fault(self.options.file, self.text.line, None, found, &expected).into());
                 }
-                header.check(self.options.file, Some(self.text.line), self.options.app)?;
-                self.take(header);
+                let outcome = header.check(self.options.file, Some(self.text.line), self.options.app);
+                if outcome.is_err() && !line.is_whole {
+                    self.book.report.cut_last_line = 1;
+                } else {
+                    outcome?;
+                    self.take(header);
+                }
                 self.text.skip_to(line.next, 1);
                 Ok(true)
             }
@@ -253,6 +269,10 @@ impl Rows<'_> {
         let outcome = read_row(bytes, fields, header, clock, book, *has, text.line);
         self.rows += 1;
         if let Err(fault) = outcome {
+            if joined.is_none() && self.is_header(line)? {
+                self.rows -= 1;
+                return Ok(());
+            }
             if !line.is_whole {
                 self.rows -= 1;
                 self.book.report.cut_last_line = 1;
@@ -266,8 +286,7 @@ impl Rows<'_> {
 
     fn refuse(&mut self, fault: Fault) -> Result<()> {
         let column = fault.column.map(|column| format!("column `{}`", self.header().names[column]));
-        let fault: TraceError =
-            line_fault(self.options.file, self.text.line, column, fault.found, &fault.expected);
+        let fault: TraceError = line_fault(self.options.file, self.text.line, column, fault.found, &fault.expected);
         if !self.options.skip_bad_lines {
             return Err(fault.into());
         }
@@ -288,8 +307,12 @@ fn read_row(
 ) -> std::result::Result<(), Fault> {
     let columns = header.len();
     let has_tail = fields.len() > columns && fields.last().is_some_and(Range::is_empty);
-    let is_tail_sure = header.ends_with_separator != Some(false);
-    if has_tail && is_tail_sure && (header.ends_with_separator == Some(true) || fields.len() == columns + 1) {
+    let is_tail = has_tail
+        && match header.ends_with_separator {
+            Some(ends) => ends,
+            None => fields.len() == columns + 1,
+        };
+    if is_tail {
         fields.pop();
     }
     let mut is_repaired = false;
@@ -297,7 +320,7 @@ fn read_row(
         if let Some(found) = repaired(bytes, fields, header, clock) {
             *fields = found;
             is_repaired = true;
-        } else if has_tail && fields.len() == columns + 1 {
+        } else if has_tail && !is_tail && fields.len() == columns + 1 {
             fields.pop();
         } else {
             return Err(surplus(fields.len(), columns));
@@ -338,8 +361,8 @@ fn put(
         found: quoted(&bytes[fields[column].clone()]),
         expected: expected.to_owned(),
     };
-    let mut row = Row::read(&mut fields.iter().map(|field| &bytes[field.clone()]), header, clock).map_err(unread)?;
-    (row.has, row.line) = (has, line);
+    let mut row = Row { has, line, ..Row::default() };
+    row.fill(&mut fields.iter().map(|field| &bytes[field.clone()]), header, clock).map_err(unread)?;
     book.add(&row).map_err(|(found, expected)| Fault { column: None, found, expected: expected.to_owned() })
 }
 
@@ -353,26 +376,15 @@ fn shows_number(bytes: &[u8], fields: &[Range<usize>], header: &Header) -> bool 
 fn split(bytes: &[u8], header: &Header, fields: &mut Vec<Range<usize>>) {
     fields.clear();
     let mut begin = 0;
-    match *header.separator {
-        [separator] => {
-            for (at, byte) in bytes.iter().enumerate() {
-                if *byte == separator {
-                    fields.push(begin..at);
-                    begin = at + 1;
-                }
-            }
+    if let [separator] = *header.separator {
+        for at in memchr::memchr_iter(separator, bytes) {
+            fields.push(begin..at);
+            begin = at + 1;
         }
-        ref separator => {
-            let mut at = 0;
-            while at + separator.len() <= bytes.len() {
-                if bytes[at..].starts_with(separator) {
-                    fields.push(begin..at);
-                    at += separator.len();
-                    begin = at;
-                } else {
-                    at += 1;
-                }
-            }
+    } else {
+        for at in memchr::memmem::find_iter(bytes, &header.separator) {
+            fields.push(begin..at);
+            begin = at + header.separator.len();
         }
     }
     fields.push(begin..bytes.len());

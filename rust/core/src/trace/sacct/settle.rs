@@ -1,6 +1,5 @@
 //! What a row of a job says, in a simulation's terms.
 
-use super::energy::Counted;
 use super::hosts::Hosts;
 use super::index::Texts;
 use super::kept::{Entry, flag};
@@ -10,8 +9,8 @@ use super::state::{self, State};
 use super::times::Times;
 use super::value::Per;
 
-/// Nothing: no row.
-pub(super) const NO_ROW: u32 = u32::MAX;
+/// Processors that are not known.
+pub(super) const UNKNOWN_CPUS: u32 = u32::MAX;
 
 const MOST_NODES: i64 = i32::MAX as i64;
 const MOST_GPUS: i64 = 1024;
@@ -100,11 +99,13 @@ pub(super) fn settled(row: &Row<'_>, times: Times, texts: &mut Texts, hosts: &mu
         suspended_s,
         walltime_s: if row.walltime_s > 0.0 { row.walltime_s } else { f64::NAN },
         node_count: i32::try_from(nodes).expect("at most as many"),
-        cpus,
+        cpus: u32::try_from(cpus).unwrap_or(UNKNOWN_CPUS),
         gpus,
         memory_gb,
         energy_j: if row.energy_j.is_nan() { row.allocated.energy_j } else { row.energy_j },
-        steps: Counted::NONE,
+        step_rank: 0,
+        step_j: 0.0,
+        step_node_s: 0.0,
         hosts: hosts_code,
         constraint: texts.code(row.constraint),
         licences: texts.code(licences(row)),
@@ -120,8 +121,6 @@ pub(super) fn settled(row: &Row<'_>, times: Times, texts: &mut Texts, hosts: &mu
         restarts: i32::try_from(row.restarts).unwrap_or(i32::MAX),
         status: i8::try_from(state.status()).expect("a digit"),
         flags,
-        before: NO_ROW,
-        position: 0,
     })
 }
 
@@ -149,8 +148,7 @@ fn length(row: &Row<'_>, span_s: f64, suspended_s: f64, is_running: bool) -> f64
 /// Nodes of a row, 0 for none known.
 fn node_count(row: &Row<'_>, listed: usize) -> Result<i64, Misfit> {
     let listed = i64::try_from(listed).unwrap_or(i64::MAX);
-    let known =
-        [row.n_nodes, row.alloc_nodes, row.allocated.nodes, listed, row.req_nodes, row.requested.nodes];
+    let known = [row.n_nodes, row.alloc_nodes, row.allocated.nodes, listed, row.req_nodes, row.requested.nodes];
     let nodes = known.into_iter().find(|nodes| *nodes > 0).unwrap_or(0);
     if nodes > MOST_NODES { Err((format!("{nodes} nodes"), "at most 2,147,483,647 nodes")) } else { Ok(nodes) }
 }
@@ -187,16 +185,19 @@ fn memory(row: &Row<'_>, nodes: i64, cpus: i64) -> Result<(f64, bool), Misfit> {
 }
 
 /// GPUs in each node, -1 for none said; and whether they do not divide.
-fn gpus(row: &Row<'_>, nodes: i64) -> Result<(i32, bool), Misfit> {
+fn gpus(row: &Row<'_>, nodes: i64) -> Result<(i16, bool), Misfit> {
     let Some(all) = row.allocated.gpus().or(row.requested.gpus()) else { return Ok((-1, false)) };
     let nodes = nodes.max(1);
     let each = all / nodes + i64::from(all % nodes > 0);
     if each > MOST_GPUS {
         return Err((format!("{each} GPUs in a node"), "at most 1,024"));
     }
-    Ok((i32::try_from(each).expect("at most 1,024"), all % nodes > 0))
+    Ok((i16::try_from(each).expect("at most 1,024"), all % nodes > 0))
 }
 
 fn licences<'a>(row: &'a Row<'_>) -> &'a [u8] {
-    [row.licences, &row.allocated.licences, &row.requested.licences].into_iter().find(|text| !text.is_empty()).unwrap_or_default()
+    [row.licences, &row.allocated.licences, &row.requested.licences]
+        .into_iter()
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
 }

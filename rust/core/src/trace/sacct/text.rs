@@ -4,7 +4,6 @@ use std::io::BufRead;
 
 use crate::error::Result;
 use crate::trace::fault::file_fault;
-use crate::trace::seek::seek;
 
 /// The longest text that is held at once: no row is as long.
 const MOST: usize = 64 << 20;
@@ -42,7 +41,7 @@ impl<'a> Text<'a> {
         let mut looked = from;
         loop {
             let rest = &self.held[self.at + looked..];
-            if let Some(offset) = seek(rest, b'\n') {
+            if let Some(offset) = memchr::memchr(b'\n', rest) {
                 let end = looked + offset;
                 return Ok(Some(self.trimmed(Line { begin: from, end, next: end + 1, is_whole: true })));
             }

@@ -10,10 +10,13 @@ pub(super) const MOST_SECONDS: f64 = 1e12;
 /// Whether a field says nothing.
 #[inline]
 pub(super) fn is_null(text: &[u8]) -> bool {
-    match text.first() {
-        None => true,
-        Some(b'u' | b'U' | b'n' | b'N' | b'i' | b'I' | b'(' | b'4' | b'1' | b' ' | b'\t') => is_nothing(text.trim_ascii()),
-        Some(_) => false,
+    match text {
+        [] => true,
+        [b' ' | b'\t', ..] | [.., b' ' | b'\t'] => is_nothing(text.trim_ascii()),
+        [b'u' | b'U' | b'n' | b'N' | b'i' | b'I' | b'(' | b'4' | b'1', rest @ ..] => {
+            matches!(rest.len(), 2 | 3 | 5 | 6 | 9 | 19) && is_nothing(text)
+        }
+        _ => false,
     }
 }
 
@@ -199,7 +202,10 @@ mod tests {
         for text in ["", "1:2:3:4", "1-", "x", "1.5"] {
             assert_eq!(limit(text.as_bytes()), None, "{text}");
         }
-        assert_eq!((limit_minutes(b"90"), limit_minutes(b"UNLIMITED"), limit_minutes(b"1:00")), (Some(5400.0), Some(0.0), None));
+        assert_eq!(
+            (limit_minutes(b"90"), limit_minutes(b"UNLIMITED"), limit_minutes(b"1:00")),
+            (Some(5400.0), Some(0.0), None)
+        );
     }
 
     #[test]
@@ -207,7 +213,9 @@ mod tests {
         assert_eq!(span(b"1-02:03:04"), Some(93_784.0));
         assert_eq!(span(b"00:00:01.250"), Some(1.25));
         assert_eq!(span(b"100:00:00"), Some(360_000.0));
-        assert!(["5", "00:60:00", "1:2:3", "-00:00:01", "00:00:00."].iter().all(|text| span(text.as_bytes()).is_none()));
+        assert!(
+            ["5", "00:60:00", "1:2:3", "-00:00:01", "00:00:00."].iter().all(|text| span(text.as_bytes()).is_none())
+        );
     }
 
     #[test]
@@ -221,7 +229,10 @@ mod tests {
 
     #[test]
     fn counts_and_joules_have_suffixes() {
-        assert_eq!((count(b"2K"), count(b"12"), count(b"0.5K"), count(b"0.3")), (Some(2048), Some(12), Some(512), None));
+        assert_eq!(
+            (count(b"2K"), count(b"12"), count(b"0.5K"), count(b"0.3")),
+            (Some(2048), Some(12), Some(512), None)
+        );
         assert_eq!((joules(b"1.5K"), joules(b"7")), (Some(1500.0), Some(7.0)));
     }
 }

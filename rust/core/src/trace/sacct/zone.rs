@@ -134,7 +134,10 @@ impl Clock {
 }
 
 fn seconds(text: &[u8]) -> Result<Instant, NoTime> {
-    whole(text).filter(|seconds| *seconds <= 1_000_000_000_000).map(|seconds| Instant::at(seconds as f64)).ok_or(NoTime::Unread)
+    whole(text)
+        .filter(|seconds| *seconds <= 1_000_000_000_000)
+        .map(|seconds| Instant::at(seconds as f64))
+        .ok_or(NoTime::Unread)
 }
 
 /// Seconds of `T12:34:56`.
@@ -231,14 +234,18 @@ mod tests {
 
     #[test]
     fn others_are_no_times() {
-        for text in ["", "now", "2024-02-30T00:00:00", "2024-05-01", "2024-05-01T24:00:00", "2024-05-01T12:00:00+2", "12:00"] {
+        for text in
+            ["", "now", "2024-02-30T00:00:00", "2024-05-01", "2024-05-01T24:00:00", "2024-05-01T12:00:00+2", "12:00"]
+        {
             assert_eq!(instants(&mut summer(), text), Err(NoTime::Unread), "{text}");
         }
     }
 
     #[test]
     fn days_count_leap_years() {
-        for (day, days) in [(b"1970-01-01", 0), (b"2000-02-29", 11_016), (b"2024-12-31", 20_088), (b"2100-03-01", 47_541)] {
+        for (day, days) in
+            [(b"1970-01-01", 0), (b"2000-02-29", 11_016), (b"2024-12-31", 20_088), (b"2100-03-01", 47_541)]
+        {
             assert_eq!(days_since_1970(day), Some(days));
         }
     }
