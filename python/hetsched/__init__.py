@@ -35,7 +35,10 @@ _HOMES = {
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
     "validation": ("Inspection", "Validation", "inspect", "validate"),
-    "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_sacct", "read_swf"),
+    "workload": (
+        *("Workload", "read_batsim", "read_csv", "read_jobs"),
+        *("read_parquet", "read_pbs", "read_sacct", "read_swf"),
+    ),
 }
 """Public names by the modules that have them."""
 

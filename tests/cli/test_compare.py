@@ -372,6 +372,6 @@ def test_a_log_of_unknown_format_says_how_to_give_one(hetsched, folder):
     said = hetsched("compare", "log.txt", "--policies", "easy")
     assert said.err == (
         "error: log.txt: found a name that tells no format, expected one ending in .swf, .swf.gz, .swf.zst, .parquet, "
-        ".csv, .csv.gz, .csv.zst, .sacct, .sacct.gz, .sacct.zst, .json, .json.gz, .json.zst, "
-        "or --format with one of swf, parquet, csv, sacct"
+        ".json, .json.gz, .json.zst, .pbs, .pbs.gz, .pbs.zst, .csv, .csv.gz, .csv.zst, .sacct, .sacct.gz, .sacct.zst, "
+        "or --format with one of swf, parquet, batsim, pbs, csv, sacct"
     )
