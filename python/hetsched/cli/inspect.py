@@ -8,11 +8,11 @@ from typing import Annotated
 import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli.declare import MACHINE, OUTPUT, number, option, whole
-from hetsched.cli.files import check_output, folder
-from hetsched.cli.inputs import ASSUMED_W, JobLog
-from hetsched.cli.options import complete_platform
+from hetsched.cli.inputs import JobLog
+from hetsched.cli.options import check_output, complete_platform, folder
 from hetsched.cli.platforms import platform_of
 from hetsched.cli.terminal import Screen, renamed
+from hetsched.params import ASSUMED_W
 
 _NODES_HELP = "Number of nodes; default: from the log's header, else from its use."
 _PLATFORM_HELP = "The whole machine from a file, or one that comes with hetsched; see hetsched machines."
