@@ -499,7 +499,7 @@ def test_a_message_repeats_no_endless_value_and_keeps_what_is_expected(hetsched)
     assert said.code == 2
     assert len(said.err) < 4100
     assert said.err.startswith("error: xxx")
-    assert said.err.endswith("expected a job log (.swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst)")
+    assert said.err.endswith(f"expected a job log ({LOGS})")
 
 
 def test_polars_without_threads_is_refused(hetsched, monkeypatch):
