@@ -21,8 +21,8 @@ PRESETS = (
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
 LOGS = (
-    ".swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst, "
-    ".sacct, .sacct.gz, .sacct.zst, .json, .json.gz, .json.zst"
+    ".swf, .swf.gz, .swf.zst, .parquet, .json, .json.gz, .json.zst, .pbs, .pbs.gz, .pbs.zst, "
+    ".csv, .csv.gz, .csv.zst, .sacct, .sacct.gz, .sacct.zst"
 )
 
 
@@ -153,7 +153,7 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
         ),
         (
             "small.swf --format cvs",
-            ["--format: found `cvs`, expected one of swf, parquet, csv, sacct; did you mean `csv`?"],
+            ["--format: found `cvs`, expected one of swf, parquet, batsim, pbs, csv, sacct; did you mean `csv`?"],
         ),
         ("small.swf --plot a.jpg", [f"--plot: found `a.jpg`, expected {PICTURE}"]),
         ("small.swf --plot out/a.foo", [f"--plot: found `out/a.foo`, expected {PICTURE}"]),

@@ -30,6 +30,8 @@ _PHRASES = (
     ("no_walltime", "{} without a walltime, planned with their runtime"),
     ("depends_on", "{} waiting for another job"),
     ("depends_on_cleared", "{} waiting for a job that is not there, made to wait for none"),
+    ("reused_ids", "{} with the number of another, given one of their own"),
+    ("comm_ignored", "{} whose profiles communicate, which is left out"),
     ("extra_columns", "{} with more than 18 fields"),
     ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
     ("unknown_status", "{} of unknown status kept"),

@@ -36,7 +36,7 @@ def given_names(faults: Faults, nodes: Any) -> list[str] | None:
 
 
 def ranked(
-    names: Sequence[str], lines: Sequence[int], given: Sequence[str] | None, *, source: str, unit: str
+    names: Sequence[str], lines: Sequence[int], given: Sequence[str] | None, *, source: str, unit: str, column: str
 ) -> tuple[list[str], npt.NDArray[np.uint32]]:
     """The names in the order of their numbers, and the number of each of `names`.
 
@@ -49,13 +49,13 @@ def ranked(
     for at, name in enumerate(names[1:], start=1):
         if name not in numbers:
             hint = did_you_mean(name, known)
-            raise _stranger(name, lines[at], source, unit, hint)
+            raise _stranger(name, lines[at], source, hint, unit=unit, column=column)
         rank[at] = numbers[name]
     return known, rank
 
 
-def _stranger(name: str, line: int, source: str, unit: str, hint: str) -> TraceError:
+def _stranger(name: str, line: int, source: str, hint: str, *, unit: str, column: str) -> TraceError:
     expected = f"a node of those that nodes= names{hint}"
     if unit == "line":
-        return TraceError(file=source, line=line, field="column `NodeList`", found=shown(name), expected=expected)
+        return TraceError(file=source, line=line, field=f"column `{column}`", found=shown(name), expected=expected)
     return TraceError(file=source, field=f"jobs[{line - 1}], `nodes`", found=shown(name), expected=expected)

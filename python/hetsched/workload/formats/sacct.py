@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean
-from hetsched.typing import OnBadLine
+from hetsched.typing import Cancelled, OnBadLine
 from hetsched.workload.formats.blocks import Blocks, opened
 from hetsched.workload.formats.nodes import given_names, ranked
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line
@@ -24,9 +24,6 @@ from hetsched.workload.formats.slurm_words import with_words
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import COLUMNS
 from hetsched.zones import changes, zone_or_offset
-
-Cancelled: TypeAlias = Literal["keep", "drop"]
-"""Jobs that were cancelled before they ran are kept with a length of 0, or left out."""
 
 _A_DUMP = "a dump of sacct"
 _COLUMNS = "names of columns, as sacct -o takes them, such as JobID,Submit,Start,End,NNodes"
@@ -139,7 +136,7 @@ def _workload(dump: _core.SacctDump, blocks: Blocks, machine: list[str] | None, 
     errors = counts.pop("first_bad_lines")
     names, lines = dump.node_names()
     unit = "row" if dump.is_json else "line"
-    known, rank = ranked(names, lines, machine, source=blocks.name, unit=unit)
+    known, rank = ranked(names, lines, machine, source=blocks.name, unit=unit, column="NodeList")
     jobs, words = with_words(_jobs(dump, rank, shared=bool(given["shared"])))
     own = {name: count for name, count in (counts | words).items() if count or name in ("jobs", "rows")}
     return as_workload(
