@@ -58,8 +58,8 @@ impl StepEnergy {
         let span_s = times.end - times.start;
         let full_s = row.elapsed_s + row.suspended_s;
         let seconds = [full_s, span_s, row.elapsed_s].into_iter().find(|seconds| !seconds.is_nan());
-        let node_s = nodes.zip(seconds).map_or(f64::NAN, |(nodes, seconds)| nodes as f64 * seconds);
-        Some(Self { start: row.start, counted: Counted::by(step, energy_j, node_s)? })
+        let counted_s = nodes.zip(seconds).map_or(f64::NAN, |(nodes, seconds)| nodes as f64 * seconds);
+        Some(Self { start: row.start, counted: Counted::by(step, energy_j, counted_s)? })
     }
 }
 
@@ -71,7 +71,7 @@ impl Book {
             self.note(&written, row.raw, None);
             self.report.steps += 1;
             if let Some(energy) = StepEnergy::of(row, step)
-                && let Some(name) = self.name_of(&written)
+                && let Some(name) = Self::name_of(&written)
             {
                 self.add_step(name, energy);
             }
@@ -108,7 +108,7 @@ impl Book {
         }
         match tasks {
             None => {
-                let name = self.name_of(&written).expect("no list");
+                let name = Self::name_of(&written).expect("no list");
                 self.push(Entry { name, ..entry });
             }
             Some((list, tasks)) => {
@@ -147,7 +147,7 @@ impl Book {
     }
 
     /// The name of a job or of a step's job; None for a list of tasks.
-    fn name_of(&mut self, written: &Written<'_>) -> Option<Name> {
+    fn name_of(written: &Written<'_>) -> Option<Name> {
         let part = match written.part {
             WrittenPart::Whole => Part::Whole,
             WrittenPart::Task(task) => Part::Task(task),

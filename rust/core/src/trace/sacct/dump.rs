@@ -185,7 +185,7 @@ impl Dump {
         report.nodes_disagree = of(&|row| {
             let listed = hosts.count(rows.hosts[row]);
             let is_resized = rows.flags[row] & flag::RESIZED != 0;
-            listed > 0 && !is_resized && listed as i64 != i64::from(rows.node_count[row])
+            listed > 0 && !is_resized && !is_as_many(listed, rows.node_count[row])
         });
     }
 
@@ -294,10 +294,11 @@ impl Dump {
     /// # Panics
     ///
     /// `rank` is shorter than the names.
+    #[must_use]
     pub fn nodes(&self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>) {
         let known = self.each(|row| {
             let listed = self.hosts.count(self.rows.hosts[row]);
-            let is_whole = listed as i64 == i64::from(self.rows.node_count[row]);
+            let is_whole = is_as_many(listed, self.rows.node_count[row]);
             listed > 0 && is_whole && self.rows.flags[row] & (flag::RAN | flag::RESIZED) == flag::RAN
         });
         let mut offsets = vec![0];
@@ -313,6 +314,10 @@ impl Dump {
     }
 
     /// Starts and ends of jobs of which several attempts ran, by offsets; NaN = not yet. Empty where there is none.
+    ///
+    /// # Panics
+    ///
+    /// There are more than 2^63 of them.
     #[must_use]
     pub fn take_segments(&mut self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
         let mut own: Vec<(u32, Vec<f64>)> = std::mem::take(&mut self.segments);
@@ -326,6 +331,11 @@ impl Dump {
         }
         known.contains(&true).then_some((offsets, flat, known))
     }
+}
+
+/// Whether a list has as many nodes as its job.
+fn is_as_many(listed: usize, nodes: i32) -> bool {
+    usize::try_from(nodes) == Ok(listed)
 }
 
 /// Processors, -1 where they are not known.
@@ -408,17 +418,17 @@ fn charge(rows: &mut Kept, order: &[u32]) -> Vec<f64> {
     let power_of = |row: &u32| {
         let own = rows.steps(*row);
         let row = *row as usize;
-        let nodes = rows.node_count[row];
+        let size = rows.node_count[row];
         let stood_s = rows.suspended_s[row];
-        let job_node_s = (rows.runtime_s[row] + if stood_s.is_nan() { 0.0 } else { stood_s }) * f64::from(nodes);
+        let whole_s = (rows.runtime_s[row] + if stood_s.is_nan() { 0.0 } else { stood_s }) * f64::from(size);
         let (energy_j, node_s) = if rows.flags[row] & flag::RAN == 0 {
-            (f64::NAN, job_node_s)
+            (f64::NAN, whole_s)
         } else if own.is_none() {
-            (rows.energy_j[row], job_node_s)
-        } else if own.is_of_all(nodes) {
-            (own.energy_j, if own.node_s.is_nan() { job_node_s } else { own.node_s })
+            (rows.energy_j[row], whole_s)
+        } else if own.is_of_all(size) {
+            (own.energy_j, if own.node_s.is_nan() { whole_s } else { own.node_s })
         } else {
-            (f64::NAN, job_node_s)
+            (f64::NAN, whole_s)
         };
         rows.energy_j[row] = energy_j;
         let watts = energy_j / node_s;

@@ -12,7 +12,7 @@ pub(super) struct Hosts {
     /// Where the hosts of each list begin.
     offsets: Vec<u32>,
     /// The names' numbers.
-    hosts: Vec<u32>,
+    flat: Vec<u32>,
     is_read: Vec<bool>,
     /// The line that each list was first seen in.
     first_line: Vec<u64>,
@@ -22,7 +22,7 @@ pub(super) struct Hosts {
 impl Default for Hosts {
     fn default() -> Self {
         let (lists, names) = (Texts::default(), Texts::default());
-        Self { lists, offsets: vec![0], hosts: Vec::new(), is_read: vec![true], first_line: vec![0], names }
+        Self { lists, offsets: vec![0], flat: Vec::new(), is_read: vec![true], first_line: vec![0], names }
     }
 }
 
@@ -31,19 +31,19 @@ impl Hosts {
     pub(super) fn code(&mut self, text: &[u8], line: u64) -> Option<u32> {
         let code = self.lists.code(text);
         if code as usize == self.offsets.len() {
-            let begin = self.hosts.len();
+            let begin = self.flat.len();
             self.offsets.push(u32::try_from(begin).ok()?);
             self.first_line.push(line);
-            let (hosts, names) = (&mut self.hosts, &mut self.names);
-            self.is_read.push(expand(text, &mut |name| hosts.push(names.code(name))).is_some());
-            keep_first(hosts, begin);
+            let (flat, names) = (&mut self.flat, &mut self.names);
+            self.is_read.push(expand(text, &mut |name| flat.push(names.code(name))).is_some());
+            keep_first(flat, begin);
         }
         self.is_read[code as usize].then_some(code)
     }
 
     fn range(&self, code: u32) -> std::ops::Range<usize> {
         let code = code as usize;
-        let end = self.offsets.get(code + 1).map_or(self.hosts.len(), |end| *end as usize);
+        let end = self.offsets.get(code + 1).map_or(self.flat.len(), |end| *end as usize);
         self.offsets.get(code).map_or(0..0, |begin| *begin as usize..end)
     }
 
@@ -54,7 +54,7 @@ impl Hosts {
 
     /// The names' numbers of a list, in its order.
     pub(super) fn list(&self, code: u32) -> &[u32] {
-        &self.hosts[self.range(code)]
+        &self.flat[self.range(code)]
     }
 
     /// All names by number (the first is no name), and the line each was first seen in.
@@ -121,14 +121,21 @@ fn is_host(byte: u8) -> bool {
     byte > b' ' && !matches!(byte, b'[' | b']' | 0x7f)
 }
 
-/// A word's text before its first bracket, the list within, and what follows.
-fn bracketed(word: &[u8]) -> Option<Option<(&[u8], &[u8], &[u8])>> {
-    let Some(open) = word.iter().position(|byte| *byte == b'[') else {
-        return word.iter().all(|byte| is_host(*byte)).then_some(None);
-    };
-    let close = word.iter().position(|byte| *byte == b']').filter(|close| *close > open)?;
-    let before = &word[..open];
-    before.iter().all(|byte| is_host(*byte)).then_some(Some((before, &word[open + 1..close], &word[close + 1..])))
+/// A word's text before its first bracket, and the list within with what follows, if there is one.
+type Parts<'a> = (&'a [u8], Option<(&'a [u8], &'a [u8])>);
+
+/// The parts of a word; None if it is none.
+fn parts(word: &[u8]) -> Option<Parts<'_>> {
+    let open = word.iter().position(|byte| *byte == b'[').unwrap_or(word.len());
+    let (before, rest) = word.split_at(open);
+    if !before.iter().all(|byte| is_host(*byte)) {
+        return None;
+    }
+    if rest.is_empty() {
+        return Some((before, None));
+    }
+    let close = rest.iter().position(|byte| *byte == b']')?;
+    Some((before, Some((&rest[1..close], &rest[close + 1..]))))
 }
 
 /// First and last number of a piece such as `07` or `01-12`, and their width.
@@ -145,7 +152,7 @@ fn piece(text: &[u8]) -> Option<(u64, u64, usize)> {
 fn count_word(word: &[u8]) -> Option<usize> {
     let mut rest = word;
     let mut all = 1usize;
-    while let Some((_, list, after)) = bracketed(rest)? {
+    while let (_, Some((list, after))) = parts(rest)? {
         let mut here = 0usize;
         for one in list.split(|byte| *byte == b',') {
             let (first, last, _) = piece(one)?;
@@ -159,22 +166,20 @@ fn count_word(word: &[u8]) -> Option<usize> {
 
 fn expand_word(word: &[u8], name: &mut Vec<u8>, give: &mut dyn FnMut(&[u8])) -> Option<()> {
     let kept = name.len();
-    match bracketed(word)? {
-        None => {
-            name.extend_from_slice(word);
-            give(name);
-        }
-        Some((before, list, after)) => {
-            name.extend_from_slice(before);
-            let stem = name.len();
-            for one in list.split(|byte| *byte == b',') {
-                let (first, last, width) = piece(one)?;
-                for number in first..=last {
-                    push_number(name, number, width);
-                    expand_word(after, name, give)?;
-                    name.truncate(stem);
-                }
-            }
+    let (before, bracket) = parts(word)?;
+    name.extend_from_slice(before);
+    let Some((numbers, after)) = bracket else {
+        give(name);
+        name.truncate(kept);
+        return Some(());
+    };
+    let begin = name.len();
+    for one in numbers.split(|byte| *byte == b',') {
+        let (first, last, width) = piece(one)?;
+        for number in first..=last {
+            push_number(name, number, width);
+            expand_word(after, name, give)?;
+            name.truncate(begin);
         }
     }
     name.truncate(kept);

@@ -33,7 +33,7 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
         clock,
         header: None,
         has: Has::default(),
-        rows: 0,
+        count: 0,
         book: Book::default(),
         fields: Vec::new(),
     };
@@ -46,12 +46,12 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
             seen = 0;
         }
     }
-    let Rows { header, mut book, rows, .. } = dump;
+    let Rows { header, mut book, count, .. } = dump;
     if header.is_none() {
         let expected = "a header line with `JobID` or `JobIDRaw`, as sacct -P writes it, or columns=";
         return Err(file_fault(options.file, "no header line", expected));
     }
-    book.report.rows = rows;
+    book.report.rows = count;
     Ok(book)
 }
 
@@ -62,7 +62,7 @@ struct Rows<'a> {
     clock: Clock,
     header: Option<Header>,
     has: Has,
-    rows: u64,
+    count: u64,
     book: Book,
     fields: Vec<Range<usize>>,
 }
@@ -104,7 +104,7 @@ impl Rows<'_> {
         split(bytes, header, &mut self.fields);
         let (is_short, is_free) =
             (self.fields.len() < header.len(), header.kinds.last().is_some_and(|kind| kind.is_free()));
-        let may_be_header = is_short || self.rows == 0 || is_free && !shows_number(bytes, &self.fields, header);
+        let may_be_header = is_short || self.count == 0 || is_free && !shows_number(bytes, &self.fields, header);
         if may_be_header && self.is_header(line)? {
             return Ok(Some(line.next));
         }
@@ -127,7 +127,7 @@ impl Rows<'_> {
         }
         match Header::find(bytes, self.options.delimiter, self.options.app) {
             Found::Header(header) => {
-                if self.rows == 0 && self.options.columns.is_some() && !header.agrees(old) {
+                if self.count == 0 && self.options.columns.is_some() && !header.agrees(old) {
                     let found = format!("columns {}", header.names.join(", "));
                     let expected = format!("those of columns=: {}", old.names.join(", "));
                     return Err(line_fault(self.options.file, self.text.line, None, found, &expected).into());
@@ -212,7 +212,7 @@ impl Rows<'_> {
         split(joined, header, &mut self.fields);
         let found = format!("{} fields", self.fields.len());
         let fault = Fault { column: None, found, expected: format!("{}, as the header has", header.len()) };
-        self.rows += 1;
+        self.count += 1;
         self.refuse(fault)?;
         self.text.skip_to(next, 1 + lines as u64);
         Ok(())
@@ -247,7 +247,7 @@ impl Rows<'_> {
         }
         let header = self.header.as_ref().expect("rows follow a header");
         split(&joined, header, &mut self.fields);
-        self.row(Some(joined), end, 1 + lines as u64)?;
+        self.row(Some(&joined), end, 1 + lines as u64)?;
         Ok(end.next)
     }
 
@@ -262,22 +262,22 @@ impl Rows<'_> {
     }
 
     /// Reads a row of enough fields, `joined` or a line by itself, and goes on behind it.
-    fn row(&mut self, joined: Option<Vec<u8>>, line: Line, lines: u64) -> Result<()> {
+    fn row(&mut self, joined: Option<&[u8]>, line: Line, lines: u64) -> Result<()> {
         let Self { text, clock, header, has, book, fields, .. } = self;
         let header = header.as_ref().expect("rows follow a header");
-        let bytes = joined.as_deref().unwrap_or_else(|| text.bytes(line));
+        let bytes = joined.unwrap_or_else(|| text.bytes(line));
         let outcome = read_row(bytes, fields, header, clock, book, *has, text.line);
-        self.rows += 1;
+        self.count += 1;
         if let Err(fault) = outcome {
             if joined.is_none() && self.is_header(line)? {
-                self.rows -= 1;
+                self.count -= 1;
                 return Ok(());
             }
-            if !line.is_whole {
-                self.rows -= 1;
-                self.book.report.cut_last_line = 1;
-            } else {
+            if line.is_whole {
                 self.refuse(fault)?;
+            } else {
+                self.count -= 1;
+                self.book.report.cut_last_line = 1;
             }
         }
         self.text.skip_to(line.next, lines);
@@ -361,7 +361,7 @@ fn put(
         found: quoted(&bytes[fields[column].clone()]),
         expected: expected.to_owned(),
     };
-    let mut row = Row { has, line, ..Row::default() };
+    let mut row = Row { line, has, ..Row::default() };
     row.fill(&mut fields.iter().map(|field| &bytes[field.clone()]), header, clock).map_err(unread)?;
     book.add(&row).map_err(|(found, expected)| Fault { column: None, found, expected: expected.to_owned() })
 }
