@@ -23,7 +23,9 @@ from hetsched.validation.limits import ceiling_findings, partition_findings
 from hetsched.validation.machine import Machine, header_size, room_findings
 from hetsched.validation.observed import Observed
 from hetsched.validation.outages import Gaps, size_findings
+from hetsched.validation.priority import priority_findings
 from hetsched.validation.rhythm import latency_findings, rhythm_findings
+from hetsched.validation.windows import window_findings
 from hetsched.workload import Workload
 
 _LATEST_S = 1e12
@@ -152,6 +154,8 @@ class _Inspected:
         yield from gaps.findings()
         yield from ceiling_findings(jobs, machine.size)
         yield from partition_findings(jobs, machine.size)
+        yield from window_findings(jobs)
+        yield from priority_findings(jobs)
 
     def _notes(self, gaps: Gaps) -> Iterator[str]:
         yield from self.machine.notes()

@@ -102,6 +102,15 @@ class Observed:
         found: Bools = self.others_at_submit + self.held <= machine
         return found
 
+    def coded(self, label: str) -> tuple[list[str | None], Ints]:
+        """Names of users or queues, none first, and each job's place among them."""
+        values = self.frame[label]
+        names = values.drop_nulls().unique().sort()
+        if not len(names):
+            return [None], np.zeros(len(self), np.int64)
+        codes = values.cast(pl.Enum(names)).to_physical().cast(pl.Int64) + 1
+        return [None, *names.to_list()], codes.fill_null(0).to_numpy()
+
     def nodes(self, held: float) -> float:
         """What is held, in nodes."""
         return held / self.whole

@@ -117,11 +117,10 @@ class Gaps:
 
 def _users(jobs: Observed, inside: Bools, place: Ints, counts: Ints) -> Ints:
     """Different users of the jobs of each gap; where the log has none, its jobs."""
-    user = jobs.frame["user"]
-    if user.null_count() == len(user):
+    names, code = jobs.coded("user")
+    if len(names) == 1:
         return counts
-    code = user.rank("dense").fill_null(0).cast(int).to_numpy()[inside]
-    pairs = np.unique(np.stack([place, code], axis=1), axis=0)
+    pairs = np.unique(np.stack([place, code[inside]], axis=1), axis=0)
     return np.bincount(pairs[:, 0], minlength=len(counts))
 
 
