@@ -27,7 +27,7 @@ _HOMES = {
         *("read_measurements", "read_platform", "read_table"),
     ),
     "policy": ("Policy", "presets", "read_policy"),
-    "power.models.model": ("read_model",),
+    "power.models.reading": ("read_model",),
     "provisioning": ("Provision", "provision"),
     "run.events": ("Events", "read_events"),
     "run.metering": ("meter",),

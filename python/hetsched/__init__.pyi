@@ -46,7 +46,7 @@ from hetsched.platform import (
 )
 from hetsched.policy import Policy, presets, read_policy
 from hetsched.power.forecast import AnyPredictor
-from hetsched.power.models.model import read_model
+from hetsched.power.models.reading import read_model
 from hetsched.provisioning import Provision, provision
 from hetsched.roles import Scheduler
 from hetsched.run.events import Events, read_events

@@ -158,6 +158,7 @@ class _Inspected:
         yield from priority_findings(jobs)
 
     def _notes(self, gaps: Gaps) -> Iterator[str]:
+        yield from self._left_out()
         yield from self.machine.notes()
         if holds := gaps.count("hold"):
             yield f"{many(holds, 'hold')} not among the events: no event stops starts and lets jobs run on"
@@ -166,6 +167,16 @@ class _Inspected:
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
 
+    def _left_out(self) -> Iterator[str]:
+        words = {
+            "no_observed_start": "without an observed start",
+            "no_run": "that did not run",
+            "observed_before_submit": "that started before their submit",
+        }
+        counts = [f"{count:,} {words[name]}" for name, count in self.jobs.left_out.items() if count]
+        if counts:
+            yield f"left out: {', '.join(counts)}"
+
 
 def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
     """Rows of maintenance, with ranges of nodes."""
@@ -173,6 +184,8 @@ def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
     for one in findings:
         if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
             first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
-            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s))
-    schema = {"time_s": pl.Float64, "kind": pl.String, "nodes": pl.String, "until_s": pl.Float64}
+            # Known when it begins: only some policies plan for what is known before.
+            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s, one.from_s))
+    time, text = pl.Float64, pl.String
+    schema = {"time_s": time, "kind": text, "nodes": text, "until_s": time, "announced_s": time}
     return pl.DataFrame(rows, schema, orient="row").sort("time_s", maintain_order=True)
