@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Allocation",
     "BelowIdle",
+    "Cancelled",
     "Illegal",
     "Impute",
     "KnownDraws",
