@@ -46,7 +46,7 @@ from hetsched.platform import (
 )
 from hetsched.policy import Policy, presets, read_policy
 from hetsched.power.forecast import AnyPredictor
-from hetsched.power.models.model import read_model
+from hetsched.power.models.reading import read_model
 from hetsched.provisioning import Provision, provision
 from hetsched.roles import Scheduler
 from hetsched.run.events import Events, read_events
@@ -55,7 +55,7 @@ from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
 from hetsched.validation import Inspection, Validation, inspect
-from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
+from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 
 __all__ = [
     "Comparison",
@@ -97,6 +97,7 @@ __all__ = [
     "power",
     "presets",
     "provision",
+    "read_batsim",
     "read_contract",
     "read_csv",
     "read_events",
@@ -104,9 +105,11 @@ __all__ = [
     "read_measurements",
     "read_model",
     "read_parquet",
+    "read_pbs",
     "read_platform",
     "read_policy",
     "read_result",
+    "read_sacct",
     "read_session",
     "read_swf",
     "read_table",

@@ -200,6 +200,10 @@ class DeviceWarning(RunWarning):
     """Jobs that need GPUs ran on nodes that have none, or that do not say whether they have any."""
 
 
+class PlatformWarning(RunWarning):
+    """A platform was made of files that say more than a platform holds, or with watts that nobody gave."""
+
+
 class PowerWarning(RunWarning):
     """Jobs bring a measured draw that is far above their nodes' TDP."""
 

@@ -102,7 +102,8 @@ def for_csv(frame: pl.DataFrame) -> pl.DataFrame:
     columns = []
     for name, dtype in frame.schema.items():
         if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_nested():
-            columns.append(pl.col(name).cast(pl.List(pl.String)).list.join(" "))
+            texts = pl.col(name).cast(pl.List(pl.String)).list.eval(pl.element().fill_null("null"))
+            columns.append(texts.list.join(" "))
         elif dtype.is_nested():
             columns.append(pl.struct(name).struct.json_encode().alias(name))
     return frame.with_columns(columns)

@@ -430,3 +430,109 @@ def test_rule_31_nodes_of_queues(strays: int, found: list[str]) -> None:
     assert [one["queue"] for one in partitions] == found
     if found:
         assert [one["nodes"] for one in partitions] == ["0-1", "4 6"]
+
+
+@st.composite
+def night_logs(draw: st.DrawFn) -> pl.DataFrame:
+    """Weeks of jobs of which the long ones start at night, mostly."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    count, hours = 900, draw(st.sampled_from([(9, 17), (20, 3), (0, 0), (23, 2)]))
+    only, stray = draw(st.sampled_from([None, 0, 1])), draw(st.sampled_from([0.0, 0.08]))
+    submit = np.sort(rng.integers(0, 4 * WEEK, count)).astype(float)
+    start = submit + rng.choice([0, 61, 4000, 9000], count)
+    walltime = rng.choice([900.0, 3600.0, 3601.0, 100_000.0], count, p=[0.1, 0.4, 0.1, 0.4])
+    kind = (np.floor(start / 86_400) + 3) % 7 >= 5
+    while True:
+        hour = start // HOUR % 24
+        inside = (hour - hours[0]) % 24 < (hours[1] - hours[0]) % 24
+        held = inside & (walltime == 100_000.0) & ((only is None) | (kind == only)) & (rng.random(count) >= stray)
+        if not held.any():
+            break
+        start = np.where(held, (start // HOUR + 1) * HOUR + rng.integers(0, 1800, count), start)
+    jobs = {"job_id": np.arange(count), "submit_s": submit, "observed_start_s": start, "walltime_s": walltime}
+    return pl.DataFrame({**jobs, "runtime_s": 10.0, "node_count": 1})
+
+
+def plain_windows(plain: Plain) -> list[tuple[int, int, int, int]]:
+    """Rule 32 on the log's clock: kind of day, class, first hour and length of each window."""
+
+    def kind(hour: int) -> int:
+        return int((hour // 24 + 3) % 7 >= 5)
+
+    bounds, found = [0, 900, 3600, 14_400, 43_200, float("inf")], []
+    starts = {(k, c): [0] * 24 for k in range(2) for c in range(5)}
+    waits = {(k, c): [0.0] * 24 for k in range(2) for c in range(5)}
+    for j in plain.jobs:
+        c = next(c for c in range(5) if bounds[c] < j["L"] <= bounds[c + 1])
+        at = int(j["O"] // HOUR)
+        starts[kind(at), c][at % 24] += j["o"] > 60
+        for hour in range(int(j["t"] // HOUR), at + 1):
+            waits[kind(hour), c][hour % 24] += max(0.0, min(j["O"], (hour + 1) * HOUR) - max(j["t"], hour * HOUR))
+    for k, c in sorted(starts):
+        own, waiting = starts[k, c], waits[k, c]
+        others = [sum(starts[k, d][h] for d in range(5) if d != c) for h in range(24)]
+        fits = []
+        for length in range(4, 24):
+            for first in range(24):
+                run = [(first + i) % 24 for i in range(length)]
+                part = [sum(one[h] for h in run) / (sum(one) or 1) for one in (own, waiting, others)]
+                share = length / 24
+                if part[0] <= 0.1 * share and part[1] >= 0.5 * share and part[2] >= 0.3 * share:
+                    fits.append((-length, first))
+        if sum(own) >= 200 and fits:
+            found.append((k, c, min(fits)[1], -min(fits)[0]))
+    return found
+
+
+@given(night_logs())
+def test_rule_32_windows(jobs: pl.DataFrame) -> None:
+    labels = {"user": pl.lit(None, pl.String), "queue": pl.lit(None, pl.String)}
+    both = inspected(jobs.with_columns(**labels), 900)
+    assert both is not None
+    plain, found = both
+    days, classes = (
+        ("weekdays", "weekends"),
+        ("up to 15 min", "15 min to 1 h", "1 to 4 h", "4 to 12 h", "over 12 h"),
+    )
+    expected = [
+        (f"walltimes {classes[c]}, {days[k]}", length, f"no starts from {first}:00 to {(first + length) % 24}:00")
+        for k, c, first, length in plain_windows(plain)
+    ]
+    rows = found.findings.filter((pl.col("finding") == "window") & pl.col("suggestion").is_not_null())
+    assert rows.select("subject", "value", "suggestion").rows() == expected
+
+
+def plain_pairs(plain: Plain, most: int) -> tuple[dict[tuple[Any, Any], int], float]:
+    """Rule 33: pairs by queues, and the ratio of inversions."""
+    pairs: dict[tuple[Any, Any], int] = {}
+    inverted = 0
+    for j in plain.jobs:
+        waiting = [i for i in plain.jobs if i["t"] < j["t"] and j["O"] < i["O"]]
+        passed = [i for i in waiting[:most] if i["n"] <= j["n"] and i["L"] <= j["L"]]
+        for i in passed:
+            pairs[j["q"], i["q"]] = pairs.get((j["q"], i["q"]), 0) + 1
+        inverted += any(i["q"] == j["q"] for i in passed)
+    return pairs, inverted / len(plain.jobs)
+
+
+@given(logs(40), st.sampled_from([1, 3, 100]), st.integers(1, 12))
+def test_rule_33_priority(jobs: pl.DataFrame, most: int, fewest: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        # Small numbers, so that small logs reach them.
+        for name, value_ in (("_LOOKED_AT", most), ("_FEWEST_PAIRS", fewest), ("_PAIRS_AT_ONCE", 5)):
+            patch.setattr(f"hetsched.validation.priority.{name}", value_)
+        if (both := inspected(jobs, 9)) is None:
+            return
+    plain, found = both
+    pairs, inverted = plain_pairs(plain, most)
+    expected = {
+        f"queue {a or 'none'} over {b or 'none'}": (count, pairs.get((b, a), 0) <= 0.1 * count)
+        for (a, b), count in pairs.items()
+        if a != b and count >= fewest
+    }
+    rows = found.findings.filter(pl.col("finding") == "priority")
+    shown = rows.select("subject", "value", pl.col("suggestion").is_not_null())
+    assert {subject: (count, is_shown) for subject, count, is_shown in shown.iter_rows()} == expected
+    row = value(found, "inversion_ratio")
+    assert row["value"] == pytest.approx(inverted)
+    assert (row["suggestion"] is not None) == (inverted >= 0.2)

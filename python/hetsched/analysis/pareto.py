@@ -11,7 +11,7 @@ __all__ = ["pareto"]
 
 
 def pareto(rows: npt.ArrayLike) -> list[bool]:
-    """Whether each row is dominated by no other: none is no worse in all values and better in one.
+    """True for each row that no other dominates: none is no worse in all values and better in one.
 
     Parameters
     ----------

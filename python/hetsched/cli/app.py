@@ -18,6 +18,7 @@ VERBS = (
     "simulate",
     "compare",
     "validate",
+    "inspect",
     "generate",
     "provision",
     "policies",

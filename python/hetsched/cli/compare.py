@@ -79,7 +79,7 @@ def compare(
         )
     written = [] if out is None else [str(Path(out) / "comparison.csv")]
     if plot is not None:
-        written += draw_comparison(plot, result.table, result.outcomes, baseline=base)
+        written += draw_comparison(plot, result.table, result._outcomes, baseline=base)
     screen.show(comparison_table(result.table, baseline=base, width=screen.width))
     for note in [*([] if measured is None else [measured.note]), *result.notes]:
         screen.say(note)

@@ -73,7 +73,7 @@ def _inputs(seed: int) -> tuple[hs.Workload, hs.Platform]:
 def _pictures(screen: Screen, out: str, result: hs.Comparison) -> list[str]:
     """Draw them; without matplotlib, say so in a line and go on."""
     try:
-        return draw_comparison(out, result.table, result.outcomes, baseline=_BASELINE)
+        return draw_comparison(out, result.table, result._outcomes, baseline=_BASELINE)
     except ConfigError as error:
         screen.say(f"no pictures: {error}")
         return []

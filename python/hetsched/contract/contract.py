@@ -10,12 +10,13 @@ from inspect import signature
 from typing import Any, get_args
 
 from hetsched.checks import Faults, many, plain, read_toml, shown
-from hetsched.contract.windows import WINDOW_KEYS, Window, date_of, instant_s, window_of, zone_named
+from hetsched.contract.windows import WINDOW_KEYS, Window, date_of, instant_s, window_of
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.naming import named_in
 from hetsched.params import number, parameters_of
 from hetsched.typing import Unfit
+from hetsched.zones import zone_named
 
 _HOURS = 24
 _HOUR_S = 3600

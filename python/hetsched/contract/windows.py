@@ -4,76 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import date, datetime, time, timezone, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, listed
-
-DAY_S = 86400
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_A_ZONE = (
-    "the name of a time zone such as Europe/Berlin, from the system's database of them; where a system has none, "
-    "`pip install tzdata` brings it"
-)
-
-
-def zone_named(parameter: str, name: object, faults: Faults) -> tzinfo:
-    """The zone of that name; notes a fault and gives UTC if there is none."""
-    if name == "UTC":
-        return timezone.utc
-    if isinstance(name, str):
-        try:
-            return ZoneInfo(name)
-        # Of names with odd characters, and of those that are folders of the database.
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            pass
-    faults.add(parameter, name, _A_ZONE)
-    return timezone.utc
-
-
-def _local_date(unix_s: float, zone: tzinfo) -> datetime:
-    """Date and time at an instant by the zone's calendar and clock."""
-    return (_EPOCH + timedelta(seconds=unix_s)).astimezone(zone)
-
-
-def _even_stretches(zone: tzinfo, from_s: int, until_s: int) -> Iterator[tuple[int, int, int]]:
-    """Stretches in which the clock runs evenly: from, until (seconds since 1970), seconds ahead of UTC."""
-    begin, offset, at = from_s, _offset_s(zone, from_s), from_s
-    while at < until_s:
-        # A zone's clock changes at most once a day.
-        after = min(at + DAY_S, until_s)
-        other = _offset_s(zone, after)
-        if other != offset:
-            change = _change(zone, at, after)
-            yield begin, change, offset
-            begin, offset = change, other
-        at = after
-    yield begin, until_s, offset
-
-
-def _offset_s(zone: tzinfo, unix_s: int) -> int:
-    offset = _local_date(unix_s, zone).utcoffset()
-    return 0 if offset is None else round(offset.total_seconds())
-
-
-def _change(zone: tzinfo, before: int, after: int) -> int:
-    """The first second at which the clock shows what it does at `after`."""
-    offset = _offset_s(zone, after)
-    while after - before > 1:
-        middle = (before + after) // 2
-        before, after = (before, middle) if _offset_s(zone, middle) == offset else (middle, after)
-    return after
+from hetsched.zones import DAY_S, even_stretches, local_date, zone_named
 
 
 def month_starts(zone: tzinfo, from_s: float, until_s: float) -> npt.NDArray[np.float64]:
     """Starts of calendar months between two instants, by the zone's clock; all in seconds since 1970."""
-    date = _local_date(from_s, zone)
+    date = local_date(from_s, zone)
     year, month = date.year, date.month
     found: list[float] = []
     while True:
@@ -151,7 +96,7 @@ class Window:
         """Starts and ends of the window between two instants, all in seconds since 1970; in order, and apart."""
         low, high = math.floor(from_s), math.ceil(until_s)
         begins, ends = [], []
-        for since, until, offset in _even_stretches(self.zone, low, high):
+        for since, until, offset in even_stretches(self.zone, low, high):
             # Yesterday's may last until today.
             days = self._days(np.arange((since + offset) // DAY_S - 1, (until + offset) // DAY_S + 1, dtype=np.int64))
             begin = np.maximum(days * DAY_S + (self.start_s - offset), since)

@@ -178,7 +178,7 @@ def compared(
     _warn_of(found, before=len(runs[0][1].concerns))
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
     table = table_of(frame, baseline, _with_boots(_default_metrics(frame), frame) if metrics is None else metrics)
-    comparison = Comparison(table, frame, baseline, found, is_alike=_are_alike(platform), change=change)
+    comparison = Comparison(table, frame, baseline, found, _is_alike=_are_alike(platform), _change=change)
     if folder is not None:
         comparison.write(folder)
     return comparison

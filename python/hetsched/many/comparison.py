@@ -45,24 +45,24 @@ class Comparison:
         One row a run: ``policy, seed``, and the keys of its summary.
     baseline
         The policy whose ratios are 1.
-    outcomes
+    _outcomes
         What was kept of each run, in the order of `runs`.
-    is_alike
+    _is_alike
         Whether every node draws as every other, so that which of them a job gets makes no difference.
-    change
+    _change
         How a reader has decisions know other draws, for the notes.
     """
 
     table: pl.DataFrame
     runs: pl.DataFrame
     baseline: str
-    outcomes: Sequence[Outcome]
-    is_alike: bool = False
-    change: str = CHANGE
+    _outcomes: Sequence[Outcome]
+    _is_alike: bool = False
+    _change: str = CHANGE
 
     def __repr__(self) -> str:
         others = ", ".join(policy for policy in self.summaries if policy != self.baseline)
-        return f"<Comparison: {self.baseline}{f' against {others}' if others else ''}, {len(self.outcomes)} runs>"
+        return f"<Comparison: {self.baseline}{f' against {others}' if others else ''}, {len(self._outcomes)} runs>"
 
     def __str__(self) -> str:
         """The table and the notes, as ``hetsched compare`` shows them."""
@@ -116,7 +116,7 @@ class Comparison:
 
     def _replay_lines(self) -> list[str]:
         """Says that a replay kills no job at its walltime, where another policy did."""
-        kills = {outcome.policy: outcome.provenance["options"]["kill_at_walltime"] for outcome in self.outcomes}
+        kills = {outcome.policy: outcome.provenance["options"]["kill_at_walltime"] for outcome in self._outcomes}
         spared = [policy for policy, is_killing in kills.items() if not is_killing]
         if not spared or not any(self.summaries[policy]["timeout"] for policy in kills):
             return []
@@ -125,8 +125,8 @@ class Comparison:
     def _draw_lines(self) -> list[str]:
         """A line for each thing that decisions know of draws before jobs have run, and under which policies."""
         policies: dict[str, list[str]] = {}
-        for outcome in self.outcomes:
-            note = draws_note(outcome.provenance["known_draws"], change=self.change)
+        for outcome in self._outcomes:
+            note = draws_note(outcome.provenance["known_draws"], change=self._change)
             own = policies.setdefault(note, []) if note else []
             if outcome.policy not in own:
                 own.append(outcome.policy)
@@ -140,7 +140,7 @@ class Comparison:
             return ["jobs were left when the runs were stopped: no share of what placement could save"]
         base_j, least_j = base["job_energy_j"] or 0.0, base["energy_bound_j"] or 0.0
         if attained_ratio(base_j, baseline_j=base_j, bound_j=least_j) is None:
-            return [f"placement has nothing to save{': nodes are alike' if self.is_alike else ''}"]
+            return [f"placement has nothing to save{': nodes are alike' if self._is_alike else ''}"]
         most = (base_j - least_j) / base_j if base_j else 0.0
         shares = ", ".join(
             f"{policy} {'–' if share is None else f'{share:.1%}'}" for policy, share in self.attained.items()
@@ -154,8 +154,9 @@ class Comparison:
         return [f"of what sleeping nodes could save, given each policy's starts: {shares}"] if shares else []
 
     def _alike_lines(self) -> list[str]:
-        placements = {str(outcome.parts["placement"]) for outcome in self.outcomes}
-        return ["nodes are alike: which of them a job gets changes no energy"] * (self.is_alike and len(placements) > 1)
+        placements = {str(outcome.parts["placement"]) for outcome in self._outcomes}
+        is_moot = self._is_alike and len(placements) > 1
+        return ["nodes are alike: which of them a job gets changes no energy"] * is_moot
 
     def _window_lines(self) -> list[str]:
         makespans_s = {policy: summary.get("makespan_s") or 0.0 for policy, summary in self.summaries.items()}
@@ -187,7 +188,7 @@ class Comparison:
                     "provenance": outcome.provenance,
                     "timing": outcome.timing,
                 }
-                for outcome in self.outcomes
+                for outcome in self._outcomes
             ],
         }
 
@@ -195,7 +196,7 @@ class Comparison:
     def summaries(self) -> dict[str, dict[str, float | None]]:
         """Each policy's summary, averaged over its runs."""
         runs: dict[str, list[dict[str, Any]]] = {}
-        for outcome in self.outcomes:
+        for outcome in self._outcomes:
             runs.setdefault(outcome.policy, []).append(outcome.summary)
         return {policy: _mean_summary(summaries) for policy, summaries in runs.items()}
 

@@ -163,7 +163,7 @@ class Outcome:
 
 
 def _pictured(result: Result, terms: Terms | None) -> dict[str, Any]:
-    """What pictures need of a result."""
+    """Parts of a result that pictures need."""
     jobs = by_nodes(result.jobs, result.segments) if is_resized(result.events) else result.jobs
     return {
         "curve": waiting_curve(result.jobs["wait_s"]),

@@ -42,7 +42,7 @@ def correlation(one: npt.ArrayLike, other: npt.ArrayLike) -> float | None:
 
 
 def rank_scores(measured: npt.ArrayLike, predicted: npt.ArrayLike, idle: int | None = None) -> dict[str, float | None]:
-    """How well predictions rank nodes by draw, and how near they are to it.
+    """Score predictions by how they rank nodes by draw, and by how near they are to it.
 
     Parameters
     ----------

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, many, read_toml
-from hetsched.contract.windows import zone_named
 from hetsched.errors import ConfigError
 from hetsched.features.tariffs import Charge, Rule, Steps, charges
 from hetsched.files import frame_sha256
@@ -43,6 +42,7 @@ from hetsched.run.event_rows import (
 from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, write_table
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero
+from hetsched.zones import zone_named
 
 _BILLIONTH = 1e-9
 _SUFFIXES = ".csv, .csv.gz, .csv.zst, .parquet or .toml"

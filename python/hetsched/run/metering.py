@@ -84,7 +84,7 @@ def _rules_of_cells(known: pl.DataFrame, workload: Workload, platform: Platform)
 
     def fault(row: int) -> tuple[str, str, str]:
         place = f"starts, job {known['job_id'][row]}, nodes"
-        return place, f"node {others[row]}", "a node that has what the job asks for"
+        return place, f"node {_called(others[row], platform)}", "a node that has what the job asks for"
 
     return [_Rule(pl.Series([node is not None for node in others], dtype=pl.Boolean), fault)]
 
@@ -179,7 +179,7 @@ def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[_Rule]:
         rule(nodes.list.len() != count, lambda row: (many(len(nodes[row]), "node"), f"{count[row]}, its node_count")),
         rule(
             nodes.list.n_unique() != nodes.list.len(),
-            lambda row: (f"node {_repeated(nodes[row])} twice", "each node once"),
+            lambda row: (f"node {_called(_repeated(nodes[row]), platform)} twice", "each node once"),
         ),
         rule(
             nodes.list.max() >= platform.nodes,
@@ -187,6 +187,10 @@ def _rules_of_nodes(known: pl.DataFrame, platform: Platform) -> list[_Rule]:
         ),
         rule(asked > most, lambda row: (f"{asked[row]} slots asked for", f"at most {most}, a node's slots")),
     ]
+
+
+def _called(node: int | None, platform: Platform) -> str:
+    return "" if node is None else platform.node_name(node)
 
 
 def _repeated(nodes: pl.Series) -> int:
@@ -202,11 +206,11 @@ def _conflicts(schedule: pl.DataFrame, late: list[int], platform: Platform) -> l
     per_node = 1 if platform.exclusive else int(platform.slots.min())
     jobs = schedule.filter(pl.col("row").is_in(late)).sort("start", "row")
     served = schedule.explode("nodes").filter(pl.col("start") < pl.col("end"))
-    found = [_conflict(job, served, per_node) for job in jobs.head(_MOST_JOBS).iter_rows(named=True)]
+    found = [_conflict(job, served, per_node, platform) for job in jobs.head(_MOST_JOBS).iter_rows(named=True)]
     return [fault for fault in found if fault is not None]
 
 
-def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault | None:
+def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int, platform: Platform) -> Fault | None:
     """The first node on which a job finds others when it is to start, and too little next to them."""
     at, need = job["start"], job["need"]
     here = served.filter(
@@ -228,7 +232,7 @@ def _conflict(job: dict[str, Any], served: pl.DataFrame, per_node: int) -> Fault
     wanted = "a free node" if per_node == 1 else f"{need} free slots there, of which {taken} of {per_node} are taken"
     return (
         f"starts, job {job['job_id']} at {instant(at)}, nodes",
-        f"node {node}",
+        f"node {platform.node_name(node)}",
         f"{wanted}: it serves {names}{more}",
     )
 

@@ -18,6 +18,7 @@ from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_run, concerns_of_work, draws_record
 from hetsched.run.metric import Facts
 from hetsched.run.metrics import summarised
+from hetsched.run.node_names import with_node_name, with_node_names
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
 from hetsched.run.stretches import LAST_J, empty, framed, segments_of_jobs, with_attempts
@@ -28,12 +29,13 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
     workload, platform, totals = setting.workload, setting.platform, records.totals
     # Before the jobs are taken, which these are a part of.
     between = pl.DataFrame(records.take_between())
-    recorded, timeline = _recorded(records, setting.policies), pl.DataFrame(records.take_timeline())
+    recorded = with_node_names(_recorded(records, setting.policies), platform.node_names)
+    timeline = pl.DataFrame(records.take_timeline())
     has_lost, has_events = records.has_lost_attempts, records.has_events
 
-    nodes = cache(lambda: pl.DataFrame(records.take_nodes()))
+    nodes = cache(lambda: with_node_name(pl.DataFrame(records.take_nodes()), platform.node_names))
     stretches = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
-    happened = cache(lambda: framed("events", records.take_events()) if has_events else empty("events"))
+    happened = cache(lambda: _events(records, platform) if has_events else empty("events"))
     jobs = cache(lambda: jobs_frame(workload.to_polars(), recorded, stretches))
 
     def alone(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -73,6 +75,10 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
             concerns=(*setting.concerns, *after),
         )
     )
+
+
+def _events(records: _core.Records, platform: Platform) -> pl.DataFrame:
+    return with_node_name(framed("events", records.take_events()), platform.node_names)
 
 
 def _recorded(records: _core.Records, policies: Iterable[Policy]) -> pl.DataFrame:

@@ -14,6 +14,7 @@ import polars as pl
 from hetsched.checks import Faults
 from hetsched.naming import named_in
 from hetsched.resources import check_threads
+from hetsched.run.batsim_files import write_batsim
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
@@ -93,7 +94,7 @@ class Result:
         one; where the policy does something about draws above the budget (``on_excess``) or changes the sizes of jobs
         that run (then ``nodes`` are those at its end) ``attempts, suspended_s, lost_energy_j``, and where nodes may be
         capped ``lowest_cap_w``; where a queue preempts others ``suspended_s``; then the workload's other columns. Times
-        of a job that never started are null.
+        of a job that never started are null. On a platform whose nodes have names ``node_names`` are those of `nodes`.
         """
         check_threads()
         return self._parts.jobs()
@@ -110,7 +111,10 @@ class Result:
 
     @_Kept
     def nodes(self) -> pl.DataFrame:
-        """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``."""
+        """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``.
+
+        On a platform whose nodes have names also ``node_name``, as in `events`.
+        """
         return self._parts.nodes()
 
     @_Kept
@@ -230,6 +234,26 @@ class Result:
         faults.check()
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         write_files(Path(folder), self._frames, numbers, csv=csv)
+
+    def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
+        """Write the schedule as Batsim does, for evalys and others: ``PREFIX_jobs.csv`` and ``PREFIX_schedule.csv``.
+
+        The first has a row a job that ended or was rejected, in Batsim's columns; ``profile`` is the column of that
+        name, the application, or the job's number. The second has totals, and means over the jobs that ran.
+
+        Parameters
+        ----------
+        prefix
+            Beginning of both files' paths.
+
+        Raises
+        ------
+        ConfigError
+            If `prefix` is no beginning of a file's name.
+        OutputError
+            If a file cannot be written.
+        """
+        write_batsim(prefix, self.jobs, nodes=self.provenance["platform"]["nodes"], energy_j=self._summary["energy_j"])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

@@ -25,7 +25,7 @@ def hours_within(from_s: float, until_s: float, hour_s: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Spans:
+class Spans:
     """Nodes, or the one job, that are held from one instant to another."""
 
     begins: Floats
@@ -62,7 +62,7 @@ def series(judged: Judged, hour_s: float) -> pl.DataFrame:
     return pl.DataFrame(found)
 
 
-def _spans(known: pl.DataFrame, kind: str, side: str) -> _Spans:
+def _spans(known: pl.DataFrame, kind: str, side: str) -> Spans:
     if kind == "busy":
         names = ("observed_start_s", "observed_end_s") if side == "observed" else ("start_s", "end_s")
         known = known.drop_nulls(names[0])
@@ -70,7 +70,7 @@ def _spans(known: pl.DataFrame, kind: str, side: str) -> _Spans:
         names = ("submit_s", "observed_start_s" if side == "observed" else "placed_s")
     begins, ends = (known[name].to_numpy() for name in names)
     holds = np.ones(len(known)) if kind == "queued" else known["nodes"].to_numpy()
-    return _Spans(begins, np.maximum(ends, begins), holds)
+    return Spans(begins, np.maximum(ends, begins), holds)
 
 
 def hour_scores(hours: pl.DataFrame, nodes: int) -> dict[str, Score]:

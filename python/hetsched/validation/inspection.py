@@ -23,7 +23,9 @@ from hetsched.validation.limits import ceiling_findings, partition_findings
 from hetsched.validation.machine import Machine, header_size, room_findings
 from hetsched.validation.observed import Observed
 from hetsched.validation.outages import Gaps, size_findings
+from hetsched.validation.priority import priority_findings
 from hetsched.validation.rhythm import latency_findings, rhythm_findings
+from hetsched.validation.windows import window_findings
 from hetsched.workload import Workload
 
 _LATEST_S = 1e12
@@ -91,7 +93,7 @@ class Inspection:
 
 
 def inspect(workload: Workload, platform: Platform | None = None, *, until_s: float | None = None) -> Inspection:
-    """What a log says of its machine, by the starts that it observed.
+    """Find what a log says of its machine, by the starts that it observed.
 
     Parameters
     ----------
@@ -152,8 +154,11 @@ class _Inspected:
         yield from gaps.findings()
         yield from ceiling_findings(jobs, machine.size)
         yield from partition_findings(jobs, machine.size)
+        yield from window_findings(jobs)
+        yield from priority_findings(jobs)
 
     def _notes(self, gaps: Gaps) -> Iterator[str]:
+        yield from self._left_out()
         yield from self.machine.notes()
         if holds := gaps.count("hold"):
             yield f"{many(holds, 'hold')} not among the events: no event stops starts and lets jobs run on"
@@ -162,6 +167,16 @@ class _Inspected:
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
 
+    def _left_out(self) -> Iterator[str]:
+        words = {
+            "no_observed_start": "without an observed start",
+            "no_run": "that did not run",
+            "observed_before_submit": "that started before their submit",
+        }
+        counts = [f"{count:,} {words[name]}" for name, count in self.jobs.left_out.items() if count]
+        if counts:
+            yield f"left out: {', '.join(counts)}"
+
 
 def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
     """Rows of maintenance, with ranges of nodes."""
@@ -169,6 +184,8 @@ def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
     for one in findings:
         if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
             first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
-            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s))
-    schema = {"time_s": pl.Float64, "kind": pl.String, "nodes": pl.String, "until_s": pl.Float64}
+            # Known when it begins: only some policies plan for what is known before.
+            rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s, one.from_s))
+    time, text = pl.Float64, pl.String
+    schema = {"time_s": time, "kind": text, "nodes": text, "until_s": time, "announced_s": time}
     return pl.DataFrame(rows, schema, orient="row").sort("time_s", maintain_order=True)

@@ -61,7 +61,7 @@ def size_findings(jobs: Observed, machine: int) -> Iterator[Finding]:
 
 
 def _short_hours(jobs: Observed, most: Ints, first: int, machine: int) -> Ints:
-    """By week the hours at which the smallest of the long waiting jobs fits the machine, but not what was used."""
+    """Hours, by week, at which the smallest of the long waiting jobs fits the machine, but not what was used."""
     queued = jobs.wait > _LONG_QUEUED
     hours = first * 168 + np.arange(len(most) * 168)
     begins, ends = (-(-instants[queued] // _HOUR) - hours[0] for instants in (jobs.submit, jobs.start))
@@ -111,17 +111,16 @@ class Gaps:
                 yield Finding("outage", kind, span[1] - span[0], "s", *span, int(count), suggestion=suggestion)
 
     def count(self, kind: str) -> int:
-        """How many are of a kind."""
+        """Number of those of a kind."""
         return self.kinds.count(kind)
 
 
 def _users(jobs: Observed, inside: Bools, place: Ints, counts: Ints) -> Ints:
     """Different users of the jobs of each gap; where the log has none, its jobs."""
-    user = jobs.frame["user"]
-    if user.null_count() == len(user):
+    names, code = jobs.coded("user")
+    if len(names) == 1:
         return counts
-    code = user.rank("dense").fill_null(0).cast(int).to_numpy()[inside]
-    pairs = np.unique(np.stack([place, code], axis=1), axis=0)
+    pairs = np.unique(np.stack([place, code[inside]], axis=1), axis=0)
     return np.bincount(pairs[:, 0], minlength=len(counts))
 
 

@@ -81,7 +81,8 @@ def converted(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
     if values.dtype == pl.Null:
         return values.cast(column.dtype)
     if isinstance(column.dtype, pl.List):
-        return _to_nodes(values, column, origin)
+        is_numbers = column.dtype.inner == pl.Float64
+        return (_to_numbers if is_numbers else _to_nodes)(values, column, origin)
     kinds: dict[object, _Converter] = {pl.String: _to_text, pl.Boolean: _to_truth, pl.Float64: _to_float}
     return kinds.get(column.dtype, _to_whole)(values, column, origin)
 
@@ -110,6 +111,20 @@ def _to_nodes(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
         raise _wrong_type(values, column.expected, origin)
     origin.refuse(values if is_text else nodes_text(values), lists[1], column.expected)
     return lists[0]
+
+
+def _to_numbers(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    """Lists of numbers, of a file of text with blanks between them."""
+    if values.dtype == pl.String and origin.line_of is not None:
+        words = values.str.strip_chars().str.split(" ")
+        words = words.set(values.str.strip_chars() == "", None)
+        lists = words.cast(pl.List(pl.Float64), strict=False)
+        is_number = pl.element().cast(pl.Float64, strict=False).is_not_null() | (pl.element() == "null")
+        origin.refuse(values, ~words.list.eval(is_number).list.all(), column.expected)
+        return lists
+    if isinstance(values.dtype, pl.List) and (values.dtype.inner.is_numeric() or values.dtype.inner == pl.Null):
+        return values.cast(column.dtype)
+    raise _wrong_type(values, column.expected, origin)
 
 
 def _to_float(values: pl.Series, column: Column, origin: Origin) -> pl.Series:

@@ -1,0 +1,101 @@
+"""Hours of the day in which jobs of some walltimes do not start (rule 32)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.units import TICKS_S
+from hetsched.validation.finding import Finding
+from hetsched.validation.hours import Spans
+from hetsched.validation.observed import Observed
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_BOUNDS_S = (900, 3600, 14_400, 43_200)
+_CLASSES = ("up to 15 min", "15 min to 1 h", "1 to 4 h", "4 to 12 h", "over 12 h")
+_HOUR = 3600 * TICKS_S
+_DAYS = ("weekdays", "weekends")
+_FEWEST_STARTS = 200
+_FEWEST_HOURS = 4
+_FEW_STARTS = 0.1
+_MUCH_WAITING = 0.5
+_OTHERS_START = 0.3
+_FIRST_DAY = 3
+"""The weekday of second 0, Monday being 0: 1 January 1970 was a Thursday."""
+
+
+@dataclass(frozen=True)
+class _Day:
+    """Starts after a wait and waiting time by class of walltime and hour, on weekdays or at weekends."""
+
+    starts: Floats
+    waiting: Floats
+
+
+def window_findings(jobs: Observed) -> Iterator[Finding]:
+    """Rule 32, by the hours of the log's clock."""
+    classes = np.searchsorted(np.array(_BOUNDS_S) * TICKS_S, jobs.walltime, side="left")
+    for place, name in enumerate(_DAYS):
+        day = _day(jobs, classes, place)
+        for walltimes, own in enumerate(_CLASSES):
+            if day.starts[walltimes].sum() >= _FEWEST_STARTS:
+                yield _window(day, walltimes, f"walltimes {own}, {name}")
+
+
+def _kind_and_hour(hours: Ints) -> tuple[Ints, Ints]:
+    """Kind and hour of whole hours of the clock: 1 at weekends, else 0; and the hour of the day."""
+    is_weekend = (hours // 24 + _FIRST_DAY) % 7 >= 5
+    return is_weekend.astype(np.int64), hours % 24
+
+
+def _day(jobs: Observed, classes: Ints, place: int) -> _Day:
+    kind, hour = _kind_and_hour(jobs.start // _HOUR)
+    is_counted = jobs.waited & (kind == place)
+    starts, waiting = np.zeros((len(_CLASSES), 24)), np.zeros((len(_CLASSES), 24))
+    np.add.at(starts, (classes[is_counted], hour[is_counted]), 1)
+    hours = np.arange(int(jobs.submit.min()) // _HOUR, int(jobs.start.max()) // _HOUR + 1)
+    kinds, of_day = _kind_and_hour(hours)
+    for walltimes in range(len(_CLASSES)):
+        own = classes == walltimes
+        if own.any():
+            queued = Spans(jobs.submit[own] / _HOUR, jobs.start[own] / _HOUR, np.ones(int(own.sum())))
+            each = queued.means(hours.astype(np.float64), 1.0)
+            waiting[walltimes] = np.bincount(of_day[kinds == place], each[kinds == place], minlength=24)
+    return _Day(starts, waiting)
+
+
+def _window(day: _Day, walltimes: int, subject: str) -> Finding:
+    """The longest window of a class; if it has none, the four hours with the fewest of its starts."""
+    own = _ratios(day.starts[walltimes])
+    waiting = _ratios(day.waiting[walltimes])
+    others = _ratios(day.starts.sum(axis=0) - day.starts[walltimes])
+    is_window = (own <= _FEW_STARTS) & (waiting >= _MUCH_WAITING) & (others >= _OTHERS_START)
+    lengths, firsts = np.nonzero(is_window)
+    if len(lengths):
+        longest = int(lengths.max())
+        length, first = longest + _FEWEST_HOURS, int(firsts[lengths == longest][0])
+    else:
+        longest, length, first = 0, _FEWEST_HOURS, int(np.argmin(own[0]))
+    ratio, total = float(own[longest, first]), day.starts[walltimes].sum()
+    found = Finding("window", subject, length, "h", None, None, int(total), ratio)
+    until = (first + length) % 24
+    if not len(lengths):
+        return found
+    setting = {"windows": [{"jobs": subject, "from_hour": first, "until_hour": until}]}
+    return found._replace(suggestion=f"no starts from {first}:00 to {until}:00", setting=setting)
+
+
+def _ratios(counts: Floats) -> Floats:
+    """Share of each run of 4 to 23 hours, by its first hour, over that of an even spread; 0 of nothing."""
+    total = counts.sum()
+    sums = np.concatenate([[0.0], np.cumsum(np.tile(counts, 2))])
+    lengths = np.arange(_FEWEST_HOURS, 24)[:, None]
+    firsts = np.arange(24)[None, :]
+    inside = sums[firsts + lengths] - sums[firsts]
+    found: Floats = inside / (total * lengths / 24) if total else np.zeros(inside.shape)
+    return found
