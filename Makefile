@@ -1,10 +1,12 @@
-# `make demo` and `make test` set up all they need: a .venv from the locked versions and the extension in release mode.
-# What is up to date is not touched again. `make help` lists the rest.
+# `make demo` and `make test` set up all they need: a .venv from the locked versions and the extension, for `make test` in
+# the profile of its own tests. What is up to date is not touched again. `make help` lists the rest.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXTENSION := python/hetsched/_core.abi3.so
+RELEASE := $(VENV)/extension-release
+GATE := $(VENV)/extension-gate
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust \( -name '*.rs' -o -name Cargo.toml \) -type f)
 
 # Another environment that happens to be active must not be built for, nor found by cargo or maturin.
@@ -22,7 +24,7 @@ export PIP_REQUIRE_VIRTUALENV := 1
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
-demo: $(EXTENSION) ## schedule a real log under four policies; results in ./hetsched-demo
+demo: $(RELEASE) ## schedule a real log under four policies; results in ./hetsched-demo
 	@$(BIN)/hetsched demo
 
 # The gate, each line failing fast. What uses one core runs beside what else there is to do.
@@ -38,7 +40,7 @@ test: check-tools $(VENV)/dev ## all checks and tests
 	$(SIDE_BY_SIDE) '$(BIN)/mypy --strict python tools' '$(CLIPPY) --workspace -- -D warnings'
 	$(call step,$(SHARED) $(CLIPPY) --manifest-path $(EXAMPLE) --target-dir target -- -D warnings)
 	@printf '\n== extension\n'
-	@$(MAKE) --no-print-directory $(EXTENSION)
+	@$(MAKE) --no-print-directory $(GATE)
 	$(SIDE_BY_SIDE) '$(CARGO_TEST)' '$(STUBTEST)' '$(PYTEST)'
 	$(call step,$(BIN)/python benches/python/run.py --quick)
 	@printf '\nAll checks passed.\n'
@@ -46,19 +48,19 @@ test: check-tools $(VENV)/dev ## all checks and tests
 EXAMPLE := examples/placement-in-rust/Cargo.toml
 # As in Cargo.toml, so that crates below both are checked once.
 SHARED := CARGO_PROFILE_DEV_DEBUG=line-tables-only
-CARGO_TEST := cargo test --locked --workspace --exclude hetsched-benches --quiet
+CARGO_TEST := cargo test --profile gate --locked --workspace --exclude hetsched-benches --quiet
 STUBTEST := $(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stubtest-allowlist.txt
 
 # A worker a core, linear algebra in its one thread; a worker that has nothing left to do takes over tests of another.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
 
-fuzz: $(EXTENSION) $(VENV)/dev ## every property on a thousand new examples, and what takes minutes
+fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, and what takes minutes
 	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length'
 	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$(date +%s%N)} PROPTEST_CASES=10000 sh -c \
 	    'echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; exec $(CARGO_TEST)'
 	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
-bench: $(EXTENSION) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
+bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
 	@$(BIN)/python benches/python/run.py --peers twin,accasim
 	@$(BIN)/python benches/python/sweep.py
 	@$(BIN)/python benches/python/power.py
@@ -97,8 +99,11 @@ $(VENV)/demo $(VENV)/dev: $(VENV)/%: requirements/%.txt $(VENV)/made
 	@$(BIN)/python -m pip install --quiet --require-hashes --requirement $<
 	@touch $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(VENV)/made | $(VENV)/demo
+# One extension is there at a time, of either profile; cargo keeps what it has compiled for the other.
+.PHONY: missing
+$(RELEASE) $(GATE): $(VENV)/extension-%: $(RUST_SOURCES) pyproject.toml $(VENV)/made $(if $(wildcard $(EXTENSION)),,missing) | $(VENV)/demo
 	@PYTHON='$(PYTHON)' sh tools/check-tools.sh
 	@echo 'building the extension'
-	@$(BIN)/maturin develop --release --locked --quiet >/dev/null
+	@$(BIN)/maturin develop --profile $* $(if $(filter gate,$*),--features gate) --locked --quiet >/dev/null
+	@rm -f $(RELEASE) $(GATE)
 	@touch $@

@@ -18,15 +18,16 @@ _HOMES = {
     "assignment": ("assign", "assign_types"),
     "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
     "contract": ("Contract", "read_contract"),
-    "features.outages": ("failures",),
-    "many.compare": ("Comparison", "compare"),
+    "features.events": ("failures",),
+    "many.compare": ("compare",),
+    "many.comparison": ("Comparison",),
     "many.sweep": ("sweep",),
     "platform": (
         *("DeviceClass", "DeviceNodes", "Measurements", "NodeClass", "Platform", "Queue", "VariationTable"),
         *("read_measurements", "read_platform", "read_table"),
     ),
     "policy": ("Policy", "presets", "read_policy"),
-    "power.models.model": ("read_model",),
+    "power.models.reading": ("read_model",),
     "provisioning": ("Provision", "provision"),
     "run.events": ("Events", "read_events"),
     "run.metering": ("meter",),
@@ -34,7 +35,10 @@ _HOMES = {
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
     "validation": ("Inspection", "Validation", "inspect", "validate"),
-    "workload": ("Workload", "read_csv", "read_jobs", "read_parquet", "read_swf"),
+    "workload": (
+        *("Workload", "read_batsim", "read_csv", "read_jobs"),
+        *("read_parquet", "read_pbs", "read_sacct", "read_swf"),
+    ),
 }
 """Public names by the modules that have them."""
 

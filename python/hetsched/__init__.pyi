@@ -29,10 +29,10 @@ from hetsched import (
 from hetsched.assignment import assign, assign_types
 from hetsched.contract import Contract, read_contract
 from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
-from hetsched.features.outages import failures
+from hetsched.features.events import failures
 from hetsched.many.axes import Platforms, Policies, Seeds, Workloads
-from hetsched.many.compare import Comparison
-from hetsched.many.progress import Told
+from hetsched.many.comparison import Comparison
+from hetsched.many.progress import Reporting
 from hetsched.platform import (
     DeviceClass,
     DeviceNodes,
@@ -44,9 +44,9 @@ from hetsched.platform import (
     read_platform,
     read_table,
 )
-from hetsched.platform.predictor import AnyPredictor
 from hetsched.policy import Policy, presets, read_policy
-from hetsched.power.models.model import read_model
+from hetsched.power.forecast import AnyPredictor
+from hetsched.power.models.reading import read_model
 from hetsched.provisioning import Provision, provision
 from hetsched.roles import Scheduler
 from hetsched.run.events import Events, read_events
@@ -55,7 +55,7 @@ from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
 from hetsched.validation import Inspection, Validation, inspect
-from hetsched.workload import Workload, read_csv, read_jobs, read_parquet, read_swf
+from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 
 __all__ = [
     "Comparison",
@@ -97,6 +97,7 @@ __all__ = [
     "power",
     "presets",
     "provision",
+    "read_batsim",
     "read_contract",
     "read_csv",
     "read_events",
@@ -104,9 +105,11 @@ __all__ = [
     "read_measurements",
     "read_model",
     "read_parquet",
+    "read_pbs",
     "read_platform",
     "read_policy",
     "read_result",
+    "read_sacct",
     "read_session",
     "read_swf",
     "read_table",
@@ -133,7 +136,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     window: tuple[float, float] | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Told = "bar",
+    progress: Reporting = "bar",
     seed: int = 0,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
@@ -429,7 +432,7 @@ def sweep(
     seeds: Seeds = 1,
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Told = "bar",
+    progress: Reporting = "bar",
     executor: Executor | None = None,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
@@ -574,8 +577,8 @@ def validate(
     Examples
     --------
     >>> import hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [600, 600, 600],
-    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 1200]})
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 590, 2000], "runtime_s": [600, 600, 600],
+    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 2000]})
     >>> found = hs.validate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(1, idle_w=100, tdp_w=300),
     ...                     warmup_s=0, cooldown_s=0)
     >>> found.scores["skill_best"], found.scores["within_1m"], found.by_size["jobs"].to_list()

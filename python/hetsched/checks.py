@@ -301,8 +301,39 @@ _REASONS: dict[type[OSError], str] = {
 
 def few(names: Sequence[str], *, most: int = 6) -> str:
     """Names as a message lists them, of many only the first and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return listed(names[:most]) + more
+    return listed(names[:most]) + and_more(len(names) - most)
+
+
+def and_more(left: int, what: str = "") -> str:
+    """Ending of a list of which `left` are not shown: ``and 3 more``; nothing if all are."""
+    return f" and {left:,} more{what}" if left > 0 else ""
+
+
+def more_in_brackets(left: int, what: str = "") -> str:
+    """Ending of a message on the first of several: ``(and 3 more)``; nothing if it is the only one."""
+    return f" (and {left:,} more{what})" if left > 0 else ""
+
+
+def runs_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as runs of neighbours, the first and the last of each.
+
+    Examples
+    --------
+    >>> runs_of([0, 1, 2, 7])
+    [(0, 2), (7, 7)]
+    """
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] + 1 == number:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def run_text(first: int, last: int) -> str:
+    """A run of numbers as text: ``0-2``, or ``7`` of a single one."""
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def many(count: int, word: str) -> str:

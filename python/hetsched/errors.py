@@ -21,7 +21,7 @@ __all__ = [
     "WorkWarning",
 ]
 
-_MOST_TOLD = 21
+_MOST_SHOWN = 21
 """Faults that a message lists: twenty of a kind, and the one with the number of others."""
 
 
@@ -146,9 +146,9 @@ class ConfigError(HetschedError):
     def __init__(self, faults: Sequence[Fault | tuple[str, str, str]]) -> None:
         self.details = [fault if isinstance(fault, Fault) else Fault(*fault) for fault in faults]
         self.faults = [fault.triple for fault in self.details]
-        lines = [str(fault) for fault in self.details[:_MOST_TOLD]]
-        untold = len(self.details) - len(lines)
-        more = [f"and {untold:,} more fault{'' if untold == 1 else 's'}"] if untold else []
+        lines = [str(fault) for fault in self.details[:_MOST_SHOWN]]
+        left_out = len(self.details) - len(lines)
+        more = [f"and {left_out:,} more fault{'' if left_out == 1 else 's'}"] if left_out else []
         super().__init__("\n".join(lines + more))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -198,6 +198,10 @@ class LoadWarning(RunWarning):
 
 class DeviceWarning(RunWarning):
     """Jobs that need GPUs ran on nodes that have none, or that do not say whether they have any."""
+
+
+class PlatformWarning(RunWarning):
+    """A platform was made of files that say more than a platform holds, or with watts that nobody gave."""
 
 
 class PowerWarning(RunWarning):

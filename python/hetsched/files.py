@@ -44,7 +44,7 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
     temporary = path
     try:
         path = _regular(path)
-        temporary = temporary_beside(path)
+        temporary = temporary_path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, bytes):
             temporary.write_bytes(content)
@@ -70,7 +70,7 @@ def _regular(path: Path) -> Path:
     return found
 
 
-def temporary_beside(path: Path) -> Path:
+def temporary_path(path: Path) -> Path:
     """A hidden name next to a file's, for writing it: none that another writer of the same file has."""
     # Cut, so that a name as long as names may be has a temporary one too.
     return path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex[:12]}.partial")
@@ -102,7 +102,8 @@ def for_csv(frame: pl.DataFrame) -> pl.DataFrame:
     columns = []
     for name, dtype in frame.schema.items():
         if isinstance(dtype, pl.List | pl.Array) and not dtype.inner.is_nested():
-            columns.append(pl.col(name).cast(pl.List(pl.String)).list.join(" "))
+            texts = pl.col(name).cast(pl.List(pl.String)).list.eval(pl.element().fill_null("null"))
+            columns.append(texts.list.join(" "))
         elif dtype.is_nested():
             columns.append(pl.struct(name).struct.json_encode().alias(name))
     return frame.with_columns(columns)
@@ -127,7 +128,8 @@ def json_sha256(value: object) -> str:
 
 
 def _add_values(digest: _Hash, series: pl.Series) -> None:
-    if series.null_count():
+    has_nulls = series.null_count() > 0
+    if has_nulls:
         digest.update(series.is_null().cast(pl.UInt8).to_numpy())
     dtype = series.dtype
     if isinstance(dtype, pl.List | pl.Array):
@@ -141,12 +143,13 @@ def _add_values(digest: _Hash, series: pl.Series) -> None:
         digest.update(series.fill_null(b"").bin.size().cast(pl.UInt32).to_numpy())
         digest.update(b"".join(series.drop_nulls().to_list()))
     elif isinstance(dtype, pl.String | pl.Categorical | pl.Enum | pl.Decimal):
-        text = series.cast(pl.String).fill_null("")
+        text = series.cast(pl.String)
+        text = text.fill_null("") if has_nulls else text
         digest.update(text.str.len_bytes().cast(pl.UInt32).to_numpy())
         digest.update(text.str.join("").item().encode() if len(text) else b"")
     elif dtype != pl.Null:
         numbers = series.cast(pl.UInt8) if dtype == pl.Boolean else series.to_physical()
-        digest.update(numbers.fill_null(0).rechunk().to_numpy())
+        digest.update((numbers.fill_null(0) if has_nulls else numbers).rechunk().to_numpy())
 
 
 _ONE_AT_A_TIME = Lock()

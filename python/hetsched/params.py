@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
+"""Watts of a node that are assumed where none are given."""
+
+
 @dataclass(frozen=True)
 class Parameter(Mapping[str, "Parameter"]):
     """One parameter; as the metadata of a dataclass's field it holds itself.

@@ -22,8 +22,7 @@ from hetsched import _core
 from hetsched.checks import did_you_mean, listed, many, one_line, reason_of, shown
 from hetsched.errors import ConfigError, Fault, TraceError
 from hetsched.files import UNREADABLE, write_whole
-from hetsched.memory import available_bytes
-from hetsched.threads import check_threads
+from hetsched.resources import available_bytes, check_threads
 
 _Read = TypeVar("_Read")
 

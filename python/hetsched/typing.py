@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Allocation",
     "BelowIdle",
+    "Cancelled",
     "Illegal",
     "Impute",
     "KnownDraws",
@@ -29,6 +30,9 @@ Allocation: TypeAlias = Literal["concentrate", "spread"]
 
 BelowIdle: TypeAlias = Literal["keep", "clip"]
 """Watts of a device below its idle draw are kept, or set to it."""
+
+Cancelled: TypeAlias = Literal["keep", "drop"]
+"""Jobs of a log that were cancelled before they ran are kept with a length of 0, or left out."""
 
 Illegal: TypeAlias = Literal["error", "noop"]
 """An illegal action of an agent is an error, or taken as "nothing more now"."""

@@ -360,10 +360,18 @@ def test_a_replay_among_others_names_itself_once(hetsched, folder):
     assert said.err == "warning: replay: 1 job starts later than in the log: the needed nodes were not free then"
 
 
-def test_a_log_of_unknown_format_says_how_to_give_one(hetsched, folder):
+def test_a_log_is_known_by_its_content_where_its_name_says_nothing(hetsched, folder):
+    usual = hetsched("compare", "small.swf", "--policies", "easy")
     (folder / "small.swf").rename(folder / "log.txt")
+    said = hetsched("compare", "log.txt", "--policies", "easy")
+    assert (said.code, said.out) == (0, usual.out.replace("small.swf", "log.txt"))
+
+
+def test_a_log_of_unknown_format_says_how_to_give_one(hetsched, folder):
+    (folder / "log.txt").write_text("id;begin;end\n1;0;60\n")
     said = hetsched("compare", "log.txt", "--policies", "easy")
     assert said.err == (
         "error: log.txt: found a name that tells no format, expected one ending in .swf, .swf.gz, .swf.zst, .parquet, "
-        ".csv, .csv.gz, .csv.zst, or --format with one of swf, parquet, csv"
+        ".json, .json.gz, .json.zst, .pbs, .pbs.gz, .pbs.zst, .csv, .csv.gz, .csv.zst, .sacct, .sacct.gz, .sacct.zst, "
+        "or --format with one of swf, parquet, batsim, pbs, csv, sacct"
     )

@@ -20,7 +20,10 @@ PRESETS = (
 )
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"
-LOGS = ".swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst"
+LOGS = (
+    ".swf, .swf.gz, .swf.zst, .parquet, .json, .json.gz, .json.zst, .pbs, .pbs.gz, .pbs.zst, "
+    ".csv, .csv.gz, .csv.zst, .sacct, .sacct.gz, .sacct.zst"
+)
 
 
 def line_with_runtime(text):
@@ -148,7 +151,10 @@ def test_a_bad_log_is_named_with_line_field_and_value(hetsched, folder, name, co
             "small.swf --on-unknown-app nominl",
             ["--on-unknown-app: found `nominl`, expected one of error, nominal; did you mean `nominal`?"],
         ),
-        ("small.swf --format cvs", ["--format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?"]),
+        (
+            "small.swf --format cvs",
+            ["--format: found `cvs`, expected one of swf, parquet, batsim, pbs, csv, sacct; did you mean `csv`?"],
+        ),
         ("small.swf --plot a.jpg", [f"--plot: found `a.jpg`, expected {PICTURE}"]),
         ("small.swf --plot out/a.foo", [f"--plot: found `out/a.foo`, expected {PICTURE}"]),
         ("small.swf --plot small.swf", [f"--plot: found `small.swf`, expected {PICTURE}"]),
@@ -311,8 +317,8 @@ def test_a_wrong_unit_is_reported_with_the_right_one(hetsched, folder):
             "frobnicate",
             [
                 (
-                    "unknown command `frobnicate`; known: simulate, compare, generate, provision, policies, "
-                    "machines, reproduce, demo, power, new"
+                    "unknown command `frobnicate`; known: simulate, compare, validate, inspect, generate, provision, "
+                    "policies, machines, reproduce, demo, power, new"
                 )
             ],
         ),
@@ -493,7 +499,7 @@ def test_a_message_repeats_no_endless_value_and_keeps_what_is_expected(hetsched)
     assert said.code == 2
     assert len(said.err) < 4100
     assert said.err.startswith("error: xxx")
-    assert said.err.endswith("expected a job log (.swf, .swf.gz, .swf.zst, .parquet, .csv, .csv.gz, .csv.zst)")
+    assert said.err.endswith(f"expected a job log ({LOGS})")
 
 
 def test_polars_without_threads_is_refused(hetsched, monkeypatch):

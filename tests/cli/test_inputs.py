@@ -238,3 +238,31 @@ def test_a_window_that_cannot_be_is_reported(hetsched, options, line):
 def test_only_what_a_window_has_is_compared_over_it(hetsched):
     said = hetsched("compare", "small.swf", "--policies", "fcfs", "--warm-up-s", 5, "--metrics", "makespan_s,energy_j")
     assert said.err.startswith("error: --metrics: found `makespan_s`, expected what a window has: jobs, completed")
+
+
+SLURM = "NodeName=n[1-16]\nPartitionName=1 Nodes=ALL\n"
+
+
+def test_a_platform_of_slurms_files_is_known_by_its_content(hetsched, folder):
+    (folder / "machine").write_text(SLURM.replace("PartitionName=1", "SuspendTime=60\nPartitionName=1"))
+    said = hetsched("simulate", "small.swf", "--platform", "machine", "--idle-w", "90", "--json", "--out", "out")
+    assert said.code == 0
+    assert "warning: machine: left out, as a platform has no place for it: SuspendTime;" in said.err.replace("\n", " ")
+    assert "assumed, as these files have no watts: tdp_w=400 a node" in said.err.replace("\n  ", " ").replace("\n", " ")
+    given = json.loads(said.out)
+    assert given["assumed"] == {"tdp_w": 400.0}
+    assert pl.read_parquet(folder / "out" / "nodes.parquet")["node_name"].to_list() == [f"n{k}" for k in range(1, 17)]
+
+
+def test_a_platform_of_several_files_of_slurms(hetsched, folder):
+    nodes, partitions = SLURM.splitlines()
+    (folder / "a").write_text(nodes)
+    (folder / "b").write_text(partitions)
+    watts = ("--idle-w", "90", "--tdp-w", "300")
+    said = hetsched("simulate", "small.swf", "--platform", "a,b", *watts)
+    assert (said.code, "assumed" in said.err, "left out" in said.err) == (0, False, False)
+    (folder / "a").write_text("NodeName=n[1-16\n")
+    said = hetsched("simulate", "small.swf", "--platform", "a,b", *watts)
+    assert said.code == 2
+    assert "a, line 1, NodeName: found a bracket that is not closed in `n[1-16`" in said.err
+    assert hetsched("simulate", "small.swf", "--platform", "a,c", *watts).code == 2

@@ -8,7 +8,7 @@ import re
 import pytest
 
 import hetsched as hs
-from hetsched.platform.shipped import about_machine, machine_names, machine_text
+from hetsched.platform.reading import about_machine, machine_names, machine_text
 
 # name: nodes, idle W, TDP W of all nodes together, as the sources have them
 KNOWN = {

@@ -16,7 +16,8 @@ import pytest
 import hetsched as hs
 from hetsched import _core
 from hetsched.policy.parts import parameters_of
-from hetsched.run.metrics import Facts, summarised
+from hetsched.run.metric import Facts
+from hetsched.run.metrics import summarised
 from hetsched.run.outcome import jobs_frame
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import OPTIONAL_FRAMES

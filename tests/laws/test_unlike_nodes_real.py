@@ -9,8 +9,8 @@ from unlike_traces import SHARED, curie, eurora, theta_gpu
 
 import hetsched as hs
 from hetsched.testing import check_schedule
-from hetsched.testing.eligibility_laws import check_eligibility
 from hetsched.testing.facts import Facts
+from hetsched.testing.start_laws import check_eligibility
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning"),

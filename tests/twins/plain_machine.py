@@ -264,6 +264,8 @@ class Machine:
         """Lets everything happen."""
         self.jobs = jobs
         self.first = min(job.submit for job in jobs)
+        self.cells = [self._cell(number) for number in range(self.nodes)]
+        self.served_by: dict[int, list[int]] = {}
         self.state = [Node(self.first) for _ in range(self.nodes)]
         for job in jobs:
             job.walltime = self.queue_of(job).walltime(job.walltime)
@@ -325,6 +327,9 @@ class Machine:
         return Offer() if self.offers is None else self.offers[number]
 
     def cell(self, number: int) -> Place:
+        return self.cells[number]
+
+    def _cell(self, number: int) -> Place:
         one = self.offer(number)
         first = 0 if self.offers is None else self.offers.index(one)
         return one.gpus, one.memory, len(one.features), first
@@ -337,7 +342,9 @@ class Machine:
 
     def usable(self, job: Job) -> list[int]:
         """Nodes of a job's queue that may serve it."""
-        return [number for number in self.queue_of(job).nodes if self.may_use(job, number)]
+        if job.row not in self.served_by:
+            self.served_by[job.row] = [number for number in self.queue_of(job).nodes if self.may_use(job, number)]
+        return self.served_by[job.row]
 
     def can_run(self, job: Job) -> bool:
         """It fits the empty machine."""

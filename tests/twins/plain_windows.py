@@ -96,7 +96,8 @@ class _Pass:
         """Nodes that an urgent job starts on, once others have made way."""
         machine = self.machine
         own = machine.usable(job)
-        fits = [node for node in own if self._has_room(node, job, holds, self.now, max(TICK, job.planned))]
+        during = self._during(holds, self.now, max(TICK, job.planned))
+        fits = [node for node in own if self._has_room(node, job, holds, during)]
         nodes = sorted(sorted(fits, key=lambda node: (self._used(node), node))[: job.node_count])
         for node in nodes:
             while machine.slots - self._used(node) < job.slots:
@@ -112,7 +113,8 @@ class _Pass:
         left = max(TICK, self._left(job))
         holds = self._holds(without=None)
         for at in self._changes(holds):
-            if all(self._has_room(node, job, holds, at, left) for node in job.nodes):
+            during = self._during(holds, at, left)
+            if all(self._has_room(node, job, holds, during) for node in job.nodes):
                 if at == self.now:
                     self.machine.close(job)
                     job.state = "running"
@@ -195,8 +197,8 @@ class _Pass:
     def _during(self, holds: list[Hold], at: int, length: int) -> list[int]:
         return [at, *(change for change in self._changes(holds) if at < change < at + length)]
 
-    def _has_room(self, node: int, job: Job, holds: list[Hold], at: int, length: int) -> bool:
-        return all(self._has(node, job, holds, instant) for instant in self._during(holds, at, length))
+    def _has_room(self, node: int, job: Job, holds: list[Hold], during: list[int]) -> bool:
+        return all(self._has(node, job, holds, instant) for instant in during)
 
     def _has(self, node: int, job: Job, holds: list[Hold], at: int) -> bool:
         if self._free(node, holds, at) < job.slots:
@@ -224,9 +226,10 @@ class _Pass:
         machine, length = self.machine, max(TICK, job.planned)
         sign = -1 if machine.queue_of(job).spreads else 1
         for at in self._changes(holds):
-            if not all(self._is_licensed(job, holds, instant) for instant in self._during(holds, at, length)):
+            during = self._during(holds, at, length)
+            if not all(self._is_licensed(job, holds, instant) for instant in during):
                 continue
-            fits = [node for node in machine.usable(job) if self._has_room(node, job, holds, at, length)]
+            fits = [node for node in machine.usable(job) if self._has_room(node, job, holds, during)]
             if len(fits) >= job.node_count:
                 ranks = {
                     node: (machine.cell(node), self._claim(node, job), sign * self._free(node, holds, at), node)

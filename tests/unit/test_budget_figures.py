@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 import hetsched as hs
 from hetsched.features.feature import terms_of
-from hetsched.many.compare import Keep, Outcome
+from hetsched.many.outcome import Keep, Outcome
 from hetsched.report import figures
 from hetsched.report.budgets import MOST_STEPS, power_and_budget, speeds
 from hetsched.report.canvas import picture_bytes

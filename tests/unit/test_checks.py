@@ -23,7 +23,7 @@ from hetsched.checks import (
     typed,
 )
 from hetsched.errors import ConfigError, Fault
-from hetsched.files import for_csv, frame_sha256, json_sha256, temporary_beside, write_whole
+from hetsched.files import for_csv, frame_sha256, json_sha256, temporary_path, write_whole
 from hetsched.tables import CsvText, misfit
 
 # --- Faults --------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_files_are_written_whole(tmp_path):
     write_whole(tmp_path / "new" / "a.txt", b"all")
     write_whole(tmp_path / "new" / "b.txt", lambda path: path.write_text("all"))
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == ["a.txt", "b.txt"]
-    name = temporary_beside(Path("out/jobs.parquet")).name
+    name = temporary_path(Path("out/jobs.parquet")).name
     assert name.startswith(".jobs.parquet.")
     assert name.endswith(".partial")
 

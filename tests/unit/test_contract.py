@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.contract.terms import Terms
+from hetsched.contract.bill import Terms
 from hetsched.contract.windows import Window
 from hetsched.testing import check_schedule
 

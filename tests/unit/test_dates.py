@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hetsched.report.dates import MOST_TICKS, date_ticks, year_of
+from hetsched.report.lettering import MOST_TICKS, date_ticks, year_of
 
 
 def between(first: str, **length: float) -> tuple[float, float]:

@@ -9,8 +9,7 @@ from scipy import stats
 
 import hetsched as hs
 from hetsched.platform.device_sampling import sample_devices
-from hetsched.platform.devices import DeviceClass, DeviceNodes
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, DeviceClass, DeviceNodes, tsubame3
 
 CPU, GPU = DeviceClass("cpu", 2, 40.0, 120.0), DeviceClass("gpu", 4, 60.0, 300.0)
 

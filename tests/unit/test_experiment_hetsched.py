@@ -11,8 +11,7 @@ from hetsched.experiments import own_preset as module
 from hetsched.experiments.experiment import Repetition
 from hetsched.experiments.own_preset import OURS, PRESETS, RIVALS, TUNED, Setting
 from hetsched.experiments.reproduction import repetition_seeds
-from hetsched.experiments.vahrm.relative import relative
-from hetsched.experiments.vahrm.system import HIGH_POWER
+from hetsched.experiments.vahrm.system import HIGH_POWER, relative
 from hetsched.policy import parse_policy
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.comparisons import front, pareto_figure, point

@@ -25,7 +25,7 @@ from hetsched.experiments.overprovision.ha8000 import (
     steady_state,
     steady_window,
 )
-from hetsched.experiments.overprovision.nodes import processors
+from hetsched.experiments.overprovision.sweeps import processors
 from hetsched.experiments.runs import under_budget
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")

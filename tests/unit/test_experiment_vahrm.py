@@ -17,25 +17,18 @@ from hetsched.experiments.runs import METRICS
 from hetsched.experiments.vahrm import schedulers as schedulers_module
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva, job_kernels
 from hetsched.experiments.vahrm.predictions import EXACT
-from hetsched.experiments.vahrm.relative import (
-    LARGE_NODES,
-    SIZES,
-    large_job_waits,
-    log_under_baseline,
-    relative,
-    swept,
-    waits_by_size,
-)
 from hetsched.experiments.vahrm.schedulers import IMPLIED_WAIT, rows
 from hetsched.experiments.vahrm.system import (
     HIGH_POWER,
     JOBS,
+    LARGE_NODES,
     NODES,
     PRESETS,
     QUICK_JOBS,
     QUICK_NODES,
     READINGS,
     SCHEDULERS,
+    SIZES,
     TSMVA_MAPE,
     WITH_BACKFILLING,
     WITHOUT_BACKFILLING,
@@ -43,10 +36,15 @@ from hetsched.experiments.vahrm.system import (
     case_row,
     cases,
     drawn_machine,
+    large_job_waits,
+    log_under_baseline,
+    relative,
+    swept,
+    waits_by_size,
 )
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
 from hetsched.power import Noisy
-from hetsched.report.panel_figure import curve, panel_figure
+from hetsched.report.experiment import curve, panel_figure
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
@@ -443,7 +441,7 @@ def runs(quick_report):
         fitted = [
             {"repetition": number, "seed": seed, **row}
             for number, seed in enumerate(repetition_seeds("vahrm", 0, 2))
-            for row in schedulers_module._beside_fitted(Repetition(seed, is_quick=True))
+            for row in schedulers_module._fitted_runs(Repetition(seed, is_quick=True))
         ]
     own = pl.DataFrame(fitted, infer_schema_length=None)
     return pl.concat([quick_report("vahrm").runs, own], how="diagonal_relaxed")

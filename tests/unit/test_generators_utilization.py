@@ -5,7 +5,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.workload.generators import GENERATORS, JobClass, coa_single, fft2d, swa_multi, utilization_targeted
-from hetsched.workload.generators.feedback import Control, _targets, submits, wandering
+from hetsched.workload.generators.utilization_targeted import Control, _targets, submits, wandering
 
 
 def replayed(workload, *, ramp_s):

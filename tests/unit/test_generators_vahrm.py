@@ -6,7 +6,7 @@ from scipy import integrate, stats
 
 import hetsched as hs
 from hetsched.platform.device_sampling import sample_devices
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
 from hetsched.workload.generators import LogNormal, generate, overloaded, overloaded_large, steady
 from hetsched.workload.generators.cpu_gpu_log import (
     MIXES,

@@ -21,8 +21,8 @@ import hetsched as hs
 from hetsched.many.many import many
 from hetsched.many.processes import Processes
 from hetsched.many.store import Store
+from hetsched.resources import threads
 from hetsched.run.options import RunKeywords, RunOptions
-from hetsched.threads import threads
 
 
 @dataclass(frozen=True)

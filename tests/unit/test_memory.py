@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched import memory as left
+from hetsched import resources as left
 from hetsched.run import memory
 from hetsched.run.memory import need_of
 

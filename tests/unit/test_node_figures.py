@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 import hetsched as hs
 from hetsched.analysis import NODE_STATES, busy_grid, node_states
-from hetsched.many.compare import Keep, Outcome
+from hetsched.many.outcome import Keep, Outcome
 from hetsched.report.canvas import picture_bytes
 from hetsched.report.node_states import MOST_ROWS, node_map, node_use, queue_waits, states_over_time
 
@@ -141,7 +141,7 @@ def test_the_share_of_time_at_work_is_that_of_the_states(
         jobs["slots_per_node"] = rng.integers(1, 3, 200)
     result = hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), machine, "easy")
     from_s, until_s = result.timeline["time_s"].to_numpy()[[0, -1]].tolist()
-    monkeypatch.setattr(sys.modules["hetsched.analysis.node_states"], "_AT_ONCE", 23)
+    monkeypatch.setattr(sys.modules["hetsched.analysis.timeline"], "_AT_ONCE", 23)
     found = busy_grid(result.segments, nodes=7, rows=rows, bins=11, from_s=from_s, until_s=until_s)
     assert found == pytest.approx(busy_by_states(result, rows=rows, bins=11), abs=1e-9)
     assert 0.1 < found.mean() < 1

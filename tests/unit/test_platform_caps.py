@@ -16,7 +16,7 @@ import pytest
 
 import hetsched as hs
 from hetsched import _core
-from hetsched.platform.predictor import predicted_by
+from hetsched.power.forecast import predicted_by
 
 HAS_CAPS = "cap_tables" in inspect.signature(_core.Machine).parameters and hasattr(_core.Records, "take_segments")
 needs_caps = pytest.mark.skipif(not HAS_CAPS, reason="the engine runs no jobs under power caps yet")

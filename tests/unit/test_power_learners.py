@@ -193,7 +193,7 @@ def test_trees_say_what_scikit_learns_own_say(monkeypatch, n_devices):
         return fitted
 
     monkeypatch.setattr(regressor, "fit", kept)
-    monkeypatch.setattr("hetsched.threads._cores", lambda: 1)
+    monkeypatch.setattr("hetsched.resources._cores", lambda: 1)
     rng = np.random.default_rng(n_devices)
     # Rates that are far from 0, and all apart.
     features, power_w = 1e12 + rng.normal(0.0, 1e3, (40, 4)), rng.normal(200.0, 20.0, (n_devices, 40))

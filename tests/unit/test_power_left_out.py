@@ -13,7 +13,7 @@ import hetsched as hs
 from hetsched.power import PowerRatio, SharedResponse, SingleStage, TwoStage, evaluate, synthetic_profiles
 from hetsched.power.left_out import FOLDS, MOST_ALONE, Split, predicted, units_of
 from hetsched.power.models.model import PowerModel
-from hetsched.threads import watched
+from hetsched.resources import watched
 
 NAN = float("nan")
 LINE = np.array([[1.0], [2.0], [4.0]])

@@ -159,7 +159,7 @@ def test_the_number_of_threads_changes_no_bit(model, monkeypatch):
     power_w = with_gaps(power_w, share=0.02)
     found = []
     for cores in (1, 3):
-        monkeypatch.setattr("hetsched.threads._cores", lambda cores=cores: cores)
+        monkeypatch.setattr("hetsched.resources._cores", lambda cores=cores: cores)
         found.append(model.unfitted().fit(features, power_w).predict(features))
     assert np.array_equal(*found)
 

@@ -11,7 +11,7 @@ from hetsched.chance import stream
 from hetsched.errors import ConfigError
 from hetsched.power import SharedResponse, TwoStage, evaluate
 from hetsched.power.models.curves import KERNELS, Applications, Scaling, kernel_matrices, model_weights
-from hetsched.power.models.device_factors import fit_device_factors, posterior_factors
+from hetsched.power.models.shared_response import fit_device_factors, posterior_factors
 from hetsched.power.synthetic import synthetic_profiles
 
 

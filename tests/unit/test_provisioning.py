@@ -1,4 +1,4 @@
-"""How many nodes a budget feeds: the published numbers, the mix as it is dealt, and the trial's arithmetic."""
+"""How many nodes a budget feeds: the published numbers, the mix of caps, and the trial's arithmetic."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ def test_the_best_number_of_cpus_is_where_all_of_them_just_run() -> None:
 
 def test_caps_are_assigned_in_exact_shares_by_the_seed() -> None:
     asked = Budget(100e3, 25, MIX, sockets=2)
-    dealt = [asked.dealt(log(60), seed).to_polars()["cap_w"] for seed in (0, 0, 1)]
-    counts = dict(dealt[0].value_counts().rows())
+    capped = [asked.capped(log(60), seed).to_polars()["cap_w"] for seed in (0, 0, 1)]
+    counts = dict(capped[0].value_counts().rows())
     assert counts == {None: 30, 140.0: 20, 110.0: 10}
-    assert dealt[0].equals(dealt[1])
-    assert not dealt[0].equals(dealt[2])
-    assert dict(asked.dealt(log(7), 0).to_polars()["cap_w"].value_counts().rows()) == {None: 4, 140.0: 2, 110.0: 1}
+    assert capped[0].equals(capped[1])
+    assert not capped[0].equals(capped[2])
+    assert dict(asked.capped(log(7), 0).to_polars()["cap_w"].value_counts().rows()) == {None: 4, 140.0: 2, 110.0: 1}
 
 
 def test_walltimes_grow_as_the_cap_slows_jobs() -> None:
     jobs = log(60, walltime_s=np.full(60, 100.0), power_w=np.full(60, 900.0), app=["a"] * 60)
-    found = Budget(100e3, 25, MIX).dealt(jobs, 0).to_polars()
+    found = Budget(100e3, 25, MIX).capped(jobs, 0).to_polars()
     assert not {"power_w", "app"} & set(found.columns)
     assert set(found.select("cap_w", "walltime_s").rows()) == {(None, 100.0), (70.0, 134.0), (55.0, 201.0)}
 
@@ -82,7 +82,7 @@ def test_the_trial_measures_what_simulate_does() -> None:
     asked = Budget(900.0, 25, MIX, sockets=2)
     for row in found.runs.iter_rows(named=True):
         result = hs.simulate(
-            asked.dealt(jobs, row["seed"]), asked.platform(row["nodes"]), asked.policy(), seed=row["seed"]
+            asked.capped(jobs, row["seed"]), asked.platform(row["nodes"]), asked.policy(), seed=row["seed"]
         )
         summary = result.summary()
         whole_j = 900 * summary["makespan_s"]

@@ -108,3 +108,16 @@ def test_every_reader_of_the_face_is_tried_here_or_reads_one_format_of_logs():
     tried = {f"read_{case.split()[-1]}" for case in CASES} | {"read_policy", "read_platform", "read_contract"}
     formats = {f"read_{name}" for name in hs.workload.formats.FORMATS}
     assert readers == tried | {"read_measurements"} | formats
+
+
+def test_names_that_scripts_know_go_on_working(tmp_path):
+    csv, parquet, toml, saved = (tmp_path / name for name in ("e.csv", "e.parquet", "e.toml", "run.hetsched"))
+    events().write(csv)
+    events().write(parquet)
+    assert hs.Events.read_csv(csv) == hs.Events.read_parquet(parquet) == events()
+    toml.write_text('[[events]]\ntime_s = 50\nkind = "budget"\nvalue = 1e3\n')
+    assert hs.Events.from_toml(toml) == hs.read_events(toml)
+    table().to_parquet(tmp_path / "no ending")
+    assert hs.VariationTable.read_parquet(tmp_path / "no ending") == table()
+    session().save(saved)
+    assert hs.Session.load(saved).run() == hs.read_session(saved).run()

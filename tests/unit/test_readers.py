@@ -160,7 +160,7 @@ def test_parquet_faults():
         hs.read_parquet(bad)
 
 
-@pytest.mark.parametrize("read", [hs.read_swf, hs.read_csv, hs.read_parquet])
+@pytest.mark.parametrize("read", [hs.read_swf, hs.read_csv, hs.read_parquet, hs.read_sacct])
 def test_files_that_cannot_be_had_are_named(read, tmp_path):
     with pytest.raises(hs.TraceError, match=f"{tmp_path}/none.swf: found no such file, expected a"):
         read(tmp_path / "none.swf")
@@ -188,7 +188,12 @@ def test_every_format_is_reported_by_its_name(suffix, tmp_path):
     path = tmp_path / f"My.Log{suffix.upper()}"
     one_job = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [2]}
     plain = {"swf": swf((1, 0, 60, 2, 90)), "csv": csv("1,0,60,2"), "parquet": parquet(**one_job)}
+    plain["sacct"] = b"JobID|Submit|Elapsed|NNodes\n1|0|00:01:00|2\n"
     pack = {".gz": gzip.compress, ".zst": zstd}.get(path.suffix.lower(), bytes)
+    plain["batsim"] = (
+        b'{"jobs":[{"id":1,"subtime":0,"res":2,"profile":"p"}],"profiles":{"p":{"type":"delay","delay":1}}}'
+    )
+    plain["pbs"] = b"05/01/2024 12:01:10;E;7;ctime=60 start=70 end=130 Resource_List.nodect=2 Exit_status=0\n"
     [of_suffix] = [f.name for f in FORMATS.values() if suffix in f.suffixes]
     path.write_bytes(pack(plain[of_suffix]))
     assert read_jobs(path).to_polars()["node_count"].to_list() == [2]
@@ -202,7 +207,8 @@ def test_a_format_can_be_said(tmp_path):
     with pytest.raises(hs.ConfigError, match=r"format: found `.*jobs\.txt`, expected a name ending in \.swf"):
         read_jobs(path)
     with pytest.raises(
-        hs.ConfigError, match="found `parket`, expected one of swf, parquet, csv; did you mean `parquet`"
+        hs.ConfigError,
+        match="found `parket`, expected one of swf, parquet, batsim, pbs, csv, sacct; did you mean `parquet`",
     ):
         read_jobs(path, format="parket")
 

@@ -7,7 +7,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.platform.node_class import SLEEP_KEYS
-from hetsched.platform.shipped import machine_names
+from hetsched.platform.reading import machine_names
 
 SAID: dict[str, Any] = {"boot_s": 0, "shutdown_s": 0, "off_w": 0}
 JOBS = hs.Workload.from_polars(

@@ -60,7 +60,7 @@ hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle
 print(*(name for name in sys.modules if name.startswith("hetsched.features.")))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
-    assert not {"queues", "sleep", "replay", "shares", "eligibility"} & {
+    assert not {"queues", "sleep", "replay", "labels", "eligibility"} & {
         name.rpartition(".")[2] for name in done.stdout.split()
     }
 

@@ -1,6 +1,7 @@
 """Analysis of results: metrics and their units, comparisons with a baseline, and curves; frames in, new frames out."""
 
-from hetsched.analysis.node_states import NODE_STATES, busy_grid, node_states, state_grid
+from hetsched.analysis.pareto import pareto
+from hetsched.analysis.pinball import pinball
 from hetsched.analysis.ratios import (
     attained_ratio,
     mean_and_half_width,
@@ -15,11 +16,21 @@ from hetsched.analysis.starts import (
     start_histogram,
     use_difference,
 )
-from hetsched.analysis.timeline import binned, run_bins, waiting_curve, with_job_power
+from hetsched.analysis.timeline import (
+    NODE_STATES,
+    binned,
+    busy_grid,
+    node_states,
+    run_bins,
+    state_grid,
+    waiting_curve,
+    with_job_power,
+)
 from hetsched.analysis.weeks import bootstrap_weeks, paired_weeks
 from hetsched.analysis.window import measured
-from hetsched.features.gaps import gaps
-from hetsched.run.metrics import DEFAULT_METRICS, METRICS, Metric, Unit
+from hetsched.features.bound import gaps
+from hetsched.run.metric import Metric, Unit
+from hetsched.run.metrics import DEFAULT_METRICS, METRICS
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -38,6 +49,8 @@ __all__ = [
     "measured",
     "node_states",
     "paired_weeks",
+    "pareto",
+    "pinball",
     "ratios_to_baseline",
     "run_bins",
     "runs_frame",

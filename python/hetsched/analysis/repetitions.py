@@ -36,7 +36,9 @@ def check_alike(runs: pl.DataFrame) -> None:
     cell = cell_of(runs)
     if not cell or _is_by_seed(runs, cell):
         return
-    faults = [fault for own in _by_policy(runs) for name in _NATURE if (fault := _unlike(own, cell, name)) is not None]
+    faults = [
+        fault for own in _by_policy(runs) for name in _NATURE if (fault := _difference(own, cell, name)) is not None
+    ]
     if faults:
         raise ConfigError(faults[:1])
 
@@ -107,7 +109,7 @@ def _is_drawn(runs: pl.DataFrame, cell: Sequence[str]) -> bool:
     return bool((loads["offered_load_ratio"] > 1).any())
 
 
-def _unlike(own: pl.DataFrame, cell: Sequence[str], name: str) -> Fault | None:
+def _difference(own: pl.DataFrame, cell: Sequence[str], name: str) -> Fault | None:
     """A fault if cells differ in a number by more than repetitions do."""
     if name not in own.columns or own.select(cell).n_unique() < 2:
         return None

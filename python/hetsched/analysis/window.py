@@ -10,7 +10,8 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
-from hetsched.run.metrics import METRICS, Facts
+from hetsched.run.metric import Facts
+from hetsched.run.metrics import METRICS
 from hetsched.run.result import Result
 
 __all__ = ["MEASURED", "measured"]

@@ -10,9 +10,9 @@ import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli import options as opt
 from hetsched.cli.declare import option, whole
-from hetsched.cli.files import check_output
 from hetsched.cli.inputs import OTHER_DRAWS, Inputs, Machine
 from hetsched.cli.named_policies import of_policy, policies_of, policy_of
+from hetsched.cli.options import check_output
 from hetsched.cli.pictures import draw_comparison
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
@@ -46,7 +46,8 @@ def compare(
     plot: opt.Plot = None,
 ) -> None:
     """Schedule a job log under several policies, and show them side by side."""
-    from hetsched.many.compare import Keep, compared
+    from hetsched.many.compare import compared
+    from hetsched.many.outcome import Keep
     from hetsched.report.tables import comparison_table
 
     inputs.check(faults)
@@ -78,7 +79,7 @@ def compare(
         )
     written = [] if out is None else [str(Path(out) / "comparison.csv")]
     if plot is not None:
-        written += draw_comparison(plot, result.table, result.outcomes, baseline=base)
+        written += draw_comparison(plot, result.table, result._outcomes, baseline=base)
     screen.show(comparison_table(result.table, baseline=base, width=screen.width))
     for note in [*([] if measured is None else [measured.note]), *result.notes]:
         screen.say(note)
@@ -87,19 +88,18 @@ def compare(
 
 def _metrics(faults: Faults, text: str, run: RunGiven) -> tuple[str, ...]:
     """The keys asked for; notes those that do not exist, or need what these runs do not have."""
-    from hetsched.run.metrics import OF_BOUND, metrics_named
+    from hetsched.run.metrics import METRICS, metrics_named
 
     keys = tuple(key.strip() for key in text.split(","))
     with noted(faults):
         metrics_named(keys, parameter="--metrics")
-    missing = {} if run.plain.bound else dict.fromkeys(OF_BOUND, "--bound as well, which computes it")
+    missing = {} if run.plain.bound else {"bound": "--bound as well, which computes it"}
     if run.events is None and run.contract is None:
-        prices = "--events or --contract as well, with prices or carbon intensities"
-        missing |= {"cost": prices, "carbon_kg": prices}
-        missing |= dict.fromkeys(("over_budget_kwh", "penalty"), "--contract as well, with limits")
+        missing["prices"] = "--events or --contract as well, with prices or carbon intensities"
+        missing["limits"] = "--contract as well, with limits"
     for key in keys:
-        if key in missing:
-            faults.add("--metrics", key, missing[key])
+        if key in METRICS and (needs := METRICS[key].needs) in missing:
+            faults.add("--metrics", key, missing[needs])
     return keys
 
 

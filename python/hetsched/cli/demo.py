@@ -8,8 +8,7 @@ from typing import Annotated
 import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli.declare import option, whole
-from hetsched.cli.files import check_output, folder
-from hetsched.cli.options import MOST_SEED
+from hetsched.cli.options import MOST_SEED, check_output, folder
 from hetsched.cli.pictures import draw_comparison
 from hetsched.cli.terminal import Screen
 from hetsched.errors import ConfigError
@@ -39,7 +38,8 @@ def demo(
     """Compare four policies on a real log that comes with hetsched, and draw the pictures."""
     faults.check()
     check_output(out)
-    from hetsched.many.compare import Keep, compared
+    from hetsched.many.compare import compared
+    from hetsched.many.outcome import Keep
     from hetsched.report.tables import comparison_table
     from hetsched.run.options import RunOptions
 
@@ -73,7 +73,7 @@ def _inputs(seed: int) -> tuple[hs.Workload, hs.Platform]:
 def _pictures(screen: Screen, out: str, result: hs.Comparison) -> list[str]:
     """Draw them; without matplotlib, say so in a line and go on."""
     try:
-        return draw_comparison(out, result.table, result.outcomes, baseline=_BASELINE)
+        return draw_comparison(out, result.table, result._outcomes, baseline=_BASELINE)
     except ConfigError as error:
         screen.say(f"no pictures: {error}")
         return []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli.declare import OUTPUT, argument, option
-from hetsched.cli.files import check_output, file_ending_in, picture
+from hetsched.cli.options import check_output, file_ending_in, picture
 from hetsched.cli.terminal import Screen, renamed
 from hetsched.errors import Fault
 

@@ -11,10 +11,12 @@ import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, exists, listed, many, shown
 from hetsched.cli.declare import MACHINE, RUN, argument, choice, flag, number, option, whole
 from hetsched.cli.options import complete_platform
-from hetsched.cli.terminal import changed, inside, noted, renamed
+from hetsched.cli.platforms import platform_of, slurm_files
+from hetsched.cli.terminal import inside, noted, renamed
 from hetsched.cli.window import SpanOptions, WindowOptions
 from hetsched.errors import ConfigError, TraceError
 from hetsched.many.progress import Bars
+from hetsched.params import ASSUMED_W
 from hetsched.typing import KnownDraws
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _READER_OPTIONS = {
     "columns": ("--columns", "nothing: fields of {} logs are known by their place"),
     "separator": ("--separator", "nothing: {} logs have no separator to choose"),
     "on_bad_line": ("--lenient", "nothing: {} logs have no lines to skip"),
+    "flops_per_s": ("--flops-per-s", "nothing: {} logs have run lengths, not work"),
 }
 """Options of readers: how they are given, and what a format expects that does not have them."""
 
@@ -72,11 +75,12 @@ def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
     return found
 
 
-_TRACE_HELP = "Job log: .swf, .parquet or .csv; .gz and .zst too; - for standard input."
+_TRACE_HELP = "Job log: .swf, .parquet, .csv, of PBS, Batsim's .json; .gz, .zst too; - for standard input."
 _PROCS_HELP = "Processors per node; default: each one is a node."
-_FORMAT_HELP = "swf, parquet or csv, if the log's name does not say."
+_FORMAT_HELP = "swf, parquet, batsim, pbs, csv or sacct, if the log's name and content do not say."
 _COLUMNS_HELP = "CSV and Parquet: the log's names of columns, such as submit_s=Submit."
 _SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
+_FLOPS_HELP = "Batsim: a node's speed, for profiles that say work in place of seconds."
 _LENIENT_HELP = "Skip and count malformed lines of the log, unless most of them are."
 
 
@@ -92,6 +96,9 @@ class JobLog:
     ] = None
     separator: Annotated[str | None, option("--separator", "C", _SEPARATOR_HELP, RUN, read=_separator)] = None
     lenient: Annotated[bool, flag("--lenient", _LENIENT_HELP, RUN)] = False
+    flops_per_s: Annotated[
+        float | None, option("--flops-per-s", "F", _FLOPS_HELP, RUN, read=number("operations a second"))
+    ] = None
     window: SpanOptions = field(default_factory=SpanOptions)
 
     @property
@@ -111,7 +118,7 @@ class JobLog:
         with Bars() as bars:
             if "progress" in chosen.options:
                 options["progress"] = bars.bar(f"reading {Path(self.name).name}")
-            with renamed({"separator": "--separator"}):
+            with renamed({"separator": "--separator", "flops_per_s": "--flops-per-s"}):
                 workload = read_jobs(source, format=chosen.name, **options)
         screen.say(workload.report.line())
         for fault in workload.report.get("first_bad_lines", []):
@@ -131,7 +138,7 @@ class JobLog:
 
     def _options(self) -> dict[str, Any]:
         """The options given, by the readers' names."""
-        given = {name: getattr(self, name) for name in ("procs_per_node", "columns", "separator")}
+        given = {name: getattr(self, name) for name in ("procs_per_node", "columns", "separator", "flops_per_s")}
         given["on_bad_line"] = "skip" if self.lenient else None
         return {name: value for name, value in given.items() if value is not None}
 
@@ -169,9 +176,6 @@ def _as_given(value: object) -> str:
     return "it" if value == "skip" else shown(value)
 
 
-ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
-"""Watts of a node that are assumed where none are given."""
-
 _FAR = 2
 """Factor by which the mean number of processors of different nodes may be off from what most of them have."""
 
@@ -199,7 +203,9 @@ _IDLE_HELP = f"Draw of an idle node; default: {ASSUMED_W['idle_w']:g}."
 _TDP_HELP = f"Draw of a busy node; default: {ASSUMED_W['tdp_w']:g}."
 _CAP_HELP = "With --table: take the rows of this power cap, from a table with several."
 _TABLE_HELP = "Draw by application and node: .parquet or .csv with app, node, power_w or power_ratio."
-_PLATFORM_HELP = "The whole machine from a file, or one that comes with hetsched; see hetsched machines."
+_PLATFORM_HELP = (
+    "The whole machine: a .toml, slurm.conf, output of scontrol show node,partition; or see hetsched machines."
+)
 _DRAWS_HELP = (
     "What decisions know of a job's power_w before it runs; table, tdp: nothing, and use busy_w or TDP instead."
 )
@@ -214,7 +220,7 @@ class Inputs:
     idle_w: Annotated[float | None, option("--idle-w", "W", _IDLE_HELP, MACHINE, read=number("watts"))] = None
     tdp_w: Annotated[float | None, option("--tdp-w", "W", _TDP_HELP, MACHINE, read=number("watts"))] = None
     platform: Annotated[
-        str | None, option("--platform", "F.toml|NAME", _PLATFORM_HELP, MACHINE, complete=complete_platform)
+        str | None, option("--platform", "F|NAME", _PLATFORM_HELP, MACHINE, complete=complete_platform)
     ] = None
     table: Annotated[str | None, option("--table", "F", _TABLE_HELP, MACHINE)] = None
     cap_w: Annotated[float | None, option("--cap-w", "W", _CAP_HELP, MACHINE, read=_cap_w)] = None
@@ -228,7 +234,8 @@ class Inputs:
                 self._homogeneous(1)
         if self.cap_w is not None and self.table is None:
             faults.add("--cap-w", self.cap_w, "nothing without --table; a platform's file says it as cap_w")
-        for name in ("nodes", *ASSUMED_W):
+        has_watts = self.platform is not None and not slurm_files(self.platform)
+        for name in ("nodes", *(ASSUMED_W if has_watts else ())):
             if self.platform is not None and getattr(self, name) is not None:
                 faults.add(_OPTIONS[name], getattr(self, name), "nothing with --platform, whose file says it")
 
@@ -236,7 +243,7 @@ class Inputs:
         """The jobs and the machine, saying what the log held and what was assumed."""
         from_file, table = self._files()
         workload = self.log.read(screen)
-        machine = self._machine(workload) if from_file is None else Machine(from_file, (), {})
+        machine = self._machine(workload) if from_file is None else Machine(from_file, (), self._assumed_of_file())
         for note in machine.notes:
             screen.say(note)
         if self.log.procs_per_node is None and (hint := _processors_hint(_header(workload))):
@@ -255,16 +262,26 @@ class Inputs:
         """The platform's and the table's file, read before the log, which may take a while."""
         platform = table = None
         if self.platform is not None:
-            platform = platform_of(self.platform)
+            platform = platform_of(self.platform, self._watts)
         if self.table is not None:
             with inside(self.table), renamed({f"{self.table}.cap_w": f"{self.table}: --cap-w"}):
                 table = hs.read_table(self.table, cap_w=self.cap_w)
         return platform, table
 
+    @property
+    def _watts(self) -> dict[str, float]:
+        """The watts that are given."""
+        return {name: getattr(self, name) for name in ASSUMED_W if getattr(self, name) is not None}
+
+    def _assumed_of_file(self) -> dict[str, float]:
+        """The watts that a platform's files do not have and nobody gave; they have been warned of."""
+        is_without = self.platform is not None and bool(slurm_files(self.platform))
+        return {name: value for name, value in ASSUMED_W.items() if is_without and name not in self._watts}
+
     def _machine(self, workload: hs.Workload) -> Machine:
         """A machine of equal nodes, as the options and the log's header say."""
         nodes, note = self._nodes(workload)
-        assumed = {name: watts for name, watts in ASSUMED_W.items() if getattr(self, name) is None}
+        assumed = {name: watts for name, watts in ASSUMED_W.items() if name not in self._watts}
         notes = [note] if note else []
         if assumed:
             names = {"idle_w": "idle", "tdp_w": "TDP"}
@@ -290,18 +307,6 @@ class Inputs:
     def has_table(self) -> bool:
         """True if a table is given, or a platform that may name one."""
         return self.table is not None or self.platform is not None
-
-
-def platform_of(text: str) -> hs.Platform:
-    """The machine of a file, or else the one of that name that comes with hetsched."""
-    from hetsched.platform.shipped import machine_names
-
-    is_name = not exists(text)
-    if is_name and text in machine_names():
-        return hs.Platform.shipped(text)
-    hint = did_you_mean(text, machine_names()) if is_name else ""
-    with inside(text), changed(lambda fault: fault.hinting(hint) if fault.place == text else fault):
-        return hs.Platform.from_toml(text)
 
 
 def _header(workload: hs.Workload) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from typing import Annotated
 import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli.declare import MACHINE, OUTPUT, number, option, whole
-from hetsched.cli.files import check_output, folder
-from hetsched.cli.inputs import ASSUMED_W, JobLog, platform_of
-from hetsched.cli.options import complete_platform
+from hetsched.cli.inputs import JobLog
+from hetsched.cli.options import check_output, complete_platform, folder
+from hetsched.cli.platforms import platform_of
 from hetsched.cli.terminal import Screen, renamed
+from hetsched.params import ASSUMED_W
 
 _NODES_HELP = "Number of nodes; default: from the log's header, else from its use."
 _PLATFORM_HELP = "The whole machine from a file, or one that comes with hetsched; see hetsched machines."
@@ -32,7 +33,7 @@ class InspectionGiven:
     def machine(self) -> hs.Platform | None:
         """The machine that is given, if one is; its draw plays no part."""
         if self.platform is not None:
-            return platform_of(self.platform)
+            return platform_of(self.platform, ASSUMED_W)
         if self.nodes is None:
             return None
         return hs.Platform.homogeneous(self.nodes, idle_w=ASSUMED_W["idle_w"], tdp_w=ASSUMED_W["tdp_w"])

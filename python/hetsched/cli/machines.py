@@ -10,8 +10,7 @@ import typer
 import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli.declare import argument, option
-from hetsched.cli.files import check_output, file
-from hetsched.cli.options import complete_platform
+from hetsched.cli.options import check_output, complete_platform, file
 from hetsched.cli.terminal import Screen
 
 _NAME_HELP = "Show this machine's file, with the source of every number. Without it: all machines."
@@ -37,7 +36,7 @@ def machines(
 
 
 def _list(screen: Screen) -> None:
-    from hetsched.platform.shipped import machine_names
+    from hetsched.platform.reading import machine_names
     from hetsched.report.tables import machines_table
 
     rows = [_row(name) for name in machine_names()]
@@ -50,7 +49,7 @@ def _list(screen: Screen) -> None:
 
 
 def _row(name: str) -> dict[str, Any]:
-    from hetsched.platform.shipped import about_machine
+    from hetsched.platform.reading import about_machine
 
     platform, about = hs.Platform.shipped(name), about_machine(name)
     tdp_w = float(sum(one.per_node("tdp_w").sum() for one in platform.classes))
@@ -68,7 +67,7 @@ def _row(name: str) -> dict[str, Any]:
 
 def _one(screen: Screen, name: str, out: str | None) -> None:
     from hetsched.files import write_whole
-    from hetsched.platform.shipped import machine_text
+    from hetsched.platform.reading import machine_text
 
     text = machine_text(name, parameter="NAME")
     if out is not None:

@@ -1,15 +1,90 @@
-"""Options that more than one verb takes, and completions of values by the shell."""
+"""Options that more than one verb takes, readers of names of files, and completions of values by the shell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Annotated
 
 import hetsched as hs
+from hetsched.checks import Faults, can_name_a_file, did_you_mean, listed
 from hetsched.cli.declare import OUTPUT, RUN, Option, option, whole
-from hetsched.cli.files import folder, plot
+from hetsched.errors import OutputError
 from hetsched.params import parameters_of
 from hetsched.run.options import RunOptions
+
+
+def folder(faults: Faults, option: str, text: str) -> str:
+    """A folder's name."""
+    faults.folder(option, text)
+    return text
+
+
+def file(faults: Faults, option: str, text: str) -> str:
+    """A file's name."""
+    if not text or not can_name_a_file(text) or Path(text).is_dir():
+        faults.add(option, text, "a file's name")
+    return text
+
+
+def file_ending_in(endings: Iterable[str], faults: Faults, option: str, text: str) -> str:
+    """A file's name with one of the `endings`."""
+    if not text.lower().endswith(tuple(endings)):
+        suffix = "".join(Path(text).suffixes[-2:]).lower()
+        faults.add(option, text, f"a name ending in {listed(endings)}{did_you_mean(suffix, endings)}")
+    return text
+
+
+def picture(faults: Faults, option: str, text: str) -> str:
+    """The name of one picture; matplotlib must be there."""
+    from hetsched.report.canvas import SUFFIXES, require_matplotlib
+
+    if not text.lower().endswith(SUFFIXES):
+        faults.add(option, text, f"a name ending in {listed(SUFFIXES)}")
+    require_matplotlib(option)
+    return text
+
+
+def plot(faults: Faults, option: str, text: str) -> str:
+    """The name of one picture, or a folder for several, that can be written; matplotlib must be there."""
+    from hetsched.report.canvas import SUFFIXES, require_matplotlib
+
+    require_matplotlib(option)
+    # A folder is there as one, is written as one, or looks like no file.
+    is_folder = Path(text).is_dir() or text.endswith("/") or not Path(text).suffix.strip(".0123456789")
+    if text and is_picture(text):
+        check_output(files=[text])
+    elif text and is_folder:
+        check_output(text)
+    else:
+        faults.add(option, text, f"a name ending in {listed(SUFFIXES)}, or a folder (/ at its end, if a dot is in it)")
+    return text
+
+
+def is_picture(plot: str) -> bool:
+    """True if this names one picture, not a folder."""
+    from hetsched.report.canvas import SUFFIXES
+
+    return Path(plot).suffix.lower() in SUFFIXES
+
+
+def check_output(folder: str | None = None, *, files: Iterable[str | None] = ()) -> None:
+    """Check before a run that a folder, and those of `files`, can be written to; they need not exist yet."""
+    for path in (folder, *(str(Path(file).parent) for file in files if file is not None)):
+        if path is not None:
+            _check_folder(path)
+
+
+def _check_folder(folder: str) -> None:
+    above = Path(folder)
+    while not os.path.lexists(above) and above != above.parent:
+        above = above.parent
+    if not above.is_dir():
+        raise OutputError(folder, "not a folder" if above == Path(folder) else f"{above} is not a folder")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise OutputError(folder, f"{above} is not writable")
+
 
 MOST_SEED = 2**64 - 1
 
@@ -47,6 +122,6 @@ def complete_metrics(incomplete: str) -> Iterator[tuple[str, str]]:
 
 def complete_platform(incomplete: str) -> list[str]:
     """Names of machines that come with hetsched."""
-    from hetsched.platform.shipped import machine_names
+    from hetsched.platform.reading import machine_names
 
     return [name for name in machine_names() if name.startswith(incomplete)]

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hetsched.cli.files import is_picture
+from hetsched.cli.options import is_picture
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from hetsched.many.compare import Outcome
+    from hetsched.many.outcome import Outcome
 
 
 Picture = Any
@@ -113,7 +113,7 @@ def _costs(outcome: Outcome) -> dict[str, Any]:
 def _of_comparison(
     table: pl.DataFrame, first: Mapping[str, Outcome], runs: pl.DataFrame | None, baseline: str
 ) -> Iterator[tuple[str, Picture]]:
-    from hetsched.many.compare import file_names
+    from hetsched.many.comparison import file_names
     from hetsched.report import figures
 
     if len(first) > 1:

@@ -10,7 +10,7 @@ from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.declare import OUTPUT, RUN, choice, completing, option, whole
-from hetsched.cli.files import check_output, picture
+from hetsched.cli.options import check_output, picture
 from hetsched.cli.terminal import Screen, renamed
 from hetsched.many.progress import Bars
 from hetsched.typing import SplitName
@@ -200,8 +200,8 @@ def _rows(
             if not row["devices"]:
                 continue
             names, far = outside[row["app"]]
-            told = {"farthest_features": list(names), "farthest_sd": list(far)}
-            yield {"app": row.pop("app"), "model": text, **row, **told}
+            farthest = {"farthest_features": list(names), "farthest_sd": list(far)}
+            yield {"app": row.pop("app"), "model": text, **row, **farthest}
 
 
 def _overall(found: LeftOut) -> dict[str, float]:

@@ -9,7 +9,7 @@ from hetsched.checks import Faults, few, many
 from hetsched.cli import options as opt
 from hetsched.cli import power_models as own
 from hetsched.cli.declare import OUTPUT, completing, option
-from hetsched.cli.files import check_output, file
+from hetsched.cli.options import check_output, file
 from hetsched.cli.terminal import Screen
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import hetsched as hs
 from hetsched.checks import Faults, few, many
 from hetsched.cli import power_models as own
 from hetsched.cli.declare import OUTPUT, argument, flag, number, option, whole
-from hetsched.cli.files import check_output, file_ending_in
+from hetsched.cli.options import check_output, file_ending_in
 from hetsched.cli.terminal import Screen, renamed
 from hetsched.errors import ConfigError
 

@@ -10,8 +10,8 @@ import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, RUN, argument, number, option, whole
-from hetsched.cli.files import check_output, folder, picture
 from hetsched.cli.inputs import JobLog
+from hetsched.cli.options import check_output, folder, picture
 from hetsched.cli.terminal import Screen, noted, renamed
 
 _GUIDELINE = "Guideline"

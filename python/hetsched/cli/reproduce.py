@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from hetsched.checks import Faults, reason_of
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, argument, flag, one_of, option, whole
-from hetsched.cli.files import check_output, folder
 from hetsched.cli.named_policies import policies_of
+from hetsched.cli.options import check_output, folder
 from hetsched.cli.terminal import Screen, changed, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS
@@ -127,9 +127,9 @@ def _show(screen: Screen, report: Report) -> None:
         screen.tell(line)
     if values["quick"]:
         screen.tell("a quick run gives no verdicts; without --quick all rows are judged")
-    told = [one for one in report.parameters if not one.is_printed and one.name not in _ELSEWHERE]
-    screen.tell(f"assumed: {settings({one.name: one.value for one in told if not one.is_measured})}")
-    measured = {one.name: one.value for one in told if one.is_measured}
+    others = [one for one in report.parameters if not one.is_printed and one.name not in _ELSEWHERE]
+    screen.tell(f"assumed: {settings({one.name: one.value for one in others if not one.is_measured})}")
+    measured = {one.name: one.value for one in others if one.is_measured}
     if measured:
         screen.tell(f"measured: {settings(measured)}")
 

@@ -16,7 +16,7 @@ from hetsched.run.options import RunOptions
 
 if TYPE_CHECKING:
     from hetsched.cli.inputs import Inputs
-    from hetsched.platform.predictor import AnyPredictor
+    from hetsched.power.forecast import AnyPredictor
 
 
 def _events_file(faults: Faults, option: str, text: str) -> str:

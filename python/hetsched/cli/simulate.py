@@ -9,9 +9,9 @@ import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, flag
-from hetsched.cli.files import check_output
 from hetsched.cli.inputs import OTHER_DRAWS, Inputs, Machine
 from hetsched.cli.named_policies import PolicyGiven
+from hetsched.cli.options import check_output
 from hetsched.cli.pictures import draw_run
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, renamed
@@ -20,7 +20,7 @@ from hetsched.errors import WorkWarning
 from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
-    from hetsched.contract.terms import Terms
+    from hetsched.contract.bill import Terms
 
 
 def simulate(
@@ -73,7 +73,7 @@ def _run(workload: hs.Workload, machine: Machine, policy: hs.Policy, run: RunGiv
 
 def _draw(result: hs.Result, policy: hs.Policy, plot: str, terms: Terms | None) -> list[str]:
     """Draw the run; gives the names of the pictures."""
-    from hetsched.many.compare import Keep, Outcome
+    from hetsched.many.outcome import Keep, Outcome
 
     outcome = Outcome.of(policy.name, result, Keep(drawn=True), terms)
     return draw_run(plot, outcome, title=outcome.title)

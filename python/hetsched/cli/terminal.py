@@ -43,7 +43,7 @@ def ended(command: Callable[[], Any], *, debug: bool) -> int:
             code = _exit_code(command)
             sys.stdout.flush()
         except BaseException as error:  # noqa: BLE001 -- this is where every error ends
-            code = _told(error, debug=debug)
+            code = _reported(error, debug=debug)
     silence(sys.stdout)
     return code
 
@@ -55,7 +55,7 @@ def _exit_code(command: Callable[[], Any]) -> int:
     return code if isinstance(code, int) else DONE
 
 
-def _told(error: BaseException, *, debug: bool) -> int:
+def _reported(error: BaseException, *, debug: bool) -> int:
     """Write an error's message; gives its exit code."""
     if isinstance(error, SystemExit) and not _notes_of_policy(error):
         return error.code if isinstance(error.code, int) else FAILED

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli.declare import OUTPUT, number, option
-from hetsched.cli.files import check_output, folder
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
+from hetsched.cli.options import check_output, folder
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
 

@@ -1,21 +1,135 @@
-"""`Contract`: what the machine may draw and what energy costs, by the wall clock and without an end."""
+"""Power contracts: clauses of limits, prices and carbon intensities, their TOML form, and when each is in force."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timezone
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timezone, tzinfo
 from inspect import signature
 from typing import Any, get_args
 
-from hetsched.checks import Faults, many, plain, read_toml
-from hetsched.contract.calendar import zone_named
-from hetsched.contract.clauses import MAX_VALUE, Setting, limits_of, rates_of
-from hetsched.contract.windows import date_of, instant_s
+from hetsched.checks import Faults, many, plain, read_toml, shown
+from hetsched.contract.windows import WINDOW_KEYS, Window, date_of, instant_s, window_of
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.naming import named_in
+from hetsched.params import number, parameters_of
 from hetsched.typing import Unfit
+from hetsched.zones import zone_named
+
+_HOURS = 24
+_HOUR_S = 3600
+MAX_VALUE = 1e12
+
+_PRICE = number(0.0, MAX_VALUE)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The machine may draw so many watts, or that share of its peak; what more costs it."""
+
+    window: Window
+    limit_w: float | None = field(default=None, metadata=number(0.0, MAX_VALUE, unit="W"))
+    limit_ratio: float | None = field(default=None, metadata=number(0.0, 10.0))
+    excess_price_per_kwh: float = field(default=0.0, metadata=_PRICE)
+    excess_price_per_kw: float = field(default=0.0, metadata=_PRICE)
+
+    def watts(self, peak_w: float) -> float:
+        """The limit on a machine of this peak."""
+        return self.limit_w if self.limit_w is not None else peak_w * (self.limit_ratio or 0.0)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Price or carbon intensity of a kWh."""
+
+    window: Window
+    value: float
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Zone and holidays of all clauses that do not say otherwise."""
+
+    zone: tzinfo
+    holidays: frozenset[date]
+
+
+_OF_A_LIMIT = parameters_of(Limit)
+
+
+def _limits_of(given: object, setting: Setting, faults: Faults) -> tuple[Limit, ...]:
+    """The limits; notes what is invalid."""
+    return tuple(_limit(one, setting, own) for one, own in _each("limits", given, (*_OF_A_LIMIT, *WINDOW_KEYS), faults))
+
+
+def _rates_of(key: str, tables: tuple[str, object], base: object, setting: Setting, faults: Faults) -> tuple[Rate, ...]:
+    """Prices or carbon intensities in the order in which they count, the base last; notes what is invalid."""
+    name, given = tables
+    low = -MAX_VALUE if name == "prices" else 0.0
+    rates: list[Rate] = []
+    for one, own in _each(name, given, (key, *WINDOW_KEYS), faults):
+        if key not in one:
+            own.note(key, "nothing", "a number, or 24 of them: by hour of the day")
+        else:
+            rates += _by_hour(key, one[key], window_of(one, setting.zone, setting.holidays, own), low, own)
+        if _is_list(one.get(key)) and ("from" in one or "until" in one):
+            own.note(key, "24 numbers with from or until", "one number, or neither of the two")
+    if base is not None:
+        always = window_of({}, setting.zone, setting.holidays, faults)
+        rates += _by_hour(key, base, always, low, faults)
+    return tuple(rates)
+
+
+def _each(name: str, given: object, keys: Sequence[str], faults: Faults) -> list[tuple[Mapping[str, Any], Faults]]:
+    """The tables of a list, each with a collector of its faults, which `faults` takes over at the end."""
+    if not isinstance(given, list | tuple):
+        faults.add(name, given, "a list of tables")
+        return []
+    found: list[tuple[Mapping[str, Any], Faults]] = []
+    for place, one in enumerate(given):
+        if not isinstance(one, Mapping):
+            faults.add(f"{name}[{place}]", one, "a table")
+            continue
+        own = _Inner(f"{name}[{place}]", faults)
+        own.unknown_keys(one, keys)
+        found.append((one, own))
+    return found
+
+
+class _Inner(Faults):
+    """Faults of a part of a contract, noted with those of the whole."""
+
+    def __init__(self, path: str, whole: Faults) -> None:
+        super().__init__(path)
+        self.found = whole.found
+
+
+def _limit(given: Mapping[str, Any], setting: Setting, faults: Faults) -> Limit:
+    said = [name for name in ("limit_w", "limit_ratio") if name in given]
+    if len(said) != 1:
+        faults.note("limit_w", " and ".join(said) or "nothing", "limit_w, or limit_ratio, a share of the peak")
+    own = {name: one.settle(given.get(name, one.default), faults) for name, one in _OF_A_LIMIT.items()}
+    return Limit(window_of(given, setting.zone, setting.holidays, faults), **own)
+
+
+def _by_hour(key: str, given: object, window: Window, low: float, faults: Faults) -> list[Rate]:
+    if not _is_list(given):
+        value = plain(given)
+        faults.number(key, value, low=low, high=MAX_VALUE)
+        return [Rate(window, value)]
+    values = [plain(one) for one in given]  # type: ignore[attr-defined]
+    if len(values) != _HOURS:
+        faults.note(key, f"{len(values)} numbers: {shown(values)}", "one number, or 24 of them: by hour of the day")
+    for hour, value in enumerate(values):
+        faults.number(f"{key}[{hour}]", value, low=low, high=MAX_VALUE)
+    hours = [replace(window, start_s=hour * _HOUR_S, stop_s=(hour + 1) * _HOUR_S) for hour in range(len(values))]
+    return [Rate(own, value) for own, value in zip(hours, values, strict=True)]
+
+
+def _is_list(given: object) -> bool:
+    return hasattr(given, "__len__") and not isinstance(given, str | bytes | Mapping)
 
 
 @named_in("hetsched")
@@ -88,14 +202,16 @@ class Contract:
         unfit: Unfit = "wait",
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
-        self._given = {name: _told(value) for name, value in given.items() if name in _SAID and value != _SAID[name]}
+        self._given = {
+            name: _in_plain_values(value) for name, value in given.items() if name in _SAID and value != _SAID[name]
+        }
         faults = Faults()
         zone = zone_named("timezone", timezone, faults)
         setting = Setting(zone, _dates(holidays, faults))
         self.zone = zone
-        self.limits = limits_of(limits, setting, faults)
-        self.prices = rates_of("price_per_kwh", ("prices", prices), price_per_kwh, setting, faults)
-        self.carbon = rates_of("carbon_g_per_kwh", ("carbon", carbon), carbon_g_per_kwh, setting, faults)
+        self.limits = _limits_of(limits, setting, faults)
+        self.prices = _rates_of("price_per_kwh", ("prices", prices), price_per_kwh, setting, faults)
+        self.carbon = _rates_of("carbon_g_per_kwh", ("carbon", carbon), carbon_g_per_kwh, setting, faults)
         self.starts_s = None if starts is None else instant_s("starts", starts, zone, faults)
         self.peak_w = plain(peak_w)
         if peak_w is not None:
@@ -183,14 +299,14 @@ _SAID = {name: one.default for name, one in signature(Contract).parameters.items
 """The parameters and their defaults."""
 
 
-def _told(value: Any) -> Any:
+def _in_plain_values(value: Any) -> Any:
     """A value as JSON holds it: dates and times as text."""
     if isinstance(value, Mapping):
-        return {str(key): _told(one) for key, one in value.items()}
+        return {str(key): _in_plain_values(one) for key, one in value.items()}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_told(one) for one in value]
+        return [_in_plain_values(one) for one in value]
     return value.isoformat() if hasattr(value, "isoformat") else plain(value)
 
 

@@ -1,4 +1,4 @@
-"""Windows of the wall clock: ``from="17:00" until="20:00" days="mon-fri" months="nov-feb"``, and what they hold."""
+"""Windows of the wall clock: time zones, dates, and the stretches of time in which a clause is in force."""
 
 from __future__ import annotations
 
@@ -13,7 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, listed
-from hetsched.contract.calendar import DAY_S, even_stretches, zone_named
+from hetsched.zones import DAY_S, even_stretches, local_date, zone_named
+
+
+def month_starts(zone: tzinfo, from_s: float, until_s: float) -> npt.NDArray[np.float64]:
+    """Starts of calendar months between two instants, by the zone's clock; all in seconds since 1970."""
+    date = local_date(from_s, zone)
+    year, month = date.year, date.month
+    found: list[float] = []
+    while True:
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+        begins_s = datetime(year, month, 1, tzinfo=zone).astimezone(timezone.utc).timestamp()
+        if begins_s >= until_s:
+            return np.array(found, dtype=np.float64)
+        found.append(begins_s)
+
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -142,8 +156,8 @@ class Series:
 def window_of(given: Mapping[str, Any], zone: tzinfo, holidays: frozenset[date], faults: Faults) -> Window:
     """The window of a clause; notes what is invalid."""
     own = zone_named("timezone", given["timezone"], faults) if "timezone" in given else zone
-    start_s = clock_s("from", given.get("from", "00:00"), faults)
-    stop_s = clock_s("until", given.get("until", "24:00"), faults)
+    start_s = _clock_s("from", given.get("from", "00:00"), faults)
+    stop_s = _clock_s("until", given.get("until", "24:00"), faults)
     if start_s == stop_s:
         faults.add("until", given.get("until", "24:00"), "another time of day than from")
     if start_s == DAY_S:
@@ -166,7 +180,7 @@ def window_of(given: Mapping[str, Any], zone: tzinfo, holidays: frozenset[date],
     )
 
 
-def clock_s(parameter: str, given: object, faults: Faults) -> int:
+def _clock_s(parameter: str, given: object, faults: Faults) -> int:
     """Seconds after midnight; notes what is no time of day."""
     if isinstance(given, time) and given.tzinfo is None and not given.microsecond:
         return given.hour * 3600 + given.minute * 60 + given.second

@@ -67,10 +67,10 @@ def _is_outside(low: float, high: float, least: float, most: float) -> bool:
     return high < least or low > most
 
 
-def number(quantity: str, values: npt.ArrayLike, *, told: str = "a number: nothing is claimed of it") -> Row:
-    """A measure of which nothing is claimed, as in rows of a user's policies: no verdict, and `told` as the reason."""
+def number(quantity: str, values: npt.ArrayLike, *, reason: str = "a number: nothing is claimed of it") -> Row:
+    """A measure of which nothing is claimed, as in rows of a user's policies: no verdict, but a `reason`."""
     mean, interval = _estimate(values)
-    return Row(quantity, None, mean, interval, None, told)
+    return Row(quantity, None, mean, interval, None, reason)
 
 
 def statement(

@@ -18,7 +18,7 @@ import polars as pl
 from hetsched.files import write_whole
 from hetsched.naming import named_in
 from hetsched.policy import Policy
-from hetsched.report.panel_figure import panel_figure
+from hetsched.report.experiment import panel_figure
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]

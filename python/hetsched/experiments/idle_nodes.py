@@ -21,7 +21,7 @@ from hetsched.errors import ConfigError
 from hetsched.experiments.claims import statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row, assumed
 from hetsched.experiments.runs import Runs, side_by_side
-from hetsched.features.gaps import gap_metrics, gaps
+from hetsched.features.bound import gap_metrics, gaps
 from hetsched.platform import Platform
 from hetsched.report.comparisons import pareto_figure, point
 from hetsched.run.result import Result

@@ -18,12 +18,21 @@ from hetsched.experiments.claims import limit, statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.runs import Runs, panels
 from hetsched.experiments.vahrm import system
-from hetsched.experiments.vahrm.relative import LARGE_NODES, by_preset, large_job_waits, log_under_baseline, relative
-from hetsched.experiments.vahrm.system import BASELINE, HIGH_POWER, OTHERS, SPREAD
+from hetsched.experiments.vahrm.system import (
+    BASELINE,
+    HIGH_POWER,
+    LARGE_NODES,
+    OTHERS,
+    SPREAD,
+    by_preset,
+    large_job_waits,
+    log_under_baseline,
+    relative,
+)
 from hetsched.policy import Policy
 from hetsched.power import Noisy
 from hetsched.report.comparisons import pareto_figure, point
-from hetsched.report.panel_figure import panel_figure
+from hetsched.report.experiment import panel_figure
 from hetsched.run.result import Result
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 

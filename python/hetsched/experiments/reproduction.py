@@ -25,7 +25,7 @@ from hetsched.many.axes import Policies, named_policies
 from hetsched.many.many import many
 from hetsched.many.store import Store, versions
 from hetsched.policy import Policy
-from hetsched.threads import threads
+from hetsched.resources import threads
 
 Progress = Callable[[int, int], object]
 
@@ -226,9 +226,9 @@ def _of_yours(experiment: Experiment, frame: pl.DataFrame, label: str) -> list[R
     """Rows of a user's policy; they say if jobs never ran, since then it did less than the others."""
     own = frame.filter(policy=label)
     missing = 1.0 - float(np.sum(own["completed"].to_numpy()) / np.sum(own["jobs"].to_numpy()))
-    told = {"told": f"{missing:.2%} of its jobs never ran: not the others' work"} if missing else {}
+    reason = {"reason": f"{missing:.2%} of its jobs never ran: not the others' work"} if missing else {}
     numbers = experiment.yours(frame, label) if experiment.yours is not None else {}
-    return [number(f"{label}: {quantity}", values, **told) for quantity, values in numbers.items()]
+    return [number(f"{label}: {quantity}", values, **reason) for quantity, values in numbers.items()]
 
 
 def _parameters(

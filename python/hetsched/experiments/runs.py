@@ -12,7 +12,7 @@ import polars as pl
 from hetsched.experiments.experiment import Floats, Repetition
 from hetsched.platform import Platform
 from hetsched.policy import Policy, parse_policy
-from hetsched.report.panel_figure import curve
+from hetsched.report.experiment import curve
 from hetsched.run.result import Result
 from hetsched.run.simulation import simulate
 from hetsched.workload import Workload

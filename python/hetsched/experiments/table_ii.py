@@ -41,10 +41,10 @@ from hetsched.strategies import (
 )
 from hetsched.workload import Workload
 
-_UNLIKE = ("caps_socket_w", "walltime", "mix", "cap_model", "log")
+_DIFFERENT = ("caps_socket_w", "walltime", "mix", "cap_model", "log")
 """Parameters of the machine's other experiments that do not hold here."""
 
-P = Parameters(one for one in ha8000.P if one.name not in _UNLIKE)
+P = Parameters(one for one in ha8000.P if one.name not in _DIFFERENT)
 P.noted("nodes", NODES, "drawn from the 846 measured nodes of Marconi100, by the seed")
 P.assumed("budget_w", BUDGET_W, "of every row; peak of 400 nodes")
 P.printed("submissions_speedup", ha8000.SPEEDUP, "how much closer together than in the log")
@@ -228,7 +228,7 @@ def _claims(runs: Runs) -> list[Row]:
     tuned = "watts split between jobs and tuned within them raise the throughput"
     demanded = "jobs get the speed that was demanded for them, the others pay for it"
     sized = "sizes and caps by the program raise the throughput of more nodes under the budget"
-    knowing = "knowing how unlike nodes are saves energy"
+    knowing = "knowing the differences between nodes saves energy"
     over_fewer, over_free = (_change(runs, PATKI, rival, turnaround) for rival in (WORST, FREE))
     saved = -_change(runs, ELLSWORTH, FAIR, "makespan_s")
     return [

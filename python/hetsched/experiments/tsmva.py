@@ -23,7 +23,7 @@ from hetsched.experiments.runs import Runs, panels
 from hetsched.experiments.vahrm.system import SOURCE
 from hetsched.power import PowerModel, PowerRatio, SharedResponse, SingleStage, TwoStage
 from hetsched.power.synthetic import DEVICE_TYPES, Profiles, Spread, synthetic_profiles
-from hetsched.report.panel_figure import curve
+from hetsched.report.experiment import curve
 
 Places = npt.NDArray[np.intp]
 

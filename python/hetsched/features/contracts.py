@@ -11,16 +11,15 @@ import polars as pl
 
 from hetsched import _core
 from hetsched.checks import Faults
-from hetsched.contract.bill import Bill
-from hetsched.contract.terms import Terms
+from hetsched.contract.bill import Bill, Terms
 from hetsched.errors import ResultWarning
 from hetsched.features.feature import Ended, Found, Setting
-from hetsched.features.least_budget import least_budget
 from hetsched.features.tariffs import CHARGES, Charge
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import Concern, percent
 from hetsched.run.event_rows import BUDGET, CARBON, PRICE
+from hetsched.run.events import least_budget
 from hetsched.run.options import RunOptions
 from hetsched.workload import Workload
 

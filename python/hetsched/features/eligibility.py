@@ -326,7 +326,9 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
     why = f"jobs ask for nodes or licences ({', '.join(found.columns)}) that not all are alike in"
     faults, parts, own = Faults("policy"), policy.parts, policy.own
     if has_agent:
-        raise ConfigError([("workload", f"columns {', '.join(found.columns)}", "none: an agent knows no unlike nodes")])
+        raise ConfigError(
+            [("workload", f"columns {', '.join(found.columns)}", "none: an agent knows no heterogeneous nodes")]
+        )
     if "scheduler" in own:
         if found.takes_stock or any(want.licences for want in found.wants):
             expected = f"a policy of parts: {why}, and a whole scheduler is not told how many are free"

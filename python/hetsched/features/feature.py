@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from hetsched.contract.terms import Terms
+from hetsched.contract.bill import Terms
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power.forecast import Forecast
@@ -125,19 +125,16 @@ class Setting:
 _IN_PLAY: dict[str, Callable[[Setting], bool]] = {
     "predictor": lambda run: run.options.predictor is not None or run.forecast is not None,
     "replay": lambda run: not run.is_metered and run.needs("observed_starts", "observed_nodes"),
-    "caps": lambda run: run.asks("cap_w"),
-    "resizing": lambda run: "sizing" in run.policy.own,
+    "unsupported": lambda run: run.asks("cap_w", "cancel_s") or "sizing" in run.policy.own,
     "queues": lambda run: run.platform.queues is not None and not run.needs("observed_starts"),
-    "dependencies": lambda run: run.asks("cancel_s"),
-    "outside": lambda run: run.options.events is not None,
+    "events": lambda run: run.options.events is not None,
     "budgets": lambda run: any(policy.parts["power"] is not None for policy in run.policies),
     "contracts": lambda run: (
         run.options.contract is not None or (run.events is not None and run.events.has(PRICE, CARBON))
     ),
     "sleep": lambda run: run.policy.parts["sleep"] is not None,
     "eligibility": lambda run: run.asks("constraint", "gpus", "device", "memory_gb", "licences"),
-    "shares": lambda run: run.needs("groups"),
-    "labels": lambda run: bool(run.policy.own),
+    "labels": lambda run: run.needs("groups") or bool(run.policy.own),
     "bound": lambda run: run.options.bound,
 }
 """When each feature is in play, by the name of its file; sleep comes after contracts, to whose cost it adds wear."""

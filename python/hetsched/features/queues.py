@@ -232,17 +232,17 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
     elif counts and not is_whole:
         for role in own:
             if own[role] is not None:
-                expected = (
-                    f"a part of hetsched's own: queues have {_told(pools, platform)}, of which an object knows nothing"
-                )
+                known = _pools_text(pools, platform)
+                expected = f"a part of hetsched's own: queues have {known}, of which an object knows nothing"
                 faults.add(role, type(own[role]).__name__, expected)
     if (power := policy.parts.get("power")) is not None and len(pools) > 1:
-        expected = f"none: a budget is that of one pool, and queues have {_told(pools, platform)}"
+        expected = f"none: a budget is that of one pool, and queues have {_pools_text(pools, platform)}"
         faults.add("power", power["name"], expected)
     faults.check()
 
 
-def _told(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
+def _pools_text(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
+    """Number of sets of nodes, or of the nodes of the only one."""
     if len(pools) > 1:
         return f"{len(pools)} sets of nodes"
     return f"{len(pools[0])} of the {platform.nodes} nodes"

@@ -11,8 +11,8 @@ except ImportError as error:
     raise ImportError("hetsched.gym needs gymnasium: pip install 'hetsched[gym]'") from error
 
 from hetsched.gym.env import SchedulingEnv
-from hetsched.gym.observation import JOB_FEATURES, MACHINE_FEATURES
-from hetsched.gym.rewards import REWARDS
+from hetsched.gym.spaces import JOB_FEATURES, MACHINE_FEATURES
+from hetsched.gym.task import REWARDS
 from hetsched.gym.vector import SchedulingVectorEnv
 
 __all__ = ["JOB_FEATURES", "MACHINE_FEATURES", "REWARDS", "SchedulingEnv", "SchedulingVectorEnv"]

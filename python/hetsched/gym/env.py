@@ -10,16 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.errors import ConfigError, SimulationError
-from hetsched.gym.actions import LegalActions
-from hetsched.gym.observation import Observation
 from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
+from hetsched.gym.spaces import LegalActions, Observation
 from hetsched.gym.task import Task, TaskKeywords, TaskOptions
 from hetsched.naming import named_in
 from hetsched.platform import Platform
+from hetsched.resources import check_threads
 from hetsched.run.options import keywords_given, options_given, takes_run_options
 from hetsched.run.result import Result
-from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:

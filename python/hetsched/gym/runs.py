@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import plain
+from hetsched.checks import few, plain
 from hetsched.errors import ConfigError, SimulationError
-from hetsched.gym.observation import Board, Observation
 from hetsched.gym.rendering import Frame, rendered
+from hetsched.gym.spaces import Board, Observation
 from hetsched.gym.task import Task
 from hetsched.run.result import Result
 from hetsched.run.simulation import Begun
@@ -108,7 +108,7 @@ class Runs:
     def refused(self, row: int, action: Any, parameter: str) -> ConfigError:
         """The error of an illegal action."""
         legal = np.flatnonzero(self.board.mask[row])
-        shown = ", ".join(map(str, legal[:20])) + (f" and {len(legal) - 20:,} more" if len(legal) > 20 else "")
+        shown = few(list(map(str, legal)), most=20)
         known = isinstance(action, int | np.integer) and 0 <= action < self.task.shape.actions
         found = f"{action} ({self.task.described(int(action))})" if known else repr(plain(action))
         hint = ' (agents without masks: illegal="noop")' if known else ""

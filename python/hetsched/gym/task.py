@@ -1,19 +1,20 @@
-"""A task: the machine, what an agent decides on it, and how it is rewarded; checked once, begun for each episode."""
+"""The task of an agent: its options, the jobs of each episode, and the reward between two decisions."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 
-from hetsched.checks import Faults, listed, plain, shown
+from hetsched.checks import Faults, did_you_mean, listed, plain, shown
 from hetsched.errors import ConfigError
-from hetsched.gym.episodes import Episodes
-from hetsched.gym.observation import Shape
 from hetsched.gym.rendering import MODES
-from hetsched.gym.rewards import Reward
+from hetsched.gym.spaces import Shape
 from hetsched.params import Declared, choice, flag, whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
@@ -22,6 +23,106 @@ from hetsched.run.options import RunKeywords, RunOptions
 from hetsched.run.simulation import Begun, run_of
 from hetsched.typing import Illegal, RenderMode
 from hetsched.workload import Workload
+
+_KEPT = 256
+
+
+class Episodes:
+    """The jobs of each episode: all of a workload, a random window of it, or what a function makes of a seed."""
+
+    def __init__(self, source: Any, jobs: int | None) -> None:
+        faults = Faults()
+        if not isinstance(source, Workload) and not callable(source):
+            faults.add("workload", type(source).__name__, "a Workload, or a function that makes one of a seed")
+        elif jobs is not None and not isinstance(source, Workload):
+            faults.add("jobs", jobs, "None: a function makes workloads of whatever length it likes")
+        elif jobs is not None:
+            faults.whole("jobs", jobs, low=1, high=len(source) if isinstance(source, Workload) else 1)
+        faults.check()
+        self._whole = source if isinstance(source, Workload) else None
+        self._make: Callable[[int], Any] = source
+        self._jobs = jobs
+        self._kept: OrderedDict[int, Workload] = OrderedDict()
+
+    def draw(self, chance: np.random.Generator) -> Workload:
+        """The jobs of an episode."""
+        if self._whole is None:
+            return self._made(int(chance.integers(2**32)))
+        if self._jobs is None:
+            return self._whole
+        return self._window(self._whole, int(chance.integers(len(self._whole) - self._jobs + 1)), self._jobs)
+
+    def _made(self, seed: int) -> Workload:
+        made = self._make(seed)
+        if not isinstance(made, Workload):
+            raise ConfigError(
+                [("workload", f"a function that returns {type(made).__name__}", "one that returns a Workload")]
+            )
+        return made
+
+    def _window(self, whole: Workload, first: int, jobs: int) -> Workload:
+        """So many jobs that were submitted one after the other; the windows drawn last are kept."""
+        if first not in self._kept:
+            order = np.argsort(whole.to_polars()["submit_s"].to_numpy(), kind="stable")
+            inside = np.zeros(len(order), np.bool_)
+            inside[order[first : first + jobs]] = True
+            self._kept[first] = whole.filter(pl.lit(pl.Series(inside)))
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(first)
+        return self._kept[first]
+
+
+REWARDS = {
+    "wait": "- ∫ (queued jobs) dt / (3600 s × N)",
+    "bounded_slowdown": "- ∫ Σ over queued jobs of 1 / max(runtime, 10 s) dt / N",
+    "energy": "- ∫ (system power) dt / (TDP of the machine × 3600 s)",
+}
+"""Each reward by its name; the integrals run from one decision to the next, and N is the number of the episode's jobs.
+
+Over a whole episode they add up to: ``wait``, minus the mean wait in hours; ``bounded_slowdown``, 1 minus the mean
+bounded slowdown, where jobs are no shorter than 10 s and run as long as the workload says; ``energy``, minus the energy
+of the run, in hours of the machine's TDP.
+"""
+
+
+class Reward:
+    """A weighted sum of the rewards."""
+
+    def __init__(self, given: object, platform: Platform) -> None:
+        self.weights = _weights(given)
+        self._weights = np.array([self.weights.get(name, 0.0) for name in REWARDS])
+        self._full_j = float(sum(platform.tdp_w)) * 3600.0
+
+    def scale(self, jobs: int) -> npt.NDArray[np.float64]:
+        """Factor of the engine's sums in an episode of so many jobs."""
+        count = max(jobs, 1)
+        scale: npt.NDArray[np.float64] = -self._weights / np.array([3600.0 * count, count, self._full_j])
+        return scale
+
+
+def _weights(given: object) -> dict[str, float]:
+    """Weights by name, from a name or a mapping."""
+    if isinstance(given, str):
+        given = {given: 1.0}
+    expected = f"one of {listed(REWARDS)}, or a dictionary of these names and weights"
+    if not isinstance(given, Mapping) or not given:
+        raise ConfigError([("reward", repr(given), expected)])
+    faults, weights = Faults(), {name: plain(weight) for name, weight in given.items()}
+    for name, weight in weights.items():
+        if name not in REWARDS:
+            faults.add("reward", name, f"{expected}{did_you_mean(str(name), REWARDS)}")
+        else:
+            faults.number(f"reward.{name}", weight, low=0.0, high=1e12)
+    faults.check()
+    return {str(name): float(weight) for name, weight in weights.items()}
+
+
+def described(weights: Mapping[str, Any]) -> str:
+    """The weights in words: ``wait``, or ``1·wait + 0.1·energy``."""
+    if list(weights.values()) == [1.0]:
+        return next(iter(weights))
+    return " + ".join(f"{weight:g}·{name}" for name, weight in weights.items())
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,15 @@ from gymnasium.vector.utils import batch_space
 
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError, SimulationError
-from hetsched.gym.actions import LegalActions, LegalActionsOfMany
-from hetsched.gym.observation import Observation
 from hetsched.gym.rendering import FPS, MODES, Frame
 from hetsched.gym.runs import Runs
+from hetsched.gym.spaces import LegalActions, LegalActionsOfMany, Observation
 from hetsched.gym.task import Task, TaskKeywords, TaskOptions
 from hetsched.naming import named_in
 from hetsched.platform import Platform
+from hetsched.resources import check_threads
 from hetsched.run.options import keywords_given, options_given, takes_run_options
 from hetsched.run.result import Result
-from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -160,12 +159,12 @@ class SchedulingVectorEnv(VectorEnv[Observation, npt.NDArray[np.int64], npt.NDAr
         actions = self._checked(actions)
         was_illegal = self._runs.is_illegal(actions) & ~self._ended
         actions = np.where(was_illegal, self._runs.noops(), actions)
-        rows, anew = np.flatnonzero(~self._ended), np.flatnonzero(self._ended)
-        if len(anew) and (self._mode == AutoresetMode.DISABLED or any(self._chances[row] is None for row in anew)):
-            raise SimulationError(f"the episode of run {anew[0]} is over, or none has begun: call reset")
+        rows, over = np.flatnonzero(~self._ended), np.flatnonzero(self._ended)
+        if len(over) and (self._mode == AutoresetMode.DISABLED or any(self._chances[row] is None for row in over)):
+            raise SimulationError(f"the episode of run {over[0]} is over, or none has begun: call reset")
         self._runs.step(rows, actions[rows])
-        if len(anew):
-            self._begin(anew)
+        if len(over):
+            self._begin(over)
         terminations, truncations = self._runs.board.is_over.copy(), self._runs.truncations
         self._ended = terminations | truncations
         infos = self._infos()

@@ -160,7 +160,7 @@ def _named(
     name_of: Callable[[_Thing], str],
     faults: Faults,
 ) -> dict[str, _Thing]:
-    """The things on an axis by their names: a dictionary's own, or the things', made unlike by a number."""
+    """The things on an axis by their names: a dictionary's own, or the things', made unique by a number."""
     found: dict[str, _Thing] = {}
     several = given if isinstance(given, Mapping | list | tuple) else [given]
     if not several:
@@ -174,11 +174,11 @@ def _named(
             continue
         if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
             faults.add(axis, key, "names as the dictionary's keys")
-        found[whole_text(str(key)) if isinstance(several, Mapping) else _unlike(name_of(made), found)] = made
+        found[whole_text(str(key)) if isinstance(several, Mapping) else _unique_name(name_of(made), found)] = made
     return found
 
 
-def _unlike(name: str, taken: Mapping[str, object]) -> str:
+def _unique_name(name: str, taken: Mapping[str, object]) -> str:
     """The name, or ``name #2``, ``name #3`` and so on if things of that name stand before."""
     number, own = 1, name
     while own in taken:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from hetsched.errors import ConfigError, HetschedError, TraceError
-from hetsched.many.progress import Bars, Told, teller
+from hetsched.many.progress import Bars, Reporting, teller
 from hetsched.many.store import Named, Store
+from hetsched.resources import ended, threads
 from hetsched.run.memory import most_at_once
 from hetsched.run.result import Result
 from hetsched.run.simulation import Progress, Run
-from hetsched.threads import ended, threads
 
 
 class Task(Named, Protocol):
@@ -53,7 +53,7 @@ class RunTask:
         return self.keep(result)
 
 
-def on_threads(tasks: Sequence[RunTask], progress: Told) -> Generator[tuple[RunTask, Any], None, None]:
+def on_threads(tasks: Sequence[RunTask], progress: Reporting) -> Generator[tuple[RunTask, Any], None, None]:
     """Each run with its answer, as `many` gives them: on as many threads as memory suffices for; a bar is a run's."""
     workloads, platforms = [task.run.workload for task in tasks], [task.run.platform for task in tasks]
     # Made here, so that threads don't make them twice.
@@ -62,8 +62,8 @@ def on_threads(tasks: Sequence[RunTask], progress: Told) -> Generator[tuple[RunT
     tell(0, len(tasks))
     with Bars(shown=progress == "bar") as bars:
         count = min(len(tasks), most_at_once(workloads, platforms, in_processes=False))
-        told = [replace(task, tell=bars.bar(task.title, unit="jobs")) for task in tasks]
-        with threads(count, stop=bars.stop) as executor, closing(many(told, executor=executor)) as answers:
+        shown = [replace(task, tell=bars.bar(task.title, unit="jobs")) for task in tasks]
+        with threads(count, stop=bars.stop) as executor, closing(many(shown, executor=executor)) as answers:
             for done, answer in enumerate(answers, 1):
                 yield answer
                 tell(done, len(tasks))

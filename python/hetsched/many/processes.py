@@ -163,7 +163,7 @@ class _Worker:
         if error is None:
             future.set_result(answer)
         else:
-            future.set_exception(_told(error, trace))
+            future.set_exception(_with_traceback(error, trace))
 
     def end(self) -> None:
         """End it at once, whatever it is doing."""
@@ -192,10 +192,10 @@ class _Worker:
         future.set_exception(SimulationError(f"the process running it {how}{last}"))
 
 
-def _told(error: BaseException, trace: str) -> BaseException:
+def _with_traceback(error: BaseException, trace: str) -> BaseException:
     """The error as it is raised here."""
     if isinstance(error, MemoryError):
         return SimulationError("not enough memory for this run next to others; take fewer workers")
-    told = error if isinstance(error, HetschedError) else SimulationError(f"{type(error).__name__}: {error}")
-    told.__cause__ = WorkerTraceback(trace)
-    return told
+    raised = error if isinstance(error, HetschedError) else SimulationError(f"{type(error).__name__}: {error}")
+    raised.__cause__ = WorkerTraceback(trace)
+    return raised

@@ -17,7 +17,7 @@ from hetsched.checks import Faults
 _PATIENCE_S = 1.0
 
 
-Told = Callable[[int, int], object] | str | None
+Reporting = Callable[[int, int], object] | str | None
 """Progress as callers ask for it: a function of (done, in all), ``"bar"``, or nothing."""
 
 
@@ -27,7 +27,7 @@ def check_progress(progress: object, faults: Faults, what: str) -> None:
         faults.function("progress", progress, f"{what} done", f"{what} in all", also="`bar`, or None")
 
 
-def teller(progress: Told) -> Callable[[int, int], object]:
+def teller(progress: Reporting) -> Callable[[int, int], object]:
     """The function to call with (done, in all); of a bar or nothing one that does nothing."""
     return progress if callable(progress) else lambda _done, _total: None
 

@@ -121,7 +121,7 @@ def specs(
     workloads, platforms, policies, seeds
         As in `hetsched.sweep`.
     folder
-        Where each workload and platform is written to, once. Whoever calls `run_one` must be able to read it under
+        Where each workload and platform is written to, once. The caller of `run_one` must be able to read it under
         the same path.
     **options
         More keyword options of `hetsched.simulate`, such as ``until_s``.

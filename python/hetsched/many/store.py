@@ -36,7 +36,7 @@ class Named(Protocol):
 
     @property
     def key(self) -> str:
-        """Unlike that of everything else that may answer otherwise."""
+        """Key that differs from that of every task with another answer."""
 
     @property
     def names(self) -> Mapping[str, Any]:

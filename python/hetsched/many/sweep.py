@@ -22,7 +22,7 @@ from hetsched.files import write_whole
 from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
 from hetsched.many.many import RunTask, Task, many
 from hetsched.many.processes import Processes
-from hetsched.many.progress import Bars, Told, check_progress, teller
+from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.many.spec import Plan, clear, plan_of, written
 from hetsched.many.store import Store
 from hetsched.run.memory import MOST_WORKERS, most_at_once
@@ -46,7 +46,7 @@ def sweep(
     seeds: Seeds = 1,
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
-    progress: Told = "bar",
+    progress: Reporting = "bar",
     executor: Executor | None = None,
     **options: Unpack[RunKeywords],
 ) -> pl.DataFrame:

@@ -1,8 +1,7 @@
 """The machine: node classes, devices, the platform they make up, and tables of the differences between its nodes."""
 
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
-from hetsched.platform.devices import DeviceClass, DeviceNodes
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, DeviceClass, DeviceNodes, tsubame3
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.platform import Platform, read_platform
 from hetsched.platform.queues import Queue

@@ -68,7 +68,7 @@ class DeviceSample:
 
         Examples
         --------
-        >>> from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+        >>> from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
         >>> sample = sample_devices(tsubame3(), TSUBAME3_JOBS_W, seed=1)
         >>> sample.matrix("gpu").shape, sample.apps("gpu")
         ((2160, 3), ['gpu-small', 'gpu-medium', 'gpu-large'])
@@ -130,7 +130,7 @@ def sample_devices(
 
     Examples
     --------
-    >>> from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+    >>> from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
     >>> sample = sample_devices(tsubame3(), TSUBAME3_JOBS_W, sd_ratio=0.04, seed=1)
     >>> sample.table
     <VariationTable: 6 applications, 540 nodes, power_w>

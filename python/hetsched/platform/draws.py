@@ -263,10 +263,10 @@ class Draws:
             "cap_model": self.model,
         }
 
-    def to_dict(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
-        """Draws as plain values; a single table as `told` has it."""
+    def to_dict(self, described: Callable[[VariationTable], Any]) -> dict[str, Any]:
+        """Draws as plain values; a single table as `described` has it."""
         if self.by_cap is None:
-            named = {name: told(table) for name, table in self._tables.items() if table is not None}
+            named = {name: described(table) for name, table in self._tables.items() if table is not None}
         else:
             named = {
                 name: [{**table.to_dict(), "cap_w": cap_w} for cap_w, table in tables]

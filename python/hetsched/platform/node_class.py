@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar
@@ -9,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, plain
+from hetsched.checks import Faults, few, many, plain, shown
 from hetsched.errors import ConfigError, Fault
+from hetsched.hostlists import HostListError, expanded, folded
 from hetsched.naming import named_in
 from hetsched.params import Entry, Parameter, entries_of, number, whole, word
 from hetsched.workload.constraints import is_feature
@@ -33,6 +35,20 @@ def _features(value: Any, name: str, faults: Faults) -> tuple[str, ...]:
     for one in bad:
         faults.add(name, one, "words of letters, digits and _.:+-")
     return () if bad else tuple(sorted(set(value)))
+
+
+def _node_names(value: Any, name: str, faults: Faults) -> tuple[str, ...]:
+    """Names out of a host list or a list of names; notes what are none."""
+    try:
+        if isinstance(value, str):
+            return tuple(expanded(value))
+        if isinstance(value, list | tuple) and all(isinstance(one, str) and expanded(one) == [one] for one in value):
+            return tuple(value)
+    except HostListError as error:
+        faults.note(name, error.found, error.expected)
+        return ()
+    faults.add(name, value, "a host list such as `n[1-3,07]`, or a list of names")
+    return ()
 
 
 @named_in("hetsched")
@@ -78,6 +94,11 @@ class NodeClass(Entry):
     racks
         Racks that its nodes are in: the name of one for all, or a table from names to nodes such as
         ``{"r1": "0-35", "r2": "36-71"}``, counted from 0 within the class, ends included. Events name them.
+    weight
+        Rank of its nodes where a batch system chooses among them, the lowest first, such as Slurm's ``Weight``. None:
+        nothing is said.
+    node_names
+        Its nodes' names in order: a host list such as ``"n[01-36]"``, or a list. None: they have numbers only.
 
     Raises
     ------
@@ -113,12 +134,16 @@ class NodeClass(Entry):
     memory_gb: float | None = field(default=None, metadata=number(0.0, 1e9, unit="GB"))
     features: Sequence[str] | None = field(default=None, metadata=Parameter(take=_features))
     racks: str | Mapping[str, str] | None = None
+    weight: int | None = field(default=None, metadata=whole(0, 2**32 - 1))
+    node_names: str | Sequence[str] | None = field(default=None, metadata=Parameter(take=_node_names))
 
     def _check(self, values: dict[str, Any], faults: Faults) -> None:
         values["racks"] = _racks(self.racks, self.count, faults)
         values["idle_w"] = watts_of("idle_w", self.idle_w, self.count, faults)
         if not faults.has("idle_w", "tdp_w") and np.max(values["idle_w"]) > self.tdp_w:
             faults.add("tdp_w", self.tdp_w, f"at least the idle draw, {np.max(values['idle_w']):g} W")
+        if values["node_names"] is not None and not faults.has("count", "node_names"):
+            _check_names(values["node_names"], values["count"], faults)
 
     def to_dict(self) -> dict[str, Any]:
         """Every parameter that is set, as `from_dict` takes it.
@@ -134,6 +159,8 @@ class NodeClass(Entry):
                 values[name] = list(values[name])
         if isinstance(values["racks"], tuple):
             values["racks"] = dict(values["racks"])
+        if self.node_names is not None:
+            values["node_names"] = folded(self.node_names)
         return {name: value for name, value in values.items() if value is not None}
 
     @property
@@ -197,6 +224,18 @@ def _racks(value: Any, count: Any, faults: Faults) -> Any:
         else:
             taken |= dict.fromkeys(numbers, str(name))
     return None if faults.has("racks") else tuple(sorted(value.items()))
+
+
+def _check_names(names: Sequence[str], count: int, faults: Faults) -> None:
+    if len(names) != count:
+        faults.note("node_names", many(len(names), "name"), f"{count}, one a node")
+    elif twice := repeated(names):
+        faults.note("node_names", f"{few([shown(name) for name in twice])} twice", "each name once")
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Names that occur more than once, in order."""
+    return [] if len(set(names)) == len(names) else [name for name, n in Counter(names).items() if n > 1]
 
 
 def watts_of(name: str, value: Any, count: Any, faults: Faults) -> float | tuple[float, ...]:

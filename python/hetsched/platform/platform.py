@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched import _core
-from hetsched.checks import Faults, many, read_toml
-from hetsched.errors import ConfigError
+from hetsched.checks import Faults, few, listed, many, read_toml, shown
+from hetsched.errors import ConfigError, PlatformWarning
 from hetsched.files import json_sha256
 from hetsched.naming import named_in
+from hetsched.params import ASSUMED_W
 from hetsched.platform.draws import ByCap, CapModel, Draws
-from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes
+from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes, repeated
 from hetsched.platform.queues import Queue, check_queues, queue_list
-from hetsched.platform.reading import arguments_of
-from hetsched.platform.shipped import machine_file
+from hetsched.platform.reading import arguments_of, machine_file
+from hetsched.platform.slurm import SLURM_WATTS, Assumed, read_slurm
 from hetsched.typing import KnownDraws
 from hetsched.variation.table import VariationTable
 from hetsched.workload.constraints import is_licence
@@ -93,8 +95,10 @@ class Platform:
         faults.choice("known_draws", known_draws, KNOWN_DRAWS)
         made = node_classes(classes, idle_w, faults)
         _check_licences(licences, faults)
+        if not faults.found:
+            _check_names(made, faults)
         nodes = sum(node_class.count for node_class in made)
-        named = queue_list(queues, "queues", faults)
+        named = None if queues is None else queue_list(queues, "queues", faults)
         if named is not None and not faults.found:
             check_queues(named, nodes, "queues", faults)
         draws = Draws.checked(actual, predicted, cap_model, nodes=nodes, exclusive=exclusive, faults=faults)
@@ -126,6 +130,8 @@ class Platform:
         memory_gb: float | None = None,
         features: Sequence[str] | None = None,
         racks: str | Mapping[str, str] | None = None,
+        weight: int | None = None,
+        node_names: str | Sequence[str] | None = None,
         exclusive: bool = True,
         actual: VariationTable | None = None,
         predicted: VariationTable | None = None,
@@ -146,6 +152,8 @@ class Platform:
         busy_w
             Watts under a job without table or measurement. None: `tdp_w`.
         slots, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, boot_cost, gpus, memory_gb, features, racks
+            As in `NodeClass`.
+        weight, node_names
             As in `NodeClass`.
         exclusive, actual, predicted, known_draws, licences, queues
             As in `Platform`.
@@ -242,6 +250,68 @@ class Platform:
         with machine_file(name) as path:
             return cls.from_toml(path)
 
+    @classmethod
+    def from_slurm(
+        cls,
+        *paths: str | Path,
+        idle_w: float | Mapping[str, float] = Assumed(ASSUMED_W["idle_w"]),
+        tdp_w: float | Mapping[str, float] = Assumed(ASSUMED_W["tdp_w"]),
+        busy_w: float | Mapping[str, float] | None = None,
+        off_w: float | Mapping[str, float] | None = None,
+        down_w: float | Mapping[str, float] | None = None,
+        boot_s: float | Mapping[str, float] | None = None,
+        boot_w: float | Mapping[str, float] | None = None,
+        shutdown_s: float | Mapping[str, float] | None = None,
+        shutdown_w: float | Mapping[str, float] | None = None,
+        boot_cost: float | Mapping[str, float] | None = None,
+        shared: bool = False,
+    ) -> Platform:
+        """A platform of slurm.conf, or of what ``scontrol show node`` and ``scontrol show partition`` print.
+
+        Nodes are numbered in the order of the files; neighbours that are alike in everything are a class, which their
+        host list names. A partition that has nodes is a queue, its ``PriorityTier`` the priority. A node's memory is
+        ``RealMemory`` / 1024, its GPUs are those of ``Gres``, its features those that ``Features`` or
+        ``AvailableFeatures`` say; nodes that are down or drained are nodes, FUTURE ones are not.
+
+        Parameters
+        ----------
+        paths
+            The files, each told by its content; what slurm.conf includes is read, too.
+        idle_w, tdp_w
+            Watts, as in `NodeClass`: one number, or by the name of a class or by feature, such as ``{"gpu": 900}``,
+            with ``"*"`` for all others. Slurm's files have none: 100 W and 400 W are assumed, and said to be.
+        busy_w, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, boot_cost
+            The same, as in `NodeClass`.
+        shared
+            Whether jobs share nodes: a node's slots are its CPUs. If not, a job gets whole nodes.
+
+        Raises
+        ------
+        ConfigError
+            If a file cannot be read, or says what cannot be: names file and line; lists all of them.
+
+        Warns
+        -----
+        PlatformWarning
+            Once, of all that is in the files and has no place in a platform, and of watts that are assumed.
+
+        Examples
+        --------
+        >>> Platform.from_slurm("slurm.conf", tdp_w={"gpu": 1500, "*": 350})  # doctest: +SKIP
+        <Platform: 12 nodes, 8 n[1-8], 4 g[1-4], 2 queues>
+        """
+        given = dict(locals())
+        if not paths:
+            raise ConfigError([("paths", "none", "slurm.conf, or what scontrol show node and show partition print")])
+        faults = Faults()
+        faults.flag("shared", shared)
+        faults.check()
+        machine = read_slurm(paths, {name: given[name] for name in SLURM_WATTS}, shared=shared)
+        made = cls(machine.classes, exclusive=not shared, licences=machine.licences, queues=machine.queues)
+        if machine.said:
+            warnings.warn(f"{listed(map(str, paths))}: {machine.said}", PlatformWarning, stacklevel=2)
+        return made
+
     def to_dict(self) -> dict[str, Any]:
         """The platform as plain values: a table read from a file by the file's path, others by their content.
 
@@ -257,12 +327,12 @@ class Platform:
         """Same as `to_dict`, but with every table's content."""
         return self._as_dict(VariationTable.to_dict)
 
-    def _as_dict(self, told: Callable[[VariationTable], Any]) -> dict[str, Any]:
+    def _as_dict(self, described: Callable[[VariationTable], Any]) -> dict[str, Any]:
         return {
             "classes": [node_class.to_dict() for node_class in self._classes],
             "exclusive": self._exclusive,
             "known_draws": self._known_draws,
-            **self._draws.to_dict(told),
+            **self._draws.to_dict(described),
             **({} if self._licences is None else {"licences": dict(self._licences)}),
             **({} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}),
         }
@@ -469,6 +539,35 @@ class Platform:
         return slots
 
     @cached_property
+    def node_names(self) -> tuple[str, ...] | None:
+        """Names of the nodes, by number; None if they have numbers only.
+
+        Examples
+        --------
+        >>> Platform.homogeneous(nodes=3, idle_w=100, tdp_w=250, node_names="n[08-10]").node_names
+        ('n08', 'n09', 'n10')
+        """
+        if self._classes[0].node_names is None:
+            return None
+        return tuple(name for node_class in self._classes for name in node_class.node_names or ())
+
+    def node_name(self, node: int) -> str:
+        """A node as messages call it: its number, with its name if it has one.
+
+        Parameters
+        ----------
+        node
+            Its number, from 0.
+
+        Examples
+        --------
+        >>> Platform.homogeneous(nodes=3, idle_w=100, tdp_w=250, node_names="n[08-10]").node_name(2)
+        '2 (n10)'
+        """
+        names = self.node_names
+        return f"{node}" if names is None or not 0 <= node < len(names) else f"{node} ({names[node]})"
+
+    @cached_property
     def racks(self) -> dict[str, list[int]]:
         """Nodes of each rack, by its name; those of one name in several classes are one rack.
 
@@ -541,6 +640,17 @@ class Platform:
         values = np.concatenate([node_class.per_node(name) for node_class in self._classes])
         values.flags.writeable = False
         return values
+
+
+def _check_names(classes: Sequence[NodeClass], faults: Faults) -> None:
+    """Names are of all nodes or of none, and each is one node's."""
+    without = [one.name for one in classes if one.node_names is None]
+    if without and len(without) < len(classes):
+        faults.note(
+            "node_names", f"none of class {few([shown(name) for name in without])}", "names of all nodes or of none"
+        )
+    elif not without and (twice := repeated([name for one in classes for name in one.node_names or ()])):
+        faults.note("node_names", f"{few([shown(name) for name in twice])} in two classes", "each name once")
 
 
 def _check_licences(licences: Any, faults: Faults) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import combinations
@@ -11,20 +12,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, shown
+from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, run_text, runs_of, shown
 from hetsched.naming import named_in
 from hetsched.params import Entry, Parameter, choice, entries_of, whole, word
 from hetsched.typing import Allocation, QueueOrder
-from hetsched.workload.convert import span_seconds
+from hetsched.workload.convert import MOST_OF_A_LIST, node_numbers, span_seconds
 
 _MOST_NODES = 2**31 - 1
 _MAX_SECONDS = 1e12
-_MOST_LISTED = 10_000_000
-_A_SET = f"numbers such as `0-3,7` (ends included), or a list of them, at most {_MOST_LISTED:,}"
+_A_SET = f"numbers such as `0-3,7` (ends included), or a list of them, at most {MOST_OF_A_LIST:,}"
 
 
 def _numbers(given: Any, name: str, faults: Faults) -> tuple[int, ...] | None:
-    nodes = node_numbers(given)
+    nodes = _nodes_of(given)
     if nodes is None:
         faults.add(name, "nothing" if given in ("", [], ()) else given, _A_SET)
     return nodes
@@ -163,19 +163,15 @@ class Queue(Entry):
 
 def nodes_text(nodes: Iterable[int]) -> str:
     """Ascending numbers as text, as `Queue` takes it."""
-    runs: list[list[int]] = []
-    for node in nodes:
-        if runs and runs[-1][1] + 1 == node:
-            runs[-1][1] = node
-        else:
-            runs.append([node, node])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return ",".join(run_text(*run) for run in runs_of(nodes))
 
 
-def node_numbers(given: Any) -> tuple[int, ...] | None:
+def _nodes_of(given: Any) -> tuple[int, ...] | None:
     """The numbers that text or a list names, ascending; None if it names none."""
     if isinstance(given, str):
-        return _read(given)
+        pieces = [re.sub(r"\s*-\s*", "-", piece.strip()) for piece in given.split(",")]
+        numbers = node_numbers(",".join(pieces)) if all(pieces) else None
+        return None if numbers is None else tuple(sorted(set(numbers)))
     if isinstance(given, np.ndarray):
         given = given.tolist()
     if not isinstance(given, Sequence | set | frozenset) or isinstance(given, bytes):
@@ -187,25 +183,8 @@ def _is_node(given: Any) -> bool:
     return isinstance(given, int | np.integer) and not isinstance(given, bool) and 0 <= int(given) < _MOST_NODES
 
 
-def _read(text: str) -> tuple[int, ...] | None:
-    found: set[int] = set()
-    listed = 0
-    for part in text.split(","):
-        ends = [end.strip() for end in part.split("-")]
-        if len(ends) > 2 or not all(end.isascii() and end.isdecimal() and len(end) < 10 for end in ends):
-            return None
-        first, last = int(ends[0]), int(ends[-1])
-        listed += last - first + 1
-        if last < first or listed > _MOST_LISTED:
-            return None
-        found.update(range(first, last + 1))
-    return tuple(sorted(found))
-
-
 def queue_list(given: Any, path: str, faults: Faults) -> tuple[Queue, ...] | None:
     """The queues of a platform, made of dictionaries where they are such; None if there are none."""
-    if given is None:
-        return None
     if not isinstance(given, list | tuple):
         faults.add(path, given, "a list of queues")
         return None
@@ -247,9 +226,9 @@ def _check_orders(queues: Sequence[Queue], path: str, faults: Faults) -> None:
     for position, queue in enumerate(queues):
         other = first.setdefault(queue.priority, queue)
         if other.order != queue.order:
-            told = [one.order or "none (the policy's)" for one in (queue, other)]
-            expected = f"{told[1]}, as queue {shown(other.name)} of the same priority, {queue.priority}"
-            faults.note(f"{path}[{position}].order", f"{told[0]} of queue {shown(queue.name)}", expected)
+            orders = [one.order or "none (the policy's)" for one in (queue, other)]
+            expected = f"{orders[1]}, as queue {shown(other.name)} of the same priority, {queue.priority}"
+            faults.note(f"{path}[{position}].order", f"{orders[0]} of queue {shown(queue.name)}", expected)
 
 
 def pools_of(queues: Sequence[Queue]) -> tuple[tuple[int, ...], ...]:

@@ -1,19 +1,72 @@
-"""A platform's dictionary or file as its arguments: classes, queues, tables by their files' paths or their contents."""
+"""A platform's dictionary or file as its arguments, and the files of machines that come with hetsched."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hetsched import tables
-from hetsched.checks import Faults
+from hetsched.checks import Faults, did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.platform.draws import ByCap
 from hetsched.platform.node_class import CLASS_KEYS, NodeClass, list_of_classes, single_class
 from hetsched.platform.queues import queue_list
 from hetsched.variation.frame import checked_cap
 from hetsched.variation.table import VariationTable, read_table
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
+
+
+_SUFFIX = ".toml"
+_SOURCE = "Source: "
+
+
+def _folder() -> Traversable:
+    return resources.files("hetsched") / "data" / "machines"
+
+
+def machine_names() -> list[str]:
+    """Names of the machines, as `Platform.shipped` takes them."""
+    found = (file.name for file in _folder().iterdir())
+    return sorted(name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX))
+
+
+def machine_file(name: str, *, parameter: str = "name") -> AbstractContextManager[Path]:
+    """A machine's file for as long as the context lasts; `parameter` is what a message calls the name."""
+    return resources.as_file(_file(name, parameter))
+
+
+def machine_text(name: str, *, parameter: str = "name") -> str:
+    """A machine's file, comments and all."""
+    return _file(name, parameter).read_text(encoding="utf-8")
+
+
+def _file(name: str, parameter: str) -> Traversable:
+    known = machine_names()
+    if name not in known:
+        near = did_you_mean(name, known) if isinstance(name, str) else ""
+        raise ConfigError([(parameter, shown(name), f"one of {listed(known)}{near}")])
+    return _folder() / f"{name}{_SUFFIX}"
+
+
+@dataclass(frozen=True)
+class About:
+    """First lines of a machine's file."""
+
+    title: str
+    source: str
+
+
+def about_machine(name: str) -> About:
+    """The title and the source in the first two lines of a machine's file."""
+    title, source = (line.removeprefix("# ") for line in machine_text(name).splitlines()[:2])
+    return About(title, source.removeprefix(_SOURCE))
+
 
 _TABLES = ("actual", "predicted")
 
@@ -34,7 +87,7 @@ def arguments_of(data: Mapping[str, Any], folder: Path) -> tuple[list[NodeClass]
     classes = list_of_classes(data["classes"], faults) if "classes" in data else single_class(data, faults)
     cap_w = _wanted_cap(data, faults)
     tables = {name: _named_table(data[name], name, folder, cap_w, faults) for name in _TABLES if name in data}
-    queues = queue_list(data.get("queue"), "queue", faults)
+    queues = queue_list(data["queue"], "queue", faults) if data.get("queue") is not None else None
     faults.check()
     return classes, {**tables, "queues": queues, **{name: data[name] for name in _OPTIONS if name in data}}
 

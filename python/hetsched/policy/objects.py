@@ -198,8 +198,8 @@ def _value(value: Any) -> Any:
     """A parameter as JSON takes it; what JSON does not take by its type and what it holds."""
     value = plain(value)
     if value is None or isinstance(value, str | bool | int | float):
-        is_told = not isinstance(value, float) or np.isfinite(value)
-        return value if is_told else str(value)
+        is_plain = not isinstance(value, float) or np.isfinite(value)
+        return value if is_plain else str(value)
     if isinstance(value, Mapping):
         return {str(key): _value(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

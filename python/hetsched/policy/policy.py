@@ -418,8 +418,8 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
 def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:
     """The object of a whole scheduler; raises if it is none, or is given with parts."""
     faults = Faults("policy")
-    beside = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
-    for role in beside:
+    others = [role for role, part in given.items() if part is not None and part != _DEFAULTS.get(role)]
+    for role in others:
         faults.add(role, _part_name(given[role]), "nothing with a scheduler, which decides everything")
     if objects.WHOLE not in objects.roles_of(scheduler):
         faults.add(

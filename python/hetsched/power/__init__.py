@@ -11,6 +11,7 @@ from hetsched.power.models.model import PowerModel
 from hetsched.power.models.per_device import PowerRatio, SingleStage, TwoStage
 from hetsched.power.models.shared_response import SharedResponse
 from hetsched.power.predictors import History, Ideal, Noisy
+from hetsched.power.ranks import rank_scores
 from hetsched.power.synthetic import synthetic_profiles
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "TwoStage",
     "evaluate",
     "mape",
+    "rank_scores",
     "synthetic_profiles",
 ]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, did_you_mean, few, one_line, shown
+from hetsched.checks import Faults, did_you_mean, few, more_in_brackets, one_line, shown
 
 Floats = npt.NDArray[np.float64]
 
@@ -97,4 +97,4 @@ def _note_cells(faults: Faults, place: str, values: Floats, is_wrong: npt.NDArra
 
 def more(position: int, count: int, what: str = "") -> str:
     """Behind the last fault that is shown: how many are not."""
-    return f" (and {count - SHOWN:,} more{what})" if position == SHOWN - 1 and count > SHOWN else ""
+    return more_in_brackets(count - SHOWN, what) if position == SHOWN - 1 else ""

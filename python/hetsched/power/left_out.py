@@ -20,7 +20,7 @@ from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
 from hetsched.power.models.model import PowerModel
-from hetsched.threads import watched
+from hetsched.resources import watched
 from hetsched.typing import SplitName
 
 SPLITS = get_args(SplitName)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
@@ -20,11 +21,14 @@ from rich.console import Console
 from hetsched.analysis import mean_and_half_width
 from hetsched.checks import Faults, plain
 from hetsched.files import write_whole
-from hetsched.many.progress import Told, check_progress
+from hetsched.many.many import RunTask, on_threads
+from hetsched.many.progress import Reporting, check_progress
 from hetsched.naming import named_in
 from hetsched.provisioning.budget import Budget
-from hetsched.provisioning.trial import tried
 from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
+from hetsched.run.options import RunOptions
+from hetsched.run.result import Result
+from hetsched.run.simulation import Run, run_of
 from hetsched.workload import Workload
 
 _MOST_SEEDS = 10_000
@@ -87,8 +91,8 @@ class Provision:
                 counts = (
                     self.runs.group_by("nodes", maintain_order=True).agg(pl.col(state).max()).filter(pl.col(state) > 0)
                 )
-                told = ", ".join(f"{count:,} on {nodes:,} nodes" for nodes, count in counts.iter_rows())
-                lines += [f"{_STATES[state]}: {told}"] if told else []
+                each = ", ".join(f"{count:,} on {nodes:,} nodes" for nodes, count in counts.iter_rows())
+                lines += [f"{_STATES[state]}: {each}"] if each else []
         return lines
 
     @property
@@ -159,7 +163,7 @@ def provision(
     workload: Workload | None = None,
     seeds: int = 1,
     seed: int = 0,
-    progress: Told = "bar",
+    progress: Reporting = "bar",
 ) -> Provision:
     """Find the number of nodes that a power budget feeds if jobs run under caps, as ``hetsched provision`` does.
 
@@ -231,3 +235,41 @@ def provision(
     if workload is not None:
         runs = tried(asked, workload, counts, range(seed, seed + seeds), progress)
     return Provision(asked.budget_w, asked.base_w, asked.mix, asked.sockets, rows, runs)
+
+
+def tried(
+    asked: Budget, workload: Workload, nodes: Sequence[int], seeds: Sequence[int], progress: Reporting
+) -> pl.DataFrame:
+    """Every number of nodes with the caps of every seed."""
+    capped = {seed: asked.capped(workload, seed) for seed in seeds}
+    platforms = {count: asked.platform(count) for count in nodes}
+    policy = asked.policy()
+    tasks = [
+        _trial(count, seed, asked.budget_w, run_of(jobs, platforms[count], policy, RunOptions(seed=seed)))
+        for count in nodes
+        for seed, jobs in capped.items()
+    ]
+    with closing(on_threads(tasks, progress)) as answers:
+        found = {task.key: row for task, row in answers}
+    return pl.DataFrame([found[task.key] for task in tasks], infer_schema_length=None)
+
+
+def _trial(nodes: int, seed: int, budget_w: float, run: Run) -> RunTask:
+    """A run on one number of nodes with the caps of one seed."""
+    names = {"nodes": nodes, "seed": seed}
+    title = f"{nodes:,} nodes, seed {seed}"
+    return RunTask(f"{nodes} {seed}", names, run, lambda result: {**names, **_measures(result, budget_w)}, title)
+
+
+def _measures(result: Result, budget_w: float) -> dict[str, Any]:
+    summary = result.summary()
+    whole_j = budget_w * summary["makespan_s"]
+    shares = {
+        "power_utilization_ratio": summary["job_energy_j"] / whole_j if whole_j else 0.0,
+        "drawn_ratio": summary["energy_j"] / whole_j if whole_j else 0.0,
+    }
+    states = ("completed", "timeout", "rejected", "pending")
+    return {
+        **{key: shares[key] if key in shares else summary[key] for key in METRICS},
+        **{key: summary[key] for key in states},
+    }

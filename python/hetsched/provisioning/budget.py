@@ -128,7 +128,7 @@ class Budget(Declared):
         caps_w = sorted(cap_w * self.sockets for cap_w in self.mix)
         return Policy.preset("power-slurm", budget_w=float(self.budget_w), caps_w=caps_w)
 
-    def dealt(self, workload: Workload, seed: int) -> Workload:
+    def capped(self, workload: Workload, seed: int) -> Workload:
         """The jobs with caps in the mix's shares, drawn at random; walltimes as much longer as jobs take."""
         jobs = workload.to_polars()
         caps_w = stream(seed, "caps of a mix").permutation(_shares(self.mix, len(jobs)))

@@ -18,8 +18,7 @@ import numpy as np
 from hetsched.checks import listed
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
-from hetsched.report.dates import date_ticks, year_of
-from hetsched.report.lettering import FONT, WIDTH_IN, legend, named, write_title
+from hetsched.report.lettering import FONT, WIDTH_IN, date_ticks, legend, named, write_title, year_of
 from hetsched.workload.clock import zero_said
 
 if TYPE_CHECKING:

@@ -1,23 +1,106 @@
-"""A published experiment's table, for a terminal, and its figure."""
+"""A published experiment's table, for a terminal, and its figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from rich.table import Table
 from rich.text import Text
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, interval, new_figure, write_rows
+from hetsched.report.canvas import COLOURS, draw_panels, interval, look, new_figure, write_rows
 from hetsched.report.lettering import legend, named
 from hetsched.report.tables import new_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+_GRID_ROW_IN = 1.45
+_SLANTED = 4
+"""Ticks with more letters than this are written upwards."""
+
+_UNSEEN = str.maketrans("", "", "$^{}")
+_WIDE = 0.8
+"""Share of the distance of two places that values side by side take."""
+
+_PAPER = "paper, mean"
+
+
+def curve(
+    values: npt.NDArray[np.float64],
+    *,
+    row: str,
+    column: str,
+    label: str,
+    ticks: Sequence[str],
+    x: Sequence[float] | None = None,
+    x_label: str = "",
+    level: float = 0.0,
+    paper: float | None = None,
+    figure: str = "",
+) -> pl.DataFrame:
+    """A curve as rows of what `panel_figure` takes, from values of shape (repetitions, places), NaN where unknown.
+
+    `row` and `column` are those of its panel: what stands at the y axis, and above. Places at `x` are joined by a line,
+    without it they stand side by side; one whose tick is empty has none. The baseline's own `level` and what the
+    `paper` prints are lines across.
+    """
+    repetitions, places = values.shape
+    at = range(places) if x is None else x
+    return pl.DataFrame(
+        {
+            **({"figure": figure} if figure else {}),
+            "row": row,
+            "column": column,
+            "label": label,
+            "x": np.tile(np.array(at, dtype=np.float64), repetitions),
+            "tick": list(ticks) * repetitions,
+            "x_label": x_label,
+            "level": level,
+            "paper": pl.Series([paper], dtype=pl.Float64).new_from_index(0, values.size),
+            "is_joined": x is not None,
+            "value": pl.Series(values.ravel()).fill_nan(None),
+        }
+    )
+
+
+def panel_figure(curves: pl.DataFrame, *, title: str = "") -> Figure:
+    """A row of panels a metric and a column a workload; in each a curve a policy, with 95 % intervals."""
+    x_label = str(curves["x_label"][0])
+    return draw_panels(curves, _draw_panel, row_in=_GRID_ROW_IN, title=title, x_label=x_label, last=_PAPER)
+
+
+def _draw_panel(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> None:
+    for (label,), rows in own.group_by("label", maintain_order=True):
+        x, mean, half_width = _estimates(rows)
+        style = look(places[str(label)])
+        if not own["is_joined"][0]:
+            # Side by side around the place, so that equal values stay apart.
+            x += (places[str(label)] - (len(places) - 1) / 2) * _WIDE / len(places)
+            style["linestyle"] = "none"
+        interval(axes, x, mean, yerr=half_width, capsize=1.2, markersize=3, label=label, **style)
+    ticks = own.select("x", "tick").filter(pl.col("tick") != "").unique(maintain_order=True).sort("x")
+    names = ticks["tick"].to_list()
+    longest = max((len(name.strip("$").translate(_UNSEEN)) for name in names), default=0)
+    axes.set_xticks(ticks["x"].to_list(), names, rotation=90 if longest > _SLANTED else 0)
+    axes.axhline(float(own["level"][0]), color=COLOURS["black"], linewidth=0.6)
+    if own["paper"][0] is not None:
+        axes.axhline(own["paper"][0], color=COLOURS["vermilion"], linewidth=1.0, linestyle=(0, (6, 2)), label=_PAPER)
+
+
+def _estimates(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """Positions of a curve's points, their means over repetitions, and half the widths of their intervals."""
+    found = []
+    for (place,), own in rows.drop_nulls("value").group_by("x", maintain_order=True):
+        middle, reach = mean_and_half_width(own["value"].to_numpy())
+        found.append((place, middle, reach or 0.0))
+    return np.array(found, dtype=np.float64).T
 
 
 _STYLES = {"yes": "green", "shape": "yellow", "uncertain": "yellow", "not tested": "yellow", "no": "red"}
@@ -67,9 +150,9 @@ def reasons(rows: pl.DataFrame) -> Iterable[str]:
     for number, row in enumerate(rows.select("reproduced", "paper", "reason").iter_rows(named=True), start=1):
         own, _, common = row["reason"].partition("; ")
         if row["reproduced"] not in (None, "yes"):
-            told = verdict(row["reproduced"], row["paper"])
-            found.setdefault((told, common or own), []).append(f"{number}: {own}" if common else str(number))
-    return (f"{told}: {reason} ({'; '.join(places)})" for (told, reason), places in found.items())
+            outcome = verdict(row["reproduced"], row["paper"])
+            found.setdefault((outcome, common or own), []).append(f"{number}: {own}" if common else str(number))
+    return (f"{outcome}: {reason} ({'; '.join(places)})" for (outcome, reason), places in found.items())
 
 
 def settings(parameters: Mapping[str, Any]) -> str:
@@ -103,7 +186,7 @@ def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:
     low, high = _reach(savings)
     with new_figure(heights, title=title, share_x=True) as (figure, axes):
         for one, own in zip(axes, panels, strict=True):
-            _draw_panel(one, own)
+            _draw_metric(one, own)
         axes[-1].set_xlabel("job energy saved (%)")
         axes[-1].set_xlim(min(low, 0.0), min(low, 0.0) + (high - min(low, 0.0)) / (1 - _NUMBERS_SHARE))
         legend(figure, named(*axes, last="paper"))
@@ -116,7 +199,7 @@ def _reach(savings: pl.DataFrame) -> tuple[float, float]:
     return float(values.min()), float(values.max())  # type: ignore[arg-type]
 
 
-def _draw_panel(axes: Axes, own: pl.DataFrame) -> None:
+def _draw_metric(axes: Axes, own: pl.DataFrame) -> None:
     labels = own["label"].unique(maintain_order=True).to_list()
     for place, label in enumerate(labels):
         _draw_policy(axes, own.filter(pl.col("label") == label), place)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from hetsched.analysis.node_states import NODE_STATES, state_grid
-from hetsched.analysis.timeline import binned
+from hetsched.analysis.timeline import NODE_STATES, binned, state_grid
 from hetsched.report import canvas
 from hetsched.report.canvas import COLOURS, TimeAxis
 from hetsched.report.lettering import legend, named, swatch
@@ -79,7 +78,7 @@ def node_map(states: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: 
     Parameters
     ----------
     states
-        As `hetsched.analysis.node_states` gives it.
+        As `hetsched.analysis.timeline` gives it.
     nodes
         Number of nodes of the platform. Of more than `MOST_ROWS`, neighbours share a row.
     title, unix_zero_s

@@ -19,7 +19,8 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
-from hetsched.run.metrics import SECTIONS, in_section
+from hetsched.run.metric import SECTIONS
+from hetsched.run.metrics import in_section
 
 __all__ = ["comparison_table", "summary_table"]
 

@@ -1,4 +1,4 @@
-"""Events from outside a run: what befalls the machine while jobs run on it, and what its power may be and costs."""
+"""`Events`: failures and maintenance of nodes, budgets, prices and cancellations, from outside a run."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.checks import Faults, many, read_toml
-from hetsched.contract.calendar import zone_named
 from hetsched.errors import ConfigError
-from hetsched.features.least_budget import least_budget
 from hetsched.features.tariffs import Charge, Rule, Steps, charges
 from hetsched.files import frame_sha256
 from hetsched.naming import named_in
@@ -30,6 +28,8 @@ from hetsched.run.event_rows import (
     MOST_LISTED,
     PRICE,
     REPAIRED,
+    TIMES,
+    WORDS,
     checked_rows,
     in_order,
     no_rows,
@@ -39,10 +39,10 @@ from hetsched.run.event_rows import (
     on_clock,
     on_nodes,
 )
-from hetsched.run.event_texts import TIMES, WORDS
 from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, write_table
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero
+from hetsched.zones import zone_named
 
 _BILLIONTH = 1e-9
 _SUFFIXES = ".csv, .csv.gz, .csv.zst, .parquet or .toml"
@@ -139,7 +139,7 @@ class Events:
         rows = content.get("events", [] if "contract" in content else None)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ConfigError([(name, "no tables [[events]]", f"a table [[events]] each, with keys {COLUMN_NAMES}")])
-        plain = [{key: _told(key, value) for key, value in row.items()} for row in rows]
+        plain = [{key: _as_written(key, value) for key, value in row.items()} for row in rows]
         frame = pl.DataFrame(plain, infer_schema_length=None, strict=False) if plain else no_rows()
         return cls._of(Table(name, frame), content.get("timezone", timezone))
 
@@ -336,9 +336,9 @@ class Events:
             note_rows(faults, "kind", budgets, expected)
         else:
             least_w, expected = least_budget(platform, policy)
-            hungry = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < least_w)
-            note_rows(faults, "value", hungry, expected)
-        _note_beside_power(rows, policy, faults)
+            too_low = budgets.filter(pl.col("value") * (1 + _BILLIONTH) < least_w)
+            note_rows(faults, "value", too_low, expected)
+        _note_unplanned(rows, policy, faults)
         _note_foreseen(rows, policy, faults)
         known = workload.to_polars()["job_id"]
         strange = rows.filter((pl.col("kind") == CANCEL) & ~pl.col("job_id").is_in(known.implode()))
@@ -354,7 +354,7 @@ class Events:
         faults.check()
 
 
-def _note_beside_power(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
+def _note_unplanned(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     """Note what no policy with a power part can plan with (rule 7 of the operations page on machines)."""
     if policy.parts["power"] is None:
         return
@@ -373,7 +373,7 @@ def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     note_rows(faults, "announced_s", early, expected)
 
 
-def _told(key: str, value: Any) -> Any:
+def _as_written(key: str, value: Any) -> Any:
     """A value of a file as a column of others like it can hold it."""
     if key in TIMES or key == "for_s":
         return value.isoformat() if hasattr(value, "isoformat") else str(value)
@@ -433,3 +433,17 @@ def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed:
     """Note what is no `Events`."""
     if not isinstance(given, Events) and (is_needed or given is not None):
         faults.add(name, type(given).__name__, "an Events, as Events.from_polars makes it")
+
+
+def least_budget(platform: Platform, policy: Policy) -> tuple[float, str]:
+    """The least budget under a policy, W, and what that is in words."""
+    idle_w = float(platform.idle_w.sum())
+    boot_w = 0.0 if policy.parts["sleep"] is None else _most_beyond_idle_to_boot(platform)
+    booting = f", and one of its nodes {boot_w:,.12g} W more while it boots" if boot_w else ""
+    return idle_w + boot_w, f"at least {idle_w + boot_w:,.12g} W, what the idle machine draws{booting}"
+
+
+def _most_beyond_idle_to_boot(platform: Platform) -> float:
+    """Highest draw of one node beyond idle while it boots, W; 0 where that takes no time."""
+    per_node = [[one.per_node(name) for name in ("idle_w", "boot_w", "boot_s")] for one in platform.classes]
+    return max(float(((boot_w - idle_w) * (boot_s > 0)).max(initial=0.0)) for idle_w, boot_w, boot_s in per_node)

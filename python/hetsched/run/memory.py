@@ -14,9 +14,9 @@ import polars as pl
 
 from hetsched.checks import many
 from hetsched.errors import SimulationError
-from hetsched.memory import available_bytes, gib, system_bytes
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.resources import available_bytes, gib, system_bytes
 from hetsched.workload import Workload
 
 # Bytes at the peak of a run, its frames included, as measured (tests/unit/test_memory.py). A platform that the engine

@@ -5,42 +5,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
-from hetsched.naming import named_in
-
-
-@named_in("hetsched.analysis")
-@dataclass(frozen=True)
-class Unit:
-    """A unit to show values in.
-
-    Parameters
-    ----------
-    name
-        As it stands behind a value; empty for plain numbers.
-    scale
-        How many of the metric's own unit (its key's suffix) make one of this.
-    """
-
-    name: str
-    scale: float
-
-
-Direction = Literal["lower", "higher", "neither"]
-
-SECTIONS = ("jobs", "machine", "waits", "energy", "work", "power", "budget")
-"""The parts of a table of a run, from top to bottom."""
+from hetsched.run.metric import Direction, Facts, Metric, Needs, Unit
 
 _COUNT = (Unit("", 1.0),)
 _SHARE = (Unit("%", 0.01),)
@@ -56,165 +29,6 @@ _ENERGY_PER_WORK = (Unit("J/node-s", 1.0), Unit("kJ/node-s", 1e3))
 _POWER = (Unit("W", 1.0), Unit("kW", 1e3), Unit("MW", 1e6), Unit("GW", 1e9))
 # Not in watt-hours: those times an hour read as a unit written twice.
 _ENERGY_DELAY = tuple(Unit(f"{prefix}J s", 1e3**power) for power, prefix in enumerate(("", *"kMGTPEZ")))
-
-
-@named_in("hetsched.analysis")
-@dataclass(frozen=True)
-class Metric:
-    """A key of `Result.summary`: how it is computed, shown and judged.
-
-    Parameters
-    ----------
-    key
-        In the summary; its suffix is the unit of its values.
-    title
-        What people call it, wherever it stands.
-    units
-        What it can be shown in, smallest first.
-    better
-        Which direction is good: ``"lower"``, ``"higher"``, or ``"neither"``.
-    digits
-        Significant digits that are worth showing; 0 for whole numbers.
-    part_title
-        What it is called below the metric it is a part of; empty: as its title.
-    section
-        Where it is in the table of a run: one of `SECTIONS`.
-    part_of
-        The key of the metric that it is a part of, below which it is indented; empty: none.
-    is_rare
-        Whether a table shows it only where it is not zero.
-    is_optional
-        Whether summaries have it only where it applies.
-    in_windows
-        Whether a window of a run has it, too (`hetsched.analysis.measured`).
-    of
-        From the facts of a run to its value; None where it is not known.
-
-    Examples
-    --------
-    >>> METRICS["mean_wait_s"].text(5165.5)
-    '1.435 h'
-    >>> METRICS["job_energy_j"].title, METRICS["job_energy_j"].short_title
-    ('energy of nodes at work', 'of nodes at work')
-    """
-
-    key: str
-    title: str
-    units: tuple[Unit, ...]
-    better: Direction = "neither"
-    digits: int = 4
-    part_title: str = ""
-    section: str = ""
-    part_of: str = ""
-    is_rare: bool = False
-    is_optional: bool = False
-    in_windows: bool = False
-    of: Callable[[Facts], Any] = lambda _facts: None
-
-    @property
-    def short_title(self) -> str:
-        """Title where the metric it is a part of has just been named."""
-        return self.part_title or self.title
-
-    def unit_for(self, values: Sequence[float | None]) -> Unit:
-        """The largest unit that the largest of `values` fills.
-
-        Examples
-        --------
-        >>> METRICS["energy_j"].unit_for([7.2e6, None, 3.6e3]).name
-        'kWh'
-        """
-        largest = max((abs(value) for value in values if value is not None), default=0.0)
-        fitting = [unit for unit in self.units if largest >= unit.scale]
-        return fitting[-1] if fitting else self.units[0]
-
-    def texts(self, values: Sequence[float | None], *, like: Sequence[float | None] | None = None) -> list[str]:
-        """Values to stand below each other, in one unit and with as many decimals; `–` for None.
-
-        Parameters
-        ----------
-        values
-            What to show.
-        like
-            The values that decide unit and decimals. None: `values`.
-
-        Examples
-        --------
-        >>> METRICS["mean_wait_s"].texts([7200.0, 36.0, None])
-        ['2.0000', '0.0100', '–']
-        """
-        deciding = values if like is None else like
-        scale = self.unit_for(deciding).scale
-        decimals = self._decimals([abs(value) / scale for value in deciding if value])
-        return ["–" if value is None else f"{value / scale:,.{decimals}f}" for value in values]
-
-    def text(self, value: float | None) -> str:
-        """One value with its unit.
-
-        Examples
-        --------
-        >>> METRICS["utilization_ratio"].text(0.6258), METRICS["offered_load_ratio"].text(None)
-        ('62.58 %', '–')
-        """
-        unit = self.unit_for([value])
-        return " ".join(part for part in (self.texts([value])[0], unit.name if value is not None else "") if part)
-
-    def _decimals(self, sizes: Sequence[float]) -> int:
-        """Enough for the digits of the largest; up to two more, for three digits of the smallest."""
-        if self.digits == 0 or not sizes:
-            return 0
-        largest, smallest = (math.floor(math.log10(size)) for size in (max(sizes), min(sizes)))
-        enough = max(self.digits - 1 - largest, 0)
-        return min(max(enough, min(2 - smallest, enough + 2)), 6)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Data of metrics: the jobs (`Result.jobs`), the engine's sums over the run, the machine's size."""
-
-    jobs: pl.DataFrame
-    totals: Mapping[str, Any]
-    nodes: int = 0
-    offered_load: float | None = None
-    extras: Mapping[str, int | float | None] = field(default_factory=dict)
-    """Metrics that features of the run found, by their keys: optional ones that apply, and in place of others."""
-
-    @cached_property
-    def states(self) -> dict[str, int]:
-        """Number of jobs that ended in each state."""
-        return dict(self.jobs["state"].value_counts().rows())
-
-    @cached_property
-    def waits_s(self) -> npt.NDArray[np.float64]:
-        """Waits of the jobs that started."""
-        return self.jobs["wait_s"].drop_nulls().to_numpy()
-
-    @cached_property
-    def makespan_s(self) -> float:
-        """From the first submit to the last end."""
-        return float((self.totals["window_end_s"] or 0.0) - (self.totals["window_start_s"] or 0.0))
-
-    def mean(self, column: str) -> float:
-        """Mean of a column over the jobs that have it; 0 if none has."""
-        # Averaged by numpy: its order of addition does not depend on the number of threads.
-        known = self.jobs[column].drop_nulls().to_numpy()
-        return float(known.mean()) if len(known) else 0.0
-
-    @cached_property
-    def wait_quantiles_s(self) -> tuple[float, float]:
-        """The median and the 95th percentile of the waits; 0 if there are none."""
-        if not len(self.waits_s):
-            return 0.0, 0.0
-        median, p95 = np.quantile(self.waits_s, [0.5, 0.95])
-        return float(median), float(p95)
-
-    def wait_s(self, of: Callable[[npt.NDArray[np.float64]], Any]) -> float:
-        """A number of the waits; 0 if there are none."""
-        return float(of(self.waits_s)) if len(self.waits_s) else 0.0
-
-    def per_makespan(self, part: float) -> float:
-        """A share of the makespan; 0 of one of length zero."""
-        return part / self.makespan_s if self.makespan_s > 0 else 0.0
 
 
 def completed_work_ratio(totals: Mapping[str, Any]) -> float:
@@ -287,6 +101,7 @@ def _extra(
     part_of: str = "",
     part_title: str = "",
     digits: int = 4,
+    needs: Needs = "",
 ) -> Metric:
     """The row of a metric that only some runs have."""
     return Metric(
@@ -299,6 +114,7 @@ def _extra(
         section=section,
         part_of=part_of,
         is_optional=True,
+        needs=needs,
     )
 
 
@@ -403,8 +219,16 @@ _ROWS = (
         part_of="job_energy_j",
         is_rare=True,
         is_optional=True,
+        needs="bound",
     ),
-    _extra("gap_idle_j", "energy of gaps between jobs, idled away", _ENERGY, section="energy", better="neither"),
+    _extra(
+        "gap_idle_j",
+        "energy of gaps between jobs, idled away",
+        _ENERGY,
+        section="energy",
+        better="neither",
+        needs="bound",
+    ),
     _extra(
         "gap_energy_j",
         "energy drawn in gaps between jobs",
@@ -412,6 +236,7 @@ _ROWS = (
         section="energy",
         part_of="gap_idle_j",
         part_title="drawn",
+        needs="bound",
     ),
     _extra(
         "gap_bound_j",
@@ -421,23 +246,26 @@ _ROWS = (
         part_of="gap_idle_j",
         part_title="least, given the starts",
         better="neither",
+        needs="bound",
     ),
-    _extra("sleep_attained_ratio", "attained saving of sleep", _SHARE, section="energy", better="higher"),
+    _extra(
+        "sleep_attained_ratio", "attained saving of sleep", _SHARE, section="energy", better="higher", needs="bound"
+    ),
     _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
     _extra("boots", "boots of nodes", _COUNT, section="energy", digits=0),
-    _extra("over_budget_kwh", "energy beyond the budget", _KWH, section="budget"),
-    _extra("penalty", "penalty", _COUNT, section="energy", part_of="cost"),
-    _extra("cost", "cost", _COUNT, section="energy"),
+    _extra("over_budget_kwh", "energy beyond the budget", _KWH, section="budget", needs="limits"),
+    _extra("penalty", "penalty", _COUNT, section="energy", part_of="cost", needs="limits"),
+    _extra("cost", "cost", _COUNT, section="energy", needs="prices"),
     _extra("boot_cost", "wear of boots", _COUNT, section="energy", part_of="cost"),
-    _extra("carbon_kg", "carbon dioxide", _MASS, section="energy"),
+    _extra("carbon_kg", "carbon dioxide", _MASS, section="energy", needs="prices"),
 )
 
 
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ROWS}
 """Every metric by its key, in the summary's order."""
 
-OF_BOUND = ("energy_bound_j", "gap_idle_j", "gap_energy_j", "gap_bound_j", "sleep_attained_ratio")
+OF_BOUND = tuple(key for key, metric in METRICS.items() if metric.needs == "bound")
 """Keys that the summaries of runs with ``bound=True`` have."""
 
 OF_CONTRACT = ("over_budget_s", "over_budget_kwh", "penalty", "cost")

@@ -13,7 +13,7 @@ from hetsched.typing import OnFailure, OnUnknownApp, Walltimes
 
 if TYPE_CHECKING:
     from hetsched.contract.contract import Contract
-    from hetsched.platform.predictor import AnyPredictor
+    from hetsched.power.forecast import AnyPredictor
     from hetsched.run.events import Events
 
 LIMITS = ("kill_at_walltime", "kill_grace_s", "walltimes")
@@ -100,9 +100,11 @@ class RunOptions(Declared):
 
         Events, a contract, and what becomes of jobs on failed nodes, stand there only where they are not the default.
         """
-        from hetsched.platform.predictor import predictor_name  # noqa: PLC0415 -- polars is slow to import
+        own = dict(vars(self))
+        if self.predictor is not None:
+            from hetsched.power.forecast import predictor_name  # noqa: PLC0415 -- polars is slow to import
 
-        own = {**vars(self), "predictor": predictor_name(self.predictor)}
+            own["predictor"] = predictor_name(self.predictor)
         if self.on_failure == "fail":
             own = _without(own, "on_failure")
         for name, thing in (("events", self.events), ("contract", self.contract)):

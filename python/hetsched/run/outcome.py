@@ -16,7 +16,9 @@ from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import concerns_of_run, concerns_of_work, draws_record
-from hetsched.run.metrics import Facts, summarised
+from hetsched.run.metric import Facts
+from hetsched.run.metrics import summarised
+from hetsched.run.node_names import with_node_name, with_node_names
 from hetsched.run.result import Parts, Result
 from hetsched.run.result_files import JOB_COLUMNS
 from hetsched.run.stretches import LAST_J, empty, framed, segments_of_jobs, with_attempts
@@ -27,12 +29,13 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
     workload, platform, totals = setting.workload, setting.platform, records.totals
     # Before the jobs are taken, which these are a part of.
     between = pl.DataFrame(records.take_between())
-    recorded, timeline = _recorded(records, setting.policies), pl.DataFrame(records.take_timeline())
+    recorded = with_node_names(_recorded(records, setting.policies), platform.node_names)
+    timeline = pl.DataFrame(records.take_timeline())
     has_lost, has_events = records.has_lost_attempts, records.has_events
 
-    nodes = cache(lambda: pl.DataFrame(records.take_nodes()))
+    nodes = cache(lambda: with_node_name(pl.DataFrame(records.take_nodes()), platform.node_names))
     stretches = cache(lambda: framed("segments", records.take_segments())) if records.has_segments else None
-    told = cache(lambda: framed("events", records.take_events()) if has_events else empty("events"))
+    happened = cache(lambda: _events(records, platform) if has_events else empty("events"))
     jobs = cache(lambda: jobs_frame(workload.to_polars(), recorded, stretches))
 
     def alone(jobs: pl.DataFrame) -> pl.DataFrame:
@@ -43,7 +46,7 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
 
     segments = cache(attempts) if has_lost else stretches
     whole = segments or (lambda: alone(jobs()))
-    ended = Ended(setting, totals, recorded, timeline, between, jobs, nodes, whole, told)
+    ended = Ended(setting, totals, recorded, timeline, between, jobs, nodes, whole, happened)
     found: list[Found] = [after(ended) for after in setting.asked("after")]
 
     def summary(jobs: pl.DataFrame) -> dict[str, int | float | None]:
@@ -65,13 +68,17 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
             nodes=nodes,
             segments=segments,
             alone=alone,
-            events=told if has_events else None,
+            events=happened if has_events else None,
             summary=summary,
             provenance=lambda: {**_provenance(setting, totals), **own, **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
             concerns=(*setting.concerns, *after),
         )
     )
+
+
+def _events(records: _core.Records, platform: Platform) -> pl.DataFrame:
+    return with_node_name(framed("events", records.take_events()), platform.node_names)
 
 
 def _recorded(records: _core.Records, policies: Iterable[Policy]) -> pl.DataFrame:

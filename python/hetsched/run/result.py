@@ -13,10 +13,11 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.naming import named_in
+from hetsched.resources import check_threads
+from hetsched.run.batsim_files import write_batsim
 from hetsched.run.concerns import Concern
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
-from hetsched.threads import check_threads
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Result:
         one; where the policy does something about draws above the budget (``on_excess``) or changes the sizes of jobs
         that run (then ``nodes`` are those at its end) ``attempts, suspended_s, lost_energy_j``, and where nodes may be
         capped ``lowest_cap_w``; where a queue preempts others ``suspended_s``; then the workload's other columns. Times
-        of a job that never started are null.
+        of a job that never started are null. On a platform whose nodes have names ``node_names`` are those of `nodes`.
         """
         check_threads()
         return self._parts.jobs()
@@ -110,7 +111,10 @@ class Result:
 
     @_Kept
     def nodes(self) -> pl.DataFrame:
-        """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``."""
+        """One row a node: ``node, busy_s, idle_s, off_s, transition_s, down_s, energy_j, boots, shutdowns``.
+
+        On a platform whose nodes have names also ``node_name``, as in `events`.
+        """
         return self._parts.nodes()
 
     @_Kept
@@ -156,30 +160,27 @@ class Result:
         return {"jobs": self.jobs, "timeline": self.timeline, "nodes": self.nodes, **own}
 
     def summary(self) -> dict[str, Any]:
-        """The metrics of the run.
+        """The metrics of the run, by the keys of `hetsched.analysis.METRICS`, which has their titles and units.
 
         Returns
         -------
         dict
-            ``jobs`` (the sum of the next seven) ``, completed, timeout, failed, rejected, cancelled, running, pending,
-            makespan_s, energy_j`` (the sum of the next five) ``, job_energy_j, idle_energy_j, transition_energy_j,
-            off_energy_j, down_energy_j, work_lost_node_s`` (nominal node-seconds that killed and failed jobs left
-            undone) ``, completed_work_ratio`` (completed / started nominal node-seconds of the jobs that ended; 1 if
-            there are none) ``, energy_per_work_j_per_node_s`` (``energy_j`` / completed nominal node-seconds; None if
-            nothing was done) ``, mean_wait_s, median_wait_s, p95_wait_s, max_wait_s, mean_turnaround_s,
-            mean_bounded_slowdown`` (over jobs that started) ``, throughput_jobs_per_hour, utilization_ratio,
-            mean_power_w, peak_power_w, energy_delay_product_js, offered_load_ratio`` (None if all jobs are submitted at
-            one instant) ``, budget_w`` (None without a budget) ``, over_budget_count`` (how often the draw rose beyond
-            it, by more than a billionth of it) ``, over_budget_s`` (for how long in all) ``, over_budget_peak_w`` (by
-            how much at most) ``, profiled_jobs`` (runs that were first runs). Where nothing started, means and other
-            shares are 0. With ``bound=True`` also ``energy_bound_j``: the least job energy that any placement of the
-            jobs that ended could have reached within the makespan; and of the gaps of nodes between jobs ``gap_idle_j``
-            (idled away), ``gap_energy_j`` (drawn), ``gap_bound_j`` (the least that sleeping could have left, given the
-            starts) and ``sleep_attained_ratio`` (how much of the largest saving is reached; None if nothing can be
-            saved). With budgets in time ``over_budget_*`` compare with
-            the one in force. Where the policy does something about draws above the budget also ``alerts`` (how often)
-            and ``lost_energy_j`` (of attempts that were requeued or killed); with prices among the events ``cost``
-            (cost units) and with carbon intensities ``carbon_kg``, of the energy that some row covers.
+            Every metric that applies, in the unit of its key's suffix: ``jobs``, the seven states that they are the sum
+            of, ``makespan_s, energy_j``, the five energies that it is the sum of, and so on. Where nothing started,
+            means and shares are 0. None: what is not known, such as ``budget_w`` without a budget,
+            ``offered_load_ratio`` where all jobs are submitted at one instant, and ``energy_per_work_j_per_node_s``
+            where no work was done. Optional metrics (`Metric.is_optional`) are there only where they apply: with
+            ``bound=True`` the least energies that placement and sleep could reach; with prices, carbon intensities and
+            contracts what energy costs and emits; with steps in ``on_excess`` what they did.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "runtime_s": [60, 60], "node_count": [1, 2]})
+        >>> log, machine = hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+        >>> summary = hs.simulate(log, machine, "fcfs").summary()
+        >>> summary["jobs"], summary["mean_wait_s"]
+        (2, 30.0)
         """
         return dict(self._summary)
 
@@ -233,6 +234,26 @@ class Result:
         faults.check()
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         write_files(Path(folder), self._frames, numbers, csv=csv)
+
+    def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
+        """Write the schedule as Batsim does, for evalys and others: ``PREFIX_jobs.csv`` and ``PREFIX_schedule.csv``.
+
+        The first has a row a job that ended or was rejected, in Batsim's columns; ``profile`` is the column of that
+        name, the application, or the job's number. The second has totals, and means over the jobs that ran.
+
+        Parameters
+        ----------
+        prefix
+            Beginning of both files' paths.
+
+        Raises
+        ------
+        ConfigError
+            If `prefix` is no beginning of a file's name.
+        OutputError
+            If a file cannot be written.
+        """
+        write_batsim(prefix, self.jobs, nodes=self.provenance["platform"]["nodes"], energy_j=self._summary["energy_j"])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

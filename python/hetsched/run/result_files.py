@@ -16,7 +16,7 @@ import polars as pl
 
 from hetsched.checks import listed, reason_of, shown
 from hetsched.errors import OutputError, TraceError
-from hetsched.files import UNREADABLE, for_csv, temporary_beside, turn_in
+from hetsched.files import UNREADABLE, for_csv, temporary_path, turn_in
 from hetsched.tables import read_parquet
 
 JOB_COLUMNS: dict[str, type[pl.DataType] | pl.DataType] = {
@@ -164,7 +164,7 @@ def _write(path: Path, write: Writer) -> str:
 
 def _write_all(folder: Path, writers: dict[str, Writer], numbers: dict[str, Any]) -> None:
     """Write every file under a temporary name, then rename them all; on any failure remove what was written."""
-    temporary = {name: temporary_beside(folder / name) for name in (*writers, _SUMMARY)}
+    temporary = {name: temporary_path(folder / name) for name in (*writers, _SUMMARY)}
     name, sha256 = "", {}
     try:
         try:

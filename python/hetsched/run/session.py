@@ -22,12 +22,11 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
 from hetsched.run.events import Events
-from hetsched.run.more_jobs import app_order, appended, check_apps, conformed_jobs
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.result import Result
+from hetsched.run.session_changes import app_order, appended, check_apps, check_succession, conformed_jobs
 from hetsched.run.session_file import Deed, Saved, read_saved, write_saved
 from hetsched.run.simulation import Begun, Progress, Run, check_progress, engine_of, inject, policy_of, run_of
-from hetsched.run.succession import check_succession
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:

@@ -119,8 +119,8 @@ def _record(saved: Saved, tables: dict[str, VariationTable]) -> dict[str, Any]:
         "options": setting.options.record(),
         "contract": None if setting.options.contract is None else setting.options.contract.to_dict(),
         "platform": platform,
-        "caps_w": {name: _told(table.cap_w) for name, table in tables.items()},
-        "table_keys_w": None if by_cap is None else [_told(cap_w) for cap_w in by_cap],
+        "caps_w": {name: _plain_cap(table.cap_w) for name, table in tables.items()},
+        "table_keys_w": None if by_cap is None else [_plain_cap(cap_w) for cap_w in by_cap],
         "workload": {
             "sha256": workload.sha256,
             "source": workload.source,
@@ -134,7 +134,7 @@ def _record(saved: Saved, tables: dict[str, VariationTable]) -> dict[str, Any]:
     }
 
 
-def _told(cap_w: float | None) -> float | str | None:
+def _plain_cap(cap_w: float | None) -> float | str | None:
     """A cap as JSON takes it, which has no infinity."""
     return "inf" if cap_w == math.inf else cap_w
 

@@ -23,6 +23,7 @@ from hetsched.features.contracts import Extended
 from hetsched.features.feature import Setting
 from hetsched.platform import Platform
 from hetsched.policy.policy import Policy, policy_like
+from hetsched.resources import check_threads
 from hetsched.roles import Scheduler
 from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
 from hetsched.run.events import Events, Floats
@@ -30,7 +31,6 @@ from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.outcome import result_of
 from hetsched.run.result import Result
-from hetsched.threads import check_threads
 from hetsched.workload import Workload
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ docstring gives its paper's rule and what the paper leaves open; give an object 
 110.0
 """
 
-from hetsched.strategies.caps import DemandAware, DynamicSharing
+from hetsched.strategies.shares import DemandAware, DynamicSharing
 from hetsched.strategies.sizes import Equipartition, MoldableBackfill
 from hetsched.strategies.throughput_ilp import ThroughputIlp
-from hetsched.strategies.unlike_nodes import TwoLevel, VariationAware, VariationPlacement
+from hetsched.strategies.variation_aware import TwoLevel, VariationAware, VariationPlacement
 
 __all__ = [
     "DemandAware",

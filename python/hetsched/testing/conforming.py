@@ -177,7 +177,7 @@ def _compositions(part: Any) -> tuple[str, st.SearchStrategy[Policy]]:
         if (role, name) not in parts():
             known = listed(f"{role}={name}" for role, name in parts())
             raise ConfigError([("part", f"`{part}`", f"a preset, or one of {known}")])
-        return part, _beside({role: name})
+        return part, _policies_with({role: name})
     roles = roles_of(part)
     if not roles:
         name = part.__name__ if isinstance(part, type) else type(part).__name__
@@ -187,10 +187,10 @@ def _compositions(part: Any) -> tuple[str, st.SearchStrategy[Policy]]:
     part = instance_of(part, "part")
     if "scheduler" in roles:
         return type(part).__name__, st.just(Policy(scheduler=part))
-    return type(part).__name__, _beside(dict.fromkeys(roles, part))
+    return type(part).__name__, _policies_with(dict.fromkeys(roles, part))
 
 
-def _beside(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
+def _policies_with(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
     others = {
         "order": st.sampled_from(["fcfs", "wfp3"]),
         "backfill": st.sampled_from(_BACKFILLS),

@@ -64,7 +64,7 @@ class Budget:
     least_w: Floats
     tdp_w: Floats
     is_exact: bool
-    is_told: bool = True
+    is_known: bool = True
 
     @staticmethod
     def of(run: Facts) -> Budget:
@@ -103,8 +103,8 @@ class Budget:
 
         tdp = least(np.broadcast_to(platform.tdp_w, shape))
         has_draws = "draws" in run.policy.get("analyzer", {}).get("methods", ())
-        is_told = run.result.provenance["options"]["predictor"] is None and not has_draws
-        return Budget(watts, least(believed), tdp, is_told and bool((actual == believed).all()), is_told)
+        is_known = run.result.provenance["options"]["predictor"] is None and not has_draws
+        return Budget(watts, least(believed), tdp, is_known and bool((actual == believed).all()), is_known)
 
 
 _ANY_POLICY = {"order": None, "backfill": None, "placement": None, "power": None, "sleep": None}

@@ -30,20 +30,20 @@ def check_preemption(run: Facts) -> None:
     check_attempts_of_stretches(own)
     check_states_of_stretches(own)
     _check_energies(own)
-    told = _told(run)
+    recorded = _recorded(run)
     suspended, resumed = (
         # What changes at the instant at which the run is stopped begins no stretch.
-        [(row, at) for row, at in told[kind] if not run.is_stopped or at < run.window[1]]
+        [(row, at) for row, at in recorded[kind] if not run.is_stopped or at < run.window[1]]
         for kind in ("suspend", "resume")
     )
     check_suspensions(own, suspended, resumed, [])
-    check_requeues(own, told["requeue"])
-    _check_causes(run, told["suspend"])
+    check_requeues(own, recorded["requeue"])
+    _check_causes(run, recorded["suspend"])
     _check_slots(run)
     _check_timeline(run)
 
 
-def _told(run: Facts) -> dict[str, list[tuple[int, int]]]:
+def _recorded(run: Facts) -> dict[str, list[tuple[int, int]]]:
     """The rows of jobs to which something happened, and when, by kind."""
     row_of = {job_id: row for row, job_id in enumerate(run.job_id)}
     happened: dict[str, list[tuple[int, int]]] = {"suspend": [], "resume": [], "requeue": []}
@@ -57,9 +57,9 @@ def _check_energies(own: Stretches) -> None:
     """A job's energy is that of all stretches in which it ran."""
     energy_j = np.zeros(len(own.run.start))
     np.add.at(energy_j, own.job, own.energy_j)
-    told_j = own.run.jobs["energy_j"].fill_null(0.0).to_numpy()
-    rows = np.flatnonzero(np.abs(energy_j - told_j) > 1e-9 * np.maximum(told_j, 1.0))
-    assert not len(rows), f"{own.run.name(int(rows[0]))}: energy_j is {told_j[rows[0]]}, not {energy_j[rows[0]]}"
+    recorded_j = own.run.jobs["energy_j"].fill_null(0.0).to_numpy()
+    rows = np.flatnonzero(np.abs(energy_j - recorded_j) > 1e-9 * np.maximum(recorded_j, 1.0))
+    assert not len(rows), f"{own.run.name(int(rows[0]))}: energy_j is {recorded_j[rows[0]]}, not {energy_j[rows[0]]}"
 
 
 def _preempts(run: Facts) -> npt.NDArray[np.bool_]:

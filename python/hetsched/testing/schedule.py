@@ -5,12 +5,11 @@ from __future__ import annotations
 from hetsched.platform import Platform
 from hetsched.run.events import Events
 from hetsched.run.result import Result
-from hetsched.testing.eligibility_laws import check_eligibility
 from hetsched.testing.facts import Facts
 from hetsched.testing.laws import check_laws
 from hetsched.testing.preemption_laws import check_preemption
-from hetsched.testing.queue_laws import check_queues
 from hetsched.testing.sleep_laws import check_sleep
+from hetsched.testing.start_laws import check_eligibility, check_queues
 from hetsched.testing.stretch_laws import check_stretches
 from hetsched.workload import Workload
 

@@ -42,12 +42,12 @@ def _spans(run: Facts, events: pl.DataFrame) -> pl.DataFrame:
     here = events.filter(pl.col("kind").is_in([*_STEPS, *_OUTAGES]))
     for at, kind, node in zip(micros(here["time_s"]).tolist(), here["kind"], here["node"], strict=True):
         before, begun = state.get(node, "on"), since.get(node, run.window[0])
-        told = f"node {node} at {at / TICKS_S} s: {kind}"
+        text = f"node {node} at {at / TICKS_S} s: {kind}"
         if kind in _STEPS:
             allowed, after = _STEPS[kind]
-            assert before == allowed, f"{told}, but it is {before}"
+            assert before == allowed, f"{text}, but it is {before}"
             took = lasts[kind][node] if kind in lasts else None
-            assert took is None or at - begun == took, f"{told} {(at - begun) / TICKS_S} s after it began"
+            assert took is None or at - begun == took, f"{text} {(at - begun) / TICKS_S} s after it began"
         else:
             causes[node] = causes.get(node, 0) + _OUTAGES[kind]
             after = "down" if causes[node] else "on"
@@ -79,8 +79,8 @@ def _check_nodes(run: Facts, events: pl.DataFrame, spans: pl.DataFrame) -> None:
             f"node {wrong[0]}: {name} is {nodes[name][int(wrong[0])]}, not {expected[wrong[0]] / TICKS_S}"
         )
     for name, kind in (("boots", "wake"), ("shutdowns", "sleep")):
-        told = events.filter(pl.col("kind") == kind)["node"].to_numpy().astype(np.int64)
-        expected = np.bincount(told, minlength=run.platform.nodes)
+        recorded = events.filter(pl.col("kind") == kind)["node"].to_numpy().astype(np.int64)
+        expected = np.bincount(recorded, minlength=run.platform.nodes)
         assert (nodes[name].to_numpy() == expected).all(), f"{name} are not those of the events"
 
 

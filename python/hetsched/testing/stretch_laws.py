@@ -9,19 +9,10 @@ import numpy as np
 import polars as pl
 
 from hetsched.run.events import Events
-from hetsched.testing.capped import draws_and_factors
+from hetsched.testing.balance_laws import TOLERANCE, blur, check_balance, check_summary, close
 from hetsched.testing.facts import Facts, Floats
-from hetsched.testing.laws import (
-    TOLERANCE,
-    blur,
-    check_balance,
-    check_nodes_of_jobs,
-    check_rows,
-    check_summary,
-    close,
-)
-from hetsched.testing.size_laws import check_limits, check_pauses, check_sizes, resizes
-from hetsched.testing.stretches import Stretches
+from hetsched.testing.laws import check_nodes_of_jobs, check_rows
+from hetsched.testing.stretches import Stretches, check_limits, check_pauses, check_sizes, draws_and_factors, resizes
 from hetsched.units import TICKS_S, micros
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
@@ -62,10 +53,12 @@ def check_order_of_stretches(own: Stretches) -> None:
     own.refuse((own.attempt > 1) & ~own.goes_on & (own.start < before), "it begins before the attempt before it ends")
     single = ~own.goes_on & ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
     own.refuse((own.lasts_s == 0) & ~single, "a stretch of length zero in an attempt that lasts")
-    told = own.frame.select(pl.struct("nodes", "cap_w", "speed_ratio", "power_w", "state").alias("all"))[
+    recorded = own.frame.select(pl.struct("nodes", "cap_w", "speed_ratio", "power_w", "state").alias("all"))[
         "all"
     ].to_list()
-    again = np.array([False, *(here == there for here, there in zip(told[1:], told, strict=False))][: len(told)])
+    again = np.array(
+        [False, *(here == there for here, there in zip(recorded[1:], recorded, strict=False))][: len(recorded)]
+    )
     own.refuse(own.goes_on & again, "it is like the stretch before it")
 
 
@@ -79,9 +72,9 @@ def check_attempts_of_stretches(own: Stretches) -> None:
     own.refuse((own.attempt > 1) & first & ~same_job, "an attempt without the one before it")
     assert (own.attempts[run.started] > 0).all(), "a job that started has no segment"
     if "attempts" in run.jobs.columns:
-        told = run.jobs["attempts"].cast(pl.Int64).fill_null(0).to_numpy()
-        row = run.first(told != own.attempts)
-        assert row is None, f"{run.name(row or 0)}: attempts is {told[row or 0]}, it has {own.attempts[row or 0]}"
+        recorded = run.jobs["attempts"].cast(pl.Int64).fill_null(0).to_numpy()
+        row = run.first(recorded != own.attempts)
+        assert row is None, f"{run.name(row or 0)}: attempts is {recorded[row or 0]}, it has {own.attempts[row or 0]}"
     begin, end = np.full(len(run.start), -1), np.full(len(run.start), -1)
     last = np.flatnonzero(own.is_last)
     begin[own.job[last[::-1]]], end[own.job[last]] = own.start[last[::-1]], own.end[last]
@@ -115,9 +108,9 @@ def check_states_of_stretches(own: Stretches) -> None:
         stood_s = np.zeros(len(run.start))
         still = own.is_last & ~own.runs
         np.add.at(stood_s, own.job[still], own.lasts_s[still])
-        told_s = run.jobs["suspended_s"].fill_null(0.0).to_numpy()
-        row = run.first(run.started & (np.abs(told_s - stood_s) > 1e-6))
-        assert row is None, f"{run.name(row or 0)}: suspended_s is {told_s[row or 0]}, not {stood_s[row or 0]}"
+        recorded_s = run.jobs["suspended_s"].fill_null(0.0).to_numpy()
+        row = run.first(run.started & (np.abs(recorded_s - stood_s) > 1e-6))
+        assert row is None, f"{run.name(row or 0)}: suspended_s is {recorded_s[row or 0]}, not {stood_s[row or 0]}"
 
 
 def _check_no_node_serves_two(own: Stretches) -> None:
@@ -208,10 +201,10 @@ def _check_energies(own: Stretches) -> None:
     whole_j, last_j = np.zeros(jobs), np.zeros(jobs)
     np.add.at(whole_j, own.job, own.energy_j)
     np.add.at(last_j, own.job[own.is_last], own.energy_j[own.is_last])
-    told_j = run.jobs["energy_j"].fill_null(0.0).to_numpy()
-    row = run.first(run.started & (np.abs(told_j - whole_j) > TOLERANCE * np.maximum(whole_j, 1.0)))
+    recorded_j = run.jobs["energy_j"].fill_null(0.0).to_numpy()
+    row = run.first(run.started & (np.abs(recorded_j - whole_j) > TOLERANCE * np.maximum(whole_j, 1.0)))
     assert row is None, (
-        f"{run.placed(row or 0)}: energy_j is {told_j[row or 0]}, its segments sum to {whole_j[row or 0]}"
+        f"{run.placed(row or 0)}: energy_j is {recorded_j[row or 0]}, its segments sum to {whole_j[row or 0]}"
     )
     mean_w, ran_s = run.jobs["mean_power_w"].to_numpy(), (run.end - run.start) / TICKS_S
     off = blur(run.end, run.end - run.start)
@@ -238,10 +231,12 @@ def _check_nodes(own: Stretches) -> None:
     busy_s = np.zeros(run.platform.nodes)
     np.add.at(busy_s, node, np.where(own.runs, own.lasts_s, 0.0)[place])
     window_s = (run.window[1] - run.window[0]) / TICKS_S
-    told = run.result.nodes
+    recorded = run.result.nodes
     for name, there in (("busy_s", busy_s), ("idle_s", window_s - busy_s)):
-        off = np.flatnonzero(np.abs(told[name].to_numpy() - there) > 1e-6 + TOLERANCE * window_s)
-        assert not len(off), f"node {off[0]}: {name} is {told[name][int(off[0])]}, its segments make it {there[off[0]]}"
+        off = np.flatnonzero(np.abs(recorded[name].to_numpy() - there) > 1e-6 + TOLERANCE * window_s)
+        assert not len(off), (
+            f"node {off[0]}: {name} is {recorded[name][int(off[0])]}, its segments make it {there[off[0]]}"
+        )
     system_j = float(own.energy_j.sum() + ((window_s - busy_s) * run.platform.idle_w).sum())
     here = run.result.summary()["energy_j"]
     assert close(here, system_j), f"energy_j is {here}, segments and idle nodes make it {system_j}"
@@ -284,42 +279,42 @@ def _check_happened(own: Stretches) -> None:
     assert (np.diff(at) >= 0).all(), "events do not stand in order of time"
     kinds, jobs = happened["kind"].to_list(), [row_of.get(job_id) for job_id in happened["job_id"].to_list()]
 
-    def told(kind: str) -> list[tuple[int, int]]:
+    def recorded(kind: str) -> list[tuple[int, int]]:
         rows = zip(jobs, at.tolist(), kinds, strict=True)
         return sorted((job, when) for job, when, named in rows if named == kind and job is not None)
 
     if "alerts" in summary:
         alerts = kinds.count("alert")
         assert summary["alerts"] == alerts, f"alerts is {summary['alerts']}, events tell {alerts}"
-    check_suspensions(own, told("suspend"), told("resume"), told("kill"))
-    for job, when in told("kill"):
+    check_suspensions(own, recorded("suspend"), recorded("resume"), recorded("kill"))
+    for job, when in recorded("kill"):
         assert run.state[job] == "failed", f"{run.name(job)} was killed at {when / TICKS_S} s, but is {run.state[job]}"
         assert run.end[job] == when, f"{run.name(job)} was killed at {when / TICKS_S} s, but ends elsewhere"
-    check_requeues(own, told("requeue"))
+    check_requeues(own, recorded("requeue"))
     less = happened.filter(pl.col("kind").is_in(["lower-cap", "suspend", "requeue", "kill"]))
     rises = less.filter(pl.col("power_after_w") > pl.col("power_before_w") * (1 + TOLERANCE))
     assert rises.is_empty(), f"at {rises['time_s'][0]} s: {rises['kind'][0]} raises the draw"
 
 
-_Told: TypeAlias = list[tuple[int, int]]
+_Instants: TypeAlias = list[tuple[int, int]]
 
 
-def check_suspensions(own: Stretches, suspended: _Told, resumed: _Told, killed: _Told) -> None:
+def check_suspensions(own: Stretches, suspended: _Instants, resumed: _Instants, killed: _Instants) -> None:
     """Suspensions and resumptions are where stretches say so; what an instant takes back leaves no trace in them."""
     before = np.append(True, own.runs[:-1])[: len(own.runs)]
     stops, resumes = ~own.runs & (~own.goes_on | before), own.runs & own.goes_on & ~before
     both = Counter(suspended) & Counter(resumed)
     at_once = Counter(suspended) - both & Counter(killed)
-    for kind, places, told in (("suspend", stops, suspended), ("resume", resumes, resumed)):
+    for kind, places, recorded in (("suspend", stops, suspended), ("resume", resumes, resumed)):
         taken_back = at_once if kind == "suspend" else Counter()
-        here = sorted((Counter(told) - both - taken_back).elements())
+        here = sorted((Counter(recorded) - both - taken_back).elements())
         # A job that started there, too, has one stretch of length zero in the state it had last.
         shown = Counter(zip(own.job[places].tolist(), own.start[places].tolist(), strict=True))
         there = sorted((shown - taken_back).elements())
         assert here == there, f"events tell {kind} {here}, the segments {there} (row of the job, us)"
 
 
-def check_requeues(own: Stretches, told: list[tuple[int, int]]) -> None:
+def check_requeues(own: Stretches, recorded: list[tuple[int, int]]) -> None:
     """An attempt that is not the last was requeued at its end; the last one only if it came to nothing."""
     run, over = own.run, ~np.append(own.goes_on[1:], False)[: len(own.goes_on)]
     ends = [(int(own.job[place]), int(own.end[place]), int(own.attempt[place])) for place in np.flatnonzero(over)]
@@ -327,9 +322,9 @@ def check_requeues(own: Stretches, told: list[tuple[int, int]]) -> None:
     # A job that was queued again may be withdrawn or turned away there, or wait when the run ends.
     over_there = ("pending", "failed", "cancelled", "rejected")
     may_be_lost = lost | {(job, end) for job, end, _ in ends if run.state[job] in over_there}
-    for job, when in sorted(lost - set(told)):
+    for job, when in sorted(lost - set(recorded)):
         raise AssertionError(f"{run.name(job)}: an attempt is lost at {when / TICKS_S} s, where events tell no requeue")
-    for job, when in sorted(set(told) - may_be_lost):
+    for job, when in sorted(set(recorded) - may_be_lost):
         raise AssertionError(f"{run.name(job)} was requeued at {when / TICKS_S} s, where no attempt is lost")
 
 

@@ -92,7 +92,7 @@ class Groups:
         return np.where(is_own, self.start - ended, np.iinfo(np.int64).max)
 
     def above(self, limit: int) -> npt.NDArray[np.float64]:
-        """By group the part of the time with a job running in which more than `limit` did."""
+        """Part, by group, of the time with a job running in which more than `limit` did."""
         keys = np.concatenate([self._starts[0], self._ends[0]])
         order = np.argsort(keys, kind="stable")
         changes = np.repeat([1, -1], len(self.code))[order]

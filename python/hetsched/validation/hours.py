@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.power.ranks import correlation
 from hetsched.validation.jobs import Judged
-from hetsched.validation.scores import Score, pearson
+from hetsched.validation.scores import Score
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,7 +84,7 @@ def hour_scores(hours: pl.DataFrame, nodes: int) -> dict[str, Score]:
     scores = (
         float(np.abs(simulated - busy).mean()) / nodes,
         float((simulated - busy).mean()) / nodes,
-        pearson(busy, simulated),
+        correlation(busy, simulated),
         float(np.abs(expected - queued).mean()),
         float(expected.mean()) / queue if queue else None,
     )

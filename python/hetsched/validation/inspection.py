@@ -93,7 +93,7 @@ class Inspection:
 
 
 def inspect(workload: Workload, platform: Platform | None = None, *, until_s: float | None = None) -> Inspection:
-    """What a log says of its machine, by the starts that it observed.
+    """Find what a log says of its machine, by the starts that it observed.
 
     Parameters
     ----------

@@ -88,12 +88,12 @@ class Observed:
 
     @cached_property
     def use(self) -> Use:
-        """What is in use over time."""
+        """Use over time."""
         return Use.of(self.start, self.end, self.held)
 
     @cached_property
     def others_at_submit(self) -> Ints:
-        """What other jobs hold at each job's submit."""
+        """Holdings of the other jobs at each job's submit."""
         own = (self.start == self.submit) & (self.end > self.submit)
         return self.use.at(self.submit) - np.where(own, self.held, 0)
 
@@ -112,7 +112,7 @@ class Observed:
         return [None, *names.to_list()], codes.fill_null(0).to_numpy()
 
     def nodes(self, held: float) -> float:
-        """What is held, in nodes."""
+        """Holdings in nodes."""
         return held / self.whole
 
 
@@ -132,7 +132,7 @@ def _walltimes(known: pl.DataFrame) -> Ints:
 
 
 def _held(known: pl.DataFrame, platform: Platform | None) -> tuple[Ints, int]:
-    """What each job holds, and how much of it is a node."""
+    """Holdings of each job, and how much of them is a node."""
     nodes = known["node_count"].cast(pl.Int64).to_numpy()
     if platform is None or platform.exclusive:
         return nodes, 1

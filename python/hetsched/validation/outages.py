@@ -61,7 +61,7 @@ def size_findings(jobs: Observed, machine: int) -> Iterator[Finding]:
 
 
 def _short_hours(jobs: Observed, most: Ints, first: int, machine: int) -> Ints:
-    """By week the hours at which the smallest of the long waiting jobs fits the machine, but not what was used."""
+    """Hours, by week, at which the smallest of the long waiting jobs fits the machine, but not what was used."""
     queued = jobs.wait > _LONG_QUEUED
     hours = first * 168 + np.arange(len(most) * 168)
     begins, ends = (-(-instants[queued] // _HOUR) - hours[0] for instants in (jobs.submit, jobs.start))
@@ -111,7 +111,7 @@ class Gaps:
                 yield Finding("outage", kind, span[1] - span[0], "s", *span, int(count), suggestion=suggestion)
 
     def count(self, kind: str) -> int:
-        """How many are of a kind."""
+        """Number of those of a kind."""
         return self.kinds.count(kind)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis.weeks import paired_weeks
+from hetsched.power.ranks import rank_correlation
 from hetsched.validation.jobs import LONG_WAIT_S
 
 Score = float | int | bool | None
@@ -113,7 +113,7 @@ def _distribution(observed: Floats, simulated: Floats) -> dict[str, Score]:
         "ks": kolmogorov_smirnov(observed, simulated),
         "wasserstein_s": float(np.abs(np.sort(observed) - np.sort(simulated)).mean()),
         "wasserstein_log": float(np.abs(np.sort(log_observed) - np.sort(log_simulated)).mean()),
-        "spearman": spearman(observed, simulated),
+        "spearman": rank_correlation(observed, simulated),
     }
 
 
@@ -122,20 +122,6 @@ def kolmogorov_smirnov(one: Floats, other: Floats) -> float:
     both = np.concatenate([one, other])
     shares = [np.searchsorted(np.sort(values), both, side="right") / len(values) for values in (one, other)]
     return float(np.abs(shares[0] - shares[1]).max())
-
-
-def spearman(one: Floats, other: Floats) -> float | None:
-    """The rank correlation, equal values by their mean rank; None if one side is constant."""
-    from scipy.stats import rankdata  # noqa: PLC0415 -- slow to load
-
-    return pearson(rankdata(one), rankdata(other))
-
-
-def pearson(one: Floats, other: Floats) -> float | None:
-    """The correlation; None if one side is constant."""
-    first, second = one - one.mean(), other - other.mean()
-    spread = math.sqrt(float((first**2).sum())) * math.sqrt(float((second**2).sum()))
-    return float((first * second).sum()) / spread if spread else None
 
 
 def histogram(jobs: pl.DataFrame) -> pl.DataFrame:

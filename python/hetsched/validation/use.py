@@ -96,7 +96,7 @@ class Use:
 
 
 def least_over(firsts: Ints, ends: Ints, values: Ints, length: int, none: int) -> Ints:
-    """For each place below `length` the least value whose range [first, end) it lies in; `none` where there is none."""
+    """Least value, for each place below `length`, whose range [first, end) it lies in; `none` where there is none."""
     is_any = ends > firsts
     firsts, ends, values = firsts[is_any], ends[is_any], values[is_any]
     tops = np.floor(np.log2(np.maximum(ends - firsts, 1))).astype(np.int64)

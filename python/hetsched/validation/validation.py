@@ -243,8 +243,8 @@ def validate(  # type: ignore[misc]
     Examples
     --------
     >>> import hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 10, 20], "runtime_s": [600, 600, 600],
-    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 1200]})
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3], "submit_s": [0, 590, 2000], "runtime_s": [600, 600, 600],
+    ...                      "node_count": [1, 1, 1], "observed_start_s": [0, 600, 2000]})
     >>> found = hs.validate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(1, idle_w=100, tdp_w=300),
     ...                     warmup_s=0, cooldown_s=0)
     >>> found.scores["skill_best"], found.scores["within_1m"], found.by_size["jobs"].to_list()

@@ -48,7 +48,7 @@ def window_findings(jobs: Observed) -> Iterator[Finding]:
 
 
 def _kind_and_hour(hours: Ints) -> tuple[Ints, Ints]:
-    """Of whole hours of the clock: 1 at weekends, else 0; and the hour of the day."""
+    """Kind and hour of whole hours of the clock: 1 at weekends, else 0; and the hour of the day."""
     is_weekend = (hours // 24 + _FIRST_DAY) % 7 >= 5
     return is_weekend.astype(np.int64), hours % 24
 
@@ -91,7 +91,7 @@ def _window(day: _Day, walltimes: int, subject: str) -> Finding:
 
 
 def _ratios(counts: Floats) -> Floats:
-    """What lies in each run of 4 to 23 hours, by its first hour, over what an even spread has there; 0 of nothing."""
+    """Share of each run of 4 to 23 hours, by its first hour, over that of an even spread; 0 of nothing."""
     total = counts.sum()
     sums = np.concatenate([[0.0], np.cumsum(np.tile(counts, 2))])
     lengths = np.arange(_FEWEST_HOURS, 24)[:, None]

@@ -9,7 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults, did_you_mean, few, is_name, listed, one_line
+from hetsched.checks import (
+    Faults,
+    and_more,
+    did_you_mean,
+    few,
+    is_name,
+    listed,
+    more_in_brackets,
+    one_line,
+    run_text,
+    runs_of,
+)
 from hetsched.errors import ConfigError
 from hetsched.tables import misfit
 
@@ -52,8 +63,9 @@ def checked_matrix(name: str, values: npt.ArrayLike, apps: tuple[str, ...], faul
     bad = np.argwhere(~((matrix >= low) & (matrix <= high)))
     if len(bad):
         app, node = bad[0]
-        more = f" (and {len(bad) - 1:,} more)" if len(bad) > 1 else ""
-        faults.add(f"{name}[{apps[app]}, node {node}]", float(matrix[app, node]), expected + more)
+        faults.add(
+            f"{name}[{apps[app]}, node {node}]", float(matrix[app, node]), expected + more_in_brackets(len(bad) - 1)
+        )
     matrix.flags.writeable = False
     return matrix
 
@@ -193,10 +205,10 @@ def _check_pairs(cells: npt.NDArray[np.int64], apps: pl.Series, nodes: int, sour
 def node_ranges(nodes: npt.ArrayLike, *, most: int = 8) -> str:
     """Node numbers as a message lists them: in order, neighbours as a range."""
     numbers = np.unique(np.asarray(nodes, dtype=np.int64))
-    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
-    shown = [f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs[:most]]
-    rest = sum(len(run) for run in runs[most:])
-    return f"node{'s' if len(numbers) > 1 else ''} {', '.join(shown)}{f' and {rest:,} more' if rest else ''}"
+    runs = runs_of(numbers.tolist())
+    rest = sum(last - first + 1 for first, last in runs[most:])
+    shown = ", ".join(run_text(*run) for run in runs[:most])
+    return f"node{'s' if len(numbers) > 1 else ''} {shown}{and_more(rest)}"
 
 
 def missing_pairs(is_wrong: npt.NDArray[np.bool_], apps: Sequence[str], found: str) -> list[str]:

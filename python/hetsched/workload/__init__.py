@@ -2,7 +2,7 @@
 
 from hetsched.workload.applications import first_run_ratio, flag_first_runs, same_application
 from hetsched.workload.describe import Report
-from hetsched.workload.formats import read_csv, read_jobs, read_parquet, read_swf
+from hetsched.workload.formats import read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 from hetsched.workload.generators import (
     GENERATORS,
     Distribution,
@@ -52,9 +52,12 @@ __all__ = [
     "overloaded",
     "overloaded_large",
     "poisson",
+    "read_batsim",
     "read_csv",
     "read_jobs",
     "read_parquet",
+    "read_pbs",
+    "read_sacct",
     "read_swf",
     "same_application",
     "schema",

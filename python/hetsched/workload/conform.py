@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hetsched.checks import did_you_mean, listed
+from hetsched.checks import did_you_mean, listed, more_in_brackets
 from hetsched.errors import TraceError
+from hetsched.resources import check_threads
 from hetsched.tables import refuse_other_frames
-from hetsched.threads import check_threads
 from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 from hetsched.workload.sizes import refuse_sizes
 from hetsched.workload.waits import HOWS, check_references, cleared
 
-_TOLD = 3
+_MOST_SHOWN = 3
 """Bad lines that a report shows."""
 
 _OTHER_UNITS = frozenset(
@@ -112,15 +112,18 @@ def _refuse_other_units(frame: pl.DataFrame, origin: Origin) -> None:
 
 
 def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
-    if column.is_required:
+    # One pass for a whole column of good values; masks are built only where there is something to find.
+    missing = values.null_count()
+    if column.is_required and missing:
         origin.refuse(values, values.is_null(), column.expected)
+    if missing == len(values):
+        return
     if column.name == "device":
         origin.refuse(values, ~values.is_in(["cpu", "gpu"]), "`cpu`, `gpu` or nothing")
     if column.name == "depends_how":
         origin.refuse(values, ~values.is_in(HOWS), "`any`, `ok`, `not_ok` or nothing")
-    if column.dtype is pl.Float64:
+    if column.dtype is pl.Float64 and np.isfinite(values.to_numpy()).sum() < len(values) - missing:
         origin.refuse(values, ~values.is_finite(), column.expected)
-    # One pass for a whole column of good values; masks are built only where there is something to find.
     is_bounded = (column.low, column.high, column.above) != (None, None, None)
     lowest, highest = (values.min(), values.max()) if is_bounded else (None, None)
     if column.low is not None and lowest is not None and lowest < column.low:  # type: ignore[operator]
@@ -146,7 +149,7 @@ def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
     if len(repeats):
         row = int(repeats.min())
         first = int(np.flatnonzero(ids == ids[row])[0])
-        more = f" (and {len(repeats) - 1:,} more repeats)" if len(repeats) > 1 else ""
+        more = more_in_brackets(len(repeats) - 1, " repeats")
         earlier = origin.fault("job_id", first, "", "").line
         where = f"{'row' if origin.line_of is None else 'line'} {earlier}"
         expected = f"a number of its own; {where} has it already"
@@ -176,18 +179,18 @@ def conformed_rows(
             break
         except BadRows as bad:
             # Each costs a look through the file, and no more than a few are reported.
-            faults += [bad.fault_of(row) for row in bad.rows[:_TOLD]]
+            faults += [bad.fault_of(row) for row in bad.rows[:_MOST_SHOWN]]
             bad_lines += len(bad.rows)
             rows = np.delete(rows, bad.rows)
     faults.sort(key=lambda fault: fault.line or 0)
     _refuse_mostly_bad(faults, bad_lines, len(frame) + len(before))
-    told = {"first_bad_lines": told_bad_lines(faults)} if faults else {}
-    return table, counts | {"bad_lines": bad_lines, **told}
+    shown = {"first_bad_lines": first_bad_lines(faults)} if faults else {}
+    return table, counts | {"bad_lines": bad_lines, **shown}
 
 
-def told_bad_lines(faults: Sequence[TraceError]) -> list[str]:
+def first_bad_lines(faults: Sequence[TraceError]) -> list[str]:
     """The first few faults as a report holds them: without the file's name, which the report has."""
-    return [str(fault).removeprefix(f"{fault.file}, ") for fault in faults[:_TOLD]]
+    return [str(fault).removeprefix(f"{fault.file}, ") for fault in faults[:_MOST_SHOWN]]
 
 
 def _of_rows(origin: Origin, rows: np.ndarray) -> Origin:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import shown
+from hetsched.checks import more_in_brackets, shown
 from hetsched.errors import TraceError
 from hetsched.workload.schema import Column
 
@@ -58,9 +58,9 @@ class Origin:
 
     def refuse(self, values: pl.Series, bad: pl.Series, expected: str) -> None:
         """Raise at the first row where `bad` is true, showing its value."""
-        rows = bad.fill_null(value=False).arg_true()
-        if not len(rows):
+        if not bad.any():
             return
+        rows = bad.fill_null(value=False).arg_true()
 
         def fault_of(row: int, more: str = "") -> TraceError:
             found = "nothing" if values[row] is None else shown(values[row])
@@ -68,7 +68,7 @@ class Origin:
 
         if self.skips_bad_rows:
             raise BadRows(rows.to_list(), fault_of)
-        raise fault_of(int(rows[0]), f" (and {len(rows) - 1:,} more)" if len(rows) > 1 else "")
+        raise fault_of(int(rows[0]), more_in_brackets(len(rows) - 1))
 
 
 _Converter = Callable[[pl.Series, Column, Origin], pl.Series]
@@ -81,7 +81,8 @@ def converted(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
     if values.dtype == pl.Null:
         return values.cast(column.dtype)
     if isinstance(column.dtype, pl.List):
-        return _to_nodes(values, column, origin)
+        is_numbers = column.dtype.inner == pl.Float64
+        return (_to_numbers if is_numbers else _to_nodes)(values, column, origin)
     kinds: dict[object, _Converter] = {pl.String: _to_text, pl.Boolean: _to_truth, pl.Float64: _to_float}
     return kinds.get(column.dtype, _to_whole)(values, column, origin)
 
@@ -110,6 +111,20 @@ def _to_nodes(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
         raise _wrong_type(values, column.expected, origin)
     origin.refuse(values if is_text else nodes_text(values), lists[1], column.expected)
     return lists[0]
+
+
+def _to_numbers(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
+    """Lists of numbers, of a file of text with blanks between them."""
+    if values.dtype == pl.String and origin.line_of is not None:
+        words = values.str.strip_chars().str.split(" ")
+        words = words.set(values.str.strip_chars() == "", None)
+        lists = words.cast(pl.List(pl.Float64), strict=False)
+        is_number = pl.element().cast(pl.Float64, strict=False).is_not_null() | (pl.element() == "null")
+        origin.refuse(values, ~words.list.eval(is_number).list.all(), column.expected)
+        return lists
+    if isinstance(values.dtype, pl.List) and (values.dtype.inner.is_numeric() or values.dtype.inner == pl.Null):
+        return values.cast(column.dtype)
+    raise _wrong_type(values, column.expected, origin)
 
 
 def _to_float(values: pl.Series, column: Column, origin: Origin) -> pl.Series:
@@ -223,11 +238,11 @@ def _number(values: pl.Series) -> pl.Series:
 
 _PIECE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?")
 _LAST_NODE = 2**32 - 2
-_MOST_OF_A_JOB, _MOST_OF_ALL = 10_000_000, 250_000_000
+MOST_OF_A_LIST, _MOST_OF_ALL = 10_000_000, 250_000_000
 """Node numbers that a field, and all fields of a column, may name: ranges are counted before they are written out."""
 
 
-def node_numbers(text: str, most: int = _MOST_OF_A_JOB) -> list[int] | None:
+def node_numbers(text: str, most: int = MOST_OF_A_LIST) -> list[int] | None:
     """The numbers in a field of a file, such as ``0-2, 7``, ranges with both their ends; None for anything else."""
     ranges: list[tuple[int, int]] = []
     for word in re.split(r"[\s,]+", text.strip()):
@@ -249,7 +264,7 @@ def node_lists(values: pl.Series) -> tuple[pl.Series, pl.Series] | None:
         read, left = [], _MOST_OF_ALL
         for text in values:
             is_empty = text is None or not text.strip()
-            read.append(None if is_empty else (node_numbers(text, min(_MOST_OF_A_JOB, left)), text))
+            read.append(None if is_empty else (node_numbers(text, min(MOST_OF_A_LIST, left)), text))
             left -= len(read[-1][0] or ()) if read[-1] is not None else 0
         lists = pl.Series(values.name, [pair and pair[0] for pair in read], dtype=pl.List(pl.UInt32))
         return lists, pl.Series([pair is not None and pair[0] is None for pair in read], dtype=pl.Boolean)

@@ -30,11 +30,35 @@ _PHRASES = (
     ("no_walltime", "{} without a walltime, planned with their runtime"),
     ("depends_on", "{} waiting for another job"),
     ("depends_on_cleared", "{} waiting for a job that is not there, made to wait for none"),
+    ("reused_ids", "{} with the number of another, given one of their own"),
+    ("comm_ignored", "{} whose profiles communicate, which is left out"),
     ("extra_columns", "{} with more than 18 fields"),
     ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
     ("unknown_status", "{} of unknown status kept"),
     ("unknown_states", "{} of unknown state kept"),
     ("walltime_raised", "{} with a walltime below 1 µs, raised to that"),
+    ("steps", "{} rows of steps"),
+    ("merged", "{} rows that are attempts of others merged"),
+    ("requeued", "{} of several attempts"),
+    ("resized", "{} resized while they ran"),
+    ("dropped_duplicate", "{} rows replaced by later ones of the same submission"),
+    ("dropped_revoked", "{} run by another cluster of the federation dropped"),
+    ("expanded", "{} more by lists of tasks"),
+    ("array_cut", "{} lists of tasks that Slurm cut"),
+    ("array_tasks", "{} tasks of arrays"),
+    ("het_components", "{} components of heterogeneous jobs, which may start apart from each other"),
+    ("reused_ids", "{} given a new number, as another has theirs"),
+    ("submit_after_start", "{} submitted after their start, taken as submitted then"),
+    ("inconsistent_times", "{} whose times contradict their length, which is kept"),
+    ("ambiguous_times", "{} rows with local times that may be meant in two ways"),
+    ("rounded_up_gpus", "{} whose GPUs are rounded up in each node"),
+    ("all_memory", "{} asking for all memory of their nodes"),
+    ("nodes_disagree", "{} whose list of nodes is not as long as their size"),
+    ("constraint_loosened", "{} with constraints on nodes that are all alike, loosened"),
+    ("constraint_unread", "{} with constraints that are not read"),
+    ("repaired_separators", "{} rows with separators in a name, repaired"),
+    ("joined_lines", "{} lines joined to the row before them"),
+    ("cut_last_line", "the last line is cut, and left out"),
     ("bad_lines", "lines skipped as bad: {}"),
 )
 
@@ -89,8 +113,8 @@ class Report(Mapping[str, Any]):
     def _unread(self) -> list[str]:
         """Advice to read a column of states that was not read."""
         name = self._counts.get("unread_states")
-        told = f"column {name} says that jobs did not complete, and was not read: columns trace_status={name}"
-        return [told] if name else []
+        line_of_states = f"column {name} says that jobs did not complete, and was not read: columns trace_status={name}"
+        return [line_of_states] if name else []
 
     def to_dict(self) -> dict[str, Any]:
         """The counts, as ``summary.json`` holds them."""

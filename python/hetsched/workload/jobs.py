@@ -119,8 +119,8 @@ class Workload:
         if not isinstance(source, str):
             raise ConfigError([("source", shown(source), "a name")])
         source = whole_text(source)
-        told, origin, ended = with_states(frame, Origin(source))
-        table, counts = conformed(told, origin)
+        read, origin, ended = with_states(frame, Origin(source))
+        table, counts = conformed(read, origin)
         return cls(
             table,
             source=source,

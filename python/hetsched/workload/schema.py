@@ -62,6 +62,8 @@ class Column:
         if self.dtype is pl.Boolean:
             return "true or false"
         if isinstance(self.dtype, pl.List):
+            if self.dtype.inner == pl.Float64:
+                return "a list of seconds, such as 0 60 75 90 in a file of text"
             return "a list of node numbers from 0, such as 0 1 2 7 or 0-2,7 in a file of text"
         kind = self.unit if self.dtype is pl.Float64 else "a whole number"
         low = "" if self.low is None else f" from {self.low:g}"
@@ -140,6 +142,24 @@ _COLUMNS = (
            "unknown", is_instant=True),
     Column("observed_nodes", pl.List(pl.UInt32), False, "",
            "the nodes it ran on in reality: as many as it needs, each once, numbered from 0", "unknown"),
+    Column("observed_end_s", pl.Float64, False, "seconds", "when it ended in reality, on the log's own clock",
+           "unknown, or it had not ended", is_instant=True),
+    Column("observed_energy_j", pl.Float64, False, "joules", "measured energy of all of its nodes", "unknown", low=0.0),
+    Column("observed_segments", pl.List(pl.Float64), False, "seconds",
+           "start and end of each of its attempts that ran, one after the other, where there were several",
+           "it had one", is_instant=True),
+    Column("suspended_s", pl.Float64, False, "seconds", "how long it stood still while it held its nodes", "unknown",
+           low=0.0, high=MAX_SECONDS),
+    Column("restarts", pl.Int32, False, "", "how many attempts there were before its last", "unknown", low=0,
+           high=_COUNT),
+    Column("cpus", pl.Int64, False, "", "all of its processors", "unknown", low=0),
+    Column("log_id", pl.String, False, "", "its name in the log that it comes from, such as `123_4`", "unknown"),
+    Column("trace_state", pl.String, False, "", "how it ended, in the log's own word", "unknown"),
+    Column("het_id", pl.Int64, False, "", "the heterogeneous job that it is a part of", "none"),
+    Column("qos", pl.String, False, "", "its quality of service", "unknown"),
+    Column("reservation", pl.String, False, "", "the reservation that it ran in", "none"),
+    Column("priority", pl.Int64, False, "", "its priority in the log", "unknown"),
+    Column("profile", pl.String, False, "", "the profile that a log in the format of Batsim gives it", "none"),
 )
 # fmt: on
 

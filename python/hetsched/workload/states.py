@@ -67,11 +67,11 @@ def with_states(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, Orig
         "unknown_states": (text.is_not_null() & codes.is_null() & ~words.is_in(_WAITING | _RUNNING)).sum(),
     }
     kept = [text.alias(STATE)] if STATE not in frame.columns else []
-    told = frame.with_columns(codes.alias(STATUS), *kept)
+    read = frame.with_columns(codes.alias(STATUS), *kept)
     if counts["never_ran"]:
-        told = _without_length(told, never_ran & is_known, length_s)
+        read = _without_length(read, never_ran & is_known, length_s)
     rows = np.flatnonzero(stays.to_numpy())
-    return told[rows], _at_rows(origin, rows), {name: int(count) for name, count in counts.items() if count}
+    return read[rows], _at_rows(origin, rows), {name: int(count) for name, count in counts.items() if count}
 
 
 def unread_states(frame: pl.DataFrame) -> Mapping[str, str]:

@@ -8,4 +8,5 @@ mod laws;
 mod prices;
 mod setup;
 mod support;
+mod trace_sacct;
 mod trace_swf;

@@ -135,3 +135,26 @@ pub(crate) fn node_lists(offsets: Vec<i64>, nodes: Vec<u32>, valid: Vec<bool>) -
     let lists = LargeListArray::try_new(item, offsets, nodes, Some(NullBuffer::from(valid)));
     Ok(Arc::new(lists.map_err(|error| arrow(&error))?))
 }
+
+/// A text or none a row.
+pub(crate) fn texts(values: impl Iterator<Item = Option<String>>) -> ArrayRef {
+    let mut builder = StringViewBuilder::new();
+    for value in values {
+        builder.append_option(value);
+    }
+    Arc::new(builder.finish())
+}
+
+/// Numbers of texts, 0 = null.
+pub(crate) fn codes(values: Vec<u32>) -> ArrayRef {
+    let valid = NullBuffer::from(values.iter().map(|&value| value != 0).collect::<Vec<_>>());
+    Arc::new(UInt32Array::new(values.into(), Some(valid)))
+}
+
+/// A list of numbers a row, null where not valid; NaN = null within.
+pub(crate) fn number_lists(offsets: Vec<i64>, values: Vec<f64>, valid: Vec<bool>) -> PyResult<ArrayRef> {
+    let item = Arc::new(Field::new("item", DataType::Float64, true));
+    let offsets = OffsetBuffer::new(offsets.into());
+    let lists = LargeListArray::try_new(item, offsets, nullable(values), Some(NullBuffer::from(valid)));
+    Ok(Arc::new(lists.map_err(|error| arrow(&error))?))
+}

@@ -6,6 +6,8 @@
 //! | `columns` | jobs, platforms and tables, from numpy |
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
+//! | `pbs` | accounting logs of PBS |
+//! | `sacct` | dumps of Slurm's accounting |
 //! | `session` | runs under way |
 //! | `gym` | runs under way whose decisions come from Python |
 //! | `roles` | parts of policies that are Python objects |
@@ -25,9 +27,11 @@ mod errors;
 mod frame;
 mod gym;
 mod parts;
+mod pbs;
 mod queueing;
 mod roles;
 mod run;
+mod sacct;
 mod session;
 
 pub use hetsched_core::policy::registry::Rows;
@@ -54,6 +58,8 @@ fn functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parts::check_policy, module)?)?;
     module.add_function(wrap_pyfunction!(parts::parts, module)?)?;
     module.add_function(wrap_pyfunction!(run::read_swf, module)?)?;
+    module.add_function(wrap_pyfunction!(pbs::read_pbs, module)?)?;
+    module.add_function(wrap_pyfunction!(sacct::read_sacct, module)?)?;
     module.add_function(wrap_pyfunction!(run::unpacked, module)?)
 }
 
@@ -71,5 +77,7 @@ fn classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<roles::sleep::Standby>()?;
     module.add_class::<roles::view::View>()?;
     module.add_class::<run::Records>()?;
+    module.add_class::<pbs::PbsLog>()?;
+    module.add_class::<sacct::SacctDump>()?;
     module.add_class::<session::Session>()
 }

@@ -27,7 +27,7 @@ from hetsched.experiments.experiment import Experiment, Floats, Repetition, Row,
 from hetsched.experiments.runs import Runs, panels, side_by_side
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.report.panel_figure import curve
+from hetsched.report.experiment import curve
 from hetsched.workload import aoba
 
 OWN, MOVE_2, MOVE_3, SHARE_2, SHARE_3, SHARE_ALL = "as it is", "move 2", "move 3", "share 2", "share 3", "share all"

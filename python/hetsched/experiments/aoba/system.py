@@ -11,7 +11,7 @@ import polars as pl
 
 from hetsched.analysis import gaps
 from hetsched.experiments.experiment import Parameters
-from hetsched.features.gaps import gap_metrics
+from hetsched.features.bound import gap_metrics
 from hetsched.platform import Platform
 from hetsched.run.result import Result
 

@@ -13,9 +13,20 @@ import polars as pl
 from hetsched.experiments.claims import alike, statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
 from hetsched.experiments.overprovision import allocators, ha8000
-from hetsched.experiments.overprovision.drawn import over_allocators, over_nodes, over_time
-from hetsched.experiments.overprovision.ha8000 import DRAWN, FIRST, LABEL, MIXES, SOURCE, SPEEDUP, Setting, runs_of
-from hetsched.experiments.overprovision.nodes import BUDGET_KW, NODES, PEAK, follows, peaks, used_up
+from hetsched.experiments.overprovision.ha8000 import (
+    DRAWN,
+    FIRST,
+    LABEL,
+    MIXES,
+    SOURCE,
+    SPEEDUP,
+    Setting,
+    over_allocators,
+    over_nodes,
+    over_time,
+    runs_of,
+)
+from hetsched.experiments.overprovision.sweeps import BUDGET_KW, NODES, PEAK, follows, peaks, used_up
 from hetsched.experiments.runs import Runs
 
 P = Parameters()

@@ -15,8 +15,7 @@ from hetsched.experiments.experiment import Floats
 from hetsched.experiments.vahrm.system import NODES, SPREAD, drawn_machine
 from hetsched.platform import Platform
 from hetsched.platform.device_sampling import DeviceSample, sample_devices
-from hetsched.platform.devices import DeviceClass
-from hetsched.platform.machines import TSUBAME3_JOBS_W, tsubame3
+from hetsched.platform.devices import TSUBAME3_JOBS_W, DeviceClass, tsubame3
 from hetsched.power import TwoStage
 from hetsched.power.synthetic import DEVICE_TYPES, synthetic_profiles
 

@@ -15,8 +15,21 @@ import polars as pl
 from hetsched.experiments.claims import alike, limit, statement, value
 from hetsched.experiments.experiment import Floats, Parameters, Repetition, Row
 from hetsched.experiments.runs import Runs, under_budget
-from hetsched.experiments.vahrm.relative import by_preset, log_under_baseline, numbers, of_paper, relative, swept
-from hetsched.experiments.vahrm.system import BASELINE, HIGH_POWER, MAPE_TO_SD, OTHERS, case_row, cases_of, machine_of
+from hetsched.experiments.vahrm.system import (
+    BASELINE,
+    HIGH_POWER,
+    MAPE_TO_SD,
+    OTHERS,
+    by_preset,
+    case_row,
+    cases_of,
+    log_under_baseline,
+    machine_of,
+    numbers,
+    of_paper,
+    relative,
+    swept,
+)
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.power import Noisy

@@ -18,10 +18,15 @@ from hetsched.experiments.experiment import Floats, Parameter, Parameters, Repet
 from hetsched.experiments.runs import Runs, over, panels
 from hetsched.experiments.vahrm import system
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva
-from hetsched.experiments.vahrm.relative import (
+from hetsched.experiments.vahrm.system import (
+    BASELINE,
     LARGE_NODES,
     NOTICED_S,
+    PRESETS,
+    SCHEDULERS,
     SIZES,
+    SPREAD,
+    TSMVA_MAPE,
     large_job_waits,
     log_under_baseline,
     numbers,
@@ -29,8 +34,7 @@ from hetsched.experiments.vahrm.relative import (
     relative,
     waits_by_size,
 )
-from hetsched.experiments.vahrm.system import BASELINE, PRESETS, SCHEDULERS, SPREAD, TSMVA_MAPE
-from hetsched.platform.machines import TSUBAME3_JOBS_W
+from hetsched.platform.devices import TSUBAME3_JOBS_W
 from hetsched.run.result import Result
 from hetsched.workload.generators.cpu_gpu_log import MIXES
 
@@ -108,7 +112,7 @@ def _on(case: system.Case, machine: system.Machine, spread: float, repetition: R
         )
 
 
-def _beside_fitted(repetition: Repetition) -> list[dict[str, Any]]:
+def _fitted_runs(repetition: Repetition) -> list[dict[str, Any]]:
     """VAHRM on the same jobs and devices, with predictions of fitted models."""
     fitted = fitted_tsmva(repetition.seed)
     errors = {
@@ -381,7 +385,7 @@ EXPERIMENTS = (
         rows=rows,
         savings=_drawn,
         measured=_measured,
-        further=_beside_fitted,
+        further=_fitted_runs,
         further_repetitions=FITTED_REPETITIONS,
         yours=lambda frame, label: numbers(
             frame, label, ("saving", "placement", "turnaround", "throughput", "wait"), {"": {"spread": SPREAD}}

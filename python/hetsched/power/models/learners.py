@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hetsched.checks import Faults, did_you_mean, listed, shown
+from hetsched.checks import Faults, did_you_mean, few, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
 from hetsched.power.models.archive import Saved
@@ -86,7 +86,7 @@ def fit_linear(features: Floats, targets: Floats) -> LinearFit:
     varies gets coefficient 0.
     """
     centre, reach = features.mean(axis=0), np.ptp(features, axis=0)
-    # In units of the range, lest squares of tiny numbers be 0. Of equal numbers the mean may be off by a rounding.
+    # In units of the range, as squares of tiny numbers would be 0. Of equal numbers the mean may be off by a rounding.
     relative = np.divide(features - centre, reach, out=np.zeros_like(features), where=reach > 0)
     deviation = relative.std(axis=0)
     scaled = np.divide(relative, deviation, out=np.zeros_like(features), where=deviation > 0)
@@ -186,7 +186,7 @@ def _check_not_constant(
     found_w = np.nanmax(found, axis=1) - np.nanmin(found, axis=1)
     wanted_w = np.nanmax(targets, axis=1) - np.nanmin(targets, axis=1)
     is_flat = (found_w <= _CONSTANT * wanted_w) & (wanted_w > _ROUNDING_W)
-    flat = [row for row in np.flatnonzero(is_flat).tolist() if _can_be_told_apart(features, targets[row])]
+    flat = [row for row in np.flatnonzero(is_flat).tolist() if _varies_with_features(features, targets[row])]
     if not flat:
         return
     name = learner if isinstance(learner, str) else type(learner).__name__
@@ -196,14 +196,13 @@ def _check_not_constant(
     raise ConfigError([(name, found_text, expected)])
 
 
-def _can_be_told_apart(features: Floats, target: Floats) -> bool:
+def _varies_with_features(features: Floats, target: Floats) -> bool:
     known = features[~np.isnan(target)]
     return bool((known != known[0]).any())
 
 
 def _few(devices: npt.NDArray[np.intp]) -> str:
-    more = f" and {len(devices) - 5:,} more" if len(devices) > 5 else ""
-    return ", ".join(str(device) for device in devices[:5].tolist()) + more
+    return few([str(device) for device in devices.tolist()], most=5)
 
 
 def packed(fits: dict[str, Fit]) -> State:

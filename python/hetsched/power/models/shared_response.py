@@ -6,6 +6,11 @@ from their counters, those of applications that were run on some devices from th
 
 The level is learned twice, as a logarithm and in watts (with errors relative to them): draws of components add up in
 watts, and their shares show best in logarithms. Both count as their leave-one-out errors say.
+
+Factors come from a model of log watts that is fitted with gaps, ``log P_ij = m_j + l_j · z_i + e_ij``: `m` the level of
+application j, `l` how strongly it feels each factor, `z` device i's factors (a priori normal with mean 0 and covariance
+1), `e` noise of the application's own size. A device with few measurements is drawn towards the mean device, an
+application on few devices towards the other applications' loadings.
 """
 
 from __future__ import annotations
@@ -21,10 +26,128 @@ from hetsched.naming import named_in
 from hetsched.power.checks import Floats
 from hetsched.power.models.archive import Saved, finite
 from hetsched.power.models.curves import KERNELS, Applications, Curve, Scaling, kernel_matrices, model_weights
-from hetsched.power.models.device_factors import fit_device_factors, posterior_factors
 from hetsched.power.models.learners import State
 from hetsched.power.models.model import PowerModel
-from hetsched.threads import one_blas_thread
+from hetsched.resources import one_blas_thread
+
+_MOST_STEPS = 60
+_TOLERANCE = 1e-3
+_LEAST_VARIANCE = 1e-7
+_PRIOR_DEVICES = 3.0
+"""Number of devices that the common noise counts for in the noise of an application."""
+
+
+@dataclass(frozen=True)
+class _DeviceFactors:
+    """A fitted factor model: `m` and the variance of `e` of each application, and `l`, shape (n_apps, n_factors)."""
+
+    level: Floats
+    loadings: Floats
+    noise: Floats
+
+
+def fit_device_factors(log_w: Floats, *, factors: int) -> _DeviceFactors:
+    """Fit by expectation and maximisation, with the loadings' own mean and variance learned along with them.
+
+    Rubin & Thayer, EM algorithms for ML factor analysis, Psychometrika 1982; expanded parameters as in Liu, Rubin & Wu,
+    Biometrika 1998.
+    """
+    is_known = (~np.isnan(log_w)).astype(np.float64)
+    filled = np.where(is_known > 0, log_w, 0.0)
+    level = filled.sum(axis=0) / is_known.sum(axis=0)
+    if len(level) == 1 and factors > 0:
+        return _of_one_application(filled[:, 0])
+    rank = max(min(factors, log_w.shape[0] - 1, log_w.shape[1] - 1), 0)
+    found = _first_guess(filled - is_known * level, is_known, level, rank)
+    if rank == 0:
+        return found
+    mean, variance = found.loadings.mean(axis=0), (found.loadings**2).mean(axis=0) + 1e-10
+    for _ in range(_MOST_STEPS):
+        before = found
+        found, mean, variance = _step(filled, is_known, found, mean, variance)
+        if _moved(before, found) < _TOLERANCE:
+            break
+    _, _, axes = np.linalg.svd(found.loadings, full_matrices=False)
+    return _DeviceFactors(found.level, found.loadings @ axes.T, found.noise)
+
+
+def posterior_factors(log_w: Floats, model: _DeviceFactors) -> Floats:
+    """The factors of devices, as their measurements say and no farther from the mean device than these warrant."""
+    is_known = (~np.isnan(log_w)).astype(np.float64)
+    return _expected(np.where(is_known > 0, log_w, 0.0), is_known, model)[0]
+
+
+def _of_one_application(log_w: Floats) -> _DeviceFactors:
+    """Nothing distinguishes noise from what is the device's own: all of it counts as the latter."""
+    deviation = float(log_w.std())
+    rank = int(deviation > 0)
+    return _DeviceFactors(log_w.mean(keepdims=True), np.full((1, rank), deviation), np.full(1, 1e-9 * deviation**2))
+
+
+def _first_guess(centred: Floats, is_known: Floats, level: Floats, rank: int) -> _DeviceFactors:
+    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    loadings = axes[:rank].T * (sizes[:rank] / np.sqrt(len(centred)))
+    rest = (centred**2).sum() / is_known.sum() - (loadings**2).sum() / len(level)
+    return _DeviceFactors(level, loadings, np.full(len(level), max(rest, 1e-6)))
+
+
+def _expected(filled: Floats, is_known: Floats, model: _DeviceFactors) -> tuple[Floats, Floats]:
+    """Posterior means and covariances of the devices' factors."""
+    rank = model.loadings.shape[1]
+    if rank == 0:
+        return np.zeros((len(filled), 0)), np.zeros((len(filled), 0, 0))
+    weighted = model.loadings / model.noise[:, None]
+    squares = (model.loadings[:, :, None] * weighted[:, None, :]).reshape(-1, rank * rank)
+    precision = (is_known @ squares).reshape(-1, rank, rank) + np.eye(rank)
+    covariance = np.asarray(np.linalg.inv(precision))
+    pull = (filled - is_known * model.level) @ weighted
+    return np.asarray(np.einsum("irs,is->ir", covariance, pull)), covariance
+
+
+def _step(
+    filled: Floats, is_known: Floats, model: _DeviceFactors, mean: Floats, variance: Floats
+) -> tuple[_DeviceFactors, Floats, Floats]:
+    """One step: factors given loadings, then loadings, level and noise of every application given factors."""
+    rank = model.loadings.shape[1]
+    factors, covariance = _expected(filled, is_known, model)
+    design = np.hstack([factors, np.ones((len(factors), 1))])
+    moments = design[:, :, None] * design[:, None, :]
+    moments[:, :rank, :rank] += covariance
+    gram = (is_known.T @ moments.reshape(len(design), -1)).reshape(-1, rank + 1, rank + 1)
+    cross = filled.T @ design
+    # Ridge towards the mean loading; the level is free.
+    prior = np.zeros_like(gram)
+    shrink = model.noise[:, None] / variance
+    prior[:, range(rank), range(rank)] = shrink
+    pulled = cross + np.hstack([shrink * mean, np.zeros((len(cross), 1))])
+    inverse = np.linalg.inv(gram + prior)
+    solved = np.einsum("jrs,js->jr", inverse, pulled)
+    rest = (filled**2).sum(axis=0) - 2 * (solved * cross).sum(axis=1) + np.einsum("jr,jrs,js->j", solved, gram, solved)
+    noise = _noise(rest, is_known.sum(axis=0), float(np.exp(np.log(model.noise).mean())))
+    loadings = solved[:, :rank]
+    mean = loadings.mean(axis=0)
+    spare = (inverse[:, range(rank), range(rank)] * model.noise[:, None]).mean(axis=0)
+    variance = ((loadings - mean) ** 2).mean(axis=0) + spare + 1e-10
+    # The factors' own covariance goes into the loadings: without it the steps are many and small.
+    own = np.linalg.cholesky((factors.T @ factors + covariance.sum(axis=0)) / len(factors) + 1e-9 * np.eye(rank))
+    return _DeviceFactors(solved[:, rank], loadings @ own, noise), mean, variance
+
+
+def _noise(rest: Floats, count: Floats, common: float) -> Floats:
+    """Noise of each application, shrunk towards the common one where few devices were measured."""
+    return np.maximum((np.maximum(rest, 0.0) + _PRIOR_DEVICES * common) / (count + _PRIOR_DEVICES), _LEAST_VARIANCE)
+
+
+def _moved(before: _DeviceFactors, after: _DeviceFactors) -> float:
+    """Size of one step: the largest change of a level, or the change of the covariance relative to it."""
+    level = float(np.abs(after.level - before.level).max())
+    # The norm of A Aᵀ - B Bᵀ from small products only; axes may turn, which changes nothing.
+    own, other, both = (
+        float(np.linalg.norm(left.loadings.T @ right.loadings)) ** 2
+        for left, right in ((before, before), (after, after), (before, after))
+    )
+    return max(level, float(np.sqrt(max(own + other - 2 * both, 0.0) / max(own, 1e-300))))
+
 
 _SHOWN = 10
 _MOST_FACTORS = 32
@@ -86,7 +209,7 @@ class SharedResponse(PowerModel, kind="shared_response"):
     loadings_: Floats
     noise_: Floats
     features_: Floats
-    response_: AppResponse
+    response_: _AppResponse
 
     def _check(self, faults: Faults) -> None:
         faults.whole("factors", self.factors, low=0, high=_MOST_FACTORS)
@@ -99,7 +222,7 @@ class SharedResponse(PowerModel, kind="shared_response"):
         self.level_, self.loadings_, self.noise_ = shared.level, shared.loadings, np.sqrt(shared.noise)
         self.features_ = features
         some = _evenly(np.argsort(shared.level, kind="stable"), _MOST_APPS)
-        self.response_ = fit_app_response(features[some], shared.level[some], shared.loadings[some])
+        self.response_ = _fit_app_response(features[some], shared.level[some], shared.loadings[some])
 
     def _watts(self, features: Floats) -> Floats:
         level, loadings = self.response_(features)
@@ -123,7 +246,7 @@ class SharedResponse(PowerModel, kind="shared_response"):
         self.loadings_ = arrays.floats("loadings", n_apps, n_factors)
         self.noise_ = arrays.floats("noise", n_apps)
         self.features_ = arrays.floats("features", n_apps, self.n_features_in_)
-        self.response_ = AppResponse.restored(header, arrays.inside("response"), self.n_features_in_, n_factors)
+        self.response_ = _AppResponse.restored(header, arrays.inside("response"), self.n_features_in_, n_factors)
 
 
 def _check_watts(power_w: Floats) -> None:
@@ -159,7 +282,7 @@ def _recalled(known: Floats, values: Floats, features: Floats) -> tuple[Floats, 
 
 
 @dataclass(frozen=True)
-class AppResponse:
+class _AppResponse:
     """Functions of features, fitted: the level's logarithm, the level in watts, and each loading.
 
     `log_share` is how much the first counts against the second. A level is predicted between `low_w` and `high_w`, a
@@ -207,7 +330,7 @@ class AppResponse:
         return header, arrays
 
     @classmethod
-    def restored(cls, header: dict[str, Any], arrays: Saved, n_features: int, n_factors: int) -> AppResponse:
+    def restored(cls, header: dict[str, Any], arrays: Saved, n_features: int, n_factors: int) -> _AppResponse:
         """From what `state` gave."""
         features = arrays.floats("features", None, n_features)
         centres, reaches = (finite(header[name], n_factors + 2) for name in ("centres", "reaches"))
@@ -224,7 +347,7 @@ class AppResponse:
 
 
 @one_blas_thread
-def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppResponse:
+def _fit_app_response(features: Floats, level: Floats, loadings: Floats) -> _AppResponse:
     """Learn levels and loadings as functions of features."""
     apps = Applications(features, level)
     watts = np.exp(level)
@@ -240,7 +363,7 @@ def fit_app_response(features: Floats, level: Floats, loadings: Floats) -> AppRe
         curves.append(apps.curve(trials, model_weights(trials.left_out - loading[apps.judged]), loading))
     slack = _SLACK * np.ptp(loadings, axis=0)
     borders = loadings.min(axis=0) - slack, loadings.max(axis=0) + slack
-    return AppResponse(features, tuple(curves), float(of_log.sum() / shares.sum()), low_w, high_w, *borders)
+    return _AppResponse(features, tuple(curves), float(of_log.sum() / shares.sum()), low_w, high_w, *borders)
 
 
 def _values(curves: tuple[Curve, ...], scaling: Scaling, rows: Floats, columns: Floats) -> Floats:

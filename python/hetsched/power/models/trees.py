@@ -21,7 +21,7 @@ from hetsched.chance import stream
 from hetsched.errors import ConfigError
 from hetsched.power.checks import Floats
 from hetsched.power.models.archive import Saved
-from hetsched.threads import side_by_side
+from hetsched.resources import side_by_side
 
 Whole = npt.NDArray[np.int64]
 

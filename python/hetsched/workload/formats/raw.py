@@ -17,9 +17,9 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
 from hetsched.errors import TraceError
-from hetsched.threads import check_threads
+from hetsched.resources import check_threads
 from hetsched.typing import OnBadLine
-from hetsched.workload.conform import conformed, conformed_rows, told_bad_lines
+from hetsched.workload.conform import conformed, conformed_rows, first_bad_lines
 from hetsched.workload.convert import Origin
 from hetsched.workload.describe import Report, coarse_clock
 from hetsched.workload.jobs import Workload
@@ -67,30 +67,33 @@ def as_workload(
     line_of: Callable[[int], int] | None = None,
     skips_bad_rows: bool = False,
     bad_lines: Sequence[TraceError] = (),
+    counts: Mapping[str, Any] | None = None,
 ) -> Workload:
     """The jobs of a log, held to the schema; a `TraceError` at the first value that does not fit.
 
     `settings` are the reader's options that change what is read; `checked_counts` are the counts of a reader that has
     held its columns to the schema itself; `line_of` goes from a row (from 0) of a text file to its line (from 1);
-    `bad_lines` are the faults of lines that were skipped already.
+    `bad_lines` are the faults of lines that were skipped already, `counts` those of a reader for the report.
     """
     origin = Origin(source, line_of, skips_bad_rows=skips_bad_rows)
     if checked_counts is not None:
-        counts = checked_counts | ({"first_bad_lines": told_bad_lines(bad_lines)} if bad_lines else {})
+        found = checked_counts | ({"first_bad_lines": first_bad_lines(bad_lines)} if bad_lines else {})
         frame, gone = cleared(frame)
-        counts |= {"depends_on": counts["depends_on"] - gone, "depends_on_cleared": gone} if gone else {}
+        found |= {"depends_on": found["depends_on"] - gone, "depends_on_cleared": gone} if gone else {}
         check_references(frame, source)
     else:
         unread = unread_states(frame)
         frame, origin, ended = with_states(frame, origin)
-        frame, counts = conformed_rows(frame, origin, bad_lines) if skips_bad_rows else conformed(frame, origin)
-        counts |= {**ended, **unread}
+        frame, found = conformed_rows(frame, origin, bad_lines) if skips_bad_rows else conformed(frame, origin)
+        found |= {**ended, **unread}
+    if counts is not None:
+        found |= {**counts, **({"first_bad_lines": first_bad_lines(bad_lines)} if bad_lines else {})}
     name = os.path.basename(source)
     given = ", ".join(f"{option}={value}" for option, value in settings.items())
     return Workload(
         frame,
         source=source,
-        report=Report(name, {**counts, **coarse_clock(frame["submit_s"])}),
+        report=Report(name, {**found, **coarse_clock(frame["submit_s"])}),
         history=[f"read {name}{f' with {given}' if given else ''}"],
         source_sha256=sha256,
     )
@@ -129,6 +132,13 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
         found = reason_of(error) if is_known else f"a file that cannot be read ({reason_of(error)})"
         raise TraceError(file=name, found=found, expected=expected) from None
     return data, name, hashlib.sha256(data).hexdigest()
+
+
+def plain_text(data: bytes, name: str) -> str:
+    """A file's text: without a byte order mark, bytes that are no UTF-8 as U+FFFD; UTF-16 is refused."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
+        raise TraceError(file=name, found="UTF-16", expected="UTF-8; convert it first, such as by iconv -f UTF-16")
+    return data.decode("utf-8-sig", errors="replace")
 
 
 _HEAD_BYTES = 2**16

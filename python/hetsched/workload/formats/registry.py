@@ -13,11 +13,13 @@ from typing import Any
 from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
-from hetsched.workload.formats import csv, parquet, swf
+from hetsched.workload.formats import batsim, csv, parquet, pbs, sacct, swf
 from hetsched.workload.formats.raw import Format, Source, head_of, piped
 from hetsched.workload.jobs import Workload
 
-FORMATS: dict[str, Format] = {f.name: f for f in (swf.FORMAT, parquet.FORMAT, csv.FORMAT)}
+FORMATS: dict[str, Format] = {
+    f.name: f for f in (swf.FORMAT, parquet.FORMAT, batsim.FORMAT, pbs.FORMAT, csv.FORMAT, sacct.FORMAT)
+}
 """Every format by its name; the first one that fits is taken."""
 
 READERS: tuple[str, ...] = tuple(dict.fromkeys(suffix for f in FORMATS.values() for suffix in f.suffixes))
@@ -37,9 +39,11 @@ def read_jobs(source: Source, *, format: str | None = None, **options: Any) -> W
     source
         Path, ``"-"`` for standard input, or content.
     format
-        ``"swf"``, ``"parquet"`` or ``"csv"``. None: by the name's ending; where the ending says nothing, or there is no
-        name, by the content: Parquet by its first bytes, SWF by a comment or a line of 18 numbers, CSV by a line with
-        one of hetsched's names of columns. Content that is none of these is in the first format that has the options.
+        Name of a format, such as ``"swf"``. None: by the name's ending; where that says nothing or several formats
+        share it, or there is no name, by the content: Parquet by its first bytes, SWF by a comment or a line of 18
+        numbers, Batsim's JSON by one of its keys, PBS by the stamp of a record, CSV by a line with one of hetsched's
+        names of columns, a dump of sacct by its header line or JSON. Content that is none of these is in the first
+        format that has the options.
     **options
         Of that format's reader, such as ``procs_per_node``; those that are None count as not given.
 
@@ -59,9 +63,9 @@ def read_jobs(source: Source, *, format: str | None = None, **options: Any) -> W
     --------
     >>> len(read_jobs(b"job_id,submit_s,runtime_s,node_count\n1,0,60,2\n"))
     1
-    >>> read_jobs("jobs.log", format="cvs")
+    >>> read_jobs("jobs.log", format="cvs")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    hetsched.errors.ConfigError: format: found `cvs`, expected one of swf, parquet, csv; did you mean `csv`?
+    hetsched.errors.ConfigError: format: found `cvs`, expected one of swf, parquet, ...; did you mean `csv`?
     """
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(source, str) and source == "-":

@@ -33,6 +33,19 @@ LOST_COLUMNS = (
     "cancel_s",
     "array_id",
     "array_limit",
+    "observed_end_s",
+    "observed_energy_j",
+    "observed_segments",
+    "suspended_s",
+    "restarts",
+    "cpus",
+    "log_id",
+    "trace_state",
+    "het_id",
+    "qos",
+    "reservation",
+    "priority",
+    "profile",
 )
 """Columns of the job table that the format has no field for."""
 

@@ -216,7 +216,7 @@ def fft2d(
     The paper gives the counts, 36 processes a job (the cores of one node), the 65 to 80 % in which the traced machine's
     usage moved, and that the usage of its own simulation reached 67 % at most. So the target is 0.65 and wanders by
     0.02: its highest value is the paper's highest usage, and its mean lies in the traced range. Replayed at nominal
-    speed usage peaks there, to a percent; on nodes of unlike speed, where jobs end after the next ones have been
+    speed usage peaks there, to a percent; on nodes of different speed, where jobs end after the next ones have been
     submitted, some 2 percent of the nodes higher. Assumed: 2,000 nodes (the paper's ITO); 60 s at size 3600, and at
     size 7200 as much longer as an FFT of that size needs more operations, ``4 × log 7200 / log 3600 = 4.34`` times.
     Applications are called ``fft2d-3600`` and ``fft2d-7200``.

@@ -5,10 +5,10 @@
 //! fill the memory.
 
 use std::borrow::Cow;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 
-use flate2::bufread::GzDecoder;
+use flate2::bufread::{GzDecoder, MultiGzDecoder};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 use crate::error::{Error, Result};
@@ -87,6 +87,91 @@ pub fn unpacked<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result
     } else {
         Ok(Cow::Borrowed(data))
     }
+}
+
+/// The text of a source that may be packed, unpacked as it is read; nothing of it is kept.
+///
+/// # Errors
+///
+/// The source cannot be read, or holds packed data of another format. What is damaged or cut short is an error of reading.
+pub(super) fn stream<'a>(mut source: Box<dyn BufRead + 'a>, file: &str) -> Result<Box<dyn BufRead + 'a>> {
+    let head = source.fill_buf().map_err(|error| file_fault(file, format!("no data ({error})"), "a file"))?;
+    if let Some((_, format)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
+        return Err(file_fault(file, format!("{format} data"), "text, plain or packed by gzip or zstd"));
+    }
+    if head.starts_with(GZIP) {
+        return Ok(Box::new(BufReader::with_capacity(STEP_OF_STREAM, MultiGzDecoder::new(source))));
+    }
+    if head.starts_with(ZSTD) || is_skippable(head) {
+        let frames = Frames { source, decoder: FrameDecoder::new(), is_within: false };
+        return Ok(Box::new(BufReader::with_capacity(STEP_OF_STREAM, frames)));
+    }
+    Ok(source)
+}
+
+/// Unpacked bytes that are held at once.
+const STEP_OF_STREAM: usize = 1 << 20;
+
+/// The text of the frames of a zstd file.
+struct Frames<R> {
+    source: R,
+    decoder: FrameDecoder,
+    is_within: bool,
+}
+
+impl<R: BufRead> Frames<R> {
+    /// Goes on to the next frame that holds text; false at the end.
+    fn begin(&mut self) -> io::Result<bool> {
+        loop {
+            if self.source.fill_buf()?.is_empty() {
+                return Ok(false);
+            }
+            let mut magic = [0; 4];
+            self.source.read_exact(&mut magic)?;
+            if !is_skippable(&magic) {
+                let mut whole = magic.chain(&mut self.source);
+                self.decoder.reset(&mut whole).map_err(io_error)?;
+                self.is_within = true;
+                return Ok(true);
+            }
+            let mut length = [0; 4];
+            self.source.read_exact(&mut length)?;
+            let length = u64::from(u32::from_le_bytes(length));
+            let skipped = io::copy(&mut (&mut self.source).take(length), &mut io::sink())?;
+            if skipped < length {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if !self.is_within && !self.begin()? {
+                return Ok(0);
+            }
+            while !self.decoder.is_finished() && self.decoder.can_collect() < target.len() {
+                let more = BlockDecodingStrategy::UptoBytes(target.len());
+                self.decoder.decode_blocks(&mut self.source, more).map_err(io_error)?;
+            }
+            let length = self.decoder.read(target)?;
+            if length > 0 || target.is_empty() {
+                return Ok(length);
+            }
+            let promised = self.decoder.get_checksum_from_data();
+            if promised.is_some() && promised != self.decoder.get_calculated_checksum() {
+                return Err(io::Error::other("wrong checksum"));
+            }
+            self.is_within = false;
+        }
+    }
+}
+
+/// An error of unpacking as one of reading: an early end stays one.
+fn io_error<E: std::error::Error + Send + Sync + 'static>(error: E) -> io::Error {
+    let error = io::Error::other(error);
+    if is_early_end(&error) { io::ErrorKind::UnexpectedEof.into() } else { error }
 }
 
 /// The fault of a file whose text, of `held` bytes at least, memory cannot hold.
@@ -274,6 +359,22 @@ mod tests {
         assert_eq!(unpack(LINE).unwrap(), LINE);
         assert_eq!(unpack(&gzip(LINE)).unwrap(), LINE);
         assert_eq!(unpack(&zstd(LINE)).unwrap(), LINE);
+    }
+
+    #[test]
+    fn a_stream_gives_the_same_text() {
+        let long = LINE.repeat(90_000);
+        let skipped: &[u8] = b"\x53\x2a\x4d\x18\x02\0\0\0??";
+        let packed = [&*gzip(&long), &*gzip(LINE)].concat();
+        let frames = [skipped, &*zstd(&long), skipped, &*zstd(LINE)].concat();
+        for data in [&packed, &frames] {
+            let mut text = Vec::new();
+            stream(Box::new(&data[..]), "log").unwrap().read_to_end(&mut text).unwrap();
+            assert!(text == [&*long, LINE].concat());
+            let mut cut = stream(Box::new(&data[..data.len() - 3]), "log").unwrap();
+            assert_eq!(cut.read_to_end(&mut text).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        }
+        assert!(stream(Box::new(&b"BZh91AY"[..]), "log").is_err());
     }
 
     #[test]

@@ -10,6 +10,8 @@ mod header;
 mod job;
 mod line;
 mod number;
+pub mod pbs;
 mod report;
+pub mod sacct;
 pub mod swf;
 mod unique;

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::roles::view::{Labels, Lender, Loan, fixed};
 
 /// Jobs as columns: each attribute a read-only array with a value a job. To be read while the call lasts.
-#[pyclass(frozen, subclass, module = "hetsched._core")]
+#[pyclass(frozen, subclass, module = "hetsched.roles")]
 pub(crate) struct Jobs {
     pub(crate) rows: Vec<JobId>,
     pub(crate) loan: Arc<Loan>,
@@ -23,7 +23,7 @@ pub(crate) struct Jobs {
 }
 
 /// Jobs that have ended: the columns of all jobs, and what has become of them.
-#[pyclass(frozen, extends = Jobs, module = "hetsched._core")]
+#[pyclass(frozen, extends = Jobs, module = "hetsched.roles")]
 pub(crate) struct Ended {
     over: Vec<Over>,
     /// Slots of a node.
@@ -31,7 +31,7 @@ pub(crate) struct Ended {
 }
 
 /// One job, by attributes of the same names as the columns of several. To be read while the call lasts.
-#[pyclass(frozen, module = "hetsched._core")]
+#[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct Job {
     pub(crate) row: JobId,
     pub(crate) loan: Arc<Loan>,

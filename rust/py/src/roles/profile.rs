@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::roles::view::{fixed, seconds};
 
 /// Nodes, or slots where nodes are shared, that are free from now on by the planned ends of what runs.
-#[pyclass(module = "hetsched._core")]
+#[pyclass(module = "hetsched.roles")]
 pub(crate) struct Profile(pub(crate) Ahead);
 
 type Floats<'py> = Bound<'py, PyArray1<f64>>;

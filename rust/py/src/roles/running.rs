@@ -15,7 +15,7 @@ use crate::roles::jobs::{range, time_ratio};
 use crate::roles::view::{Labels, Lender, Loan, fixed, seconds};
 
 /// The jobs that run, by start: each attribute a read-only array. To be read while the call lasts.
-#[pyclass(frozen, module = "hetsched._core")]
+#[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct Running {
     runs: Vec<RunId>,
     loan: Arc<Loan>,

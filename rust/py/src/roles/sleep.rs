@@ -21,7 +21,7 @@ use crate::roles::{Part, counted};
 pub(crate) struct OwnSleep(pub(crate) Part);
 
 /// Nodes that idle, or are switched off, as an object is told of them.
-#[pyclass(frozen, module = "hetsched._core")]
+#[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct Standby {
     idle: Vec<IdleNode>,
     break_even_s: Vec<f64>,

@@ -255,7 +255,7 @@ pub(crate) fn seconds(at: SimTime) -> f64 {
 type RowKey = (bool, Option<u32>);
 
 /// The machine and its jobs, as far as decisions know them: lent for the length of one call.
-#[pyclass(frozen, module = "hetsched._core")]
+#[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct View {
     loan: Arc<Loan>,
     labels: Labels,
