@@ -142,7 +142,7 @@ class _Inspected:
         gaps = Gaps.of(self.jobs, self.machine.size)
         findings = list(self._findings(gaps))
         events = _events(findings, -(-self.machine.size // self.jobs.whole))
-        return Inspection(frame_of(findings), settings_of(findings), tuple(self._notes(gaps)), events)
+        return Inspection(frame_of(findings), settings_of(findings), tuple(self._notes(findings, gaps)), events)
 
     def _findings(self, gaps: Gaps) -> Iterator[Finding]:
         jobs, machine = self.jobs, self.machine
@@ -157,7 +157,7 @@ class _Inspected:
         yield from window_findings(jobs)
         yield from priority_findings(jobs)
 
-    def _notes(self, gaps: Gaps) -> Iterator[str]:
+    def _notes(self, findings: list[Finding], gaps: Gaps) -> Iterator[str]:
         yield from self._left_out()
         yield from self.machine.notes()
         if holds := gaps.count("hold"):
@@ -166,6 +166,8 @@ class _Inspected:
         if any(others.values()):
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
+        if any(one.finding == "window" for one in findings):
+            yield "hours and weekdays of windows are of the log's clock, taken as UTC: its second 0 as 1 January 1970"
 
     def _left_out(self) -> Iterator[str]:
         words = {
