@@ -217,6 +217,11 @@ def test_a_format_can_be_said(tmp_path):
 @pytest.mark.parametrize(
     ("content", "format"),
     [
+        (
+            b'{"jobs":[{"id":1,"subtime":0,"res":2,"profile":"p"}],"profiles":{"p":{"type":"delay","delay":1}}}',
+            "batsim",
+        ),
+        (b"05/01/2024 12:01:10;E;7;ctime=60 start=70 end=130 Resource_List.nodect=2 Exit_status=0\n", "pbs"),
         (b"; Version: 2.2\n" + swf((1, 0, 60, 2, 90)), "swf"),
         (b"\n" + swf((1, 0, 60, 2, 90)), "swf"),
         (csv("1,0,60,2"), "csv"),
@@ -231,6 +236,11 @@ def test_content_tells_the_format_where_the_name_does_not(content, format, pack,
     read = hs.read_jobs(path, **options)
     assert read == hs.read_jobs(pack(content), **options) == hs.read_jobs(path, format=format, **options)
     assert read.to_polars()["node_count"].to_list() == [2]
+
+
+def test_json_with_a_job_id_is_no_csv():
+    content = b'{"meta":{},"jobs":[{"job_id":1,"time":{"elapsed":60},"association":{}}]}'
+    assert format_of(content, None).name == "sacct"
 
 
 def test_a_file_of_unknown_name_that_is_not_there_or_is_damaged_is_of_no_format(tmp_path):

@@ -154,9 +154,10 @@ def _parts(workload: Workload) -> Iterator[bytes]:
 
 
 def _names_columns(head: bytes) -> bool:
-    """True if the first line names a column that every workload has."""
+    """True if the first line names a column that every workload has; JSON may name one of them, too."""
     names = {column.name.encode() for column in COLUMNS.values() if column.is_required}
-    return not names.isdisjoint(re.findall(rb"\w+", head.lstrip().partition(b"\n")[0]))
+    line = head.lstrip().partition(b"\n")[0]
+    return not line.startswith((b"{", b"[")) and not names.isdisjoint(re.findall(rb"\w+", line))
 
 
 FORMAT = Format(
