@@ -194,9 +194,11 @@ def test_every_format_is_reported_by_its_name(suffix, tmp_path):
         b'{"jobs":[{"id":1,"subtime":0,"res":2,"profile":"p"}],"profiles":{"p":{"type":"delay","delay":1}}}'
     )
     plain["pbs"] = b"05/01/2024 12:01:10;E;7;ctime=60 start=70 end=130 Resource_List.nodect=2 Exit_status=0\n"
-    of_suffix, *_ = [f.name for f in FORMATS.values() if suffix in f.suffixes]
-    path.write_bytes(pack(plain[of_suffix]))
-    assert read_jobs(path).to_polars()["node_count"].to_list() == [2]
+    # A dump of sacct in JSON is longer than this zstd takes; its text has an ending of its own.
+    others = [f.name for f in FORMATS.values() if suffix in f.suffixes]
+    for of_suffix in [name for name in others if name != "sacct" or not suffix.startswith(".json")]:
+        path.write_bytes(pack(plain[of_suffix]))
+        assert read_jobs(path).to_polars()["node_count"].to_list() == [2]
 
 
 def test_a_format_can_be_said(tmp_path):

@@ -22,7 +22,6 @@ pub(crate) struct PbsLog(Done);
 /// on another offset holds, and one offset more.
 #[pyfunction]
 #[pyo3(signature = (read_block, *, file, zone, drop_never_ran, skip_bad_lines))]
-#[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
 pub(crate) fn read_pbs(
     py: Python<'_>,
     read_block: Py<PyAny>,

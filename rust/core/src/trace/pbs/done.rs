@@ -1,6 +1,6 @@
 //! The jobs of a log that is over: which are kept, in what order, and what became of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Report;
 use super::jobs::{Columns, Jobs, NO_COUNT, NO_STATUS, NONE, flag, number};
@@ -242,7 +242,7 @@ impl Done {
             return;
         }
         let mut kept = vec![NONE; self.jobs.len()];
-        let mut by_number = HashMap::new();
+        let mut by_number = BTreeMap::new();
         for (row, job) in self.order.iter().enumerate() {
             kept[*job as usize] = number(row);
             if let Name::Job(own) = self.jobs.name(*job as usize) {
@@ -383,7 +383,7 @@ impl Done {
     fn start_at(&self, row: usize, job: usize, etime: f64) -> f64 {
         let columns = &self.jobs.columns;
         let first = self.jobs.rare.attempts.get(&number(job)).map_or(columns.start[job], |ends| ends[0]);
-        let is_later = etime > columns.submit[job] && !(etime > first) && self.depends_on[row] < 0;
+        let is_later = etime > columns.submit[job] && (first.is_nan() || etime <= first) && self.depends_on[row] < 0;
         if is_later { etime } else { f64::NAN }
     }
 
@@ -445,6 +445,10 @@ impl Done {
 
     /// Starts and ends of jobs of which several attempts ran, by offsets; NaN = not yet. None where there is none. To be
     /// asked for before starts and ends are taken.
+    ///
+    /// # Panics
+    ///
+    /// There are 2^63 ends.
     #[must_use]
     pub fn segments(&self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
         let columns = &self.jobs.columns;
@@ -475,7 +479,7 @@ fn keeps(columns: &Columns, job: usize, outcome: Outcome, drops_never_ran: bool,
         &mut report.dropped_pending
     } else if outcome == Outcome::NeverRan && drops_never_ran {
         &mut report.dropped_never_ran
-    } else if !(columns.submit[job] >= 0.0) {
+    } else if columns.submit[job].is_nan() || columns.submit[job] < 0.0 {
         &mut report.dropped_no_submit
     } else if size(columns, job) == 0 {
         &mut report.dropped_no_size
@@ -488,7 +492,7 @@ fn keeps(columns: &Columns, job: usize, outcome: Outcome, drops_never_ran: bool,
 
 /// The number of each kept job, in their order.
 fn numbered(jobs: &Jobs, order: &[u32], largest: i64, report: &mut Report) -> Vec<i64> {
-    let mut owned = HashSet::with_capacity(order.len());
+    let mut owned = BTreeSet::new();
     let mut next = largest;
     let mut number_of = |job: usize| {
         if let Name::Job(own) = jobs.name(job) {

@@ -1,6 +1,6 @@
 //! Jobs as records fill them: a column for each thing that is known of them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::trace::fault::quoted;
 use crate::trace::sacct::index::{Texts, hash_of};
@@ -89,15 +89,15 @@ pub(super) mod flag {
 #[derive(Debug, Default)]
 pub(super) struct Rare {
     /// Stamp of the first deletion or abort.
-    pub(super) gone: HashMap<u32, f64>,
+    pub(super) gone: BTreeMap<u32, f64>,
     /// Starts and ends of attempts that were not the last.
-    pub(super) attempts: HashMap<u32, Vec<f64>>,
-    pub(super) energy_j: HashMap<u32, f64>,
+    pub(super) attempts: BTreeMap<u32, Vec<f64>>,
+    pub(super) energy_j: BTreeMap<u32, f64>,
     /// GPUs in all: 1 of its chunks, 2 `ngpus`.
-    pub(super) gpus: HashMap<u32, (i32, u8)>,
-    pub(super) constraint: HashMap<u32, u32>,
+    pub(super) gpus: BTreeMap<u32, (i32, u8)>,
+    pub(super) constraint: BTreeMap<u32, u32>,
     /// Number of the id that a job waits for, 0: something that is not simulated; and how.
-    pub(super) waits: HashMap<u32, (u32, How)>,
+    pub(super) waits: BTreeMap<u32, (u32, How)>,
 }
 
 /// Jobs by id.
@@ -157,7 +157,9 @@ impl Jobs {
     pub(super) fn settle(&mut self, settled: impl Fn(f64) -> f64) {
         let columns = &mut self.columns;
         for column in [&mut columns.submit, &mut columns.start, &mut columns.end] {
-            column.iter_mut().for_each(|instant| *instant = settled(*instant));
+            for instant in column.iter_mut() {
+                *instant = settled(*instant);
+            }
         }
         // What no column is made of.
         (columns.ended, columns.hosts_hash) = (Vec::new(), Vec::new());

@@ -1,5 +1,6 @@
 //! The records of a log, one after another, and the jobs that they are of.
 
+#[expect(clippy::disallowed_types, reason = "asked for what it has, never gone through")]
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::BufRead;
@@ -42,8 +43,8 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
         stamps: Stamps::new(options.zone.clone()),
         report: Report::default(),
         largest: 0,
-        seen: HashSet::default(),
-        arrays: HashSet::default(),
+        seen: Hashes::default(),
+        arrays: Hashes::default(),
     };
     let mut since_look = 0;
     while let Some(line) = text.line_at(0)? {
@@ -83,6 +84,7 @@ impl Hasher for Plain {
     }
 }
 
+#[expect(clippy::disallowed_types, reason = "asked for what it has, never gone through")]
 type Hashes = HashSet<u64, BuildHasherDefault<Plain>>;
 
 struct Reader {
@@ -99,7 +101,7 @@ impl Reader {
     /// Leaves a line out that does not read, or gives the fault.
     fn refuse(&mut self, text: &mut Text<'_>, line: Line, fault: Unread, options: &Options<'_>) -> Result<()> {
         let number = text.line;
-        let has_fields = text.bytes(line).iter().filter(|byte| **byte == b';').count() > 2;
+        let has_fields = memchr::memchr_iter(b';', text.bytes(line)).count() > 2;
         let is_cut = !line.is_whole || !has_fields;
         if is_cut && text.line_at(line.next)?.is_none() {
             self.report.cut_last_line = 1;
@@ -218,10 +220,8 @@ impl Reader {
                     columns.flags[job] &= !flag::DELETED;
                 }
             }
-            b'D' if has_ended => {
-                if at <= self.stamps.settled(columns.ended[job]) + 1.0 {
-                    columns.flags[job] |= flag::DELETED;
-                }
+            b'D' if has_ended && at <= self.stamps.settled(columns.ended[job]) + 1.0 => {
+                columns.flags[job] |= flag::DELETED;
             }
             b'D' | b'A' if !has_ended => {
                 if kind == b'D' {

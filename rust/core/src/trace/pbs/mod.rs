@@ -1,4 +1,4 @@
-//! Accounting logs of PBS Pro, OpenPBS and Torque: a record a line, several for a job.
+//! Accounting logs of PBS Pro, `OpenPBS` and Torque: a record a line, several for a job.
 //!
 //! Lines are cut (`record`) and read by their keys (`fields`, `value`), their local stamps become instants (`stamps`), and
 //! what they say of a job is gathered (`jobs`, `log`) until the log is over (`done`).

@@ -9,14 +9,9 @@ const KIB: f64 = 1024.0;
 /// Seconds of `[[D:]H:]M:S`, or plain ones.
 pub(super) fn span(text: &[u8]) -> Option<f64> {
     let mut seconds = 0.0;
-    let mut parts = 0;
-    for part in text.split(|byte| *byte == b':') {
-        let number = decimal(part)?;
-        // Days hold 24 hours, the others 60 of the next.
-        let left = text.iter().filter(|byte| **byte == b':').count() - parts;
-        let weight = [1.0, 60.0, 3600.0, 86_400.0].get(left)?;
-        seconds += number * weight;
-        parts += 1;
+    // Seconds come last.
+    for (left, part) in text.rsplit(|byte| *byte == b':').enumerate() {
+        seconds += decimal(part)? * [1.0, 60.0, 3600.0, 86_400.0].get(left)?;
     }
     (seconds <= 1e12).then_some(seconds)
 }
