@@ -279,9 +279,7 @@ def cases(
         machine.slots, machine.candidates = machine.slots if plan else 1, None
         machine.nodes = draw(st.integers(2, 6) if plan else st.integers(1, 9))
         machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
-        # Rule 9 leaves open how long a node that is woken at once stays on for its job where that is passed by others.
-        boots = [1, 1, 6] if urgent else [0, 1, 6]
-        times = draw(st.tuples(st.sampled_from(boots), st.sampled_from([0, 2, 9])))
+        times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
         machine.sleep = draw(sleeps(machine.nodes, *times))
     if cells:
         machine.kill = draw(st.booleans())

@@ -187,11 +187,6 @@ class Sleep:
         """Time that plans allow for a boot."""
         return max(TICK, self.start)
 
-    @property
-    def wakes_at_once(self) -> bool:
-        """A node that boots in no time counts as on where nodes are named (rule 9)."""
-        return self.boot == 0 and self.start <= TICK
-
     def takes(self, power: str) -> int:
         return self.boot if power == "booting" else self.shutdown
 

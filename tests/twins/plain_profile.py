@@ -66,6 +66,13 @@ def is_away(machine: Machine, number: int) -> bool:
     return machine.state[number].power != "on"
 
 
+def wakes_at_once(machine: Machine) -> bool:
+    """Rule 9: a node that boots in no time counts as on where nodes are named, and nobody makes way for others."""
+    sleep = machine.sleep
+    makes_way = any(queue.preempts for queue in machine.queues)
+    return sleep is not None and sleep.boot == 0 and sleep.start <= TICK and not makes_way
+
+
 def back(machine: Machine, number: int, late: int = 0) -> int:
     """Rule 8: from when on a node that sleeps can serve; a boot that is late ends so long from now."""
     node, now, sleep = machine.state[number], machine.now, machine.sleep

@@ -12,7 +12,7 @@ from math import inf
 from typing import NamedTuple
 
 from plain_machine import TICK, Job, Machine
-from plain_profile import back, is_away
+from plain_profile import back, is_away, wakes_at_once
 from plain_rest import named_rest
 
 
@@ -170,14 +170,13 @@ class _Pass:
         return [Hold([number], self.machine.slots, self.now, self._back(number)) for number in numbers]
 
     def _back(self, number: int) -> int:
-        sleep, node = self.machine.sleep, self.machine.state[number]
-        is_there = sleep is not None and sleep.wakes_at_once and node.power == "off"
+        is_there = wakes_at_once(self.machine) and self.machine.state[number].power == "off"
         return self.now if is_there else back(self.machine, number, TICK)
 
     def _claim(self, number: int, job: Job) -> int:
         """Rule 9: nodes kept for the job, those for none that are on, those that sleep, those kept for others."""
-        node, sleep = self.machine.state[number], self.machine.sleep
-        if node.kept is not None and sleep is not None and not sleep.wakes_at_once:
+        node = self.machine.state[number]
+        if node.kept is not None and not wakes_at_once(self.machine):
             return 0 if node.kept == job.row else 3
         return 2 if node.power in ("off", "stopping") and self._back(number) > self.now else 1
 

@@ -27,7 +27,7 @@ impl Sleeper for Composed {
             sleep.returns(view, &mut out.returns);
         } else {
             sleep.comebacks(view, &mut out.comebacks);
-            sleep.kept(&mut out.kept);
+            sleep.kept(view, &mut out.kept);
         }
     }
 

@@ -22,6 +22,7 @@ use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
+use crate::policy::queues::Queues;
 use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::planned::Planned;
@@ -150,8 +151,8 @@ impl Sleep {
     }
 
     /// Writes down for which job each node was woken that has not served since.
-    fn kept(&self, out: &mut Vec<(u32, JobId)>) {
-        let kept = self.kept.iter().filter(|&(&node, _)| !self.rule(node).is_instant);
+    fn kept(&self, view: &View<'_>, out: &mut Vec<(u32, JobId)>) {
+        let kept = self.kept.iter().filter(|&(&node, _)| !self.wakes_at_once(view, node));
         out.extend(kept.map(|(&node, &job)| (node, job)));
     }
 
@@ -215,6 +216,12 @@ impl Sleep {
         self.alarm
     }
 
+    /// Whether plans have the node now once it is off, as its wake-up takes no time. Where urgent jobs may come, making way
+    /// for them goes by which nodes are on.
+    fn wakes_at_once(&self, view: &View<'_>, node: u32) -> bool {
+        self.rule(node).is_instant && !view.queues.is_some_and(Queues::preempt)
+    }
+
     /// When plans have a node back that cannot serve, but comes back by itself or once it is woken (rule 8).
     fn comeback(&self, now: SimTime, node: u32, state: NodeState, platform: &Platform) -> Option<SimTime> {
         self.comeback_within(self.rule(node).start, now, (node, state), platform)
@@ -247,7 +254,7 @@ impl Sleep {
         out.extend(standby.asleep().iter().filter_map(|node| {
             let state = view.nodes[node as usize];
             let at = self.comeback(view.now, node, state, view.platform)?;
-            Some(Comeback { node, at, at_once: state == NodeState::Off && self.rule(node).is_instant })
+            Some(Comeback { node, at, at_once: state == NodeState::Off && self.wakes_at_once(view, node) })
         }));
     }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::named::chosen::{Chosen, Own};
-use crate::policy::backfill::named::future::{Future, are_on, asleep, known_by_now, need};
+use crate::policy::backfill::named::future::{Future, asleep, known_by_now, need};
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
@@ -83,13 +83,12 @@ impl NamedPlan {
                 place = queue.after(place);
                 continue;
             };
-            let starts = at == now && are_on(desk.view, &nodes);
-            if starts {
+            if at == now {
                 urgent.make_way(job, &nodes).into_iter().for_each(|id| desk.suspend(id));
             }
             self.note((at, job), &nodes, &mut reach);
             urgent.promise(at, need, &nodes);
-            place = if starts {
+            place = if at == now {
                 let Some(offer) = desk.offer_on(&waiting, &nodes)? else { break };
                 start(desk, queue, place, offer)?
             } else {
