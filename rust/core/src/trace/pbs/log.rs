@@ -1,13 +1,10 @@
 //! The records of a log, one after another, and the jobs that they are of.
 
-#[expect(clippy::disallowed_types, reason = "asked for what it has, never gone through")]
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::io::BufRead;
 
 use crate::error::Result;
 use crate::trace::fault::{line_fault, quoted};
-use crate::trace::sacct::index::hash_of;
+use crate::trace::sacct::index::{Hashes, hash_of};
 use crate::trace::sacct::text::{Line, Text};
 use crate::trace::sacct::zone::NoTime;
 
@@ -65,27 +62,6 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
     jobs.settle(|instant_s| stamps.settled(instant_s));
     Ok(Log { jobs, report, largest, last_s: stamps.last_s() })
 }
-
-/// Hashes that are hashed already.
-#[derive(Default)]
-struct Plain(u64);
-
-impl Hasher for Plain {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("whole numbers only")
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (number ^ (number >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
-#[expect(clippy::disallowed_types, reason = "asked for what it has, never gone through")]
-type Hashes = HashSet<u64, BuildHasherDefault<Plain>>;
 
 struct Reader {
     jobs: Jobs,

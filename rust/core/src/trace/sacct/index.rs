@@ -79,6 +79,29 @@ impl Index {
     }
 }
 
+/// Hashes, each kept once.
+#[derive(Clone, Debug, Default)]
+pub(in crate::trace) struct Hashes {
+    all: Vec<u64>,
+    index: Index,
+}
+
+impl Hashes {
+    /// Takes a hash; false if it was there.
+    #[inline]
+    pub(in crate::trace) fn insert(&mut self, hash: u64) -> bool {
+        let all = &self.all;
+        if self.index.find(hash, |place| all[place as usize] == hash).is_some() {
+            return false;
+        }
+        let place = u32::try_from(all.len()).expect("fewer than 2^32 hashes");
+        self.all.push(hash);
+        let all = &self.all;
+        self.index.put(hash, place, |_| false, |place| all[place as usize]);
+        true
+    }
+}
+
 /// Texts, each kept once; the first is the empty one.
 #[derive(Clone, Debug)]
 pub(in crate::trace) struct Texts {
