@@ -22,7 +22,7 @@ ZERO_S = 1_714_564_800
 
 LEAST_LINES_PER_S = 500_000
 MOST_MB = 200
-"""What a reader should reach: lines a second, and memory beyond the jobs."""
+"""Targets of a reader: lines a second, and memory beyond the jobs."""
 
 
 def log(lines: int) -> Path:

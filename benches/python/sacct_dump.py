@@ -22,11 +22,11 @@ COLUMNS = (
     "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw|Suspended|TimelimitRaw|NNodes|"
     "AllocCPUS|ReqMem|ReqTRES|AllocTRES|NodeList|ConsumedEnergyRaw"
 )
-"""Of the dump."""
+"""Columns of the dump."""
 
 LEAST_LINES_PER_S = 500_000
 MOST_MB = 200
-"""What a reader should reach: lines a second, and memory beyond the jobs."""
+"""Targets of a reader: lines a second, and memory beyond the jobs."""
 
 
 def dump(lines: int) -> Path:

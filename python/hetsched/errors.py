@@ -201,7 +201,7 @@ class DeviceWarning(RunWarning):
 
 
 class PlatformWarning(RunWarning):
-    """A platform was made of files that say more than a platform holds, or with watts that nobody gave."""
+    """A platform was made of files that say more than a platform holds, or with assumed watts."""
 
 
 class PowerWarning(RunWarning):

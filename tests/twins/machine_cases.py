@@ -61,7 +61,7 @@ def machines(draw: st.DrawFn, *, plan: bool) -> Machine:
 def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
     """Jobs for the machine's queues; where some are urgent, often a crowd that runs long, and then many urgent ones."""
     jobs, count = [], draw(st.sampled_from([1, 5, 10, 15, 20]))
-    # Some runs pass midnight, where a day's shutdowns begin anew.
+    # Some runs pass midnight, where a day's shutdowns begin again.
     begins, later = ([0, 3, 86_350], [0, 0, 0, 1, 4, 11, 40, 100]) if machine.sleep else ([0, 3], [0, 0, 1, 4, 11])
     submit = draw(st.sampled_from(begins)) * SECOND
     high = [queue.name for queue in machine.queues if queue.preempts]

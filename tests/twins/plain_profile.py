@@ -67,7 +67,7 @@ def is_away(machine: Machine, number: int) -> bool:
 
 
 def wakes_at_once(machine: Machine) -> bool:
-    """Rule 9: a node that boots in no time counts as on where nodes are named, and nobody makes way for others."""
+    """Rule 9: a node that boots in no time counts as on where nodes are named, and no job makes way for others."""
     sleep = machine.sleep
     makes_way = any(queue.preempts for queue in machine.queues)
     return sleep is not None and sleep.boot == 0 and sleep.start <= TICK and not makes_way

@@ -274,7 +274,7 @@ class Inputs:
         return {name: getattr(self, name) for name in ASSUMED_W if getattr(self, name) is not None}
 
     def _assumed_of_file(self) -> dict[str, float]:
-        """The watts that a platform's files do not have and nobody gave; they have been warned of."""
+        """Assumed watts, which neither the platform's files nor an option gives; they have been warned of."""
         is_without = self.platform is not None and bool(slurm_files(self.platform))
         return {name: value for name, value in ASSUMED_W.items() if is_without and name not in self._watts}
 

@@ -15,7 +15,7 @@ __all__ = ["Spec", "run_one", "specs"]
 
 
 def __getattr__(name: str) -> Any:
-    # Whoever only shows progress needs no polars.
+    # To show progress alone needs no polars.
     if name in __all__:
         return getattr(import_module("hetsched.many.spec"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -20,7 +20,7 @@ from hetsched.workload.constraints import is_feature, is_licence
 
 
 class Assumed(float):
-    """A number that stands where nobody gave one."""
+    """Number that stands where none was given."""
 
 
 SLURM_WATTS = (
@@ -397,7 +397,7 @@ _USED = {
 _TITLES = {"nodename": "of nodes", "partitionname": "of partitions", "nodeset": "of sets of nodes"}
 
 _NOTHING = {"", "ALL", "NO", "NONE", "N/A", "N/S", "UNLIMITED", "OFF", "0", "0.00", "1", "UP", "UNKNOWN"}
-"""Values by which ``scontrol`` shows that nobody set anything."""
+"""Values by which ``scontrol`` shows that nothing was set."""
 
 _PASSING = re.compile(
     r"arch|os|version|port|owner|partitions|comment|extra|reason|default|tres|total.*|job.*|alloc(mem|tres)|nodeaddr"
@@ -419,7 +419,7 @@ def _said(
     nodes: _Nodes,
     queues: list[Queue],
 ) -> str:
-    """A sentence on what has no place in a platform, and on the watts that nobody gave."""
+    """A sentence on what has no place in a platform, and on assumed watts."""
     unused = [one for record in files.records for one in _unused(record)]
     other = [value.key for key, value in files.settings.items() if key != "licenses"]
     told = [f"{_TITLES[kind]} {listed(keys)}" for kind, keys in _by_kind(unused).items()]
@@ -442,7 +442,7 @@ def _is_assumed(given: float | Mapping[str, float] | None) -> bool:
 
 
 def _unused(record: Record) -> Iterator[tuple[str, str]]:
-    """Kind and key of what a record says and nobody uses."""
+    """Kind and key of a record's entries that are not used."""
     if record.kind not in _USED:
         yield "", record.name.key
         return

@@ -57,7 +57,7 @@ class Record:
     name: Value
     values: dict[str, Value]
     is_shown: bool = False
-    """True if it is printed by ``scontrol``, which shows what nobody set as well."""
+    """True if it is printed by ``scontrol``, which shows what was not set as well."""
 
     def value(self, *keys: str) -> Value | None:
         """The first value that is there and not nothing."""
