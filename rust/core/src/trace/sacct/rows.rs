@@ -48,7 +48,7 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
     }
     let Rows { header, mut book, count, .. } = dump;
     if header.is_none() {
-        let expected = "a header line with `JobID` or `JobIDRaw`, as sacct -P writes it, or columns=";
+        let expected = "a header line with `JobID` or `JobIDRaw`, as sacct -P writes it, or columns=, --columns";
         return Err(file_fault(options.file, "no header line", expected));
     }
     book.report.rows = count;
