@@ -37,6 +37,7 @@ class Format:
     `read` takes a path or content and options by keyword; `write` goes from an ending to what gives a file's content
     part by part. Formats may share an ending: then the content decides, by `magic`, which is what every file begins
     with, if anything, or else by `recognizes`, which is true of the first bytes, unpacked, of a text that is in it.
+    `origins` are the names that a format has of its own for what becomes a column, several with blanks between.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Format:
     write: Mapping[str, Callable[[Workload], Iterator[bytes]]] = field(default_factory=dict)
     magic: bytes = b""
     recognizes: Callable[[bytes], bool] = field(default=lambda _head: False)
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     def fits(self, head: bytes) -> bool:
         """True if a log that begins so is in this format."""

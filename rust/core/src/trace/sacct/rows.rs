@@ -86,6 +86,11 @@ impl Rows<'_> {
 
     fn take(&mut self, header: Header) {
         self.has = Has::of(&header);
+        for name in &header.names {
+            if !self.book.columns.contains(name) {
+                self.book.columns.push(name.clone());
+            }
+        }
         self.header = Some(header);
     }
 
