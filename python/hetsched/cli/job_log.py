@@ -82,6 +82,7 @@ def _delimiter(faults: Faults, option: str, text: str) -> str:
 
 def _columns(faults: Faults, option: str, text: str) -> dict[str, str] | str:
     """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``; without ``=`` the text itself."""
+    from hetsched.workload.formats.mappings import ROW
     from hetsched.workload.schema import COLUMNS
 
     if "=" not in text:
@@ -93,6 +94,8 @@ def _columns(faults: Faults, option: str, text: str) -> dict[str, str] | str:
         ours, equals, theirs = (part.strip() for part in pair.partition("="))
         if not (ours and equals and theirs):
             faults.add(option, pair, _PAIRS)
+        elif theirs == ROW and ours != "job_id":
+            faults.add(option, pair, f"job_id={ROW}, which numbers the jobs by row")
         elif ours not in COLUMNS and theirs in COLUMNS:
             faults.add(option, pair, f"hetsched's name first: {theirs}={ours}")
         elif ours not in COLUMNS:
@@ -126,8 +129,8 @@ _TRACE_HELP = "Job log: .swf, .parquet, .csv; of sacct, PBS or Batsim; .gz, .zst
 _PROCS_HELP = "SWF: processors per node; default: each one is a node."
 _FORMAT_HELP = "swf, parquet, batsim, pbs, csv or sacct, if the log's name and content do not say."
 _COLUMNS_HELP = (
-    "CSV, Parquet: the log's names of columns, such as submit_s=Submit. sacct without a header line: its columns, as "
-    "-o takes them."
+    "CSV, Parquet: the log's names of columns, such as submit_s=Submit,job_id=#row; or the published table that it is: "
+    "kestrel, eagle, philly, philly-sia, helios, alibaba, lisa. sacct without a header line: columns as -o takes them."
 )
 _SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
 _DELIMITER_HELP = "sacct: the text between fields; default: as the header line has it."
@@ -188,7 +191,7 @@ class JobLog:
 
         self._refuse_no_file()
         source: Source = piped() if self.trace == "-" else self.trace
-        options = self._options()
+        options = self.reader_options()
         chosen = self._format(source, options)
         with Bars() as bars:
             if "progress" in chosen.options:
@@ -204,7 +207,7 @@ class JobLog:
             found = "a directory" if is_there else "no such file"
             raise TraceError(file=self.trace, found=found, expected=f"a job log ({listed(READERS)})")
 
-    def _options(self) -> dict[str, Any]:
+    def reader_options(self) -> dict[str, Any]:
         """The options given, by the readers' names."""
         plain = ("procs_per_node", "columns", "separator", "delimiter", "time_zone", "app", "cancelled", "flops_per_s")
         given = {name: getattr(self, name) for name in plain}
@@ -226,6 +229,8 @@ class JobLog:
             one = f"one of {listed(FORMATS)}"
             if self.format is None:
                 ends = f"one ending in {listed(READERS)}, or --format with {one}"
+                if slurm_files(self.trace):
+                    ends = "a job log; a machine's file is for --platform or --nodes-from"
                 raise ConfigError([(Path(self.trace).name, "a name that tells no format", ends)]) from None
             hint = did_you_mean(self.format, FORMATS)
             raise ConfigError([("--format", shown(self.format), f"{one}{hint}")]) from None
@@ -241,11 +246,14 @@ class JobLog:
 
     def _check_columns(self, chosen: Format, faults: Faults) -> None:
         """Note names of columns that are given in another format's way."""
+        from hetsched.workload.formats.mappings import MAPPINGS
+
         if chosen.name == "sacct":
             if not isinstance(self.columns, str):
                 faults.note("--columns", self._as_given("columns"), _SACCT_COLUMNS)
-        elif isinstance(self.columns, str):
-            faults.note("--columns", shown(self.columns), _PAIRS)
+        elif isinstance(self.columns, str) and self.columns not in MAPPINGS:
+            known = f"{_PAIRS}, or one of {listed(MAPPINGS)}{did_you_mean(self.columns, MAPPINGS)}"
+            faults.note("--columns", shown(self.columns), known)
 
     def _as_given(self, name: str) -> str:
         """The value of an option as a message shows it."""
