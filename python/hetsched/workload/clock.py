@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,3 +31,11 @@ def zero_said(report: Mapping[str, Any], history: Iterable[str], first_s: float)
     said = (report.get("header") or {}).get("unix_start_time")
     is_moved = any(step.startswith(_MOVES_CLOCK) for step in history)
     return None if said is None or said <= 0 or is_moved else float(said)
+
+
+def date_text(seconds: float, epoch_s: float | None) -> str:
+    """An instant of a log's clock as a date, in UTC, or as seconds where that of its second 0 is not known."""
+    if epoch_s is None:
+        return f"{seconds:,.6g} s" if seconds < 1e6 else f"{seconds:,.0f} s"
+    date = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=epoch_s + seconds)
+    return f"{date:%Y-%m-%d %H:%M:%S} UTC"
