@@ -69,7 +69,7 @@ def read_parquet(source: Source, *, columns: Columns = None) -> Workload:
 _NOTE = "hetsched"
 """Key of the file's metadata with what the log says besides its jobs."""
 
-_KEPT = {"header": dict, "node_names": list, "read_from": dict}
+_KEPT = {"header": dict, "node_names": list, "read_from": dict, "time_zone": str}
 """Parts of a report that a file keeps: of the machine and the clock."""
 
 

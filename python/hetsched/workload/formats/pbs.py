@@ -121,6 +121,7 @@ def read_pbs(
     }
     usual = {"shared": False, "cancelled": "keep", "on_bad_line": "error"}
     own = {name: count for name, count in counts.items() if count or name in ("jobs", "rows")}
+    own |= {"time_zone": time_zone} if time_zone is not None else {}
     held, found = _held(jobs, blocks.name)
     return as_workload(
         held,

@@ -141,6 +141,7 @@ def _workload(dump: _core.SacctDump, blocks: Blocks, machine: list[str] | None, 
     jobs, words = with_words(_jobs(dump, rank, shared=bool(given["shared"])))
     own = {name: count for name, count in (counts | words).items() if count or name in ("jobs", "rows")}
     own |= {"columns": dump.columns} if dump.columns else {}
+    own |= {"time_zone": given["time_zone"]} if given["time_zone"] != _USUAL["time_zone"] else {}
     return as_workload(
         jobs,
         source=blocks.name,
