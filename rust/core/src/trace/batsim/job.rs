@@ -30,7 +30,7 @@ pub(super) enum Element {
     Other(Value),
 }
 
-/// What a job says of its times and size.
+/// Times and size of a job.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Said {
     pub(super) submit_s: f64,

@@ -27,14 +27,14 @@ use value::{Misfit, number, shown};
 
 const EXPECTED: &str = "a workload of Batsim's: JSON with `jobs` and `profiles`";
 
-/// How a workload is read.
+/// Options of reading a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
     /// Name for messages.
     pub file: &'a str,
     /// Speed of a node, for profiles of work.
     pub flops_per_s: Option<f64>,
-    /// Whether invalid jobs are left out and counted.
+    /// True: invalid jobs are left out and counted.
     pub skip_bad_lines: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct Loaded {
     pub comm_ignored: u64,
     /// Invalid jobs.
     pub bad_lines: u64,
-    /// What is wrong with the first of them.
+    /// Faults of the first of them.
     pub first_bad_lines: Vec<TraceError>,
 }
 

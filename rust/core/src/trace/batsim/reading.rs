@@ -28,7 +28,7 @@ pub(super) struct Columns {
     pub(super) profile: Vec<u32>,
     pub(super) user: Vec<u32>,
     pub(super) queue: Vec<u32>,
-    /// What is wrong with users and queues, by row: it counts only where nothing else is.
+    /// Faults of users and queues, by row: they count only where there is no other.
     pub(super) late: BTreeMap<usize, Misfit>,
 }
 
@@ -46,10 +46,10 @@ pub(super) struct Reading<'a> {
     pub(super) nb_res: Value,
     /// Jobs in the list.
     pub(super) jobs: u64,
-    /// Jobs that say too little, and what is wrong with the first of them.
+    /// Jobs that say too little, and faults of the first of them.
     pub(super) bad: u64,
     pub(super) faults: Vec<(u64, Misfit)>,
-    /// What ended the reading.
+    /// Cause of an early end.
     pub(super) stop: Option<Error>,
 }
 
