@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from hetsched.cli.declare import as_command
-from hetsched.cli.terminal import INTERRUPTED, ended
+from hetsched.cli.terminal import INTERRUPTED, begin, ended
 
 VERBS = (
     "simulate",
@@ -21,6 +21,7 @@ VERBS = (
     "inspect",
     "generate",
     "provision",
+    "report",
     "policies",
     "machines",
     "reproduce",
@@ -41,6 +42,8 @@ FAMILIES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+
+    begin(given)
 
     def command() -> Any:
         # Made here, as it takes time in which Ctrl-C may come.

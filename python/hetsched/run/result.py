@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
@@ -234,6 +235,37 @@ class Result:
         faults.check()
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         write_files(Path(folder), self._frames, numbers, csv=csv)
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> str:
+        """Write the run as one HTML page, which opens from disk without a network; gives its name.
+
+        Power, use and queue over time, who waits, and every node. Needs plotly and jinja2, of the extra ``report``.
+
+        Parameters
+        ----------
+        path
+            A file's name, ending in ``.html``.
+        title
+            Above the page; empty: made of the log's name.
+
+        Raises
+        ------
+        ConfigError
+            If `path` names no HTML file, or plotly or jinja2 is not installed.
+        OutputError
+            If it cannot be written.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [2, 1]})
+        >>> result = hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300))
+        >>> result.report("run.html", title="Two jobs")
+        'run.html'
+        """
+        # By name: pages are made of results, so that no module of a run may know them.
+        pages = import_module("hetsched.report.page.runs")
+        return str(pages.page_of(self, title=title).write(path))
 
     def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
         """Write the schedule as Batsim does, for evalys and others: ``PREFIX_jobs.csv`` and ``PREFIX_schedule.csv``.
