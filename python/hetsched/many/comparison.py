@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from hetsched.analysis.ratios import attained_ratio
 from hetsched.files import json_sha256, write_whole
 from hetsched.many.outcome import Outcome
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.report.page.runs import RunsPage
 from hetsched.report.page.shown import RunShown
 from hetsched.report.tables import comparison_table
@@ -77,8 +77,7 @@ class Comparison:
         return "\n".join([*lines, *self.notes]).strip("\n")
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"{self.table._repr_html_()}{notes}"
+        return card(repr(self).strip("<>"), None, self.table._repr_html_(), notes=self.notes)
 
     def value(self, policy: str, metric: str, column: str = "mean") -> float:
         """A number of the table; NaN where it holds none."""

@@ -12,11 +12,13 @@ from typing import Any, overload
 
 import polars as pl
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, many
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.resources import check_threads
 from hetsched.run.batsim_files import write_batsim
 from hetsched.run.concerns import Concern
+from hetsched.run.metrics import METRICS
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
 
@@ -307,6 +309,23 @@ class Result:
             f"<Result: {self.provenance['policy']['name']}, {summary['jobs']:,} jobs, "
             f"{summary['makespan_s'] / 3600:,.1f} h, {summary['energy_j'] / 3.6e6:,.1f} kWh>"
         )
+
+    def _repr_html_(self) -> str:
+        name, nodes = self.provenance["policy"]["name"], self.provenance["platform"]["nodes"]
+        facts = {METRICS[key].title: METRICS[key].text(self._summary[key]) for key in _ON_CARDS}
+        return card(f"{name} on {many(nodes, 'node')}: {self.provenance['trace']['name']}", facts)
+
+
+_ON_CARDS = (
+    "jobs",
+    "completed",
+    "makespan_s",
+    "energy_j",
+    "mean_wait_s",
+    "p95_wait_s",
+    "max_wait_s",
+    "utilization_ratio",
+)
 
 
 def _are_equal(here: Mapping[str, pl.DataFrame], there: Mapping[str, pl.DataFrame]) -> bool:
