@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from hetsched.cli.terminal import INTERRUPTED, begin, ended
 VERBS = (
     "simulate",
     "compare",
+    "import",
     "validate",
     "inspect",
     "generate",
@@ -27,7 +29,10 @@ VERBS = (
     "reproduce",
     "demo",
 )
-"""Every verb: the name of a module here and of the function in it whose parameters are the options."""
+"""Every verb: the name of a module here and of the function in it whose parameters are the options.
+
+A verb that is a word of Python has an underscore behind it there.
+"""
 
 FAMILIES = {
     "power": (
@@ -94,7 +99,8 @@ def _app() -> Any:
 
 def _verb(name: str, module: str) -> Any:
     one = typer.Typer(add_completion=False)
-    one.command(name)(as_command(getattr(import_module(module), name)))
+    own = "_" if iskeyword(name) else ""
+    one.command(name)(as_command(getattr(import_module(f"{module}{own}"), f"{name}{own}")))
     return typer.main.get_command(one)
 
 

@@ -21,7 +21,7 @@ from hetsched.checks import Faults
 from hetsched.cli.terminal import Screen, noted
 from hetsched.params import Declared, Parameter, parameters_of
 
-MACHINE, RUN, OUTPUT = "Machine", "Run", "Output"
+MACHINE, LOG, RUN, OUTPUT = "Machine", "Log", "Run", "Output"
 """Panels of the help that several verbs have."""
 
 Reader = Callable[[Faults, str, str], Any]

@@ -28,6 +28,7 @@ from hetsched.validation.priority import priority_findings
 from hetsched.validation.rhythm import latency_findings, rhythm_findings
 from hetsched.validation.windows import window_findings
 from hetsched.workload import Workload
+from hetsched.workload.clock import WallClock, wall_clock
 
 _LATEST_S = 1e12
 
@@ -133,7 +134,8 @@ def inspect(workload: Workload, platform: Platform | None = None, *, until_s: fl
         faults.number("until_s", until_s, low=-_LATEST_S, high=_LATEST_S)
     faults.check()
     jobs = Observed.of(workload, platform, until_s)
-    return _Inspected(jobs, Machine.of(jobs, header_size(workload, platform, jobs.whole))).answer()
+    machine = Machine.of(jobs, header_size(workload, platform, jobs.whole))
+    return _Inspected(jobs, machine, wall_clock(workload)).answer()
 
 
 @dataclass
@@ -142,6 +144,7 @@ class _Inspected:
 
     jobs: Observed
     machine: Machine
+    clock: WallClock | None
 
     def answer(self) -> Inspection:
         gaps = Gaps.of(self.jobs, self.machine.size)
@@ -159,7 +162,7 @@ class _Inspected:
         yield from gaps.findings()
         yield from ceiling_findings(jobs, machine.size)
         yield from partition_findings(jobs, machine.size)
-        yield from window_findings(jobs)
+        yield from window_findings(jobs, self.clock)
         yield from priority_findings(jobs)
 
     def _notes(self, findings: list[Finding], gaps: Gaps) -> Iterator[str]:
@@ -172,7 +175,7 @@ class _Inspected:
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
         if any(one.finding == "window" for one in findings):
-            yield "hours and weekdays of windows are of the log's clock, taken as UTC: its second 0 as 1 January 1970"
+            yield f"hours and weekdays of windows are of {_zone_text(self.clock)}"
 
     def _left_out(self) -> Iterator[str]:
         words = {
@@ -183,6 +186,11 @@ class _Inspected:
         counts = [f"{count:,} {words[name]}" for name, count in self.jobs.left_out.items() if count]
         if counts:
             yield f"left out: {', '.join(counts)}"
+
+
+def _zone_text(clock: WallClock | None) -> str:
+    own = "the log's clock, taken as UTC, with its second 0 as 1 January 1970: it has no zone, or no date"
+    return own if clock is None else f"{clock.zone}, the zone that the log has"
 
 
 def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
