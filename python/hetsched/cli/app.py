@@ -21,6 +21,7 @@ VERBS = (
     "inspect",
     "generate",
     "provision",
+    "whatif",
     "policies",
     "machines",
     "reproduce",
