@@ -215,12 +215,12 @@ def _notes(settings: Sequence[Setting], answers: Sequence[Answer], metrics: Sequ
     more = [(row, one.unstarted) for row, one in zip(settings, answers, strict=True) if one.unstarted > today]
     if more:
         rows = few([f"row {row.row} {count:,}" for row, count in more])
-        yield f"jobs that never start: today {today:,}, {rows}; rows with more than today are in no comparison of all"
+        yield f"jobs that never start: today {today:,}, {rows}; rows with more than today are not marked and dominate nothing"
     elif today:
         yield f"jobs that never start: {today:,} today; they are in no mean"
-    for metric in metrics:
-        if any(one.summary.get(metric) is None for one in answers):
-            yield f"{METRICS[metric].title} is not known in some rows, which are in no comparison of all"
+    unknown = [METRICS[key].title for key in metrics if any(one.summary.get(key) is None for one in answers)]
+    if unknown:
+        yield f"not known in some rows, which are compared in nothing: {few(unknown)}"
     if _ENERGY in metrics and windows_differ([one.summary["makespan_s"] for one in answers]):
         yield (
             "runs differ in length: energy is that of each run up to its own last end, changes of it are over one "

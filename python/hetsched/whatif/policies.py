@@ -55,7 +55,8 @@ class Draft:
         """
         part = self.part(role)
         if part is None and role in OPTIONAL_ROLES and role not in self.parts:
-            part = {"name": takers_of(name, role)[0].partition("=")[2]}
+            joining = takers_of(name, role)[0].partition("=")[2]
+            return self.with_part(role, joining).with_parameter(role, name, value)
         own = part.get("name") if isinstance(part, dict) else None
         if own is None or name not in parameters_of(role, own):
             found = f"{shown(value)} with {role}={NONE if part is None else own or 'an object'}"
