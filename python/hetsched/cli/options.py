@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults, can_name_a_file, did_you_mean, listed
@@ -96,6 +97,15 @@ def _check_folder(folder: str) -> None:
         raise OutputError(folder, "not a folder" if above == Path(folder) else f"{above} is not a folder")
     if not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(folder, f"{above} is not writable")
+
+
+def only_of_a_log(faults: Faults, *groups: Any) -> None:
+    """Note options of these groups that have no meaning for the folder of a result, which says it all."""
+    for group in groups:
+        for one in fields(group):
+            value = getattr(group, one.name)
+            if one.name != "log" and value not in (None, ()):
+                faults.note(f"--{one.name.replace('_', '-')}", str(value), "nothing with the folder of a result")
 
 
 MOST_SEED = 2**64 - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from hetsched.checks import Faults
 from hetsched.cli.declare import OUTPUT, number, option
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
-from hetsched.cli.options import check_output, folder
+from hetsched.cli.options import check_output, folder, only_of_a_log
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
 
@@ -57,7 +57,8 @@ def validate(
 ) -> None:
     """Score a simulated schedule against the starts that a log observed; TRACE may be the folder of a result."""
     if Path(inputs.log.trace).is_dir():
-        _check_result(faults, inputs, policy)
+        only_of_a_log(faults, inputs, policy)
+        faults.check()
         check_output(asked.out)
         found = hs.validate(hs.read_result(inputs.log.trace), **asked.scored())
     else:
@@ -72,16 +73,6 @@ def validate(
         else:
             screen.show(block)
     screen.give(found.to_dict(), [] if asked.out is None else found.write(asked.out))
-
-
-def _check_result(faults: Faults, inputs: Inputs, policy: PolicyGiven) -> None:
-    """Raise if the folder of a result comes with what only a log takes."""
-    for group in (inputs, policy):
-        for one in fields(group):
-            value = getattr(group, one.name)
-            if one.name != "log" and value not in (None, ()):
-                faults.note(f"--{one.name.replace('_', '-')}", str(value), "nothing with the folder of a result")
-    faults.check()
 
 
 def _checked(
