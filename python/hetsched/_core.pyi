@@ -398,6 +398,7 @@ class Session:
         cells: dict[str, Any] | None = None,
         queueing: dict[str, Any] | None = None,
         groups: npt.NDArray[np.uint32] | None = None,
+        from_s: float | None = None,
         succeeds: Session | None = None,
         extends: Session | None = None,
     ) -> Session: ...

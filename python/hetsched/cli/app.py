@@ -13,14 +13,16 @@ from typing import Annotated, Any
 import typer
 
 from hetsched.cli.declare import as_command
-from hetsched.cli.terminal import INTERRUPTED, ended
+from hetsched.cli.terminal import INTERRUPTED, begin, ended
 
 VERBS = (
     "simulate",
     "compare",
+    "whatif",
+    "report",
     "import",
-    "validate",
     "inspect",
+    "validate",
     "generate",
     "provision",
     "policies",
@@ -46,6 +48,8 @@ FAMILIES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+
+    begin(given)
 
     def command() -> Any:
         # Made here, as it takes time in which Ctrl-C may come.

@@ -68,10 +68,12 @@ def flag(name: str, doc: str, panel: str | None = None) -> Option:
     return Option(name, typer.Option(name, metavar="", help=doc, rich_help_panel=panel), bool, None)
 
 
-def argument(metavar: str, doc: str, *, read: Reader | None = None, complete: Completion | None = None) -> Option:
-    """A value known by its place."""
+def argument(
+    metavar: str, doc: str, *, read: Reader | None = None, complete: Completion | None = None, is_list: bool = False
+) -> Option:
+    """A value known by its place; with `is_list` several, at least one."""
     shown = typer.Argument(metavar=metavar, help=doc, show_default=False, autocompletion=complete)
-    return Option(metavar.strip("[]"), shown, str, read)
+    return Option(metavar.strip("[]"), shown, list[str] if is_list else str, read)
 
 
 def completing(known: Iterable[str]) -> Completion:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import hetsched as hs
@@ -131,6 +131,14 @@ class WindowOptions(SpanOptions):
             if cut_s is not None:
                 faults.add(name, cut_s, f"a part of the {last_s - first_s:g} s from the first submit to the last")
         raise ConfigError(faults.found)
+
+
+@dataclass(frozen=True)
+class UnmeasuredWindow(WindowOptions):
+    """The part of a log that is read, for verbs that measure whole runs."""
+
+    warm_up_s: float | None = field(default=None, init=False)
+    cool_down_s: float | None = field(default=None, init=False)
 
 
 def _submits(workload: hs.Workload) -> tuple[float, float]:

@@ -16,6 +16,7 @@ import polars as pl
 from hetsched.checks import Faults, many
 from hetsched.files import write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.run.events import Events
 from hetsched.validation.finding import Finding, frame_of, settings_of
@@ -87,6 +88,10 @@ class Inspection:
         for path, content in paths.items():
             write_whole(path, content)
         return [str(path) for path in paths]
+
+    def _repr_html_(self) -> str:
+        suggested = self.findings.filter(pl.col("suggestion").is_not_null())
+        return card(repr(self).strip("<>"), None, suggested._repr_html_(), notes=self.notes)
 
     def __repr__(self) -> str:
         suggested = self.findings["suggestion"].count()
