@@ -215,7 +215,10 @@ def _notes(settings: Sequence[Setting], answers: Sequence[Answer], metrics: Sequ
     more = [(row, one.unstarted) for row, one in zip(settings, answers, strict=True) if one.unstarted > today]
     if more:
         rows = few([f"row {row.row} {count:,}" for row, count in more])
-        yield f"jobs that never start: today {today:,}, {rows}; rows with more than today are not marked and dominate nothing"
+        yield (
+            f"jobs that never start: today {today:,}, {rows}; rows with more than today are not marked and dominate "
+            "nothing"
+        )
     elif today:
         yield f"jobs that never start: {today:,} today; they are in no mean"
     unknown = [METRICS[key].title for key in metrics if any(one.summary.get(key) is None for one in answers)]
