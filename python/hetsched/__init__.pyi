@@ -55,6 +55,7 @@ from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
 from hetsched.validation import Inspection, Validation, inspect
+from hetsched.validation.horizons import Horizons
 from hetsched.whatif import WhatIf
 from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 
@@ -529,6 +530,7 @@ def validate(
     cooldown_s: float | None = None,
     power: pl.DataFrame | None = None,
     hour_s: float = 3600.0,
+    horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
     kill_at_walltime: bool = False,
     seed: int = 0,
@@ -562,6 +564,11 @@ def validate(
         The measured power of the system: ``time_s, power_w``, each value up to the next, 900 s at most.
     hour_s
         Length of an hour of the series, seconds, from 1 to 86,400.
+    horizon_s
+        With a workload: how far ahead to look, seconds, from 1 to 1e9, or several such, which make the table
+        ``horizons``. The simulation begins again every so many seconds from what the log observed to run and to wait
+        at that instant, goes on with what is submitted until the next, and jobs that are submitted in that time are
+        scored. None: one run from the beginning, the open loop.
     kill_at_walltime
         As of `hetsched.simulate`; what the log ran, runs.
     baseline

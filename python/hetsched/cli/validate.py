@@ -21,7 +21,23 @@ _WARMUP_HELP = "Jobs submitted so soon after the first do not count; default: a 
 _COOLDOWN_HELP = "The same before the last submit."
 _POWER_HELP = "Measured power: .parquet or .csv with time_s and power_w, each value up to the next."
 _BASELINE_HELP = "A policy that is scored, too, or none; default: easy."
+_HORIZON_HELP = "Begin again every so often from what the log observed: 1h, 1d, several by commas; none: one run."
 _NONE = "none"
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def horizons(faults: Faults, option: str, text: str) -> list[float | None] | None:
+    """Spans by commas, each a number with a unit or of seconds, or none."""
+    found: list[float | None] = []
+    for one in text.split(","):
+        word = one.strip()
+        number, unit = (word[:-1], word[-1]) if word[-1:] in _UNITS_S else (word, "s")
+        try:
+            found.append(None if word == _NONE else float(number) * _UNITS_S[unit])
+        except ValueError:
+            faults.add(option, one, "a span such as 3600, 90m, 1h or 1d, or none, the open loop; several by commas")
+            return None
+    return found
 
 
 @dataclass(frozen=True)
@@ -36,6 +52,9 @@ class ValidationGiven:
     ] = None
     power: Annotated[str | None, option("--power", "F", _POWER_HELP, _VALIDATION)] = None
     baseline: Annotated[str, option("--baseline", "NAME", _BASELINE_HELP, _VALIDATION)] = "easy"
+    horizon: Annotated[
+        list[float | None] | None, option("--horizon", "SPANS", _HORIZON_HELP, _VALIDATION, read=horizons)
+    ] = None
     out: Annotated[str | None, option("--out", "DIR", "Write the tables there, as CSV.", OUTPUT, read=folder)] = None
 
     def scored(self) -> Mapping[str, Any]:
@@ -57,6 +76,8 @@ def validate(
 ) -> None:
     """Score a simulated schedule against the starts that a log observed; TRACE may be the folder of a result."""
     if Path(inputs.log.trace).is_dir():
+        if asked.horizon is not None:
+            faults.note("--horizon", "spans", "nothing with the folder of a result")
         only_of_a_log(faults, inputs, policy)
         faults.check()
         check_output(asked.out)
@@ -102,5 +123,13 @@ def _of_log(
     run.check_inputs(workload, machine.platform)
     # What the log ran, runs.
     options = {**vars(run.options()), "kill_at_walltime": False}
-    with renamed(run.given_names), run.in_contract():
-        return hs.validate(workload, machine.platform, policies[0], baseline=policies[1], **scored, **options)
+    with renamed({"horizon_s": "--horizon", **run.given_names}), run.in_contract():
+        return hs.validate(
+            workload,
+            machine.platform,
+            policies[0],
+            baseline=policies[1],
+            horizon_s=asked.horizon,
+            **scored,
+            **options,
+        )

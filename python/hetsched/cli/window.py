@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any
 
 import hetsched as hs
@@ -171,7 +170,6 @@ def _date_s(text: str) -> float | None:
 
 
 def _written(seconds: float, epoch_s: float | None) -> str:
-    if epoch_s is None:
-        return f"{seconds:,.6g} s" if seconds < 1e6 else f"{seconds:,.0f} s"
-    date = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=epoch_s + seconds)
-    return f"{date:%Y-%m-%d %H:%M:%S} UTC"
+    from hetsched.workload.clock import date_text
+
+    return date_text(seconds, epoch_s)
