@@ -6,18 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform, Queue
 from hetsched.policy import Policy
+from hetsched.run.event_rows import HOLD, MAINTENANCE
 from hetsched.run.events import Events
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import Run, run_of
+from hetsched.validation.windows import is_weekend, jobs_of
 from hetsched.workload import Workload
 from hetsched.workload.schema import COLUMNS
 
-_OF_QUEUES = ("priorities", "partitions", "ceilings")
+Floats = npt.NDArray[np.float64]
+
+_HOUR_S = 3600.0
+_MOST_HOURS = 72
+"""Windows are of one day, and of the next one where they pass midnight."""
+
 NO_QUEUE = "none"
 """Name of the queue of jobs that name none."""
 
@@ -52,7 +61,15 @@ def changed(
     jobs = _with_delays(jobs, changes)
     if jobs is not workload.to_polars():
         workload = Workload(jobs, source=workload.source, report=workload.report, history=workload.history)
-    return Changed(workload, platform, _policy(policy, changes), events if changes.get("events") else None)
+    return Changed(workload, platform, _policy(policy, changes), _events(events, changes))
+
+
+def _events(events: Events | None, changes: Mapping[str, Any]) -> Events | None:
+    """Those of the events that the changes ask for: outages, holds or both; None if they ask for none."""
+    kinds = [kind for name, kind in (("outages", MAINTENANCE), ("holds", HOLD)) if changes.get(name)]
+    if events is None or not kinds:
+        return None
+    return events.of_kinds(*kinds)
 
 
 def _platform(platform: Platform, changes: Mapping[str, Any]) -> Platform:
@@ -83,15 +100,14 @@ def _queues(jobs: pl.DataFrame, platform: Platform, changes: Mapping[str, Any]) 
     priorities = {NO_QUEUE if name is None else name: rank for name, rank in changes.get("priorities", ())}
     limits = {one["queue"]: one["running"] for one in of_queues}
     nodes = _nodes_of(names, platform.nodes, changes.get("partitions", ()))
-    rows = [
+    return [
         Queue(name, nodes[name], priority=priorities.get(name, 0), max_running=limits.get(name)).to_dict()
         for name in names
     ]
-    return rows
 
 
 def _nodes_of(names: list[str], nodes: int, partitions: Any) -> dict[str, str]:
-    """Nodes of each queue: those of its own, from the highest number down where only their number is known; the rest."""
+    """Nodes of each queue: its own, from the highest number down where only their number is known; or the rest."""
     own: dict[str, str] = {}
     taken: set[int] = set()
     for one in partitions:
@@ -107,7 +123,9 @@ def _nodes_of(names: list[str], nodes: int, partitions: Any) -> dict[str, str]:
     text = f"0-{nodes - 1}" if not taken else ",".join(map(str, rest))
     missing = [name for name in names if name not in own]
     if missing and not rest:
-        raise ConfigError([("partitions", f"{len(taken)} nodes in them", f"fewer than all {nodes}: queues have to share")])
+        raise ConfigError(
+            [("partitions", f"{len(taken)} nodes in them", f"fewer than all {nodes}: queues have to share")]
+        )
     return {name: own.get(name, text) for name in names}
 
 
@@ -139,12 +157,33 @@ def _with_limits(jobs: pl.DataFrame, changes: Mapping[str, Any]) -> pl.DataFrame
 
 
 def _with_delays(jobs: pl.DataFrame, changes: Mapping[str, Any]) -> pl.DataFrame:
-    """Jobs that may join the queue later than they are submitted: after a latency, at a beat."""
-    if "latency_s" not in changes and "interval_s" not in changes:
+    """Jobs that may join the queue later than they are submitted: after a latency, after a window, at a beat."""
+    if changes.keys().isdisjoint(("latency_s", "windows", "interval_s")):
         return jobs
     at = pl.col("submit_s") + changes.get("latency_s", 0.0)
+    planned = pl.coalesce("walltime_s", "runtime_s") if "walltime_s" in jobs.columns else pl.col("runtime_s")
+    if changes.get("windows"):
+        after = jobs.select(at.alias("at"), planned.alias("planned"))
+        at = pl.lit(pl.Series(_after_windows(after["at"].to_numpy(), after["planned"].to_numpy(), changes["windows"])))
     if "interval_s" in changes:
         every, phase = changes["interval_s"], changes["phase_s"]
         at = ((at - phase) / every).ceil() * every + phase
     own = [pl.col("start_at_s")] if "start_at_s" in jobs.columns else []
     return jobs.with_columns(pl.max_horizontal(at, *own).cast(COLUMNS["start_at_s"].dtype).alias("start_at_s"))
+
+
+def _after_windows(at_s: Floats, planned_s: Floats, windows: Any) -> Floats:
+    """Instants moved to the end of the windows that they lie in, of jobs of these planned lengths."""
+    found = at_s.copy()
+    for _ in range(_MOST_HOURS):
+        hours = np.floor(found / _HOUR_S).astype(np.int64)
+        is_inside = np.zeros(len(found), np.bool_)
+        for one in windows:
+            over_s, most_s, at_weekends = jobs_of(one["jobs"])
+            own = (planned_s > over_s) & (planned_s <= most_s) & (is_weekend(hours) == at_weekends)
+            length = (one["until_hour"] - one["from_hour"]) % 24
+            is_inside |= own & ((hours - one["from_hour"]) % 24 < length)
+        if not is_inside.any():
+            break
+        found[is_inside] = (hours[is_inside] + 1) * _HOUR_S
+    return found

@@ -87,7 +87,9 @@ class Half:
     def rivals(self) -> list[dict[str, Any]]:
         """Rows of the rivals that simulate nothing, and of the log itself."""
         jobs = self.counted.with_columns(pl.lit(0.0).alias("no_error"))
-        log = Half(self.name, self.known, jobs, self.from_s, self.until_s).row("the log itself", "no_error", "observed_s")
+        log = Half(self.name, self.known, jobs, self.from_s, self.until_s).row(
+            "the log itself", "no_error", "observed_s"
+        )
         return [*(self.row(title, name, _WAITS.get(name)) for name, title in _RIVALS.items()), log]
 
     def guards(self) -> dict[str, Any]:
@@ -95,7 +97,10 @@ class Half:
         jobs, known = self.counted, self.known
         hours = hours_within(self.from_s, self.until_s, _HOUR_S)
         found: dict[str, Any] = {"unstarted": jobs["start_s"].null_count()}
-        for side, wait, placed in (("simulated", "simulated_s", "placed_s"), ("observed", "observed_s", "observed_start_s")):
+        for side, wait, placed in (
+            ("simulated", "simulated_s", "placed_s"),
+            ("observed", "observed_s", "observed_start_s"),
+        ):
             begins, ends = known["submit_s"].to_numpy(), known[placed].to_numpy()
             queued = Spans(begins, np.maximum(begins, ends), np.ones(len(known)))
             is_queued = (begins <= self.until_s) & (ends > self.until_s)

@@ -1,5 +1,8 @@
 """The search for settings: which are tried, and which of them are taken (rule 38).
 
+A step is taken if the error falls enough, in neither half of the jobs rises much, and falls by more than the half width
+of its 95 % interval over weeks. The last is stricter than the rule: without it, chance of a few weeks is fitted.
+
 A scan tries each change of one setting; the changes that help are then put together, the most helpful first, each only
 if it still helps. When a scan helps no more, pairs of changes are tried, those of the most helpful first. Everything
 that is tried follows from what was found before and from the order of settings, never from who was ready first.
@@ -20,6 +23,8 @@ Choice = tuple[int, ...]
 Found = Mapping[str, Any]
 Evaluate = Callable[[Sequence[Choice]], Sequence[Found]]
 Refuse = Callable[[Found], str | None]
+IsCertain = Callable[[Found, Found], bool]
+"""Whether the second of two runs is certainly nearer to the log."""
 
 LEAST_GAIN = 0.005
 MOST_LOSS = 0.02
@@ -35,6 +40,7 @@ class Search:
     evaluate: Evaluate
     refuse: Refuse
     budget: int
+    is_certain: IsCertain = lambda _before, _after: True
     found: dict[Choice, Found] = field(default_factory=dict)
     """Everything that was evaluated, in order."""
     steps: list[Choice] = field(default_factory=list)
@@ -127,7 +133,9 @@ class Search:
         if self.refuse(after):
             return False
         losses = [new - old for old, new in zip(before["halves"], after["halves"], strict=True)]
-        return before["log_error"] - after["log_error"] >= LEAST_GAIN and max(losses) <= MOST_LOSS
+        if before["log_error"] - after["log_error"] < LEAST_GAIN or max(losses) > MOST_LOSS:
+            return False
+        return self.is_certain(before, after)
 
     def _rank(self, choice: Choice) -> tuple[Any, ...]:
         """An order of choices: less error, then fewer changes, then the earlier settings and values."""

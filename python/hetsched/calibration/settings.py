@@ -16,6 +16,7 @@ import polars as pl
 
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.run.event_rows import HOLD, MAINTENANCE
 from hetsched.validation.groups import Groups
 from hetsched.validation.inspection import Inspection
 from hetsched.validation.observed import Observed
@@ -159,6 +160,11 @@ def _ceilings(log: Evidence) -> Values:
         yield Value(label, {"ceilings": limits, **own})
 
 
+def _windows(log: Evidence) -> Values:
+    if found := log.found.settings.get("windows"):
+        yield Value("as found", {"windows": found})
+
+
 def _start_latency(log: Evidence) -> Values:
     if "start_latency_s" not in log.found.settings:
         return
@@ -190,9 +196,14 @@ def _of_users(log: Evidence, what: str) -> Any:
     return users.most(getattr(users, what)(users.start)) if len(users) else np.zeros(0, np.int64)
 
 
+def _holds(log: Evidence) -> Values:
+    if log.found.events.has(HOLD):
+        yield Value("as found", {"holds": True})
+
+
 def _outages(log: Evidence) -> Values:
-    if len(log.found.events):
-        yield Value("as found", {"events": True})
+    if log.found.events.has(MAINTENANCE):
+        yield Value("as found", {"outages": True})
 
 
 SETTINGS: dict[str, Callable[[Evidence], Values]] = {
@@ -201,9 +212,11 @@ SETTINGS: dict[str, Callable[[Evidence], Values]] = {
     "order": _order,
     "partitions": _partitions,
     "ceilings": _ceilings,
+    "windows": _windows,
     "start latency": _start_latency,
     "beat": _beat,
     "jobs a user may hold": _user_jobs,
+    "holds": _holds,
     "outages": _outages,
 }
 """Functions that give the values of each setting but "off", in the order in which settings come."""

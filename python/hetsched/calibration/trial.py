@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
+from hetsched.analysis.weeks import paired_weeks
 from hetsched.calibration.changes import changed
 from hetsched.calibration.halves import middle
 from hetsched.errors import ConfigError
@@ -18,7 +18,7 @@ from hetsched.many.spec import read_platform, read_workload
 from hetsched.policy import Policy
 from hetsched.run.events import Events
 from hetsched.validation.hours import Spans, hours_within
-from hetsched.validation.jobs import LONG_WAIT_S, reason_left_out
+from hetsched.validation.jobs import LONG_WAIT_S, WEEK_S, reason_left_out
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -37,6 +37,8 @@ class Goal:
     is_known: Bools
     is_fitted: Bools
     """Known jobs that are submitted after the warm-up and had started by the end."""
+    week: npt.NDArray[np.int64]
+    """Of each fitted job, counted from the first."""
     middle_s: float
     hours: Floats
 
@@ -52,7 +54,10 @@ class Goal:
             expected = "at least 2 that had started by its end"
             raise ConfigError([("workload", f"{is_fitted.sum()} jobs of the first half", expected)])
         hours = hours_within(from_s, until_s, _HOUR_S)
-        return cls(submit_s, start_s - submit_s, is_known, is_fitted, middle(submit_s[is_fitted]), hours)
+        week = np.floor(submit_s[is_fitted] / WEEK_S).astype(np.int64)
+        week -= week.min()
+        middle_s = middle(submit_s[is_fitted])
+        return cls(submit_s, start_s - submit_s, is_known, is_fitted, week, middle_s, hours)
 
     def score(self, placed_s: Floats, is_unstarted: Bools, until_s: float) -> dict[str, Any]:
         """Numbers of a run whose jobs start at these instants."""
@@ -61,6 +66,7 @@ class Goal:
         error = np.abs(np.log((wait_s[own] + LONG_WAIT_S) / (self.wait_s[own] + LONG_WAIT_S)))
         return {
             "log_error": float(error.mean()),
+            "weeks": np.bincount(self.week, weights=error, minlength=int(self.week.max()) + 1).tolist(),
             "halves": [float(error[~late[own]].mean()), float(error[late[own]].mean()) if late[own].any() else 0.0],
             "jobs": int(own.sum()),
             "unstarted": int(is_unstarted[own].sum()),
@@ -68,6 +74,17 @@ class Goal:
             "most_queued": self._most_queued(placed_s),
             "queued_at_end": int((self.is_known & (placed_s > until_s)).sum()),
         }
+
+    def is_certain(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+        """True if the error of one run is less than of another by more than the half width of its interval over weeks.
+
+        With fewer than four weeks, which give no interval, if it is less.
+        """
+        jobs = np.bincount(self.week)
+        has_jobs = jobs > 0
+        changes = np.subtract(after["weeks"], before["weeks"])[has_jobs]
+        change, half = paired_weeks(changes, jobs[has_jobs], np.arange(len(changes)))
+        return change is not None and change + (half or 0.0) < 0
 
     def observed(self, until_s: float) -> dict[str, Any]:
         """The same numbers of the log itself."""
@@ -94,7 +111,7 @@ class Trial:
     workload_name: str
     platform_file: str
     policy: Policy = field(hash=False)
-    events: pl.DataFrame | None = field(hash=False)
+    events: Events | None = field(hash=False)
     from_s: float
     until_s: float
     seed: int
@@ -106,9 +123,8 @@ class Trial:
         """The numbers of the run; ``impossible``, and why, if its changes do not go together."""
         goal = Goal.of(self.workload_file, self.workload_name, self.from_s, self.until_s)
         workload, platform = read_workload(self.workload_file, self.workload_name), read_platform(self.platform_file)
-        events = None if self.events is None else Events.from_polars(self.events)
         try:
-            run = changed(workload, platform, self.policy, self.changes, events).run(self.seed)
+            run = changed(workload, platform, self.policy, self.changes, self.events).run(self.seed)
             result = run.execute()
         except ConfigError as error:
             return {"impossible": str(error)}

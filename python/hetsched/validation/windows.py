@@ -47,10 +47,23 @@ def window_findings(jobs: Observed) -> Iterator[Finding]:
                 yield _window(day, walltimes, f"walltimes {own}, {name}")
 
 
+def jobs_of(subject: str) -> tuple[float, float, bool]:
+    """Jobs that a window is of, by its subject: walltimes over so many seconds, up to so many; true at weekends."""
+    walltimes, days = subject.removeprefix("walltimes ").rsplit(", ", 1)
+    bounds = (0.0, *_BOUNDS_S, np.inf)
+    place = _CLASSES.index(walltimes)
+    return float(bounds[place]), float(bounds[place + 1]), days == _DAYS[1]
+
+
+def is_weekend(hours: Ints) -> npt.NDArray[np.bool_]:
+    """True of whole hours of the clock that lie on a Saturday or Sunday."""
+    found: npt.NDArray[np.bool_] = (hours // 24 + _FIRST_DAY) % 7 >= 5
+    return found
+
+
 def _kind_and_hour(hours: Ints) -> tuple[Ints, Ints]:
     """Kind and hour of whole hours of the clock: 1 at weekends, else 0; and the hour of the day."""
-    is_weekend = (hours // 24 + _FIRST_DAY) % 7 >= 5
-    return is_weekend.astype(np.int64), hours % 24
+    return is_weekend(hours).astype(np.int64), hours % 24
 
 
 def _day(jobs: Observed, classes: Ints, place: int) -> _Day:

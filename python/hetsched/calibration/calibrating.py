@@ -15,13 +15,13 @@ import polars as pl
 
 from hetsched import __version__
 from hetsched.calibration.calibration import Calibration
-from hetsched.calibration.changes import Changed, changed
+from hetsched.calibration.changes import changed
+from hetsched.calibration.contest import Contest
 from hetsched.calibration.halves import Cut, first_half
-from hetsched.calibration.scoring import SCHEMA, Half, broken, difference
 from hetsched.calibration.search import Choice, Found, Search
 from hetsched.calibration.settings import SETTINGS, Evidence, Setting, settings_of
 from hetsched.calibration.trial import Goal, Trial, refusal
-from hetsched.checks import Faults, did_you_mean, listed, many
+from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
 from hetsched.many.many import many as answers_of
@@ -32,9 +32,7 @@ from hetsched.many.store import Store, code_sha256
 from hetsched.params import ASSUMED_W
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.run.events import Events
 from hetsched.run.memory import MOST_WORKERS, most_at_once
-from hetsched.run.result import Result
 from hetsched.run.simulation import check_inputs, policy_of
 from hetsched.validation.inspection import Inspection, inspect
 from hetsched.workload import Workload
@@ -71,8 +69,8 @@ def calibrate(
     policy
         The policy to begin with, as of `hetsched.simulate`.
     settings
-        Names of the settings that may be changed, out of ``machine size, backfill, order, partitions, ceilings, start
-        latency, beat, jobs a user may hold, outages``; None: all.
+        Names of the settings that may be changed, out of ``machine size, backfill, order, partitions, ceilings,
+        windows, start latency, beat, jobs a user may hold, holds, outages``; None: all.
     evaluations
         The most runs of the first half.
     seed
@@ -111,7 +109,7 @@ def calibrate(
     {'machine size': '2 nodes (use_p99)'}
     """
     faults = Faults()
-    check_inputs(workload, Platform if platform is None else platform, faults) if platform is not None else None
+    check_inputs(workload, _assumed(1) if platform is None else platform, faults)
     names = _names(settings, faults)
     faults.whole("evaluations", evaluations, low=1, high=_MOST_EVALUATIONS)
     faults.whole("seed", seed, low=0, high=2**64 - 1)
@@ -122,6 +120,8 @@ def calibrate(
         faults.folder("out", out)
     faults.check()
     own = policy_of(policy)
+    if own.own:
+        raise ConfigError([("policy", own.name, "one whose parts are hetsched's own, which other parts can stand for")])
     asked = _Asked(names, evaluations, seed, known_events, workers, None if out is None else Path(out), progress)
     return _Calibrating(workload, Cut.of(workload), platform, own, asked).answer()
 
@@ -173,7 +173,7 @@ class _Calibrating:
         header = said.findings.filter(pl.col("finding") == "header_nodes")["value"].to_list()
         largest = int(self.first.to_polars()["node_count"].max())  # type: ignore[arg-type]
         nodes = max(int(header[0]) if header else said.settings["nodes"], largest)
-        return Platform.homogeneous(nodes, **ASSUMED_W)
+        return _assumed(nodes)
 
     @cached_property
     def inspection(self) -> Inspection:
@@ -192,23 +192,26 @@ class _Calibrating:
             journal = None if self.asked.out is None else stack.enter_context(_store(self.asked.out, JOURNAL))
             trials = stack.enter_context(self._trials())
             search, observed = self._searched(trials, journal)
-            looks = self._looks(trials(search.steps[0]).key)
-        chosen = search.now
-        changes = self._changes(chosen)
-        events = self.inspection.events
+            looks = self._looks(trials(search.steps[0]).key, self.asked.out)
+        changes, events, asked = self._changes(search.now), self.inspection.events, self.asked
         ours = changed(self.workload, self.platform, self.policy, changes, events)
-        rows, more, notes = self._scored(chosen, changes, ours)
+        contest = Contest(
+            *(self.first, self.workload, self.cut, self.platform, self.policy, changes, events),
+            seed=asked.seed,
+            known_events=asked.known_events,
+        )
+        change, half = contest.change
         return Calibration(
-            settings=self._labels(chosen),
-            scores=pl.DataFrame(rows, SCHEMA, orient="row"),
+            settings=self._labels(search.now),
+            scores=contest.scores,
             trials=self._table(search, observed),
             steps=tuple(self._labels(step) for step in search.steps),
-            change=more["change"],
-            change_half=more["half"],
-            guards=more["guards"],
+            change=change,
+            change_half=half,
+            guards=contest.guards,
             cut_s=self.cut.at_s,
             looks=looks,
-            notes=tuple(notes),
+            notes=tuple(contest.notes()),
             policy_name=self.policy.name,
             workload=ours.workload,
             platform=ours.platform,
@@ -230,25 +233,30 @@ class _Calibrating:
     @contextmanager
     def _trials(self) -> Iterator[Callable[[Choice], Trial]]:
         """A function that gives the trial of a choice, while the files exist that trials need."""
-        events = self.inspection.events.to_polars()
-        same = {
-            "workload_name": self.first.source,
-            "platform_file": "",
-            "policy": self.policy,
-            "events": events if len(events) else None,
-            "from_s": self.cut.from_s,
-            "until_s": self.cut.at_s,
-            "seed": self.asked.seed,
-        }
-        decides = [__version__, code_sha256(), self.first.sha256, platform_sha256(self.platform), self.policy.parts]
-        decides += [self.inspection.events.sha256 if len(events) else None, self.cut.from_s, self.cut.at_s, self.asked.seed]
+        events = self.inspection.events
+        given = events if len(events) else None
+        decides: list[Any] = [__version__, code_sha256(), self.first.sha256, platform_sha256(self.platform)]
+        decides += [self.policy.parts, None if given is None else given.sha256]
+        decides += [self.cut.from_s, self.cut.at_s, self.asked.seed]
         with tempfile.TemporaryDirectory(prefix="hetsched-") as folder:
-            same["workload_file"] = write_workload(self.first, Path(folder))
-            same["platform_file"] = write_platform(self.platform, Path(folder))
+            workload_file = write_workload(self.first, Path(folder))
+            platform_file = write_platform(self.platform, Path(folder))
 
             def trial(choice: Choice) -> Trial:
                 changes = self._changes(choice)
-                return Trial(json_sha256([*decides, changes]), {"settings": self._labels(choice)}, changes, **same)
+                return Trial(
+                    key=json_sha256([*decides, changes]),
+                    names={"settings": self._labels(choice)},
+                    changes=changes,
+                    workload_file=workload_file,
+                    workload_name=self.first.source,
+                    platform_file=platform_file,
+                    policy=self.policy,
+                    events=given,
+                    from_s=self.cut.from_s,
+                    until_s=self.cut.at_s,
+                    seed=self.asked.seed,
+                )
 
             try:
                 yield trial
@@ -277,7 +285,7 @@ class _Calibrating:
             def refuse(found: Found) -> str | None:
                 return refusal(found, search.found.get(search.steps[0] if search.steps else (), found), observed)
 
-            search = Search(self.settings, evaluate, refuse, self.asked.evaluations)
+            search = Search(self.settings, evaluate, refuse, self.asked.evaluations, goal.is_certain)
             search.run()
         if "impossible" in (base := search.found[search.steps[0]]):
             raise ConfigError([("policy", self.policy.name, f"one that runs on this platform: {base['impossible']}")])
@@ -296,50 +304,31 @@ class _Calibrating:
             names = ", ".join(f"{name}: {label}" for name, label in self._labels(choice).items()) or "as it is"
             halves = found.get("halves", [None, None])
             numbers = [found.get(name) for name in ("unstarted", "mean_wait_s", "most_queued", "queued_at_end")]
-            rows.append((names, found.get("log_error"), *halves, *numbers, choice in search.steps, refusal(found, base, observed)))
+            rows.append(
+                (
+                    names,
+                    found.get("log_error"),
+                    *halves,
+                    *numbers,
+                    choice in search.steps,
+                    refusal(found, base, observed),
+                )
+            )
         number, text = pl.Float64, pl.String
         schema = {"settings": text, "log_error": number, "log_error_early": number, "log_error_late": number}
         schema |= {"unstarted": pl.Int64, "mean_wait_s": number, "most_queued": number, "queued_at_end": pl.Int64}
         return pl.DataFrame(rows, {**schema, "is_step": pl.Boolean, "refused": text}, orient="row")
 
-    def _looks(self, key: str) -> int:
+    def _looks(self, key: str, out: Path | None) -> int:
         """How many different calibrations of this folder were scored on the second half, this one with them."""
-        if self.asked.out is None:
+        if out is None:
             return 1
         asked = self.asked
         task = _Look(json_sha256([key, sorted(asked.names), asked.evaluations]), {})
-        with _store(asked.out, LOOKS) as store:
+        with _store(out, LOOKS) as store:
             if task.key not in store.answers:
                 store.add(task, {"settings": list(asked.names), "evaluations": asked.evaluations})
             return len(store.answers)
-
-    def _scored(
-        self, chosen: Choice, changes: Mapping[str, Any], ours: Changed
-    ) -> tuple[list[dict[str, Any]], dict[str, Any], list[str]]:
-        """Rows of the table, the difference on the second half and its guards, and notes."""
-        seed, name = self.asked.seed, self.policy.name
-        fcfs = Policy.from_dict({**self.policy.parts, "order": "fcfs", "backfill": "none"})
-        plain = {"fcfs": fcfs, f"{name}, as it is": self.policy}
-        rows: list[dict[str, Any]] = []
-        halves: dict[str, dict[str, Half]] = {}
-        spans = {"first": (self.first, self.cut.from_s, self.cut.at_s), "second": (self.workload, self.cut.at_s, self.cut.until_s)}
-        for half, (log, from_s, until_s) in spans.items():
-            runs = {title: changed(log, self.platform, policy, {}, None) for title, policy in plain.items()}
-            runs["calibrated"] = changed(log, self.platform, self.policy, changes, self.inspection.events)
-            if half == "second" and self.asked.known_events:
-                seen = inspect(self.workload, self.platform).events
-                runs["with seen events"] = changed(log, self.platform, self.policy, {**changes, "events": True}, seen)
-            halves[half] = {}
-            for title, one in runs.items():
-                result = one.run(seed).execute()
-                halves[half][title] = Half.of(half, result, log, (from_s, until_s), is_first=half == "first")
-            rows += halves[half]["calibrated"].rivals()
-            rows += [own.row(title) for title, own in halves[half].items()]
-        own, base = (halves["second"][title] for title in ("calibrated", f"{name}, as it is"))
-        change, width = difference(own, base)
-        guards = own.guards()
-        notes = [f"the second half breaks a guard: {one}" for one in broken(guards, len(own.counted), base.counted["start_s"].null_count())]
-        return rows, {"change": change, "half": width, "guards": guards}, notes
 
 
 @dataclass(frozen=True)
@@ -348,6 +337,11 @@ class _Look:
 
     key: str
     names: Mapping[str, Any]
+
+
+def _assumed(nodes: int) -> Platform:
+    """Equal nodes with assumed watts, which decide nothing."""
+    return Platform.homogeneous(nodes, idle_w=ASSUMED_W["idle_w"], tdp_w=ASSUMED_W["tdp_w"])
 
 
 def _store(folder: Path, name: str) -> Store:
