@@ -179,8 +179,11 @@ def test_limits_of_users_and_queues_are_kept() -> None:
     workload = log()
     limits = {
         "user_running": 2,
-        "ceilings": [{"user": "u1", "running": 1}, {"queue": "short", "running": 4}]
-        + [{"user": "u2", "queue": "long", "running": 1}],
+        "ceilings": [
+            {"user": "u1", "running": 1},
+            {"queue": "short", "running": 4},
+            {"user": "u2", "queue": "long", "running": 1},
+        ],
     }
     run = changed(workload, platform(), hs.Policy.preset("easy"), limits, None).run(0)
     jobs = run.execute().jobs.select("user", "queue", "start_s", "end_s")

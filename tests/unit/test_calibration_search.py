@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,11 @@ from hetsched.calibration.search import Choice, Search
 from hetsched.calibration.settings import OFF, Setting, Value, ranks
 from hetsched.calibration.toml import toml
 from hetsched.calibration.trial import refusal
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 SETTINGS = [Setting(name, (OFF, Value("one"), Value("two"))) for name in ("a", "b", "c")]
 
@@ -85,12 +91,6 @@ def test_priorities_follow_the_longest_chain() -> None:
 
 
 def test_toml_reads_back() -> None:
-    import sys
-
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     data = {
         "a": 1,
         "b": {"x": 1.5, "y": 'say "\\\n\x7f', "nested": {"z": True}},

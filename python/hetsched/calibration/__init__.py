@@ -4,3 +4,7 @@ from hetsched.calibration.calibrating import calibrate
 from hetsched.calibration.calibration import Calibration
 
 __all__ = ["Calibration", "calibrate"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
