@@ -241,8 +241,18 @@ def test_faults(options: dict[str, object], message: str) -> None:
         calibrate(log(jobs=100), **options)
 
 
+def test_a_policy_that_does_not_run_on_the_platform_is_refused() -> None:
+    queues = [hs.Queue("long", "0-15"), hs.Queue("short", "8-23")]
+    machine = hs.Platform.homogeneous(NODES, idle_w=100, tdp_w=300, queues=queues)
+    with pytest.raises(hs.ConfigError, match="one that runs on this platform"):
+        hs.calibrate(log(jobs=100), machine, evaluations=5, workers=1)
+
+
 def test_a_log_without_enough_jobs_or_starts_is_refused() -> None:
     with pytest.raises(hs.ConfigError, match="observed_start_s"):
         hs.calibrate(hs.Workload.from_polars(log(jobs=100).to_polars().drop("observed_start_s")))
     with pytest.raises(hs.ConfigError, match="jobs that count"):
         hs.calibrate(log(jobs=100).head(3))
+    at_once = log(jobs=100).to_polars().with_columns(submit_s=pl.lit(0.0))
+    with pytest.raises(hs.ConfigError, match="the later half of them submitted at 0 s"):
+        hs.calibrate(hs.Workload.from_polars(at_once))

@@ -320,7 +320,7 @@ class _Calibrating:
         return pl.DataFrame(rows, {**schema, "is_step": pl.Boolean, "refused": text}, orient="row")
 
     def _looks(self, key: str, out: Path | None) -> int:
-        """How many different calibrations of this folder were scored on the second half, this one with them."""
+        """Number of different calibrations of this folder that were scored on the second half, this one with them."""
         if out is None:
             return 1
         asked = self.asked

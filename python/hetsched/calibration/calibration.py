@@ -15,6 +15,7 @@ from hetsched.calibration.toml import toml
 from hetsched.checks import many
 from hetsched.files import write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.events import Events
@@ -131,6 +132,10 @@ class Calibration:
             paths[Path(folder) / "events.csv"] = b""
             self.events.write(Path(folder) / "events.csv")
         return [str(path) for path in paths]
+
+    def _repr_html_(self) -> str:
+        second = self.scores.filter(half="second").drop("half")
+        return card(repr(self).strip("<>"), None, second._repr_html_(), notes=self.notes)
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name}: {label}" for name, label in self.settings.items()) or "as it is"

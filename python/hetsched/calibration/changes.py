@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from hetsched.errors import ConfigError
@@ -17,15 +15,11 @@ from hetsched.run.event_rows import HOLD, MAINTENANCE
 from hetsched.run.events import Events
 from hetsched.run.options import RunOptions
 from hetsched.run.simulation import Run, run_of
-from hetsched.validation.windows import is_weekend, jobs_of
+from hetsched.units import TICKS_S, micros
+from hetsched.validation.windows import after_windows
 from hetsched.workload import Workload
+from hetsched.workload.clock import WallClock
 from hetsched.workload.schema import COLUMNS
-
-Floats = npt.NDArray[np.float64]
-
-_HOUR_S = 3600.0
-_MOST_HOURS = 72
-"""Windows are of one day, and of the next one where they pass midnight."""
 
 NO_QUEUE = "none"
 """Name of the queue of jobs that name none."""
@@ -163,27 +157,12 @@ def _with_delays(jobs: pl.DataFrame, changes: Mapping[str, Any]) -> pl.DataFrame
     at = pl.col("submit_s") + changes.get("latency_s", 0.0)
     planned = pl.coalesce("walltime_s", "runtime_s") if "walltime_s" in jobs.columns else pl.col("runtime_s")
     if changes.get("windows"):
-        after = jobs.select(at.alias("at"), planned.alias("planned"))
-        at = pl.lit(pl.Series(_after_windows(after["at"].to_numpy(), after["planned"].to_numpy(), changes["windows"])))
+        both = jobs.select(at.alias("at"), planned.alias("planned"))
+        clock = None if changes["clock"] is None else WallClock(**changes["clock"])
+        later = after_windows(micros(both["at"]), micros(both["planned"]), changes["windows"], clock)
+        at = pl.lit(pl.Series(later / TICKS_S))
     if "interval_s" in changes:
         every, phase = changes["interval_s"], changes["phase_s"]
         at = ((at - phase) / every).ceil() * every + phase
     own = [pl.col("start_at_s")] if "start_at_s" in jobs.columns else []
     return jobs.with_columns(pl.max_horizontal(at, *own).cast(COLUMNS["start_at_s"].dtype).alias("start_at_s"))
-
-
-def _after_windows(at_s: Floats, planned_s: Floats, windows: Any) -> Floats:
-    """Instants moved to the end of the windows that they lie in, of jobs of these planned lengths."""
-    found = at_s.copy()
-    for _ in range(_MOST_HOURS):
-        hours = np.floor(found / _HOUR_S).astype(np.int64)
-        is_inside = np.zeros(len(found), np.bool_)
-        for one in windows:
-            over_s, most_s, at_weekends = jobs_of(one["jobs"])
-            own = (planned_s > over_s) & (planned_s <= most_s) & (is_weekend(hours) == at_weekends)
-            length = (one["until_hour"] - one["from_hour"]) % 24
-            is_inside |= own & ((hours - one["from_hour"]) % 24 < length)
-        if not is_inside.any():
-            break
-        found[is_inside] = (hours[is_inside] + 1) * _HOUR_S
-    return found

@@ -48,7 +48,12 @@ class Cut:
         if len(counted) < _FEWEST_JOBS:
             expected = f"at least {_FEWEST_JOBS} with an observed start and a run, between warm-up and cool-down"
             raise ConfigError([("workload", f"{len(counted)} jobs that count", expected)])
-        return cls(from_s, until_s, middle(counted["submit_s"].to_numpy()), len(counted))
+        submit_s = counted["submit_s"].to_numpy()
+        at_s = middle(submit_s)
+        if not (submit_s > at_s).any():
+            found = f"{len(counted)} jobs that count, the later half of them submitted at {at_s:g} s"
+            raise ConfigError([("workload", found, "jobs that are submitted after half of them were")])
+        return cls(from_s, until_s, at_s, len(counted))
 
 
 def middle(submits: npt.NDArray[np.float64]) -> float:

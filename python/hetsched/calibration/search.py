@@ -47,11 +47,11 @@ class Search:
     """The choices that were taken, the first with all settings off."""
 
     def run(self) -> Choice:
-        """The choice that is taken in the end."""
+        """The choice that is taken in the end; that with all settings off, if its run is impossible."""
         off = (0,) * len(self.settings)
         self._try([off])
         self.steps.append(off)
-        while self._left:
+        while self._left and "log_error" in self.found[off]:
             scan = self._scan(self.now)
             if not self._pile(scan) and not self._pairs(scan):
                 break

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from hetsched.validation.groups import Groups
 from hetsched.validation.inspection import Inspection
 from hetsched.validation.observed import Observed
 from hetsched.workload import Workload
+from hetsched.workload.clock import wall_clock
 
 Changes = Mapping[str, Any]
 
@@ -162,7 +163,8 @@ def _ceilings(log: Evidence) -> Values:
 
 def _windows(log: Evidence) -> Values:
     if found := log.found.settings.get("windows"):
-        yield Value("as found", {"windows": found})
+        clock = wall_clock(log.workload)
+        yield Value("as found", {"windows": found, "clock": None if clock is None else asdict(clock)})
 
 
 def _start_latency(log: Evidence) -> Values:

@@ -100,4 +100,4 @@ def _next(out: str, *, has_events: bool) -> str:
     words += ["--policy-file", str(folder / "policy.toml")]
     if has_events:
         words += ["--events", str(folder / "events.csv")]
-    return f"to run it: {shlex.join(words)}"
+    return f"to run it: {shlex.join([*words, '--no-kill-at-walltime'])}"

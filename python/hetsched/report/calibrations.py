@@ -46,7 +46,7 @@ class Answer(Protocol):
 
     @property
     def looks(self) -> int:
-        """How often the second half was scored."""
+        """Number of calibrations that were scored on the second half."""
 
     @property
     def notes(self) -> Sequence[str]:

@@ -42,7 +42,7 @@ impl Session {
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
         budgets = None, unfit = None, agent = None, users = None, accounts = None, queues = None, cells = None,
-        queueing = None, groups = None, succeeds = None, extends = None))]
+        queueing = None, groups = None, from_s = None, succeeds = None, extends = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -66,6 +66,7 @@ impl Session {
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
         groups: Option<PyReadonlyArray1<'_, u32>>,
+        from_s: Option<f64>,
         succeeds: Option<PyRef<'_, Self>>,
         extends: Option<PyRefMut<'_, Self>>,
     ) -> PyResult<Self> {
@@ -106,8 +107,21 @@ impl Session {
                 let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
-                let setup =
-                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets, groups };
+                let from = from_s.map(|seconds| instant("from_s", seconds)).transpose()?;
+                let setup = Setup {
+                    workload,
+                    platform,
+                    tables,
+                    spec,
+                    seed,
+                    options,
+                    agent,
+                    cells,
+                    queues,
+                    budgets,
+                    groups,
+                    from,
+                };
                 match (before, growing) {
                     (_, Some(run)) => setup.extending(run, &objects).map(|()| None),
                     (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),
