@@ -414,6 +414,7 @@ class Session:
         budgets: _Budgets | None = None,
         maintenance: _Maintenance | None = None,
         cancels: tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]] | None = None,
+        holds: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None,
     ) -> None: ...
     def fork(self) -> Session: ...
     @property
