@@ -34,7 +34,7 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
-    "validation": ("Inspection", "Validation", "inspect", "validate"),
+    "validation": ("Inspection", "Validation", "inspect", "predict_waits", "validate"),
     "workload": (
         *("Workload", "read_batsim", "read_csv", "read_jobs"),
         *("read_parquet", "read_pbs", "read_sacct", "read_swf"),
