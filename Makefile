@@ -77,8 +77,8 @@ wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(BIN)/maturin build --release --locked --out dist
 
 lock: ## renew requirements/*.txt (needs uv)
-	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra testing --group build --group test -o requirements/dev.txt
-	uv pip compile $(LOCK) pyproject.toml --extra plots --group build -c requirements/dev.txt -o requirements/demo.txt
+	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra report --extra testing --group build --group test -o requirements/dev.txt
+	uv pip compile $(LOCK) pyproject.toml --extra plots --extra report --group build -c requirements/dev.txt -o requirements/demo.txt
 LOCK := --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock'
 
 clean: ## remove everything that was made, but for results

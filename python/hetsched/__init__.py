@@ -35,6 +35,7 @@ _HOMES = {
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
     "validation": ("Inspection", "Validation", "inspect", "predict_waits", "validate"),
+    "whatif": ("WhatIf", "what_if"),
     "workload": (
         *("Workload", "read_batsim", "read_csv", "read_jobs"),
         *("read_parquet", "read_pbs", "read_sacct", "read_swf"),

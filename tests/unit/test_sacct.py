@@ -278,7 +278,7 @@ def test_slots_and_applications() -> None:
     assert (job["slots"], job["app"], job["cpus"]) == (4, "bio", 7)
     assert "slots" not in jobs(line, head=head)[0]
     assert "app" not in jobs(line, head=head, app=None)[0]
-    assert "the column that app= names" in error(line, head=head, app="Comment")
+    assert "`Comment`, to tell applications apart" in error(line, head=head, app="Comment")
 
 
 def test_energy_is_that_of_the_best_kind_of_step() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, number, option
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
-from hetsched.cli.options import check_output, folder
+from hetsched.cli.options import check_output, folder, only_of_a_log
 from hetsched.cli.pictures import Log, draw_validation
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
@@ -79,7 +79,10 @@ def validate(
 ) -> None:
     """Score a simulated schedule against the starts that a log observed; TRACE may be the folder of a result."""
     if Path(inputs.log.trace).is_dir():
-        _check_result(faults, inputs, policy, asked)
+        if asked.horizon is not None:
+            faults.note("--horizon", "spans", "nothing with the folder of a result")
+        only_of_a_log(faults, inputs, policy)
+        faults.check()
         check_output(asked.out)
         found, log = _of_result(inputs.log.trace, asked)
     else:
@@ -96,18 +99,6 @@ def validate(
     written = [] if asked.out is None else found.write(asked.out)
     written += [] if asked.plot is None else draw_validation(asked.plot, found, log)
     screen.give(found.to_dict(), written)
-
-
-def _check_result(faults: Faults, inputs: Inputs, policy: PolicyGiven, asked: ValidationGiven) -> None:
-    """Raise if the folder of a result comes with what only a log takes."""
-    if asked.horizon is not None:
-        faults.note("--horizon", "spans", "nothing with the folder of a result")
-    for group in (inputs, policy):
-        for one in fields(group):
-            value = getattr(group, one.name)
-            if one.name != "log" and value not in (None, ()):
-                faults.note(f"--{one.name.replace('_', '-')}", str(value), "nothing with the folder of a result")
-    faults.check()
 
 
 def _checked(

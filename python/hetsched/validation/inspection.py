@@ -16,6 +16,7 @@ import polars as pl
 from hetsched.checks import Faults, many
 from hetsched.files import write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.run.events import Events
 from hetsched.validation.finding import Finding, frame_of, settings_of
@@ -27,6 +28,7 @@ from hetsched.validation.priority import priority_findings
 from hetsched.validation.rhythm import latency_findings, rhythm_findings
 from hetsched.validation.windows import window_findings
 from hetsched.workload import Workload
+from hetsched.workload.clock import WallClock, wall_clock
 
 _LATEST_S = 1e12
 
@@ -87,6 +89,10 @@ class Inspection:
             write_whole(path, content)
         return [str(path) for path in paths]
 
+    def _repr_html_(self) -> str:
+        suggested = self.findings.filter(pl.col("suggestion").is_not_null())
+        return card(repr(self).strip("<>"), None, suggested._repr_html_(), notes=self.notes)
+
     def __repr__(self) -> str:
         suggested = self.findings["suggestion"].count()
         return f"<Inspection: {many(len(self.findings), 'finding')}, {many(suggested, 'suggestion')}>"
@@ -128,7 +134,8 @@ def inspect(workload: Workload, platform: Platform | None = None, *, until_s: fl
         faults.number("until_s", until_s, low=-_LATEST_S, high=_LATEST_S)
     faults.check()
     jobs = Observed.of(workload, platform, until_s)
-    return _Inspected(jobs, Machine.of(jobs, header_size(workload, platform, jobs.whole))).answer()
+    machine = Machine.of(jobs, header_size(workload, platform, jobs.whole))
+    return _Inspected(jobs, machine, wall_clock(workload)).answer()
 
 
 @dataclass
@@ -137,6 +144,7 @@ class _Inspected:
 
     jobs: Observed
     machine: Machine
+    clock: WallClock | None
 
     def answer(self) -> Inspection:
         gaps = Gaps.of(self.jobs, self.machine.size)
@@ -154,7 +162,7 @@ class _Inspected:
         yield from gaps.findings()
         yield from ceiling_findings(jobs, machine.size)
         yield from partition_findings(jobs, machine.size)
-        yield from window_findings(jobs)
+        yield from window_findings(jobs, self.clock)
         yield from priority_findings(jobs)
 
     def _notes(self, findings: list[Finding], gaps: Gaps) -> Iterator[str]:
@@ -167,7 +175,7 @@ class _Inspected:
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
         if any(one.finding == "window" for one in findings):
-            yield "hours and weekdays of windows are of the log's clock, taken as UTC: its second 0 as 1 January 1970"
+            yield f"hours and weekdays of windows are of {_zone_text(self.clock)}"
 
     def _left_out(self) -> Iterator[str]:
         words = {
@@ -178,6 +186,11 @@ class _Inspected:
         counts = [f"{count:,} {words[name]}" for name, count in self.jobs.left_out.items() if count]
         if counts:
             yield f"left out: {', '.join(counts)}"
+
+
+def _zone_text(clock: WallClock | None) -> str:
+    own = "the log's clock, taken as UTC, with its second 0 as 1 January 1970: it has no zone, or no date"
+    return own if clock is None else f"{clock.zone}, the zone that the log has"
 
 
 def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:

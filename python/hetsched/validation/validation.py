@@ -17,6 +17,7 @@ from hetsched.checks import Faults, many
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.policy.policy import policy_like
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
@@ -172,6 +173,9 @@ class Validation:
         for path, content in paths.items():
             write_whole(path, content)
         return [str(path) for path in paths]
+
+    def _repr_html_(self) -> str:
+        return card(repr(self).strip("<>"), None, self.rivals._repr_html_(), notes=self.notes)
 
     def __repr__(self) -> str:
         skill = self.scores["skill_best"]

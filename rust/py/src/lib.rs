@@ -6,6 +6,7 @@
 //! | `columns` | jobs, platforms and tables, from numpy |
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
+//! | `dumps` | what the readers of blocks have in common |
 //! | `pbs` | accounting logs of PBS |
 //! | `sacct` | dumps of Slurm's accounting |
 //! | `session` | runs under way |
@@ -23,6 +24,7 @@ use pyo3::wrap_pyfunction;
 mod assignment;
 mod cells;
 mod columns;
+mod dumps;
 mod errors;
 mod frame;
 mod gym;

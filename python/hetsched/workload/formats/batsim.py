@@ -401,4 +401,16 @@ FORMAT = Format(
     doc="workloads of Batsim's, in JSON",
     read=read_batsim,
     recognizes=lambda head: _BEGINNING.match(head) is not None and _OF_BATSIM.search(head) is not None,
+    origins={
+        "job_id": "id",
+        "log_id": "id",
+        "submit_s": "subtime",
+        "runtime_s": "profile",
+        "node_count": "res",
+        "walltime_s": "walltime",
+        "app": "profile",
+        "profile": "profile",
+        "user": "user",
+        "queue": "queue",
+    },
 )
