@@ -1,13 +1,13 @@
 """Predicted quantiles of waits on real logs, beside those of the waits of jobs alike in the week before.
 
     python benches/python/predict_waits.py [FOLDER] [--only ctc|kth|sdsc|theta] [--jobs N] [--forks N] [--seed N]
-        [--arrivals]
+        [--more]
 
 FOLDER holds the logs in SWF, in the folder ``swf``. Of each log some jobs that count (docs/how-to/validate.md) are
 drawn with the named seed. Each is asked for at its submit, from what the log observed to run and to wait until just
-before it, under textbook EASY and first fit; with --arrivals also with the submits of the week before again, which
+before it, under textbook EASY; with --more also under first fit, and with the submits of the week before again, which
 takes many times as long. Nothing here was tuned on these jobs. Last, EASY's quantiles and the rival's are moved by the
-errors that they made on earlier jobs of the sample.
+errors that they made on earlier jobs of the sample (`hetsched.analysis.recalibrated`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import numpy.typing as npt
 import polars as pl
 
 import hetsched as hs
-from hetsched.analysis import paired_weeks
-from hetsched.analysis.pinball import LEVELS, pinball
+from hetsched.analysis import paired_weeks, pinball, recalibrated
+from hetsched.analysis.pinball import LEVELS
 from hetsched.chance import stream
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data"
@@ -37,9 +37,11 @@ LOGS = {
 }
 WAYS: dict[str, dict[str, Any]] = {
     "easy": {},
-    "first fit": {"policy": hs.Policy(order="fcfs", backfill="first-fit", placement="lowest-id")},
 }
-AGAIN = {"easy, arrivals again": {"arrivals": "resample"}}
+MORE: dict[str, dict[str, Any]] = {
+    "first fit": {"policy": hs.Policy(order="fcfs", backfill="first-fit", placement="lowest-id")},
+    "easy, arrivals again": {"arrivals": "resample"},
+}
 RIVAL = "week before"
 WEEK_S = 604_800.0
 
@@ -106,28 +108,20 @@ def predictions(log: Log, nodes: int, sample: pl.DataFrame, forks: int, seed: in
             own = found.filter(pl.col("job_id") == job["job_id"]).drop("job_id")
             rows[name].append(own.select(pl.all().head(1)).row(0)[: len(LEVELS)])
     found = {name: np.array(own, dtype=np.float64) for name, own in rows.items()}
-    return found | {f"{name}, widened by past errors": widened(sample, found[name]) for name in ("easy", RIVAL)}
+    return found | {f"{name}, recalibrated": moved(sample, found[name]) for name in ("easy", RIVAL)}
 
 
-def widened(sample: pl.DataFrame, own: Floats) -> Floats:
-    """Quantiles moved by the errors of those of earlier jobs that had started by the submit.
+def moved(sample: pl.DataFrame, own: Floats) -> Floats:
+    """Quantiles moved by the errors of those of earlier jobs of the sample that had started by the submit.
 
-    Conformalized quantile regression (Romano, Patterson & Candès 2019) on the scale of the scores, with the median
-    moved by the median error. With fewer than 20 earlier jobs they stay.
+    With fewer than 20 such jobs they stay.
     """
-    wait, moved = np.log(sample["observed_s"].to_numpy() + 60), np.log(own + 60)
-    shown, submit = moved.copy(), sample["submit_s"].to_numpy()
-    start = submit + sample["observed_s"].to_numpy()
+    wait, submit, shown = sample["observed_s"].to_numpy(), sample["submit_s"].to_numpy(), own.copy()
     for place in range(len(own)):
-        past = start < submit[place]
-        if past.sum() < 20:
-            continue
-        for low, high, share in ((0, 4, 0.9), (1, 3, 0.5)):
-            beyond = np.maximum(moved[past, low] - wait[past], wait[past] - moved[past, high])
-            by = np.quantile(beyond, min(1.0, share * (1 + 1 / past.sum())))
-            shown[place, low], shown[place, high] = moved[place, low] - by, moved[place, high] + by
-        shown[place, 2] = moved[place, 2] + np.median(wait[past] - moved[past, 2])
-    return np.maximum(np.sort(np.exp(shown) - 60, axis=1), 0.0)
+        past = submit + wait < submit[place]
+        if past.sum() >= 20:
+            shown[place] = recalibrated(own[[place]], own[past], wait[past])[0]
+    return shown
 
 
 def scores(sample: pl.DataFrame, found: Mapping[str, Floats]) -> Iterator[list[str]]:
@@ -164,10 +158,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=400)
     parser.add_argument("--forks", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--arrivals", action="store_true")
+    parser.add_argument("--more", action="store_true")
     given = parser.parse_args()
-    if given.arrivals:
-        WAYS.update(AGAIN)
+    if given.more:
+        WAYS.update(MORE)
     warnings.simplefilter("ignore")
     print("| log | jobs | prediction | pinball | less the rival's | inside 25-75 % | inside 5-95 % |")
     print("|---|---|---|---|---|---|---|")

@@ -17,6 +17,9 @@ from hetsched.validation.jobs import check_observed, observed_ends, reason_left_
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+_Values = dict[str | None, Floats]
+
+_NONE: Floats = np.zeros(0)
 _LAST = 50
 _FEWEST = 10
 _SHORTEST_S = 1.0
@@ -49,11 +52,27 @@ class Past:
 
         They are those of the user's last 50 jobs if there are ten, else of the queue's if there are ten, else of all.
         """
-        own = self.ended.select("user", "queue", column).drop_nulls(column)
-        alike = own.filter(pl.col("user") == user).tail(_LAST) if user is not None else own.head(0)
+        of_users, of_queues, of_all = self._values[column]
+        alike = of_users.get(user, _NONE)
         if len(alike) < _FEWEST:
-            alike = own.filter(pl.col("queue") == queue) if queue is not None else own.head(0)
-        return np.sort((alike if len(alike) >= _FEWEST else own)[column].to_numpy())
+            alike = of_queues.get(queue, _NONE)
+        return alike if len(alike) >= _FEWEST else of_all
+
+    @cached_property
+    def _values(self) -> dict[str, tuple[_Values, _Values, Floats]]:
+        """Values by user, by queue and in all, ascending, of each column."""
+
+        def grouped(own: pl.DataFrame, label: str, column: str, last: int | None) -> _Values:
+            values = pl.col(column) if last is None else pl.col(column).tail(last)
+            groups = own.drop_nulls(label).group_by(label, maintain_order=True).agg(values.sort())
+            return {name: values.to_numpy() for name, values in zip(groups[label], groups[column], strict=True)}
+
+        found = {}
+        for column in ("ratio", "runtime_s"):
+            own = self.ended.drop_nulls(column)
+            users, queues = grouped(own, "user", column, _LAST), grouped(own, "queue", column, None)
+            found[column] = (users, queues, own[column].sort().to_numpy())
+        return found
 
 
 def _label(jobs: pl.DataFrame, name: str) -> pl.Expr:
