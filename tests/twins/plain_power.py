@@ -93,8 +93,8 @@ class Run:
 
     def own_draw(self, one: Attempt) -> float | None:
         """Watts of its profile; None: it has none."""
-        profile_w = self.jobs[one.j].profile_w
-        return profile_w[one.interval] if profile_w else None
+        parts = self.jobs[one.j].parts
+        return parts[one.part][0] if parts else None
 
     def predicted_factor(self, one: Attempt) -> float:
         """Fp of rule 4."""
@@ -182,29 +182,29 @@ class Run:
             longer = predicted / self.own_predicted_factor(one)
             one.planned = one.start + stretched(self.planned_lengths[one.j], longer)
             one.anchor = (one.start, 0)
-            one.turn = self.end_of_interval(one, factor)
+            one.turn = self.end_of_part(one, factor)
         else:
             if one.turn < inf and factor != one.factor:
                 one.turn = self.now + stretched(int(one.turn) - self.now, factor / one.factor)
-                one.anchor = (int(one.turn), one.interval + 1)
+                one.anchor = (int(one.turn), self.jobs[one.j].parts[one.part][1])
             one.end = self.now + stretched(one.end - self.now, factor / one.factor)
             if one.planned > self.now:
                 one.planned = self.now + stretched(one.planned - self.now, predicted / one.predicted_factor)
         one.factor, one.predicted_factor = factor, predicted
 
-    def end_of_interval(self, one: Attempt, factor: float) -> float:
-        """When the interval that it is in is over; infinity: it is in its last. Rule 40."""
+    def end_of_part(self, one: Attempt, factor: float) -> float:
+        """When the part that it is in is over; infinity: it is in its last. Rules 40 and 41."""
         job, (anchor, over) = self.jobs[one.j], one.anchor
-        if one.interval + 1 >= len(job.profile_w):
+        if one.part + 1 >= len(job.parts):
             return inf
-        return anchor + stretched((one.interval + 1 - over) * job.interval, factor)
+        return anchor + stretched((job.parts[one.part][1] - over) * job.interval, factor)
 
     def turn_profiles(self) -> None:
-        """Intervals that are over give way to the next."""
+        """Parts that are over give way to the next."""
         for one in self.running():
             while one.turn <= self.now:
-                one.interval += 1
-                one.turn = self.end_of_interval(one, one.factor)
+                one.part += 1
+                one.turn = self.end_of_part(one, one.factor)
 
     def over(self, one: Attempt) -> int:
         """When it ends or is killed at its walltime: rule 6."""
@@ -263,7 +263,7 @@ class Run:
         one.end, one.planned = (self.now + left for left in one.left)
         one.turn += self.now
         if one.turn < inf:
-            one.anchor = (int(one.turn), one.interval + 1)
+            one.anchor = (int(one.turn), self.jobs[one.j].parts[one.part][1])
         one.suspended_at = None
         self.tell("resume", before, one)
 

@@ -36,6 +36,12 @@ class Job:
     interval: int = 0
 
     @property
+    def parts(self) -> list[tuple[float, int]]:
+        """Watts of its profile, and how many intervals are over when they change."""
+        each = list(enumerate(self.profile_w, start=1))
+        return [(watts, k) for k, watts in each if k == len(each) or self.profile_w[k] != watts]
+
+    @property
     def own_cap(self) -> float:
         return inf if self.cap_w is None else self.cap_w
 

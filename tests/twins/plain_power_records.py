@@ -110,8 +110,8 @@ class Attempt:
     """Picowatts beyond idle that it drew when it was suspended."""
     left: tuple[int, int] = (0, 0)
     """Of its run and of its planned length, while it is suspended."""
-    interval: int = 0
-    """Which of its profile it is in."""
+    part: int = 0
+    """Which part of its profile it is in."""
     turn: float = inf
     """When that is over; of a suspended one, how long it is until then."""
     anchor: tuple[int, int] = (0, 0)
