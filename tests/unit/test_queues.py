@@ -364,7 +364,7 @@ def test_a_policy_that_counts_gets_a_backfill_that_names_nodes_where_queues_shar
     easy = hs.Policy.preset("easy")
     found = naming_nodes(easy, shared)
     assert found is not None
-    assert found.name == "easy:backfill=plan:depth=1"
+    assert found.name == "easy:backfill=plan:backfill.depth=1"
     assert found.parts["backfill"] is not None
     assert (found.parts["backfill"]["name"], found.parts["backfill"]["depth"]) == ("plan", 1)
     assert naming_nodes(easy, alone) is easy
