@@ -64,6 +64,7 @@ bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, the
 	@$(BIN)/python benches/python/run.py --peers twin,accasim
 	@$(BIN)/python benches/python/readers.py --lines 1000000
 	@$(BIN)/python benches/python/sweep.py
+	@$(BIN)/python benches/python/whatif.py
 	@$(BIN)/python benches/python/power.py
 	@$(BIN)/python benches/python/budget.py
 	@$(BIN)/python benches/python/scale.py

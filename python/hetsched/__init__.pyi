@@ -11,6 +11,7 @@ import polars as pl
 
 from hetsched import (
     analysis,
+    calibration,
     errors,
     experiments,
     gym,
@@ -27,6 +28,7 @@ from hetsched import (
     workload,
 )
 from hetsched.assignment import assign, assign_types
+from hetsched.calibration import Calibration, calibrate
 from hetsched.contract import Contract, read_contract
 from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
 from hetsched.features.events import failures
@@ -54,12 +56,13 @@ from hetsched.run.result import Result, read_result
 from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
-from hetsched.validation import Inspection, Validation, inspect
+from hetsched.validation import Inspection, Validation, inspect, predict_waits
 from hetsched.validation.horizons import Horizons
 from hetsched.whatif import WhatIf
 from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "ConfigError",
     "Contract",
@@ -87,6 +90,8 @@ __all__ = [
     "analysis",
     "assign",
     "assign_types",
+    "calibrate",
+    "calibration",
     "compare",
     "errors",
     "experiments",
@@ -98,6 +103,7 @@ __all__ = [
     "platform",
     "policy",
     "power",
+    "predict_waits",
     "presets",
     "provision",
     "read_batsim",
