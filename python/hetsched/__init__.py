@@ -35,7 +35,7 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
-    "validation": ("Inspection", "Validation", "inspect", "validate"),
+    "validation": ("Inspection", "Validation", "inspect", "predict_waits", "validate"),
     "whatif": ("WhatIf", "what_if"),
     "workload": (
         *("Workload", "read_batsim", "read_csv", "read_jobs"),

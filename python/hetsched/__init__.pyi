@@ -56,7 +56,7 @@ from hetsched.run.result import Result, read_result
 from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
-from hetsched.validation import Inspection, Validation, inspect
+from hetsched.validation import Inspection, Validation, inspect, predict_waits
 from hetsched.validation.horizons import Horizons
 from hetsched.whatif import WhatIf
 from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
@@ -103,6 +103,7 @@ __all__ = [
     "platform",
     "policy",
     "power",
+    "predict_waits",
     "presets",
     "provision",
     "read_batsim",

@@ -47,6 +47,17 @@ def test_files_and_json(hetsched, folder, log):
     assert pl.read_parquet(folder / "out" / "jobs.parquet").height == 200
 
 
+def test_pictures_of_a_log_and_of_a_folder(hetsched, folder, log):
+    said = hetsched("validate", log, "--nodes", "12", "--plot", "seen", "--json")
+    assert said.code == 0, said.err
+    assert sorted(path.name for path in (folder / "seen").iterdir()) == ["errors.png", "over-time.png", "waits.png"]
+    assert hetsched("simulate", log, "--nodes", "12", "--out", "run").code == 0
+    assert hetsched("validate", "run", "--plot", "one.svg").code == 0
+    assert (folder / "one.svg").read_text().startswith("<?xml")
+    assert hetsched("validate", log, "--nodes", "12", "--horizon", "1h", "--plot", "ahead").code == 0
+    assert sorted(path.name for path in (folder / "ahead").iterdir()) == ["errors.png", "waits.png"]
+
+
 def test_restarts_from_the_observed_state(hetsched, folder, log):
     said = hetsched("validate", log, "--nodes", "12", "--horizon", "90m,1d,none", "--out", "out")
     assert said.code == 0, said.err

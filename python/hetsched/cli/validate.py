@@ -9,11 +9,13 @@ from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults
+from hetsched.cli import options as opt
 from hetsched.cli.calibration import CalibrationGiven
 from hetsched.cli.declare import OUTPUT, number, option
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
 from hetsched.cli.options import check_output, folder, only_of_a_log
+from hetsched.cli.pictures import Log, draw_validation
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
 
@@ -57,11 +59,12 @@ class ValidationGiven:
         list[float | None] | None, option("--horizon", "SPANS", _HORIZON_HELP, _VALIDATION, read=horizons)
     ] = None
     out: Annotated[str | None, option("--out", "DIR", "Write the tables there, as CSV.", OUTPUT, read=folder)] = None
+    plot: opt.Plot = None
 
     @property
     def unused(self) -> Mapping[str, Any]:
         """Options that a calibration has no use for, where they are given."""
-        names = ("warmup_s", "cooldown_s", "power", "horizon")
+        names = ("warmup_s", "cooldown_s", "power", "horizon", "plot")
         given = {name: getattr(self, name) for name in names}
         return given if self.baseline == "easy" else {**given, "baseline": self.baseline}
 
@@ -94,11 +97,11 @@ def validate(
         only_of_a_log(faults, inputs, policy)
         faults.check()
         check_output(asked.out)
-        found = hs.validate(hs.read_result(inputs.log.trace), **asked.scored())
+        found, log = _of_result(inputs.log.trace, asked)
     else:
         policies = _checked(faults, inputs, run, policy, asked)
         check_output(asked.out)
-        found = _of_log(screen, inputs, run, policies, asked)
+        found, log = _of_log(screen, inputs, run, policies, asked)
     from hetsched.report.validations import report
 
     for block in report(found):
@@ -106,7 +109,9 @@ def validate(
             screen.tell(block)
         else:
             screen.show(block)
-    screen.give(found.to_dict(), [] if asked.out is None else found.write(asked.out))
+    written = [] if asked.out is None else found.write(asked.out)
+    written += [] if asked.plot is None else draw_validation(asked.plot, found, log)
+    screen.give(found.to_dict(), written)
 
 
 def _checked(
@@ -123,21 +128,33 @@ def _checked(
     return chosen, baseline
 
 
+def _of_result(folder: str, asked: ValidationGiven) -> tuple[hs.Validation, Log]:
+    """The scores of a result, and what pictures say of its log."""
+    from hetsched.report.canvas import unix_zero
+
+    result = hs.read_result(folder)
+    found, said = hs.validate(result, **asked.scored()), result.provenance
+    zero_s = unix_zero(said, float(result.jobs["submit_s"][0]))
+    return found, Log(said["platform"]["nodes"], said["trace"]["name"], zero_s)
+
+
 def _of_log(
     screen: Screen,
     inputs: Inputs,
     run: RunGiven,
     policies: tuple[hs.Policy | None, hs.Policy | None],
     asked: ValidationGiven,
-) -> hs.Validation:
-    """The scores of a run that is made for them."""
+) -> tuple[hs.Validation, Log]:
+    """The scores of a run that is made for them, and what pictures say of its log."""
+    from hetsched.workload.clock import unix_zero
+
     scored = asked.scored()
     workload, machine = inputs.read(screen)
     run.check_inputs(workload, machine.platform)
     # What the log ran, runs.
     options = {**vars(run.options()), "kill_at_walltime": False}
     with renamed({"horizon_s": "--horizon", **run.given_names}), run.in_contract():
-        return hs.validate(
+        found = hs.validate(
             workload,
             machine.platform,
             policies[0],
@@ -146,3 +163,4 @@ def _of_log(
             **scored,
             **options,
         )
+    return found, Log(machine.platform.nodes, workload.source, unix_zero(workload))

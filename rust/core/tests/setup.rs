@@ -134,6 +134,7 @@ fn an_agent_is_asked_where_there_is_one() {
 
 /// The jobs, all submitted at once, of which the log knows these starts, ends and nodes.
 fn observed(start_s: [f64; 3], end_s: [f64; 3], nodes: &[i64]) -> Arc<Workload> {
+    let count = i64::try_from(nodes.len()).unwrap_or_default();
     let columns = JobColumns {
         job_id: vec![1, 2, 3],
         submit_s: vec![0.0; 3],
@@ -143,7 +144,7 @@ fn observed(start_s: [f64; 3], end_s: [f64; 3], nodes: &[i64]) -> Arc<Workload> 
         observed: ObservedColumns {
             start_s: start_s.to_vec(),
             end_s: end_s.to_vec(),
-            node_offsets: vec![0, i64::try_from(nodes.len()).unwrap_or_default().min(2), 2, 2],
+            node_offsets: vec![0, count, count, count],
             nodes: nodes.to_vec(),
         },
         source: "log".into(),

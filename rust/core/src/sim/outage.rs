@@ -8,8 +8,8 @@ use crate::policy::runs::RunId;
 use crate::sim::Simulation;
 use crate::sim::event::Event;
 use crate::sim::log::{Entry, Kind};
-use crate::units::SimTime;
 use crate::sim::record::JobState;
+use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// What becomes of jobs whose nodes go down.

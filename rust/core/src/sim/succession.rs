@@ -83,8 +83,10 @@ impl Simulation {
     fn watch_succession(&mut self, former: Option<Watts>) {
         let beats = self.controller.governor().map(|governor| Beats::of(governor));
         if !self.governs && (beats.is_some() || self.controller.resizes()) {
-            let over = self.history.attempts_over(self.controller.cluster());
-            self.plant.watch_lives_of(self.controller.cluster(), over);
+            if !self.plant.watches_lives() {
+                let over = self.history.attempts_over(self.controller.cluster());
+                self.plant.watch_lives_of(self.controller.cluster(), over);
+            }
             self.governs = true;
         }
         if self.governs {
