@@ -62,7 +62,9 @@ fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, and what
 
 bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
 	@$(BIN)/python benches/python/run.py --peers twin,accasim
+	@$(BIN)/python benches/python/readers.py --lines 1000000
 	@$(BIN)/python benches/python/sweep.py
+	@$(BIN)/python benches/python/whatif.py
 	@$(BIN)/python benches/python/power.py
 	@$(BIN)/python benches/python/budget.py
 	@$(BIN)/python benches/python/scale.py

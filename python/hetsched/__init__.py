@@ -17,6 +17,7 @@ _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
     "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
+    "calibration": ("Calibration", "calibrate"),
     "contract": ("Contract", "read_contract"),
     "features.events": ("failures",),
     "many.compare": ("compare",),
@@ -47,7 +48,7 @@ __all__ = [name for names in _HOMES.values() for name in names]
 __all__.sort()
 
 _MODULES = (
-    *("analysis", "errors", "experiments", "many", "platform", "policy", "power"),
+    *("analysis", "calibration", "errors", "experiments", "many", "platform", "policy", "power"),
     *("report", "roles", "strategies", "testing", "typing", "validation", "workload"),
 )
 _WITH_EXTRAS = {"gym": "gymnasium"}

@@ -11,6 +11,7 @@ import polars as pl
 
 from hetsched import (
     analysis,
+    calibration,
     errors,
     experiments,
     gym,
@@ -27,6 +28,7 @@ from hetsched import (
     workload,
 )
 from hetsched.assignment import assign, assign_types
+from hetsched.calibration import Calibration, calibrate
 from hetsched.contract import Contract, read_contract
 from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
 from hetsched.features.events import failures
@@ -60,6 +62,7 @@ from hetsched.whatif import WhatIf
 from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "ConfigError",
     "Contract",
@@ -87,6 +90,8 @@ __all__ = [
     "analysis",
     "assign",
     "assign_types",
+    "calibrate",
+    "calibration",
     "compare",
     "errors",
     "experiments",

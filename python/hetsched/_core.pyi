@@ -30,6 +30,9 @@ class JobColumns:
         comm_s: npt.NDArray[np.float64] | None = None,
         slots: npt.NDArray[np.int64] | None = None,
         power_w: npt.NDArray[np.float64] | None = None,
+        power_profile: npt.NDArray[np.float64] | None = None,
+        power_profile_offsets: npt.NDArray[np.int64] | None = None,
+        power_profile_s: npt.NDArray[np.float64] | None = None,
         cap_w: npt.NDArray[np.float64] | None = None,
         app: npt.NDArray[np.int64] | None = None,
         app_names: list[str] | None = None,
@@ -414,6 +417,7 @@ class Session:
         budgets: _Budgets | None = None,
         maintenance: _Maintenance | None = None,
         cancels: tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]] | None = None,
+        holds: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None,
     ) -> None: ...
     def fork(self) -> Session: ...
     @property
@@ -486,6 +490,9 @@ def read_sacct(
     drop_never_ran: bool,
     skip_bad_lines: bool,
 ) -> SacctDump: ...
+def read_batsim(
+    read_block: Callable[[int], bytes], *, file: str, flops_per_s: float | None, skip_bad_lines: bool
+) -> tuple[Frame, dict[str, Any]]: ...
 def unpacked(data: bytes, *, file: str) -> bytes: ...
 def parts() -> list[dict[str, Any]]: ...
 def check_policy(policy: dict[str, Any]) -> dict[str, Any]: ...

@@ -25,8 +25,18 @@ def test_errors_by_application_are_the_hand_made_ones(hetsched, measured):
         assert row["mape_mean_percent"] == pytest.approx(error / 2)
         assert row["devices"] == 2
         assert rows[app, "single-stage:model=linear"]["mape_max_percent"] == pytest.approx(0.0, abs=1e-9)
+    own = [rows[app, "power-ratio:model=linear"] for app in "abcd"]
+    # The rival: one number an application, the mean of g1, which is met, and of g2 at 1.08 times that.
+    for x, row in zip((1, 2, 3, 4), own, strict=True):
+        g1, g2 = 100 + 10 * x, 100 + 14 * x
+        flat = 50 * (abs(1.04 * g1 / g1 - 1) + abs(1.04 * g1 / g2 - 1))
+        assert row["no_variation_mape_percent"] == pytest.approx(flat)
     assert found["summary"]["power-ratio:model=linear"] == pytest.approx(
-        {"mape_mean_percent": sum(off) / 8, "mape_max_percent": max(off)}
+        {
+            "mape_mean_percent": sum(off) / 8,
+            "mape_max_percent": max(off),
+            "no_variation_mape_percent": sum(row["no_variation_mape_percent"] for row in own) / 4,
+        }
     )
     assert (found["split"], found["apps"], found["devices"], found["cells"]) == ("in_sample", 4, 2, 8)
     said = hetsched(*given, *models)

@@ -37,6 +37,8 @@ class Run:
     """Jobs that started in it."""
     promises: list[tuple[int, int, int]] = field(default_factory=list)
     """The first reservation of each pass: when it was made, for which job, and for when."""
+    passed_over: set[int] = field(default_factory=set)
+    """Jobs that fitted at no instant in some pass, and held none up (rule 18)."""
 
     def __post_init__(self) -> None:
         machine, rules = self.machine, self.rules
@@ -88,7 +90,13 @@ class Run:
     def factor(self, one: Attempt) -> float:
         """F of rule 4."""
         job = self.jobs[one.j]
-        return max(self.machine.actual_factor(job, node, self.in_force(one, node)) for node in one.nodes)
+        own_w = self.own_draw(one)
+        return max(self.machine.actual_factor(job, node, self.in_force(one, node), own_w) for node in one.nodes)
+
+    def own_draw(self, one: Attempt) -> float | None:
+        """Watts of its profile; None: it has none."""
+        parts = self.jobs[one.j].parts
+        return parts[one.part][0] if parts else None
 
     def predicted_factor(self, one: Attempt) -> float:
         """Fp of rule 4."""
@@ -114,7 +122,8 @@ class Run:
         if not one.is_running:
             return 0
         job = self.jobs[one.j]
-        return sum(self.machine.actual_draw(job, node, self.in_force(one, node)) for node in one.nodes)
+        own_w = self.own_draw(one)
+        return sum(self.machine.actual_draw(job, node, self.in_force(one, node), own_w) for node in one.nodes)
 
     def idle_nodes_draw(self) -> int:
         serving = {node for one in self.running() for node in one.nodes}
@@ -174,11 +183,30 @@ class Run:
             one.end = one.start + stretched(job.runtime, factor) + job.comm
             longer = predicted / self.own_predicted_factor(one)
             one.planned = one.start + stretched(self.planned_lengths[one.j], longer)
+            one.anchor = (one.start, 0)
+            one.turn = self.end_of_part(one, factor)
         else:
+            if one.turn < inf and factor != one.factor:
+                one.turn = self.now + stretched(int(one.turn) - self.now, factor / one.factor)
+                one.anchor = (int(one.turn), self.jobs[one.j].parts[one.part][1])
             one.end = self.now + stretched(one.end - self.now, factor / one.factor)
             if one.planned > self.now:
                 one.planned = self.now + stretched(one.planned - self.now, predicted / one.predicted_factor)
         one.factor, one.predicted_factor = factor, predicted
+
+    def end_of_part(self, one: Attempt, factor: float) -> float:
+        """When the part that it is in is over; infinity: it is in its last. Rules 40 and 41."""
+        job, (anchor, over) = self.jobs[one.j], one.anchor
+        if one.part + 1 >= len(job.parts):
+            return inf
+        return anchor + stretched((job.parts[one.part][1] - over) * job.interval, factor)
+
+    def turn_profiles(self) -> None:
+        """Parts that are over give way to the next."""
+        for one in self.running():
+            while one.turn <= self.now:
+                one.part += 1
+                one.turn = self.end_of_part(one, one.factor)
 
     def over(self, one: Attempt) -> int:
         """When it ends or is killed at its walltime: rule 6."""
@@ -219,10 +247,15 @@ class Run:
             self.tell_end(one)
             one.is_new = False
         one.asks = sum(
-            max(self.machine.actual_draw(job, node, self.in_force(one, node)) - self.machine.idle(node), 0)
+            max(
+                self.machine.actual_draw(job, node, self.in_force(one, node), self.own_draw(one))
+                - self.machine.idle(node),
+                0,
+            )
             for node in one.nodes
         )
         one.left = (one.end - self.now, one.planned - self.now)
+        one.turn -= self.now
         one.suspended_at = self.now
         self.tell("suspend", before, one)
 
@@ -230,6 +263,9 @@ class Run:
         before = self.actual_draw()
         self.jobs_done[one.j].suspended += self.now - (one.suspended_at or 0)
         one.end, one.planned = (self.now + left for left in one.left)
+        one.turn += self.now
+        if one.turn < inf:
+            one.anchor = (int(one.turn), self.jobs[one.j].parts[one.part][1])
         one.suspended_at = None
         self.tell("resume", before, one)
 
@@ -391,11 +427,13 @@ class Run:
         """Rule 18."""
         plan, count, every = self.plan(holds), self.jobs[j].node_count, self.machine.nodes
         if self.best_least_draw(j) > plan.most_picowatts:
+            self.passed_over.add(j)
             return False
         mean = microwatts_up(Fraction(self.least_draw(j, every) * count, len(every)))
         need, length = min(mean, plan.most_microwatts), self.least_lengths[j]
         at = plan.earliest(count, need, length)
         if at is None:
+            self.passed_over.add(j)
             return False
         if not holds:
             self.promises.append((self.now, j, at))
@@ -455,6 +493,7 @@ class Run:
     def next_time(self) -> int | None:
         """The next instant; None if the run is over."""
         times = [self.over(one) for one in self.running()] + [self.jobs[j].submit for j in self.arrivals[:1]]
+        times += [int(one.turn) for one in self.running() if one.turn < inf]
         if self.is_over():
             return None
         times += self.ends_to_come()[:1]
@@ -483,6 +522,7 @@ class Run:
         self.now = now
 
     def instant(self) -> None:
+        self.turn_profiles()
         has_ended = self.finish()
         changes = self.budget_ends.count(self.now)
         for _ in range(changes):

@@ -31,6 +31,15 @@ class Job:
     app: str = "cpu"
     cap_w: float | None = None
     comm: int = 0
+    profile_w: tuple[float, ...] = ()
+    """What each of its nodes draws without a cap, interval by interval of its run; empty: as tables say."""
+    interval: int = 0
+
+    @property
+    def parts(self) -> list[tuple[float, int]]:
+        """Watts of its profile, and how many intervals are over when they change."""
+        each = list(enumerate(self.profile_w, start=1))
+        return [(watts, k) for k, watts in each if k == len(each) or self.profile_w[k] != watts]
 
     @property
     def own_cap(self) -> float:
@@ -102,19 +111,22 @@ class Machine:
         return sum(self.idle(node) for node in self.nodes) + self.beside_draw
 
     @staticmethod
-    def under(tables: Tables, model: Model | None, app: str, node: int, cap: float) -> tuple[float, float]:
-        """Watts and time factor of a node under a cap: rules 2 and 3."""
+    def under(
+        tables: Tables, model: Model | None, app: str, node: int, cap: float, own_w: float | None = None
+    ) -> tuple[float, float]:
+        """Watts and time factor of a node under a cap: rules 2 and 3; `own_w`: what it draws without one."""
         key = inf if model else max(key for key in tables if key <= cap)
         watts, factors = tables[key][app]
+        drawn = watts[node] if own_w is None else own_w
         if model is None:
-            return watts[node], factors[node]
-        return model.under(watts[node], factors[node], cap, app)
+            return drawn, factors[node]
+        return model.under(drawn, factors[node], cap, app)
 
-    def actual_draw(self, job: Job, node: int, cap: float) -> int:
-        return picowatts(self.under(self.actual, self.model, job.app, node, cap)[0])
+    def actual_draw(self, job: Job, node: int, cap: float, own_w: float | None = None) -> int:
+        return picowatts(self.under(self.actual, self.model, job.app, node, cap, own_w)[0])
 
-    def actual_factor(self, job: Job, node: int, cap: float) -> float:
-        return self.under(self.actual, self.model, job.app, node, cap)[1]
+    def actual_factor(self, job: Job, node: int, cap: float, own_w: float | None = None) -> float:
+        return self.under(self.actual, self.model, job.app, node, cap, own_w)[1]
 
     def predicted_factor(self, job: Job, node: int, cap: float) -> float:
         return self.under(self.predicted, self.believed or self.model, job.app, node, cap)[1]

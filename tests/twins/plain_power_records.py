@@ -110,6 +110,12 @@ class Attempt:
     """Picowatts beyond idle that it drew when it was suspended."""
     left: tuple[int, int] = (0, 0)
     """Of its run and of its planned length, while it is suspended."""
+    part: int = 0
+    """Which part of its profile it is in."""
+    turn: float = inf
+    """When that is over; of a suspended one, how long it is until then."""
+    anchor: tuple[int, int] = (0, 0)
+    """An instant, and how many intervals were over by then: those to come are counted from there."""
     energy: int = 0
     lowest_cap: float = inf
     since: int = 0

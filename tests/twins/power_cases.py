@@ -227,6 +227,22 @@ def analyzed_cases(draw: st.DrawFn) -> Case:
     return Case(jobs, machine, draw(policies(machine)), draw(budget_rows(machine)))
 
 
+PROFILES = st.lists(st.sampled_from([60.0, 120.0, 150.0, 200.0, 260.0, 310.5]), min_size=1, max_size=6).map(tuple)
+
+
+@st.composite
+def profiled_cases(draw: st.DrawFn) -> Case:
+    """Draws that were measured in time, of which decisions know a mean, and not the right one."""
+    nodes = draw(st.integers(2, 6))
+    watts = draw(st.fixed_dictionaries(dict.fromkeys(APPS, st.sampled_from([120.0, 150.0, 200.0, 210.5, 260.0]))))
+    tables: Tables = {inf: {app: ([each] * nodes, [1.0] * nodes) for app, each in watts.items()}}
+    idle_w = draw(st.lists(st.sampled_from([0.0, 50.0, 60.25]), min_size=nodes, max_size=nodes))
+    machine = Machine(idle_w, tables, tables, draw(st.none() | MODELS))
+    profiles, intervals = PROFILES | PROFILES | st.just(()), st.sampled_from([SECOND, 3 * SECOND, 1_333_333])
+    jobs = [replace(job, profile_w=draw(profiles), interval=draw(intervals)) for job in draw(traces(machine))]
+    return Case(jobs, machine, draw(policies(machine)), draw(budget_rows(machine)))
+
+
 @st.composite
 def plain_cases(draw: st.DrawFn) -> Case:
     """A budget that never changes, and nothing that caps: what was there before."""
@@ -275,6 +291,11 @@ def workload_of(jobs: Sequence[Job], drawn_w: dict[str, float] | None = None) ->
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if drawn_w is not None:
         frame = frame.with_columns(power_w=pl.Series([drawn_w[job.app] for job in jobs], dtype=pl.Float64))
+    if any(job.profile_w for job in jobs):
+        frame = frame.with_columns(
+            power_profile=pl.Series([list(job.profile_w) or None for job in jobs], dtype=pl.List(pl.Float64)),
+            power_profile_s=pl.Series([seconds(job.interval) for job in jobs], dtype=pl.Float64),
+        )
     return hs.Workload.from_polars(frame if frame["cap_w"].count() else frame.drop("cap_w"))
 
 
@@ -284,11 +305,13 @@ def table_of(by_app: dict[str, Row], *, is_one_row: bool) -> hs.VariationTable:
     return hs.VariationTable(list(by_app), power_w=watts, time_ratio=factors)
 
 
-def platform_of(machine: Machine) -> hs.Platform:
+def platform_of(machine: Machine, *, without_tables: bool = False) -> hs.Platform:
     """Predicted tables only where they differ."""
     platform = hs.Platform.homogeneous(nodes=len(machine.idle_w), idle_w=machine.idle_w, tdp_w=TDP_W)
     if machine.believed is not None:
         return with_model(platform, machine)
+    if without_tables:
+        return platform if machine.model is None else with_model(platform, machine)
     tables = machine.actual, machine.predicted
     is_one_row = all(one == of_one_row(one) for one in tables)
     both: list[Any] = [
@@ -393,4 +416,7 @@ def simulated(case: Case) -> hs.Result:
     if case.machine.believed is not None:
         own = drawn_w(case.machine.actual)
         policy = hs.Policy(**{**policy.parts, "analyzer": Believer(case)})
-    return hs.simulate(workload_of(case.jobs, own), platform_of(case.machine), policy, **told)
+    is_measured = any(job.interval for job in case.jobs)
+    own = drawn_w(case.machine.actual) if is_measured else own
+    platform = platform_of(case.machine, without_tables=is_measured)
+    return hs.simulate(workload_of(case.jobs, own), platform, policy, **told)

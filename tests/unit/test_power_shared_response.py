@@ -12,6 +12,7 @@ from hetsched.errors import ConfigError
 from hetsched.power import SharedResponse, TwoStage, evaluate
 from hetsched.power.models.curves import KERNELS, Applications, Scaling, kernel_matrices, model_weights
 from hetsched.power.models.shared_response import fit_device_factors, posterior_factors
+from hetsched.power.models.trust import factors_without, kept_share
 from hetsched.power.synthetic import synthetic_profiles
 
 
@@ -248,3 +249,54 @@ def test_ctrl_c_is_heeded_between_two_kernels(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         SharedResponse().fit(features, power_w)
     assert done == [(128, 128)]
+
+
+# --- No variation
+
+
+def test_where_applications_do_not_correlate_devices_that_have_not_run_one_are_predicted_alike():
+    rng = np.random.default_rng(5)
+    features = rng.uniform(0.2, 1.0, (6, 2))
+    power_w = np.exp(5.0 + features.sum(axis=1) + rng.normal(0.0, 0.05, (120, 6)))
+    known = power_w.copy()
+    hidden = rng.random(known.shape) < 0.3
+    hidden[hidden.all(axis=1)] = False
+    known[hidden] = np.nan
+    model = SharedResponse().fit(features, known)
+    assert model.trust_.mean() < 0.2
+    rival = np.broadcast_to(np.nanmean(known, axis=0), known.shape)
+    own, flat = (percent_off(one, power_w)[hidden].mean() for one in (model.predict(features), rival))
+    # What is left is chance: without shrinking it was 5 % farther off than one number an application.
+    assert own <= 1.005 * flat
+    # What an application was measured to draw on a device is remembered all the same.
+    seen = percent_off(model.predict(features), power_w)[~hidden].mean()
+    assert seen < percent_off(rival, power_w)[~hidden].mean()
+
+
+def test_where_they_do_correlate_nothing_changes():
+    features, power_w = products()
+    model = SharedResponse(factors=1).fit(features, power_w)
+    assert (model.trust_ == 1.0).all()
+    assert model.new_trust_ == 1.0
+
+
+def test_a_share_that_is_kept_has_to_gain_more_than_chance():
+    gains = np.array([[1.0], [0.75], [0.5], [0.25], [0.0]])
+    certain = 1.0 - gains * np.array([[0.9, 1.0, 1.1, 1.0]])
+    chance = 1.0 - gains * np.array([[3.0, -3.0, 2.5, -2.4]])
+    assert (kept_share(certain), kept_share(chance)) == (1.0, 0.0)
+    # All of it errs as much as none, half of it less.
+    bent = 1.0 - np.array([[0.0], [0.2], [0.3], [0.2], [0.0]]) * np.array([[0.2, 1.0, 1.8, 1.0]])
+    assert 0.4 < kept_share(bent) < 0.5
+
+
+def test_factors_without_an_application_are_those_of_a_fit_that_has_not_seen_it():
+    rng = np.random.default_rng(3)
+    log_w, loadings, noise = rng.normal(0.0, 1.0, (7, 5)), rng.normal(0.0, 1.0, (5, 2)), rng.uniform(0.1, 0.5, 5)
+    log_w[rng.random(log_w.shape) < 0.2] = np.nan
+    level = np.nanmean(log_w, axis=0)
+    masked = log_w.copy()
+    masked[:, 3] = np.nan
+    model = fit_device_factors(np.abs(log_w), factors=1)
+    whole = posterior_factors(masked, type(model)(level, loadings, noise))
+    np.testing.assert_allclose(factors_without(log_w, level, loadings, noise, 3), whole, rtol=1e-9)

@@ -100,7 +100,7 @@ class Resampled:
         return float(np.quantile(self.values, quantile))
 
     def quantiles(self, quantile: float) -> npt.NDArray[np.float64] | None:
-        """That of each resample, bit for bit as `numpy.quantile` has it; None with fewer than four weeks."""
+        """The quantile of each resample, bit for bit as `numpy.quantile` has it; None with fewer than four weeks."""
         if self._weeks < FEWEST_WEEKS:
             return None
         if quantile not in self._known:
@@ -150,7 +150,7 @@ class Resampled:
 
 
 def bootstrap(a: Resampled, b: Resampled, quantile: float) -> tuple[float, float | None, float | None]:
-    """As `bootstrap_weeks` of the same jobs."""
+    """The same as `bootstrap_weeks`, of values of the same jobs."""
     change = b.quantile(quantile) - a.quantile(quantile)
     first, second = a.quantiles(quantile), b.quantiles(quantile)
     if first is None or second is None:

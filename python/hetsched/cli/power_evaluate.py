@@ -166,6 +166,9 @@ def _show(
     what = f"{many(apps, 'application')} on {many(len(watts.devices), 'device')}, {many(count, 'measured pair')}"
     screen.head(f"{_title(split, left_out)}: {what}; {_seen(split, left_out, apps)}")
     screen.show(errors_table(errors, overall, width=screen.width))
+    for text, one in overall.items():
+        if one["mape_mean_percent"] >= one["no_variation_mape_percent"] and len(watts.devices) > 1:
+            screen.say(f"{text}: no better than one number an application")
     outside = dict(zip(known.apps, zip(*left_out.farthest_columns(known.names), strict=True), strict=True))
     if any(len(names) for names, _ in outside.values()):
         screen.show(outside_table(outside))
@@ -208,4 +211,8 @@ def _overall(found: LeftOut) -> dict[str, float]:
     """Mean over all measured pairs, which weighs an application by the devices it was measured on; and the largest."""
     # Application after application.
     errors = found.errors.T[found.is_asked.T]
-    return {"mape_mean_percent": float(errors.mean()), "mape_max_percent": float(errors.max())}
+    return {
+        "mape_mean_percent": float(errors.mean()),
+        "mape_max_percent": float(errors.max()),
+        "no_variation_mape_percent": float(found.no_variation_errors.T[found.is_asked.T].mean()),
+    }

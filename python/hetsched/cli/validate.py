@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli import options as opt
+from hetsched.cli.calibration import CalibrationGiven
 from hetsched.cli.declare import OUTPUT, number, option
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
@@ -60,6 +61,13 @@ class ValidationGiven:
     out: Annotated[str | None, option("--out", "DIR", "Write the tables there, as CSV.", OUTPUT, read=folder)] = None
     plot: opt.Plot = None
 
+    @property
+    def unused(self) -> Mapping[str, Any]:
+        """Options that a calibration has no use for, where they are given."""
+        names = ("warmup_s", "cooldown_s", "power", "horizon", "plot")
+        given = {name: getattr(self, name) for name in names}
+        return given if self.baseline == "easy" else {**given, "baseline": self.baseline}
+
     def scored(self) -> Mapping[str, Any]:
         """The arguments of `hetsched.validate` that a result takes as well."""
         from hetsched.tables import read_table
@@ -74,10 +82,15 @@ def validate(
     *,
     policy: PolicyGiven,
     asked: ValidationGiven,
+    calibration: CalibrationGiven,
     inputs: Inputs,
     run: RunGiven,
 ) -> None:
     """Score a simulated schedule against the starts that a log observed; TRACE may be the folder of a result."""
+    calibration.check(faults, run, asked.unused)
+    if calibration.calibrate:
+        calibration.answer(screen, inputs, _checked(faults, inputs, run, policy, asked)[0], run, asked.out)
+        return
     if Path(inputs.log.trace).is_dir():
         if asked.horizon is not None:
             faults.note("--horizon", "spans", "nothing with the folder of a result")

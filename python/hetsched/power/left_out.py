@@ -128,6 +128,13 @@ class LeftOut:
         """Absolute errors in percent of the measured watts, NaN where nothing was asked."""
         return np.asarray(100.0 * np.abs(self.predicted_w - self.actual_w) / self.actual_w)
 
+    @cached_property
+    def no_variation_errors(self) -> Floats:
+        """The same of one number an application: the mean of what was predicted for the devices that were asked."""
+        asked_w = np.where(self.is_asked, self.predicted_w, 0.0)
+        mean_w = asked_w.sum(axis=0) / np.maximum(self.is_asked.sum(axis=0), 1)
+        return np.asarray(100.0 * np.abs(mean_w - self.actual_w) / self.actual_w)
+
     def cells(self, apps: Sequence[str], devices: Sequence[str]) -> pl.DataFrame:
         """One row a cell that was asked, application after application: ``app, device, actual_w, predicted_w``."""
         app, device = np.nonzero(self.is_asked.T)
@@ -141,13 +148,25 @@ class LeftOut:
         )
 
     def by_app(self, apps: Sequence[str]) -> pl.DataFrame:
-        """One row an application: ``app, mape_mean_percent, mape_max_percent`` (null: not asked), ``devices``."""
+        """One row an application, null where it was not asked.
+
+        ``app, mape_mean_percent, mape_max_percent, no_variation_mape_percent, devices``.
+        """
         is_asked, devices = self.is_asked, self.is_asked.sum(axis=0)
-        known = np.where(is_asked, self.errors, 0.0)
-        mean = np.divide(known.sum(axis=0), devices, out=np.full(len(devices), np.nan), where=devices > 0)
-        most = np.where(devices > 0, known.max(axis=0), np.nan)
-        frame = pl.DataFrame({"app": apps, "mape_mean_percent": mean, "mape_max_percent": most, "devices": devices})
-        return frame.with_columns(pl.col("mape_mean_percent", "mape_max_percent").fill_nan(None))
+        most = np.where(devices > 0, np.where(is_asked, self.errors, 0.0).max(axis=0), np.nan)
+        columns = {
+            "mape_mean_percent": self._mean(self.errors),
+            "mape_max_percent": most,
+            "no_variation_mape_percent": self._mean(self.no_variation_errors),
+        }
+        frame = pl.DataFrame({"app": apps, **columns, "devices": devices})
+        return frame.with_columns(pl.col(*columns).fill_nan(None))
+
+    def _mean(self, errors: Floats) -> Floats:
+        """Mean of each application over the devices that were asked; NaN: none were."""
+        devices = self.is_asked.sum(axis=0)
+        whole = np.where(self.is_asked, errors, 0.0).sum(axis=0)
+        return np.asarray(np.divide(whole, devices, out=np.full(len(devices), np.nan), where=devices > 0))
 
     def farthest(self, app: int, *, most: int = 3) -> list[tuple[int, float]]:
         """The features in which an application lies farthest outside, each with how far; none if it lies inside."""

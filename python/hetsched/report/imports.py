@@ -38,7 +38,7 @@ _FEWEST = {"left out": 3, "kept": 3, "skipped": 3, "columns": 4, "assumed": 3}
 
 
 def account(workload: Workload, format: Format, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What became of a log, as JSON holds it; `options` are those that its reader was given.
+    """Account of a log, as JSON holds it; `options` are those that its reader was given.
 
     ``summary`` has ``rows``, ``jobs`` and the report's counts; ``columns`` goes from hetsched's names to those of the
     log; ``unused`` are the log's columns that became none, ``own`` those that are kept as they are; ``skipped`` has

@@ -24,7 +24,7 @@ _TITLE_LETTERS = 40
 _OFF_RATIO = 0.1
 """Distance of the lines next to the diagonal."""
 
-_NUMBERS = ("MAPE mean", "MAPE max", "devices")
+_NUMBERS = ("MAPE mean", "no variation", "MAPE max", "devices")
 _LEAST_MODEL = 20
 _MOST_OUTSIDE = 20
 _GAP = 2
@@ -82,7 +82,10 @@ def _alpha(dots: int) -> float:
 def errors_table(
     errors: Mapping[str, pl.DataFrame], overall: Mapping[str, Mapping[str, float]], *, width: int = 80
 ) -> Table:
-    """A row an application and model: mean and largest error over its devices; below them all applications together."""
+    """A row an application and model: mean and largest error over its devices; below them all applications together.
+
+    Next to the mean stands that of the rival: one number an application for all devices.
+    """
     frames = list(errors.values())
     taken = sum(len(name) + _GAP for name in _NUMBERS)
     longest = max(len(text) for text in errors)
@@ -94,13 +97,19 @@ def errors_table(
     for place, app in enumerate(frames[0]["app"]):
         for number, frame in enumerate(frames):
             row = frame.row(place, named=True)
-            cells = [_percent(row["mape_mean_percent"]), _percent(row["mape_max_percent"]), f"{row['devices']:,}"]
+            cells = [*_errors(row), f"{row['devices']:,}"]
             table.add_row(Text(app if number == 0 else ""), models[number], *cells)
     table.add_section()
     for number, found in enumerate(overall.values()):
-        cells = [_percent(found["mape_mean_percent"]), _percent(found["mape_max_percent"]), ""]
+        cells = [*_errors(found), ""]
         table.add_row(Text("all" if number == 0 else "", style="bold"), models[number], *cells)
     return table
+
+
+def _errors(found: Mapping[str, Any]) -> list[str]:
+    """Mean error, that of no variation, and the largest."""
+    names = ("mape_mean_percent", "no_variation_mape_percent", "mape_max_percent")
+    return [_percent(found[name]) for name in names]
 
 
 def _percent(value: float | None) -> str:

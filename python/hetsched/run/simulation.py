@@ -25,7 +25,7 @@ from hetsched.platform import Platform
 from hetsched.policy.policy import Policy, policy_like
 from hetsched.resources import check_threads
 from hetsched.roles import Scheduler
-from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
+from hetsched.run.event_rows import BUDGET, CANCEL, HOLD, MAINTENANCE
 from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
@@ -181,7 +181,8 @@ def _inject(
 ) -> None:
     maintenance = events._of_maintenance() if events.has(MAINTENANCE) else None
     cancels = events._of_cancels(workload) if events.has(CANCEL) else None
-    engine.inject(*events._of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
+    holds = events._of_holds() if events.has(HOLD) else None
+    engine.inject(*events._of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels, holds=holds)
 
 
 @takes_run_options()

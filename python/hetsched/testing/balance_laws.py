@@ -48,7 +48,7 @@ def check_job_energy(run: Facts) -> None:
     borne = np.concatenate([[0.0], np.cumsum(by_slot_w * books.seconds)])
     span = run.window[1] + 2
     key = books.node * span + books.since
-    job, node, start, end, slots = (run.served[name].to_numpy() for name in ("job", "node", "start", "end", "slots"))
+    job, node, start, end, slots = (run.drawn[name].to_numpy() for name in ("job", "node", "start", "end", "slots"))
     first, last = (np.searchsorted(key, node * span + instant) for instant in (start, end))
     own = run.whole_draw_w * slots / run.slots_per_node * (np.minimum(end, run.window[1]) - start) / TICKS_S
     energy = np.zeros(len(run.start))
@@ -205,5 +205,5 @@ def _must_keep(run: Facts) -> bool:
     if run.budget is None or not run.platform.exclusive or not run.in_service or not run.budget.is_exact:
         return False
     # A first run counts with its nodes' TDP, whatever it draws.
-    over_tdp = run.whole_draw_w > run.platform.tdp_w[run.served["node"].to_numpy()]
-    return not bool((over_tdp & run.profiled[run.served["job"].to_numpy()]).any())
+    over_tdp = run.whole_draw_w > run.platform.tdp_w[run.drawn["node"].to_numpy()]
+    return not bool((over_tdp & run.profiled[run.drawn["job"].to_numpy()]).any())

@@ -17,8 +17,10 @@ from hetsched.features.queues import Queueing, queueing_of, settled
 from hetsched.platform import Platform, VariationTable
 from hetsched.run.result import Result
 from hetsched.run.stretches import by_nodes, is_resized
+from hetsched.testing.draws_in_time import in_parts
 from hetsched.units import TICKS_S, micros
 from hetsched.workload import Workload
+from hetsched.workload.profiles import Profiles, profiles_of
 from hetsched.workload.sizes import size_columns
 
 Floats = npt.NDArray[np.float64]
@@ -103,7 +105,7 @@ class Budget:
 
         tdp = least(np.broadcast_to(platform.tdp_w, shape))
         has_draws = "draws" in run.policy.get("analyzer", {}).get("methods", ())
-        is_known = run.result.provenance["options"]["predictor"] is None and not has_draws
+        is_known = run.profiles is None and run.result.provenance["options"]["predictor"] is None and not has_draws
         return Budget(watts, least(believed), tdp, is_known and bool((actual == believed).all()), is_known)
 
 
@@ -318,14 +320,28 @@ class Facts:
         apps = self.asked_for("app").to_list()
         return np.array([-1 if app is None else rows.get(app, rows.get("*", -1)) for app in apps], dtype=np.int64)
 
-    def draw_w(self, table: VariationTable | None, job: Ints, node: Ints, *, known_draws: str = "measured") -> Floats:
-        """Draw of each job alone on the given node, W: table, own measurement, or busy draw.
+    @cached_property
+    def profiles(self) -> Profiles | None:
+        """Draws of jobs that were measured in time; None if there are none."""
+        return profiles_of(self.asked)
+
+    def draw_w(
+        self,
+        table: VariationTable | None,
+        job: Ints,
+        node: Ints,
+        *,
+        known_draws: str = "measured",
+        own_w: Floats | None = None,
+    ) -> Floats:
+        """Draw of each job alone on the given node, W: table, own measurement (`own_w`, or its mean), or busy draw.
 
         With another rule of `known_draws` than ``"measured"``, what decisions take it for.
         """
         each = [np.full(c.count, c.tdp_w if c.busy_w is None else c.busy_w) for c in self.platform.classes]
         busy = np.concatenate(each)[node]
-        measured = self.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[job]
+        mean_w = self.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[job]
+        measured = mean_w if own_w is None else np.where(np.isnan(own_w), mean_w, own_w)
         own = {"measured": measured, "table": busy, "tdp": self.platform.tdp_w[node]}[known_draws]
         nominal = np.where(measured > 0, own, busy)
         row = self.row_of_jobs(table)[job]
@@ -431,9 +447,15 @@ class Facts:
         return frame.explode("node", empty_as_null=True).with_columns(pl.col("node").cast(pl.Int64))
 
     @cached_property
+    def drawn(self) -> pl.DataFrame:
+        """The same rows, cut where jobs' profiles turn, with ``own_w``: their own draw by then, NaN without a profile."""
+        return in_parts(self)
+
+    @cached_property
     def whole_draw_w(self) -> Floats:
-        """Draw of each row of `served` alone on its node, W: table, own measurement, or busy draw."""
-        return self.draw_w(self.platform.actual, self.served["job"].to_numpy(), self.served["node"].to_numpy())
+        """Draw of each row of `drawn` alone on its node, W: table, own measurement, or busy draw."""
+        job, node, own_w = (self.drawn[name].to_numpy() for name in ("job", "node", "own_w"))
+        return self.draw_w(self.platform.actual, job, node, own_w=own_w)
 
     @cached_property
     def comm(self) -> Ints:
@@ -482,7 +504,7 @@ class Facts:
     @cached_property
     def books(self) -> Books:
         """All nodes' intervals in the window, by node and then by time; some are of length zero."""
-        node, start, end, slots = (self.served[name].to_numpy() for name in ("node", "start", "end", "slots"))
+        node, start, end, slots = (self.drawn[name].to_numpy() for name in ("node", "start", "end", "slots"))
         watts = self.whole_draw_w * slots / self.slots_per_node
         everyone = np.arange(self.platform.nodes)
         opening = np.full(len(everyone), self.window[0])

@@ -73,7 +73,8 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
         law(run)
     # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
     is_capped = result.has_segments and len(segments) and platform.exclusive and not run.has_outages
-    if is_capped and not run.makes_way:
+    is_stretched = is_capped and not run.makes_way
+    if is_stretched:
         check_stretches(run, segments, events)
-    else:
+    if not is_stretched or (run.profiles is not None and "attempts" not in run.jobs.columns):
         check_laws(run)

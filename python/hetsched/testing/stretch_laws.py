@@ -10,6 +10,7 @@ import polars as pl
 
 from hetsched.run.events import Events
 from hetsched.testing.balance_laws import TOLERANCE, blur, check_balance, check_summary, close
+from hetsched.testing.draws_in_time import own_draws
 from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import check_nodes_of_jobs, check_rows
 from hetsched.testing.stretches import Stretches, check_limits, check_pauses, check_sizes, draws_and_factors, resizes
@@ -143,13 +144,14 @@ def _check_draws(own: Stretches) -> None:
     count = np.bincount(place, minlength=len(own.job))
     known = np.full(len(own.job), _has_one_cap_a_job(own)) | (count == 1)
     cap_w = np.where(known[place], own.cap_w[place], np.nan)
-    watts, factor = draws_and_factors(run, own.job[place], node, cap_w)
+    own_w, is_told = own_draws(own)
+    watts, factor = draws_and_factors(run, own.job[place], node, cap_w, own_w[place])
     power_w, slowest = np.zeros(len(own.job)), np.zeros(len(own.job))
     np.add.at(power_w, place, watts)
     np.maximum.at(slowest, place, factor)
     slowest *= run.size_ratio(own.job, count)
     speed = 1.0 / np.where(slowest > 0, slowest, 1.0)
-    judged = own.runs & (own.lasts_s > 0)
+    judged = own.runs & (own.lasts_s > 0) & is_told
     exact, bounded = judged & known, judged & ~known
     moves = own.speed > 0
     own.refuse(exact & (np.abs(own.power_w - power_w) > TOLERANCE * power_w), "its nodes draw other watts")
@@ -250,11 +252,14 @@ def _check_power(own: Stretches) -> None:
     idle_w, count = np.zeros(len(own.job)), np.zeros(len(own.job))
     np.add.at(idle_w, place, run.platform.idle_w[node])
     np.add.at(count, place, 1.0)
-    lasting = own.runs & (own.end > own.start)
+    lasting = own.runs & ((own.end > own.start) | own.goes_beyond)
     # A job that still runs where the run was stopped draws at that instant, too.
     end = own.end + own.goes_beyond
     at, times = np.concatenate([own.start[lasting], end[lasting]]), micros(timeline["time_s"])
     instants = np.unique(np.concatenate([times, at[(at >= run.window[0]) & (at <= run.window[1])]]))
+    if run.profiles is not None and run.is_stopped:
+        # A profile that turns where the run is stopped has no stretch there.
+        instants = instants[instants < run.window[1]]
     row = np.searchsorted(times, instants, side="right") - 1
     order = np.argsort(at, kind="stable")
     until = np.searchsorted(at[order], instants, side="right")
@@ -355,7 +360,7 @@ def _must_keep(own: Stretches, budget_w: Floats, events: Events | None) -> bool:
     """True if predictions are exact, no job overstays its plan, and the budget never falls unforeseen."""
     run, platform, options = own.run, own.run.platform, own.run.result.provenance["options"]
     is_exact = platform.predicted is None and platform.known_draws == "measured" and options["predictor"] is None
-    if not is_exact or not run.in_service or bool(run.profiled.any()):
+    if not is_exact or not run.in_service or bool(run.profiled.any()) or run.profiles is not None:
         return False
     if (np.diff(budget_w) >= 0).all():
         return True

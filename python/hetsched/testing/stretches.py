@@ -137,18 +137,20 @@ def check_limits(own: Stretches) -> None:
         assert found is None, f"{run.placed(found or 0)}: {state} after {done[found or 0]} us of {allowed[found or 0]}"
 
 
-def draws_and_factors(run: Facts, job: Ints, node: Ints, cap_w: Floats) -> tuple[Floats, Floats]:
-    """Watts and time factor of each pair of job and node under a cap each; NaN: none."""
+def draws_and_factors(
+    run: Facts, job: Ints, node: Ints, cap_w: Floats, own_w: Floats
+) -> tuple[Floats, Floats]:
+    """Watts and time factor of each pair of job, of this own draw, and node under a cap each; NaN: none."""
     by_cap = run.platform.actual_by_cap
     if by_cap is None:
-        return _by_model(run, job, node, cap_w)
+        return _by_model(run, job, node, cap_w, own_w)
     keys = np.array(list(by_cap))
     served = np.where(np.isnan(cap_w), len(keys) - 1, np.searchsorted(keys, cap_w, side="right") - 1)
     assert (served >= 0).all(), "a cap below the lowest that there is a table of"
     watts, factors = np.empty(len(job)), np.empty(len(job))
     for place, table in enumerate(by_cap.values()):
         here = served == place
-        watts[here] = run.draw_w(table, job[here], node[here])
+        watts[here] = run.draw_w(table, job[here], node[here], own_w=own_w[here])
         factors[here] = _factors(run, table, job[here], node[here])
     return watts, factors
 
@@ -160,9 +162,9 @@ def _factors(run: Facts, table: VariationTable | None, job: Ints, node: Ints) ->
     return np.where(row >= 0, table.time_ratio[row, node], 1.0)
 
 
-def _by_model(run: Facts, job: Ints, node: Ints, cap_w: Floats) -> tuple[Floats, Floats]:
+def _by_model(run: Facts, job: Ints, node: Ints, cap_w: Floats, own_w: Floats) -> tuple[Floats, Floats]:
     table, model = run.platform.actual, run.platform.cap_model
-    full_w, factor = run.draw_w(table, job, node), _factors(run, table, job, node)
+    full_w, factor = run.draw_w(table, job, node, own_w=own_w), _factors(run, table, job, node)
     if model is None:
         assert np.isnan(cap_w).all(), "a cap on a platform that knows of none"
         return full_w, factor

@@ -58,7 +58,7 @@ class Inspection:
 
     @cached_property
     def events(self) -> Events:
-        """Maintenance: of all nodes in each outage that took the machine down, of some in weeks with less of them."""
+        """Maintenance, of all nodes in outages or of some in weeks with fewer of them; and holds."""
         return Events.from_polars(self._outages)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,8 +168,6 @@ class _Inspected:
     def _notes(self, findings: list[Finding], gaps: Gaps) -> Iterator[str]:
         yield from self._left_out()
         yield from self.machine.notes()
-        if holds := gaps.count("hold"):
-            yield f"{many(holds, 'hold')} not among the events: no event stops starts and lets jobs run on"
         others = {"in which a job waited for nodes": gaps.count("drain"), "that may be chance": gaps.count("chance")}
         if any(others.values()):
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
@@ -194,13 +192,15 @@ def _zone_text(clock: WallClock | None) -> str:
 
 
 def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
-    """Rows of maintenance, with ranges of nodes."""
-    rows = []
+    """Rows of maintenance, with ranges of nodes, and of holds."""
+    rows: list[tuple[Any, ...]] = []
     for one in findings:
         if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
             first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
             # Known when it begins: only some policies plan for what is known before.
             rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s, one.from_s))
+        elif one.finding == "outage" and one.subject == "hold":
+            rows.append((one.from_s, "hold", None, one.until_s, None))
     time, text = pl.Float64, pl.String
     schema = {"time_s": time, "kind": text, "nodes": text, "until_s": time, "announced_s": time}
     return pl.DataFrame(rows, schema, orient="row").sort("time_s", maintain_order=True)

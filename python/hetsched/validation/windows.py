@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ _FEWEST_HOURS = 4
 _FEW_STARTS = 0.1
 _MUCH_WAITING = 0.5
 _OTHERS_START = 0.3
+_MOST_HOURS = 72
 _FIRST_DAY = 3
 """The weekday of second 0, Monday being 0: 1 January 1970 was a Thursday."""
 
@@ -45,10 +47,11 @@ _LOGS_OWN = WallClock("the log's clock", 0.0, (), (0,))
 class _Hours:
     """Whole hours as a clock on the wall shows them, numbered from 1970 as they go by, and instants in them."""
 
-    def __init__(self, clock: WallClock, jobs: Observed) -> None:
+    def __init__(self, clock: WallClock, first: int) -> None:
+        """Hours of a clock; `first` is an instant of the log, whose offset from UTC says where they begin."""
         self._clock = clock
         zero = round(clock.zero_s * TICKS_S)
-        first_s = np.array([(int(jobs.submit.min()) + zero) // TICKS_S])
+        first_s = np.array([(first + zero) // TICKS_S])
         # Zones are ahead by whole hours and a part of one, which stays when clocks are put forward or back.
         self._part_s = int(clock.ahead(first_s)[0]) % _HOUR_S
         self._shift = zero + self._part_s * TICKS_S
@@ -56,6 +59,10 @@ class _Hours:
     def instants(self, log: Ints) -> Ints:
         """Instants of the log, from the beginning of hour 0."""
         return log + self._shift
+
+    def begins(self, hours: Ints) -> Ints:
+        """Instants of the log at which hours begin."""
+        return hours * _HOUR - self._shift
 
     def kinds(self, hours: Ints) -> tuple[Ints, Ints]:
         """Kind and hour of the day of each: 1 at weekends, else 0."""
@@ -67,13 +74,34 @@ class _Hours:
 
 def window_findings(jobs: Observed, clock: WallClock | None = None) -> Iterator[Finding]:
     """Rule 32, by the hours of a clock; None: of the log's, its second 0 being 1 January 1970."""
-    hours = _Hours(clock or _LOGS_OWN, jobs)
+    hours = _Hours(clock or _LOGS_OWN, int(jobs.submit.min()))
     classes = np.searchsorted(np.array(_BOUNDS_S) * TICKS_S, jobs.walltime, side="left")
     for place, name in enumerate(_DAYS):
         day = _day(jobs, hours, classes, place)
         for walltimes, own in enumerate(_CLASSES):
             if day.starts[walltimes].sum() >= _FEWEST_STARTS:
                 yield _window(day, walltimes, f"walltimes {own}, {name}")
+
+
+def after_windows(at: Ints, planned: Ints, windows: Iterable[Mapping[str, Any]], clock: WallClock | None) -> Ints:
+    """Instants moved to the end of the windows that they lie in, of jobs of these planned lengths; microseconds."""
+    if not len(at):
+        return at
+    own, found = _Hours(clock or _LOGS_OWN, int(at.min())), at.copy()
+    classes = np.searchsorted(np.array(_BOUNDS_S) * TICKS_S, planned, side="left")
+    for _ in range(_MOST_HOURS):
+        hours = own.instants(found) // _HOUR
+        kind, hour = own.kinds(hours)
+        is_inside = np.zeros(len(found), np.bool_)
+        for one in windows:
+            walltimes, days = one["jobs"].removeprefix("walltimes ").rsplit(", ", 1)
+            is_own = (classes == _CLASSES.index(walltimes)) & (kind == _DAYS.index(days))
+            length = (one["until_hour"] - one["from_hour"]) % 24
+            is_inside |= is_own & ((hour - one["from_hour"]) % 24 < length)
+        if not is_inside.any():
+            break
+        found[is_inside] = own.begins(hours[is_inside] + 1)
+    return found
 
 
 def _day(jobs: Observed, clock: _Hours, classes: Ints, place: int) -> _Day:

@@ -1,4 +1,4 @@
-"""What a machine would do with other settings, against what it does today."""
+"""A machine with other settings, against what it does today."""
 
 from hetsched.whatif.answer import WhatIf
 from hetsched.whatif.what_if import what_if

@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from hetsched.checks import few, many
 from hetsched.files import write_whole
 from hetsched.many.comparison import windows_differ
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.report.whatifs import setting_table
 from hetsched.run.metrics import METRICS, columns_of
 from hetsched.whatif.paired import Answer, Change, energy_changes
@@ -71,8 +71,7 @@ class WhatIf:
         return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"{self.table._repr_html_()}{notes}"
+        return card(repr(self).strip("<>"), None, self.table._repr_html_(), notes=self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Values as JSON holds them: today's ``summary``, ``metrics, rows, changes, notes``."""

@@ -22,7 +22,7 @@ _OBJECTS = ("events", "contract", "predictor")
 
 
 def repeated(result: Result, given: Mapping[str, Any]) -> tuple[Workload, Platform, Policy, RunOptions]:
-    """What a result was made of; options that are `given` again take precedence over the recorded ones.
+    """The ingredients of a result; options that are `given` again take precedence over the recorded ones.
 
     Raises
     ------

@@ -225,7 +225,7 @@ def settings_of(
 
 
 def _place_of(name: str, order: Mapping[str, int]) -> int:
-    """Where a key stands in the order of application; keys of classes and queues where those of any such stand."""
+    """The place of a key in the order of application; that of any class or queue for those of one."""
     if name in order:
         return order[name]
     group, _, last = name.partition(".")

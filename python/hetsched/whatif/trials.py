@@ -126,7 +126,7 @@ class Trials:
         return concerns
 
     def answers(self, tell: Callable[[int, int], object]) -> list[Answer]:
-        """What each setting's run came to: from the folder, or run and kept there."""
+        """The kept part of each setting's run: from the folder, or run and kept there."""
         with ExitStack() as stack:
             store = None
             if self.folder is not None:

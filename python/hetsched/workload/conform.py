@@ -17,6 +17,7 @@ from hetsched.errors import TraceError
 from hetsched.resources import check_threads
 from hetsched.tables import refuse_other_frames
 from hetsched.workload.convert import BadRows, Origin, converted, nodes_text, other_nodes
+from hetsched.workload.profiles import refuse_profiles, with_mean_draws
 from hetsched.workload.schema import COLUMNS, SHORTEST_S, Column
 from hetsched.workload.sizes import refuse_sizes
 from hetsched.workload.waits import HOWS, check_references, cleared
@@ -52,6 +53,8 @@ def conformed(frame: pl.DataFrame, origin: Origin) -> tuple[pl.DataFrame, dict[s
     _refuse_repeated_ids(known[0], origin)
     _refuse_other_nodes({values.name: values for values in known}, origin)
     refuse_sizes({values.name: values for values in known}, origin)
+    refuse_profiles({values.name: values for values in known}, origin)
+    known = list(with_mean_draws({values.name: values for values in known}).values())
     others = [series for series in frame.get_columns() if series.name not in COLUMNS]
     _refuse_objects(others, origin)
     table, counts = _settled(pl.DataFrame(known + others))
@@ -127,7 +130,7 @@ def _refuse_values(values: pl.Series, column: Column, origin: Origin) -> None:
         origin.refuse(values, ~values.is_in(HOWS), "`any`, `ok`, `not_ok` or nothing")
     if column.dtype is pl.Float64 and np.isfinite(values.to_numpy()).sum() < len(values) - missing:
         origin.refuse(values, ~values.is_finite(), column.expected)
-    is_bounded = (column.low, column.high, column.above) != (None, None, None)
+    is_bounded = (column.low, column.high, column.above) != (None, None, None) and not values.dtype.is_nested()
     lowest, highest = (values.min(), values.max()) if is_bounded else (None, None)
     if column.low is not None and lowest is not None and lowest < column.low:  # type: ignore[operator]
         origin.refuse(values, values < column.low, column.expected)

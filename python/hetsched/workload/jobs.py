@@ -20,6 +20,7 @@ from hetsched.notebook import card
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load
+from hetsched.workload.profiles import engine_profiles
 from hetsched.workload.sizes import size_columns
 from hetsched.workload.states import with_states
 from hetsched.workload.waits import cleared, engine_columns, has_waits
@@ -204,6 +205,7 @@ class Workload:
             comm_s=self._floats("comm_s"),
             slots=self._whole("slots", null=0),
             power_w=self._floats("power_w"),
+            **engine_profiles(self._frame),
             **self._caps(),
             app=app,
             app_names=app_names,
@@ -358,8 +360,8 @@ class Workload:
 
         `hetsched.read_jobs` reads it. Parquet keeps everything but the header. CSV keeps the same, as text. SWF keeps
         job number, submission, run length, nodes, requested time, status, observed wait and dependency; names of users,
-        queues and applications become numbers, with comments that say which is which; `power_w`, `slots`, `device`,
-        `comm_s`, `observed_nodes` and columns of the user's own are lost. Its header says how many nodes there are, if
+        queues and applications become numbers, with comments that say which is which; `power_w`, `power_profile`,
+        `slots`, `device`, `comm_s`, `observed_nodes` and columns of the user's own are lost. Its header says how many nodes there are, if
         the workload's report does (a node is a processor in this file, also where the log it was read from counted
         several to a node), and how a generated workload was made. The same workload gives the same bytes.
 

@@ -62,6 +62,8 @@ class Column:
         if self.dtype is pl.Boolean:
             return "true or false"
         if isinstance(self.dtype, pl.List):
+            if self.unit == "watts":
+                return "a list of watts up to 1e6, such as 210 305.5 null 298 in a file of text"
             if self.dtype.inner == pl.Float64:
                 return "a list of seconds, such as 0 60 75 90 in a file of text"
             return "a list of node numbers from 0, such as 0 1 2 7 or 0-2,7 in a file of text"
@@ -133,6 +135,11 @@ _COLUMNS = (
            low=1, high=_COUNT),
     Column("power_w", pl.Float64, False, "watts",
            "measured mean draw of each of its nodes; values <= 0 count as unknown", "unknown", high=1e6),
+    Column("power_profile", pl.List(pl.Float64), False, "watts",
+           "measured mean draw of each of its nodes in each interval of its run; what is not above 0 is unknown",
+           "unknown", high=1e6),
+    Column("power_profile_s", pl.Float64, False, "seconds", "how long an interval of `power_profile` is",
+           "they share out `runtime_s` evenly", low=SHORTEST_S, high=MAX_SECONDS),
     Column("cap_w", pl.Float64, False, "watts", "the power cap it asks for, on each of its nodes", "none",
            high=1e6, above=0.0),
     Column("trace_status", pl.Int32, False, "",

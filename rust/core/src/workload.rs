@@ -4,6 +4,7 @@
 //! microseconds. Rows keep the caller's order, which is the order of the trace.
 
 mod observed;
+mod profiles;
 mod sizes;
 mod waits;
 
@@ -12,10 +13,12 @@ use std::fmt;
 use crate::error::{Error, Result, TraceError};
 use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, SimDuration, SimTime};
 use crate::workload::observed::Observed;
+use crate::workload::profiles::Profiles;
 use crate::workload::sizes::Sizes;
 use crate::workload::waits::Waits;
 
 pub use crate::workload::observed::ObservedColumns;
+pub use crate::workload::profiles::{Part, ProfileColumns};
 pub use crate::workload::sizes::SizeColumns;
 pub use crate::workload::waits::{How, WaitColumns};
 
@@ -60,6 +63,8 @@ pub struct JobColumns {
     pub on_gpu: Vec<i64>,
     /// 1 = the job counts as its application's first run, 0 = it does not, -1 = the policy finds out. May be empty.
     pub first_run: Vec<i64>,
+    /// Measured draws in time.
+    pub profiles: ProfileColumns,
     /// What the log says of where and when jobs ran.
     pub observed: ObservedColumns,
     /// Sizes that jobs can have beside the one they ask for.
@@ -82,6 +87,8 @@ pub struct Workload {
     node_count: Vec<u32>,
     slots: Vec<u32>,
     power_w: Vec<f64>,
+    /// Where some job has one.
+    profiles: Option<Box<Profiles>>,
     /// Infinite = none.
     cap_w: Vec<f64>,
     app: Vec<u32>,
@@ -118,8 +125,10 @@ impl JobColumns {
         })?;
         let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
         let cap_w = self.column("cap_w", &self.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
+        let profiles = Profiles::new(&self)?.map(Box::new);
         let (observed, sizes, waits) = (Observed::new(&self)?, Sizes::new(&self)?, Waits::new(&self)?);
         Ok(Workload {
+            profiles,
             observed,
             sizes,
             waits,
@@ -154,6 +163,8 @@ impl JobColumns {
             ("app", self.app.len()),
             ("on_gpu", self.on_gpu.len()),
             ("first_run", self.first_run.len()),
+            ("power_profile_s", self.profiles.interval_s.len()),
+            ("power_profile_offsets", self.profiles.offsets.len().saturating_sub(1)),
             ("observed_start_s", self.observed.start_s.len()),
             ("observed_end_s", self.observed.end_s.len()),
             ("observed_node_offsets", self.observed.node_offsets.len().saturating_sub(1)),
@@ -368,6 +379,18 @@ impl Workload {
     #[must_use]
     pub fn power_w(&self, job: JobId) -> f64 {
         self.power_w.get(job.0 as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Whether some job's draw was measured in time.
+    #[must_use]
+    pub fn has_profiles(&self) -> bool {
+        self.profiles.is_some()
+    }
+
+    /// What each node of the job was measured to draw in the course of its run, if it was: at least one part.
+    #[must_use]
+    pub fn profile(&self, job: JobId) -> Option<&[Part]> {
+        self.profiles.as_ref()?.of(job.0 as usize)
     }
 
     /// The power cap that the job asks for, W a node: its own cap; infinite if it asks for none.

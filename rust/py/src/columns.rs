@@ -29,7 +29,8 @@ pub(crate) struct JobColumns(pub(crate) Arc<Workload>);
 impl JobColumns {
     #[new]
     #[pyo3(signature = (*, job_id, submit_s, runtime_s, node_count, walltime_s = None, comm_s = None, slots = None,
-        power_w = None, cap_w = None, app = None, app_names = None, on_gpu = None, first_run = None,
+        power_w = None, power_profile = None, power_profile_offsets = None, power_profile_s = None, cap_w = None,
+        app = None, app_names = None, on_gpu = None, first_run = None,
         observed_start_s = None, observed_end_s = None, observed_node_offsets = None, observed_nodes = None,
         min_nodes = None, size_offsets = None, time_ratios = None, malleable = None, resize_s = None,
         start_at_s = None, depends_on = None, depends_how = None, think_s = None, cancel_s = None, array = None,
@@ -45,6 +46,9 @@ impl JobColumns {
         comm_s: Option<Floats<'_>>,
         slots: Option<Ints<'_>>,
         power_w: Option<Floats<'_>>,
+        power_profile: Option<Floats<'_>>,
+        power_profile_offsets: Option<Ints<'_>>,
+        power_profile_s: Option<Floats<'_>>,
         cap_w: Option<Floats<'_>>,
         app: Option<Ints<'_>>,
         app_names: Option<Vec<String>>,
@@ -82,6 +86,11 @@ impl JobColumns {
             app_names: app_names.unwrap_or_default(),
             on_gpu: copied(on_gpu),
             first_run: copied(first_run),
+            profiles: workload::ProfileColumns {
+                offsets: copied(power_profile_offsets),
+                watts: copied(power_profile),
+                interval_s: copied(power_profile_s),
+            },
             observed: workload::ObservedColumns {
                 start_s: copied(observed_start_s),
                 end_s: copied(observed_end_s),

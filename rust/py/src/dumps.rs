@@ -17,7 +17,7 @@ use crate::run::run_detached;
 /// Bytes that are asked for at once.
 const BLOCK: usize = 1 << 20;
 
-/// What a Python function gives, block by block.
+/// Bytes of a Python function, block by block.
 struct Source {
     read: Py<PyAny>,
     raised: Arc<Mutex<Option<PyErr>>>,

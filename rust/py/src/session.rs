@@ -176,8 +176,8 @@ impl Session {
     }
 
     /// Nodes fail and are repaired, each at its instant, in order of time; and there are more budgets, windows of
-    /// maintenance, and jobs (by their rows) that are withdrawn.
-    #[pyo3(signature = (time_s, node, fails, *, budgets = None, maintenance = None, cancels = None))]
+    /// maintenance, jobs (by their rows) that are withdrawn, and holds (begins and ends), in which nothing is decided.
+    #[pyo3(signature = (time_s, node, fails, *, budgets = None, maintenance = None, cancels = None, holds = None))]
     #[expect(clippy::too_many_arguments, reason = "one a kind")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn inject(
@@ -189,6 +189,7 @@ impl Session {
         budgets: Option<BudgetColumns<'_>>,
         maintenance: Option<MaintenanceColumns<'_>>,
         cancels: Option<(Floats<'_>, Longs<'_>)>,
+        holds: Option<(Floats<'_>, Floats<'_>)>,
     ) -> PyResult<()> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let windows = maintenance.map(|columns| maintenance_rows(py, &columns)).transpose()?;
@@ -203,6 +204,12 @@ impl Session {
                 let at = instant("time_s", seconds).map_err(|error| to_py(py, error))?;
                 let row = number("row", row).map_err(|error| to_py(py, error))?;
                 simulation.schedule(at, Event::Cancel(JobId(row)));
+            }
+        }
+        if let Some((from, until)) = holds {
+            for (&from, &until) in from.as_array().iter().zip(until.as_array()) {
+                let from = instant("time_s", from).map_err(|error| to_py(py, error))?;
+                simulation.add_hold(from, instant("until_s", until).map_err(|error| to_py(py, error))?);
             }
         }
         if let Some(windows) = windows {

@@ -28,6 +28,7 @@ from hetsched.power.models.archive import Saved, finite
 from hetsched.power.models.curves import KERNELS, Applications, Curve, Scaling, kernel_matrices, model_weights
 from hetsched.power.models.learners import State
 from hetsched.power.models.model import PowerModel
+from hetsched.power.models.trust import trusted
 from hetsched.resources import one_blas_thread
 
 _MOST_STEPS = 60
@@ -154,6 +155,9 @@ _MOST_FACTORS = 32
 _MOST_DEVICES, _MOST_APPS = 2000, 2000
 """From how many devices and applications at most the shared parts are learned; each device's own from all it ran."""
 
+_MOST_JUDGES = 400
+"""Devices from which at most it is judged how far factors are to be trusted."""
+
 _AT_ONCE = 256
 """Applications predicted at a time, to bound memory."""
 _LEAST, _MOST = 0.5, 1.5
@@ -186,6 +190,13 @@ class SharedResponse(PowerModel, kind="shared_response"):
         Of these applications.
     response_
         From features to levels and loadings.
+    trust_, new_trust_
+        Share of `l_j · z_i` that counts on devices that have not run application j, 0 to 1, shape (n_apps,), and that of
+        an application that no device has run. Chosen on the training data: 0 is no variation, one number for all devices.
+    mean_
+        Logarithm of each application's mean watts over the devices that have run it, shape (n_apps,): no variation.
+    measured_
+        Which devices have run which applications, shape (n_devices, n_apps).
     noise_
         Standard deviation of what is left, as a share of the watts, shape (n_apps,).
 
@@ -209,6 +220,10 @@ class SharedResponse(PowerModel, kind="shared_response"):
     loadings_: Floats
     noise_: Floats
     features_: Floats
+    trust_: Floats
+    new_trust_: float
+    mean_: Floats
+    measured_: npt.NDArray[np.bool_]
     response_: _AppResponse
 
     def _check(self, faults: Faults) -> None:
@@ -222,22 +237,39 @@ class SharedResponse(PowerModel, kind="shared_response"):
         self.level_, self.loadings_, self.noise_ = shared.level, shared.loadings, np.sqrt(shared.noise)
         self.features_ = features
         some = _evenly(np.argsort(shared.level, kind="stable"), _MOST_APPS)
-        self.response_ = _fit_app_response(features[some], shared.level[some], shared.loadings[some])
+        self.response_, unseen = _fit_app_response(features[some], shared.level[some], shared.loadings[some])
+        judged = some[unseen.apps]
+        judges = log_w[_evenly(np.arange(len(log_w)), _MOST_JUDGES)][:, judged]
+        shares, self.new_trust_ = trusted(
+            judges, shared.level[judged], shared.loadings[judged], shared.noise[judged], unseen.loadings
+        )
+        # Applications that are not judged, of which there are many, are like those that are.
+        self.trust_ = np.full(len(shared.level), float(shares.mean()))
+        self.trust_[judged] = shares
+        self.measured_ = ~np.isnan(log_w)
+        self.mean_ = np.log(np.nanmean(power_w, axis=0))
 
     def _watts(self, features: Floats) -> Floats:
         level, loadings = self.response_(features)
-        own, is_known = _recalled(self.features_, np.column_stack([self.level_, self.loadings_]), features)
+        values = np.column_stack([self.level_, self.trust_, self.mean_, self.loadings_])
+        own, is_known = _recalled(self.features_, values, features)
         level = np.where(is_known, own[:, 0], level)
-        loadings = np.where(is_known[:, None], own[:, 1:], loadings)
-        log_w = np.tile(level, (len(self.factors_), 1))
+        loadings = np.where(is_known[:, None], own[:, 3:], loadings)
+        trust, mean = np.where(is_known, own[:, 1], self.new_trust_), np.where(is_known, own[:, 2], level)
+        differences = np.zeros((len(self.factors_), len(level)))
         for factor, loading in zip(self.factors_.T, loadings.T, strict=True):
-            log_w += factor[:, None] * loading
-        return np.asarray(np.exp(log_w))
+            differences += factor[:, None] * loading
+        if (trust < 1.0).any():
+            # A cell that was measured says itself how its device differs.
+            ran = _recalled(self.features_, self.measured_.T.astype(np.float64), features)[0].T > 0
+            differences = np.where(ran, differences, trust * differences + (1.0 - trust) * (mean - level))
+        return np.asarray(np.exp(level + differences))
 
     def _state(self) -> State:
         header, arrays = self.response_.state()
-        own = {name: getattr(self, name + "_") for name in ("factors", "level", "loadings", "noise", "features")}
-        return header, {**arrays, **own}
+        names = ("factors", "level", "loadings", "noise", "features", "trust", "mean")
+        own = {name: getattr(self, name + "_") for name in names}
+        return {**header, "new_trust": self.new_trust_}, {**arrays, **own, "measured": self.measured_.astype(np.int8)}
 
     def _restore(self, header: dict[str, Any], arrays: Saved) -> None:
         self.factors_ = arrays.floats("factors", self.n_devices_, None)
@@ -246,6 +278,13 @@ class SharedResponse(PowerModel, kind="shared_response"):
         self.loadings_ = arrays.floats("loadings", n_apps, n_factors)
         self.noise_ = arrays.floats("noise", n_apps)
         self.features_ = arrays.floats("features", n_apps, self.n_features_in_)
+        self.trust_, self.new_trust_, self.mean_ = np.ones(n_apps), 1.0, self.level_
+        self.measured_ = np.zeros((self.n_devices_, n_apps), dtype=np.bool_)
+        # Files of before hold none of this, and nothing was drawn towards no variation then.
+        if "trust" in arrays:
+            self.trust_, self.mean_ = (arrays.floats(name, n_apps) for name in ("trust", "mean"))
+            self.measured_ = arrays.whole("measured", self.n_devices_, n_apps) > 0
+            (self.new_trust_,) = finite([header["new_trust"]], 1)
         self.response_ = _AppResponse.restored(header, arrays.inside("response"), self.n_features_in_, n_factors)
 
 
@@ -346,8 +385,16 @@ class _AppResponse:
         return cls(features, tuple(curves), log_share, low_w, high_w, *borders)
 
 
+@dataclass(frozen=True)
+class _Unseen:
+    """Loadings of applications as functions that were fitted without each would have them."""
+
+    apps: npt.NDArray[np.intp]
+    loadings: Floats
+
+
 @one_blas_thread
-def _fit_app_response(features: Floats, level: Floats, loadings: Floats) -> _AppResponse:
+def _fit_app_response(features: Floats, level: Floats, loadings: Floats) -> tuple[_AppResponse, _Unseen]:
     """Learn levels and loadings as functions of features."""
     apps = Applications(features, level)
     watts = np.exp(level)
@@ -358,12 +405,16 @@ def _fit_app_response(features: Floats, level: Floats, loadings: Floats) -> _App
     shares = model_weights(np.concatenate(missed) - level[apps.judged])
     of_log, of_watts = shares[: len(by_log.left_out)], shares[len(by_log.left_out) :]
     curves = [apps.curve(by_log, of_log, level), apps.curve(by_watts, of_watts, watts, weight)]
-    for loading in loadings.T:
+    unseen = np.zeros((len(apps.judged), loadings.shape[1]))
+    for factor, loading in enumerate(loadings.T):
         trials = apps.tried(loading)
-        curves.append(apps.curve(trials, model_weights(trials.left_out - loading[apps.judged]), loading))
+        weights = model_weights(trials.left_out - loading[apps.judged])
+        curves.append(apps.curve(trials, weights, loading))
+        unseen[:, factor] = weights @ trials.left_out / weights.sum() if weights.sum() > 0 else trials.centre
     slack = _SLACK * np.ptp(loadings, axis=0)
     borders = loadings.min(axis=0) - slack, loadings.max(axis=0) + slack
-    return _AppResponse(features, tuple(curves), float(of_log.sum() / shares.sum()), low_w, high_w, *borders)
+    response = _AppResponse(features, tuple(curves), float(of_log.sum() / shares.sum()), low_w, high_w, *borders)
+    return response, _Unseen(apps.judged, np.clip(unseen, *borders))
 
 
 def _values(curves: tuple[Curve, ...], scaling: Scaling, rows: Floats, columns: Floats) -> Floats:

@@ -74,7 +74,7 @@ _KEPT = {"header": dict, "node_names": list, "read_from": dict, "time_zone": str
 
 
 def _noted(data: bytes, name: str) -> dict[str, Any]:
-    """What the log that a file was made of says of its machine and clock; empty if the file does not say it."""
+    """Words of the log that a file was made of on its machine and clock; empty if the file does not say it."""
     try:
         text = pl.read_parquet_metadata(io.BytesIO(data)).get(_NOTE)
         noted = {} if text is None else json.loads(text)

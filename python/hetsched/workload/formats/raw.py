@@ -136,13 +136,6 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     return data, name, hashlib.sha256(data).hexdigest()
 
 
-def plain_text(data: bytes, name: str) -> str:
-    """A file's text: without a byte order mark, bytes that are no UTF-8 as U+FFFD; UTF-16 is refused."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
-        raise TraceError(file=name, found="UTF-16", expected="UTF-8; convert it first, such as by iconv -f UTF-16")
-    return data.decode("utf-8-sig", errors="replace")
-
-
 _HEAD_BYTES = 2**16
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 

@@ -26,6 +26,8 @@ LOST_COLUMNS = (
     "slots",
     "device",
     "power_w",
+    "power_profile",
+    "power_profile_s",
     "comm_s",
     "observed_nodes",
     "start_at_s",

@@ -25,6 +25,9 @@ impl Simulation {
             let expected = "none: no job of the session is, and nothing looks after sizes that change";
             return Err(config("workload.malleable", "a malleable job", expected));
         }
+        if growth.workload.has_profiles() {
+            self.watch_draws();
+        }
         let Self { controller, plant, feeds, history, waiting, totals, .. } = self;
         let (workload, now) = (Arc::clone(&growth.workload), controller.cluster().now());
         let knows_ends = waiting.as_ref().is_some_and(Waiting::knows_ends);
@@ -46,5 +49,14 @@ impl Simulation {
         totals.measured = growth.predicted.following(&workload);
         feeds.grow(workload);
         Ok(())
+    }
+
+    /// From now on draws of runs may change; those of before did not.
+    fn watch_draws(&mut self) {
+        if !self.plant.watches_lives() {
+            let over = self.history.attempts_over(self.controller.cluster());
+            self.plant.watch_lives_of(self.controller.cluster(), over);
+        }
+        self.history.watch_segments();
     }
 }

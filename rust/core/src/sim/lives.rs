@@ -13,7 +13,9 @@ pub(super) struct Life {
     kill: Option<SimTime>,
     /// Until when it makes no progress, for its nodes have changed; in the past: it does.
     paused: SimTime,
-    /// What was left of all three when it was suspended.
+    /// Where it is in its profile.
+    phase: Phase,
+    /// What was left of all of these when it was suspended.
     left: Option<Left>,
     /// The F of these.
     factor: f64,
@@ -40,6 +42,26 @@ struct Left {
     end: SimDuration,
     kill: Option<SimDuration>,
     pause: SimDuration,
+    turn: Option<SimDuration>,
+}
+
+/// Where a run is in its profile: in the first part where there is none.
+#[derive(Clone, Copy, Debug)]
+struct Phase {
+    part: usize,
+    /// When that part is over, as far as is settled; none: at the end of the run.
+    turn: Option<SimTime>,
+    /// How far into the profile that is.
+    due: SimDuration,
+    /// An instant, and how far into the profile the run was then: turns are counted from there.
+    since: (SimTime, SimDuration),
+}
+
+/// How a run goes that begins: when it ends, and when the first part of its profile is over, how far into it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course {
+    pub(super) end: SimTime,
+    pub(super) turn: Option<(SimTime, SimDuration)>,
 }
 
 /// What was settled before an instant.
@@ -49,6 +71,7 @@ struct Before {
     end: SimTime,
     kill: Option<SimTime>,
     paused: SimTime,
+    phase: Phase,
     left: Option<Left>,
     factor: f64,
 }
@@ -64,13 +87,42 @@ pub(super) struct Settled {
     pub(super) pause: Option<SimDuration>,
 }
 
+impl Phase {
+    /// Of a run that begins at `start`.
+    fn begin(start: SimTime, turn: Option<(SimTime, SimDuration)>) -> Self {
+        let (turn, due) = turn.map_or((None, SimDuration::ZERO), |(turn, due)| (Some(turn), due));
+        Self { part: 0, turn, due, since: (start, SimDuration::ZERO) }
+    }
+
+    /// The present part is over at another instant than was settled: later turns are counted from there.
+    fn reset(&mut self, turn: Option<SimTime>) {
+        self.turn = turn;
+        if let Some(turn) = turn {
+            self.since = (turn, self.due);
+        }
+    }
+
+    /// The next part begins, which reaches so far into the profile, at a run that takes `pace` times as long as nominal.
+    fn advance(&mut self, until: SimDuration, pace: f64) {
+        self.part += 1;
+        self.turn = None;
+        if until < SimDuration::FOREVER {
+            let (since, from) = self.since;
+            self.due = until;
+            let rest = SimDuration::from_micros(until.micros() - from.micros());
+            self.turn = Some(since.saturating_add(rest.stretched(pace)));
+        }
+    }
+}
+
 impl Life {
     /// Of a run that begins and would go on like this.
-    pub(super) fn new(start: SimTime, end: SimTime, kill: Option<SimTime>, stretch: Stretch, place: Place) -> Self {
+    pub(super) fn new(start: SimTime, to: Course, kill: Option<SimTime>, stretch: Stretch, place: Place) -> Self {
         Self {
-            end,
+            end: to.end,
             kill,
             paused: start,
+            phase: Phase::begin(start, to.turn),
             left: None,
             before: None,
             factor: stretch.factor,
@@ -95,6 +147,21 @@ impl Life {
 
     pub(super) fn kill(&self) -> Option<SimTime> {
         self.kill
+    }
+
+    /// Which part of its profile it is in.
+    pub(super) fn part(&self) -> usize {
+        self.phase.part
+    }
+
+    /// When that part is over, if the run does not end in it.
+    pub(super) fn next_turn(&self) -> Option<SimTime> {
+        self.phase.turn
+    }
+
+    /// The next part begins, which reaches so far into the profile.
+    pub(super) fn enter_part(&mut self, until: SimDuration, pace: f64) {
+        self.phase.advance(until, pace);
     }
 
     pub(super) fn energy(&self) -> Joules {
@@ -147,7 +214,8 @@ impl Life {
     /// It stands still from now on.
     pub(super) fn suspend(&mut self, now: SimTime) {
         let kill = self.kill.map(|kill| until(now, kill));
-        self.left = Some(Left { end: self.end - now, kill, pause: until(now, self.paused) });
+        let turn = self.phase.turn.map(|turn| until(now, turn));
+        self.left = Some(Left { end: self.end - now, kill, pause: until(now, self.paused), turn });
     }
 
     /// It goes on.
@@ -156,13 +224,14 @@ impl Life {
             self.end = now.saturating_add(left.end);
             self.kill = left.kill.map(|kill| now.saturating_add(kill));
             self.paused = now.saturating_add(left.pause);
+            self.phase.reset(left.turn.map(|turn| now.saturating_add(turn)));
         }
     }
 
     /// Its speed is settled for now: what is left takes `factor`, and by plan `by` times what it did, and the pause that
-    /// it makes on other nodes comes on top. `anew` says when a run ends that begins like this (operations page, rules 4
+    /// it makes on other nodes comes on top. `anew` says how a run goes that begins like this (operations page, rules 4
     /// to 7).
-    pub(super) fn settle(&mut self, now: SimTime, mut to: Settled, anew: impl FnOnce() -> SimTime) {
+    pub(super) fn settle(&mut self, now: SimTime, mut to: Settled, anew: impl FnOnce() -> Course) {
         if to.pause.is_some() && !self.go_back(now) {
             (to.by, to.pause) = (1.0, None);
         }
@@ -170,18 +239,29 @@ impl Life {
         if let Some(left) = &mut self.left {
             // What began in this instant did so under the caps now in force, even if it stands still by now.
             if std::mem::take(&mut self.is_new) {
-                left.end = anew() - now;
+                let to_come = anew();
+                left.end = to_come.end - now;
+                self.phase = Phase::begin(now, to_come.turn);
+                left.turn = self.phase.turn.map(|turn| until(now, turn));
                 left.kill = left.kill.map(|kill| kill.stretched(to.by));
                 self.factor = to.factor;
             } else if to.pause.is_some() {
                 left.end = left.end.stretched(ratio) + pause;
                 left.kill = left.kill.map(|kill| kill.stretched(to.by) + pause);
                 left.pause = left.pause.stretched(ratio) + pause;
+                left.turn = left.turn.map(|turn| turn.stretched(ratio) + pause);
                 self.factor = to.factor;
             }
             return;
         }
-        self.end = if self.is_new { anew() } else { retimed(self.end, now, ratio).saturating_add(pause) };
+        if self.is_new {
+            let to_come = anew();
+            self.end = to_come.end;
+            self.phase = Phase::begin(now, to_come.turn);
+        } else {
+            self.end = retimed(self.end, now, ratio).saturating_add(pause);
+            self.retime_turn(now, ratio, pause);
+        }
         self.kill = self.kill.map(|kill| retimed(kill, now, to.by).saturating_add(pause));
         if pause > SimDuration::ZERO || self.paused > now {
             self.paused = retimed(self.paused, now, ratio).max(now).saturating_add(pause);
@@ -190,17 +270,27 @@ impl Life {
         self.is_new = false;
     }
 
+    fn retime_turn(&mut self, now: SimTime, ratio: f64, pause: SimDuration) {
+        if let Some(turn) = self.phase.turn {
+            #[expect(clippy::float_cmp, reason = "a quotient of exactly 1 changes nothing")]
+            let stays = ratio == 1.0 && pause == SimDuration::ZERO;
+            if !stays {
+                self.phase.reset(Some(retimed(turn, now, ratio).saturating_add(pause)));
+            }
+        }
+    }
+
     /// Its nodes have changed in this instant: what was settled in it before counts no more, unless it has begun or
     /// ceased to stand still since then.
     fn go_back(&mut self, now: SimTime) -> bool {
-        let Self { end, kill, paused, left, factor, .. } = *self;
+        let Self { end, kill, paused, phase, left, factor, .. } = *self;
         let known = self.before.as_deref().copied().filter(|before| before.at == now);
-        let before = known.unwrap_or(Before { at: now, end, kill, paused, left, factor });
+        let before = known.unwrap_or(Before { at: now, end, kill, paused, phase, left, factor });
         if before.left.is_some() != left.is_some() {
             return false;
         }
         (self.end, self.kill, self.paused) = (before.end, before.kill, before.paused);
-        (self.left, self.factor) = (before.left, before.factor);
+        (self.phase, self.left, self.factor) = (before.phase, before.left, before.factor);
         self.before = Some(Box::new(before));
         true
     }
@@ -243,12 +333,17 @@ mod tests {
         Stretch { cap_w: f64::INFINITY, factor, draw: crate::units::Watts::ZERO, is_suspended: false }
     }
 
+    /// Its profile turns at 30.
+    fn to_end(end: i64) -> Course {
+        Course { end: at(end), turn: Some((at(30), SimDuration::from_micros(30))) }
+    }
+
     /// A run from 0 to 100, killed at 110.
     fn life() -> Life {
         let mut segments = Segments::default();
         let run = Run::test(Runs::default().write(crate::workload::JobId(0), false, &[0]));
-        let mut life = Life::new(at(0), at(100), Some(at(110)), stretch(1.0), segments.begin(&run));
-        life.settle(at(0), Settled { factor: 1.0, by: 1.0, pause: None }, || at(100));
+        let mut life = Life::new(at(0), to_end(100), Some(at(110)), stretch(1.0), segments.begin(&run));
+        life.settle(at(0), Settled { factor: 1.0, by: 1.0, pause: None }, || to_end(100));
         life
     }
 
@@ -259,7 +354,7 @@ mod tests {
     #[test]
     fn a_pause_comes_on_top_of_what_is_left() {
         let mut life = life();
-        life.settle(at(40), to(1.5, 5), || at(0));
+        life.settle(at(40), to(1.5, 5), || to_end(0));
         assert_eq!((life.end(), life.kill()), (at(40 + 90 + 5), Some(at(40 + 105 + 5))));
         assert_eq!([life.left(at(42)), life.work_left(at(42))], [93, 90].map(SimDuration::from_micros));
         assert_eq!([life.left(at(50)), life.work_left(at(50))], [85, 85].map(SimDuration::from_micros));
@@ -268,17 +363,17 @@ mod tests {
     #[test]
     fn of_several_changes_in_an_instant_the_last_counts() {
         let mut life = life();
-        life.settle(at(40), to(1.5, 5), || at(0));
-        life.settle(at(40), to(0.5, 5), || at(0));
+        life.settle(at(40), to(1.5, 5), || to_end(0));
+        life.settle(at(40), to(0.5, 5), || to_end(0));
         assert_eq!((life.end(), life.kill()), (at(40 + 30 + 5), Some(at(40 + 35 + 5))));
-        life.settle(at(40), to(1.0, 0), || at(0));
+        life.settle(at(40), to(1.0, 0), || to_end(0));
         assert_eq!((life.end(), life.kill()), (at(100), Some(at(110))));
     }
 
     #[test]
     fn what_stands_still_in_a_pause_goes_on_with_it() {
         let mut life = life();
-        life.settle(at(40), to(1.0, 10), || at(0));
+        life.settle(at(40), to(1.0, 10), || to_end(0));
         life.suspend(at(44));
         assert_eq!([life.left(at(60)), life.work_left(at(60))], [66, 60].map(SimDuration::from_micros));
         life.resume(at(60));
@@ -289,9 +384,28 @@ mod tests {
     fn what_is_resized_and_stands_still_in_one_instant_has_its_pause_left() {
         let mut life = life();
         life.suspend(at(40));
-        life.settle(at(40), to(2.0, 7), || at(0));
+        life.settle(at(40), to(2.0, 7), || to_end(0));
         assert_eq!([life.left(at(50)), life.work_left(at(50))], [127, 120].map(SimDuration::from_micros));
         life.resume(at(50));
         assert_eq!((life.end(), life.kill()), (at(177), Some(at(50 + 140 + 7))));
+    }
+
+    #[test]
+    fn turns_of_a_profile_follow_the_speed_and_stand_still_with_the_run() {
+        let micros = SimDuration::from_micros;
+        let mut life = life();
+        assert_eq!((life.part(), life.next_turn()), (0, Some(at(30))));
+        life.enter_part(micros(50), 1.0);
+        assert_eq!((life.part(), life.next_turn()), (1, Some(at(50))));
+        life.settle(at(40), to(1.5, 5), || to_end(0));
+        // 10 were left, which take 15 now, after a pause of 5; the next part is counted from there.
+        assert_eq!(life.next_turn(), Some(at(60)));
+        life.suspend(at(44));
+        life.resume(at(80));
+        assert_eq!(life.next_turn(), Some(at(96)));
+        life.enter_part(micros(60), 1.5);
+        assert_eq!((life.part(), life.next_turn()), (2, Some(at(111))));
+        life.enter_part(SimDuration::FOREVER, 1.5);
+        assert_eq!((life.part(), life.next_turn()), (3, None));
     }
 }

@@ -190,6 +190,7 @@ impl Simulation {
             None => (platform, actual),
         };
         let (mut history, has_caps) = (History::new(&workload, platform.len()), actual.has_caps());
+        let has_profiles = workload.has_profiles();
         let mut plant = Plant::new(start, workload, platform, actual, Limits::new(&options));
         let mut controller = Controller::new(cluster, policy);
         let beats = controller.governor().map(|governor| Beats::of(governor));
@@ -198,6 +199,10 @@ impl Simulation {
         if governs {
             plant.watch_lives();
             history.watch_power(beats.is_some_and(Beats::monitors));
+        }
+        if has_profiles {
+            plant.watch_lives();
+            history.watch_segments();
         }
         Self {
             history,
@@ -346,6 +351,7 @@ impl Simulation {
         }
         self.plant.advance(now)?;
         self.controller.advance(now);
+        self.plant.turn(self.controller.cluster());
         self.has_budget_end = false;
         let beat = self.governs && self.runs_something() && self.beats.allots_at(now);
         self.instant = Instant { has_looked: false, beat: beat || self.has_start_due(now), is_asked: false };
@@ -405,10 +411,10 @@ impl Simulation {
         let beat =
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
         let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
-        let coming = [self.coming.next_time(), self.passes.alarm()];
         let log = self.under_way.as_ref().and_then(UnderWay::next_time);
-        let own = [self.feeds.next_time(), self.plant.next_end(), beat, waiting, log, coming[0], coming[1]];
-        own.into_iter().flatten().min()
+        let coming = [self.coming.next_time(), self.passes.alarm()].into_iter();
+        let plant = [self.plant.next_end(), self.plant.next_turn()];
+        coming.chain(plant).chain([self.feeds.next_time(), beat, waiting, log]).flatten().min()
     }
 
     /// Whether nothing can happen to a job any more.

@@ -12,15 +12,16 @@ use crate::platform::Platform;
 use crate::platform::node_state::Class;
 use crate::policy::Jobs;
 use crate::policy::runs::{Run, RunId};
+use crate::power::known::KnownDraw;
 use crate::power::meter::Meter;
 use crate::power::pvt::{Actual, ForAlike};
 use crate::sim::limits::Limits;
-use crate::sim::lives::{Life, Settled};
+use crate::sim::lives::{Course, Life, Settled};
 use crate::sim::record::LostAttempt;
 use crate::sim::segments::{Held, Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
-use crate::workload::Workload;
+use crate::workload::{JobId, Part, Workload};
 
 /// Truth and its meter.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(super) struct Plant {
     actual: Arc<Actual>,
     limits: Limits,
     ends: EndHeap,
+    /// When the present parts of runs' profiles are over.
+    turns: EndHeap,
     meter: Meter,
     /// The meter as it was when nodes began to change after the last run had ended: the window may end there.
     kept: Option<Box<Meter>>,
@@ -73,6 +76,7 @@ impl Plant {
             kept: None,
             sharing: (!platform.is_exclusive()).then(|| Sharing::new(platform.len())),
             ends: EndHeap::default(),
+            turns: EndHeap::default(),
             lives: None,
             touched: Vec::new(),
             segments: Segments::default(),
@@ -83,9 +87,14 @@ impl Plant {
         }
     }
 
-    /// From now on speeds may change, or runs stand still.
+    /// From now on speeds or draws may change, or runs stand still.
     pub(super) fn watch_lives(&mut self) {
         self.lives.get_or_insert_default();
+    }
+
+    /// Whether they may.
+    pub(super) fn watches_lives(&self) -> bool {
+        self.lives.is_some()
     }
 
     /// The same of runs that are under way, and of attempts that are over, whose speeds have not changed.
@@ -109,12 +118,12 @@ impl Plant {
         let runs: Vec<_> = cluster.runs().iter().map(|(id, run)| (id, run.clone())).collect();
         for (id, run) in runs {
             let nodes = cluster.runs().nodes(&run);
-            let factor = self.factor(cluster, &run, nodes);
+            let factor = self.factor(cluster, id, &run, nodes);
             let kill = self.limit(&run, nodes).map(|limit| run.started.saturating_add(limit - self.limits.grace()));
-            let natural = self.natural_end(&run, self.whole_run(&run, factor));
+            let course = self.course(&run, factor);
             let stretch = self.stretch(cluster, &run, factor);
             let place = self.segments.begin(&run);
-            self.live(id, Life::new(run.started, natural, kill, stretch, place).under_way(run.caps.own_w));
+            self.live(id, Life::new(run.started, course, kill, stretch, place).under_way(run.caps.own_w));
         }
         self.touched.clear();
     }
@@ -142,6 +151,11 @@ impl Plant {
         self.ends.next_time()
     }
 
+    /// When the next part of a profile is over.
+    pub(super) fn next_turn(&self) -> Option<SimTime> {
+        self.turns.next_time()
+    }
+
     /// The slot of the next run that ends now.
     pub(super) fn pop_end(&mut self, now: SimTime) -> Option<u32> {
         self.ends.pop_at(now)
@@ -160,7 +174,7 @@ impl Plant {
         let Some(run) = cluster.runs().get(id) else { return Ok(()) };
         self.kept = None;
         let (job, nodes) = (run.job, cluster.runs().nodes(run));
-        let factor = self.factor(cluster, run, nodes);
+        let factor = self.factor(cluster, id, run, nodes);
         let whole = self.whole_run(run, factor);
         let modelled = self.limit(run, nodes).map_or(whole, |limit| limit.min(whole));
         let end = run.started.saturating_add(self.workload.observed_length(job).unwrap_or(modelled));
@@ -171,17 +185,18 @@ impl Plant {
             sharing.begin(id);
             self.join_nodes(cluster, id, run);
         } else {
-            let draws = self.actual.of_job_under(&self.workload, job, run.caps.own_w);
+            let draws = self.actual.of_job_under(self.workload.app(job), self.own(id, job), run.caps.own_w);
             self.meter.serve(run.started, nodes, |node| draws.on(node));
         }
         self.ends.set(id.slot(), end);
         if self.lives.is_some() {
             let grace = self.limits.grace();
             let kill = self.limit(run, nodes).map(|limit| run.started.saturating_add(limit - grace));
-            let natural = self.natural_end(run, whole);
+            let course = self.course(run, factor);
             let stretch = self.stretch(cluster, run, factor);
             let place = self.segments.begin(run);
-            self.live(id, Life::new(run.started, natural, kill, stretch, place));
+            self.live(id, Life::new(run.started, course, kill, stretch, place));
+            self.set_turn(id);
         }
         Ok(())
     }
@@ -189,7 +204,7 @@ impl Plant {
     /// A run comes to nodes that it shares: they draw what all that are there have them draw.
     fn join_nodes(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
         let (now, need) = (cluster.now(), Jobs::new(&self.workload).need(run.job, &self.platform));
-        let draws = self.actual.of_job_under(&self.workload, run.job, run.caps.own_w);
+        let draws = self.actual.of_job_under(self.workload.app(run.job), self.own(id, run.job), run.caps.own_w);
         let Some(sharing) = &mut self.sharing else { return };
         for &node in cluster.runs().nodes(run) {
             sharing.settle(&self.meter, node, now);
@@ -221,8 +236,73 @@ impl Plant {
         }
     }
 
-    fn natural_end(&self, run: &Run, whole: SimDuration) -> SimTime {
-        run.started.saturating_add(self.workload.observed_length(run.job).unwrap_or(whole))
+    /// How a run goes that begins like this.
+    fn course(&self, run: &Run, factor: f64) -> Course {
+        let length = self.workload.observed_length(run.job).unwrap_or_else(|| self.whole_run(run, factor));
+        let first = self.workload.profile(run.job).and_then(<[Part]>::first);
+        let turn = first.filter(|part| part.until < SimDuration::FOREVER).map(|part| {
+            let lasts = part.until.stretched(self.pace(run, factor));
+            (run.started.saturating_add(lasts), part.until)
+        });
+        Course { end: run.started.saturating_add(length), turn }
+    }
+
+    /// How many times as long as nominal the parts of a run's profile last.
+    fn pace(&self, run: &Run, factor: f64) -> f64 {
+        let is_observed = self.workload.observed_length(run.job).is_some();
+        if is_observed { 1.0 } else { factor * run.profiling_ratio.unwrap_or(1.0) }
+    }
+
+    /// What a run's job draws by itself now, as measured: where it has a profile, in the part of it that it is in.
+    fn own(&self, id: RunId, job: JobId) -> KnownDraw {
+        let Some(parts) = self.workload.profile(job) else { return KnownDraw::measured(self.workload.power_w(job)) };
+        let life = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref());
+        KnownDraw::measured(parts[life.map_or(0, Life::part)].watts)
+    }
+
+    /// Parts of profiles that are over give way to the next.
+    pub(super) fn turn(&mut self, cluster: &Cluster) {
+        while let Some(slot) = self.turns.pop_at(cluster.now()) {
+            if let Some(id) = cluster.runs().in_slot(slot) {
+                self.turn_one(cluster, id);
+            }
+        }
+    }
+
+    fn turn_one(&mut self, cluster: &Cluster, id: RunId) {
+        let Some((run, life)) = cluster.runs().get(id).zip(self.life(id)) else { return };
+        let (next, factor) = (life.part() + 1, life.factor());
+        let Some(until) = self.workload.profile(run.job).and_then(|parts| parts.get(next)).map(|part| part.until)
+        else {
+            return;
+        };
+        let pace = self.pace(run, factor);
+        if let Some(life) = self.life(id) {
+            life.enter_part(until, pace);
+        }
+        self.redraw(cluster, id, run);
+        self.set_turn(id);
+        self.touched.push(id);
+    }
+
+    /// Has the nodes of a run draw what they draw now.
+    fn redraw(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
+        if self.sharing.is_none() {
+            let energy = self.draw_under_caps(cluster, id, run);
+            if let Some(life) = self.life(id) {
+                life.draw(energy);
+            }
+            return;
+        }
+        let (now, own) = (cluster.now(), self.own(id, run.job));
+        let Self { sharing, meter, actual, platform, workload, .. } = self;
+        let draws = actual.of_job_under(workload.app(run.job), own, run.caps.own_w);
+        let Some(sharing) = sharing else { return };
+        for &node in cluster.runs().nodes(run) {
+            sharing.settle(meter, node, now);
+            let draw = sharing.redraw(platform, node, id, draws.on(node));
+            meter.set(now, node, Class::Busy, draw);
+        }
     }
 
     fn life(&mut self, id: RunId) -> Option<&mut Life> {
@@ -242,7 +322,7 @@ impl Plant {
     /// The caps of a run have changed: its nodes draw what they draw under these.
     pub(super) fn recap(&mut self, cluster: &Cluster, id: RunId) {
         let Some(run) = cluster.runs().get(id).filter(|run| run.suspension.is_none()) else { return };
-        let energy = self.draw_under_caps(cluster, run);
+        let energy = self.draw_under_caps(cluster, id, run);
         if let Some(life) = self.life(id) {
             life.draw(energy);
         }
@@ -250,11 +330,12 @@ impl Plant {
     }
 
     /// Has the nodes of a run draw what its caps let them; returns what they drew since their last change.
-    fn draw_under_caps(&mut self, cluster: &Cluster, run: &Run) -> Joules {
+    fn draw_under_caps(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
+        let (app, own) = (self.workload.app(run.job), self.own(id, run.job));
         let (mut energy, mut alike) = (Joules::ZERO, ForAlike::default());
         for (&node, cap_w) in cluster.runs().nodes(run).iter().zip(cluster.caps(run)) {
             let like = self.actual.alike(node).map(|like| (like, cap_w.to_bits()));
-            let draw = alike.of(like, || self.actual.of_job_under(&self.workload, run.job, cap_w).on(node));
+            let draw = alike.of(like, || self.actual.of_job_under(app, own, cap_w).on(node));
             energy += self.meter.set(cluster.now(), node, Class::Busy, draw);
         }
         energy
@@ -263,10 +344,10 @@ impl Plant {
     /// The nodes of a run have changed: those that it has left idle, and those that it has got work for it.
     pub(super) fn resize(&mut self, cluster: &Cluster, id: RunId, moved: &Moved) {
         let Some(run) = cluster.runs().get(id) else { return };
-        let now = cluster.now();
-        let Self { meter, actual, workload, .. } = self;
+        let (now, app, own) = (cluster.now(), self.workload.app(run.job), self.own(id, run.job));
+        let Self { meter, actual, .. } = self;
         let energy = meter.release(now, &moved.left);
-        let draw = |node| actual.of_job_under(workload, run.job, cluster.cap_on(run, node)).on(node);
+        let draw = |node| actual.of_job_under(app, own, cluster.cap_on(run, node)).on(node);
         meter.serve(now, &moved.added, draw);
         let limit = self.limit(run, cluster.runs().nodes(run));
         let kill = limit.map(|limit| run.started.saturating_add(limit - self.limits.grace()));
@@ -296,6 +377,7 @@ impl Plant {
             life.suspend(now);
         }
         self.ends.remove(id.slot());
+        self.turns.remove(id.slot());
         self.touched.push(id);
         beyond
     }
@@ -308,7 +390,7 @@ impl Plant {
             self.join_nodes(cluster, id, run);
         } else {
             // What the nodes drew while it stood still is not the job's.
-            self.draw_under_caps(cluster, run);
+            self.draw_under_caps(cluster, id, run);
         }
         if let Some(life) = self.life(id) {
             life.resume(cluster.now());
@@ -324,6 +406,14 @@ impl Plant {
         if self.ends.at(id.slot()) != Some(end) {
             self.ends.set(id.slot(), end);
         }
+        self.set_turn(id);
+    }
+
+    fn set_turn(&mut self, id: RunId) {
+        let Some(turn) = self.life(id).and_then(|life| life.next_turn()) else { return };
+        if self.turns.at(id.slot()) != Some(turn) {
+            self.turns.set(id.slot(), turn);
+        }
     }
 
     /// The instant is over: ends follow the caps now in force, and what has changed begins a new segment.
@@ -337,20 +427,20 @@ impl Plant {
             let by = replanned.next_if(|one| one.id == id).map_or(1.0, |one| one.by);
             let Some(run) = cluster.runs().get(id) else { continue };
             let nodes = cluster.runs().nodes(run);
-            let factor = self.factor(cluster, run, nodes);
+            let factor = self.factor(cluster, id, run, nodes);
             let stretch = self.stretch(cluster, run, factor);
             let lowest = lowest_cap(cluster, run);
             let is_resized = run.resize.as_ref().is_some_and(|before| before.at == cluster.now());
             let pause = (is_resized && run.started < cluster.now()).then(|| cluster.pause(run));
-            let anew = if run.started == cluster.now() {
-                self.natural_end(run, self.whole_run(run, factor))
-            } else {
-                run.started
-            };
+            let anew = (run.started == cluster.now()).then(|| self.course(run, factor));
+            let is_observed = self.workload.observed_length(run.job).is_some();
             let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) else {
                 continue;
             };
-            life.settle(cluster.now(), Settled { factor, by, pause }, || anew);
+            // A run whose end is given keeps it, however fast its nodes are.
+            let factor = if is_observed { life.factor() } else { factor };
+            let still = Course { end: run.started, turn: None };
+            life.settle(cluster.now(), Settled { factor, by, pause }, || anew.unwrap_or(still));
             let is_suspended = life.is_suspended();
             let is_moved = is_resized && is_elsewhere(cluster, run, life);
             if let Some(old) = life.turn(cluster.now(), stretch, lowest, is_moved) {
@@ -381,12 +471,13 @@ impl Plant {
     /// A run is over, at its end or before: its nodes draw no more for it.
     pub(super) fn end(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Outcome {
         self.ends.remove(id.slot());
+        self.turns.remove(id.slot());
         let nodes = cluster.runs().nodes(run);
         let (life, now) = (self.lives.as_mut().and_then(|lives| lives[id.slot() as usize].take()), cluster.now());
         let is_suspended = life.as_ref().is_some_and(Life::is_suspended);
         // Of one that is over as it begins, what holds at its end is told.
         let is_short = life.is_some() && run.started == now;
-        let short = is_short.then(|| self.stretch(cluster, run, self.factor(cluster, run, nodes)));
+        let short = is_short.then(|| self.stretch(cluster, run, self.factor(cluster, id, run, nodes)));
         if is_suspended {
             self.kept = None;
         } else if self.sharing.is_some() {
@@ -401,7 +492,7 @@ impl Plant {
         if let Some(life) = life {
             return self.end_life(cluster, run, life, energy, short);
         }
-        let (whole, ran) = (self.whole_run(run, self.factor(cluster, run, nodes)), now - run.started);
+        let (whole, ran) = (self.whole_run(run, self.factor(cluster, id, run, nodes)), now - run.started);
         let is_cut = self.is_cut(run, nodes, ran, whole);
         Outcome { energy, whole, ran, is_cut, stood: SimDuration::ZERO, lowest_cap_w: run.caps.own_w }
     }
@@ -537,12 +628,13 @@ impl Plant {
     }
 
     /// F: how much longer than nominal a run takes under the caps in force.
-    fn factor(&self, cluster: &Cluster, run: &Run, nodes: &[u32]) -> f64 {
+    fn factor(&self, cluster: &Cluster, id: RunId, run: &Run, nodes: &[u32]) -> f64 {
         if !self.actual.has_caps() {
             return self.actual.slowest(self.workload.app(run.job), nodes) * run.size_time;
         }
         let caps = nodes.iter().copied().zip(cluster.caps(run));
-        self.actual.slowest_under(&self.workload, run.job, caps) * run.size_time
+        let (app, own) = (self.workload.app(run.job), self.own(id, run.job));
+        self.actual.slowest_under(app, own, caps) * run.size_time
     }
 
     /// After how long a job is killed on these nodes; none if it never is.

@@ -267,6 +267,8 @@ pub(super) struct History {
     shows_budget: bool,
     /// Whether jobs make way for others.
     makes_way: bool,
+    /// Whether segments tell of attempts that are lost.
+    has_segments: bool,
 }
 
 impl History {
@@ -284,12 +286,14 @@ impl History {
             lost_energy: Joules::ZERO,
             shows_budget: false,
             makes_way: false,
+            has_segments: false,
         }
     }
 
     /// From now on jobs may be capped, stand still or be queued again; `monitors`: the draw is compared with the budget.
     pub(super) fn watch_power(&mut self, monitors: bool) {
         self.watch_attempts();
+        self.watch_segments();
         self.jobs.told = Told { attempts: true, stood: true, caps: true };
         if monitors && self.alerts.is_none() {
             self.alerts = Some(0);
@@ -325,6 +329,12 @@ impl History {
         self.jobs.ordeals.get_or_insert_with(|| vec![Ordeal::default(); self.jobs.state.len()]);
         self.jobs.told.stood = true;
         self.makes_way = true;
+        self.watch_segments();
+    }
+
+    /// From now on segments tell of attempts that are lost.
+    pub(super) fn watch_segments(&mut self) {
+        self.has_segments = true;
     }
 
     /// From now on nodes may go down: it is told how often jobs have started.
@@ -513,7 +523,7 @@ impl History {
         self.last_end = cluster.now();
         self.charge(run, outcome.energy);
         self.endure(run, outcome, true);
-        if !self.jobs.told.stood {
+        if !self.has_segments {
             let Run { job, attempt: number, started: start, .. } = *run;
             let (end, places, energy) = (cluster.now(), run.places.clone(), outcome.energy);
             self.jobs.lost.push(LostAttempt { job, number, start, end, places, energy });

@@ -62,6 +62,14 @@ impl Sharing {
         self.share_out(platform, node)
     }
 
+    /// A run has its nodes draw something else: the whole node would draw this with it alone; returns what it draws then.
+    pub(super) fn redraw(&mut self, platform: &Platform, node: u32, run: RunId, whole: Watts) -> Watts {
+        for resident in self.residents[node as usize].iter_mut().filter(|resident| resident.run == run) {
+            resident.whole = whole;
+        }
+        self.share_out(platform, node)
+    }
+
     /// A run leaves a node; returns what the node draws then, if anyone is left.
     pub(super) fn leave(&mut self, platform: &Platform, node: u32, run: RunId) -> Option<Watts> {
         self.residents[node as usize].retain(|resident| resident.run != run);

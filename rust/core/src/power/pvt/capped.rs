@@ -234,16 +234,16 @@ impl Actual {
         self.under(workload.app(job), KnownDraw::measured(workload.power_w(job)), node, cap_w)
     }
 
-    /// What nodes draw while they serve `job` alone under a cap of `cap_w` W on each.
+    /// What nodes draw while they serve a job of this application and own draw alone under a cap of `cap_w` W on each.
     #[must_use]
-    pub fn of_job_under(&self, workload: &Workload, job: JobId, cap_w: f64) -> JobDraws<'_> {
-        self.0.of_job_under(workload.app(job), KnownDraw::measured(workload.power_w(job)), cap_w)
+    pub fn of_job_under(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> JobDraws<'_> {
+        self.0.of_job_under(app, own, cap_w)
     }
 
-    /// F of rule 4: how much longer than nominal `job` takes on these nodes, each under its cap in W.
+    /// F of rule 4: how much longer than nominal such a job takes on these nodes, each under its cap in W.
     #[must_use]
-    pub fn slowest_under(&self, workload: &Workload, job: JobId, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
-        self.0.slowest_under(workload.app(job), KnownDraw::measured(workload.power_w(job)), caps)
+    pub fn slowest_under(&self, app: Option<AppId>, own: KnownDraw, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
+        self.0.slowest_under(app, own, caps)
     }
 
     /// A number that neighbours have in common which are alike under every cap, by a cap model.

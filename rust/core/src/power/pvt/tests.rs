@@ -107,7 +107,11 @@ fn rule_2_a_cap_is_served_by_the_largest_key_not_above_it() {
         assert_eq!(predicted.under(CPU, UNKNOWN, 1, cap_w), (watts(draw), cpu), "{cap_w}");
         assert_eq!(predicted.under(MEM, UNKNOWN, 0, cap_w), (watts(draw), mem), "{cap_w}");
         assert_eq!(actual.job_under(&workload, JobId(0), 1, cap_w), (watts(draw), cpu), "{cap_w}");
-        assert_eq!(actual.of_job_under(&workload, JobId(0), cap_w).on(1), watts(draw), "{cap_w}");
+        assert_eq!(
+            actual.of_job_under(workload.app(JobId(0)), KnownDraw::measured(workload.power_w(JobId(0))), cap_w).on(1),
+            watts(draw),
+            "{cap_w}"
+        );
     }
     assert_eq!((predicted.levels(), predicted.caps_kind()), ([100.0, 150.0].as_slice(), Some(CapsKind::Tables)));
     assert!(predicted.slowdown_cap(CPU, UNKNOWN, NONE, 1.5, 0).is_infinite());
@@ -125,7 +129,7 @@ fn predicted_tables_by_cap_are_what_policies_read_and_actual_ones_what_runs_are_
     let under = |cap_w| (actual.under(CPU, UNKNOWN, 0, cap_w).1, predicted.under(CPU, UNKNOWN, 0, cap_w).1);
     assert_eq!([under(100.0), under(150.0), under(NONE)], [(2.0, 3.0), (1.25, 1.875), (1.0, 1.5)]);
     let caps = [(0, 150.0), (1, 100.0)];
-    assert_eq!(actual.slowest_under(&workload, JobId(0), caps.into_iter()), 2.0);
+    assert_eq!(actual.slowest_under(workload.app(JobId(0)), UNKNOWN, caps.into_iter()), 2.0);
     assert_eq!(predicted.slowest_under(CPU, UNKNOWN, caps.into_iter()), 3.0);
     assert_eq!(predicted.slowest_under(CPU, UNKNOWN, caps[..1].iter().copied()), 1.875);
 }
