@@ -3,8 +3,8 @@
     python benches/python/lisa_power.py
 
 Jobs bring CPU use in pieces of 30 s, and the machine's power was measured; what a job draws was not. A node draws
-``idle``, and ``job + use × share`` more while it serves a job, `share` being the share of its cores in use: three numbers
-for the whole machine, fitted by least squares to hourly power of the first two days. The days after these are the test;
+``idle``, and ``job + use × share`` more while it serves a job, `share` being the share of its cores in use: three
+numbers for the whole machine, fitted by least squares to hourly power of the first two days. The days after these are the test;
 below them stands the same with numbers fitted to all that is scored. Of how many jobs that ended last the mean is taken
 is chosen on the first two days, too.
 """
@@ -28,10 +28,12 @@ LASTS = (5, 10, 20, 50, 100)
 
 
 def shares() -> pl.DataFrame:
-    """A row a job that has pieces: ``id, start_s`` and ``share``, the list of its shares of a node, in pieces of 30 s."""
+    """A row a job that has pieces: ``id, start_s`` and ``share``, the list of its shares of a node, every 30 s."""
     pieces = pl.read_parquet(FOLDER / "fragments.parquet").sort("id", "start_s")
     share = pl.col("cpu_usage").cast(pl.Float64) / NODE_MHZ
-    return pieces.group_by("id", maintain_order=True).agg(pl.col("start_s").min().cast(pl.Float64), share.alias("share"))
+    return pieces.group_by("id", maintain_order=True).agg(
+        pl.col("start_s").min().cast(pl.Float64), share.alias("share")
+    )
 
 
 def measured() -> pl.DataFrame:
@@ -48,7 +50,9 @@ def fitted(jobs: pl.DataFrame, power: pl.DataFrame, until_s: float) -> tuple[flo
     pieces = HOUR_S / PIECE_S
     running = np.bincount(hour, minlength=hours) / pieces
     used = np.bincount(hour, each["share"].to_numpy(), minlength=hours) / pieces
-    drawn = power.group_by(pl.col("time_s") // HOUR_S).agg(pl.col("power_w").mean()).sort("time_s")["power_w"].to_numpy()
+    drawn = (
+        power.group_by(pl.col("time_s") // HOUR_S).agg(pl.col("power_w").mean()).sort("time_s")["power_w"].to_numpy()
+    )
     taken = int(until_s // HOUR_S)
     design = np.column_stack([np.full(hours, float(NODES)), running, used])[:taken]
     idle_w, job_w, use_w = np.linalg.lstsq(design, drawn[:taken], rcond=None)[0]

@@ -24,7 +24,9 @@ def machine(nodes=4, **more):
 
 def jobs(seed, nodes, *, count=12, slots=None):
     rng = random.Random(seed)
-    profile = [[rng.choice(WATTS) for _ in range(rng.randint(1, 6))] if rng.random() < 0.7 else None for _ in range(count)]
+    profile = [
+        [rng.choice(WATTS) for _ in range(rng.randint(1, 6))] if rng.random() < 0.7 else None for _ in range(count)
+    ]
     columns = {
         "job_id": list(range(count)),
         "submit_s": sorted(rng.randint(0, 60) for _ in range(count)),
@@ -43,7 +45,9 @@ def jobs(seed, nodes, *, count=12, slots=None):
 
 def tables(nodes, seed):
     rng = random.Random(seed)
-    each = [[[rng.choice(values) for _ in range(nodes)] for _ in "ab"] for values in ((0.9, 1.0, 1.2), (1.0, 1.25, 0.7))]
+    each = [
+        [[rng.choice(values) for _ in range(nodes)] for _ in "ab"] for values in ((0.9, 1.0, 1.2), (1.0, 1.25, 0.7))
+    ]
     return hs.VariationTable(["a", "b"], power_ratio=each[0], time_ratio=each[1])
 
 
@@ -159,7 +163,13 @@ def test_jobs_with_profiles_join_a_run_without():
 
 def test_a_monitor_sees_the_peak_of_a_profile():
     frame = pl.DataFrame(
-        {"job_id": [1], "submit_s": [0.0], "runtime_s": [30.0], "node_count": [1], "power_profile": [[100.0, 300.0, 100.0]]}
+        {
+            "job_id": [1],
+            "submit_s": [0.0],
+            "runtime_s": [30.0],
+            "node_count": [1],
+            "power_profile": [[100.0, 300.0, 100.0]],
+        }
     )
     part = {"name": "system-budget", "budget_w": 200.0, "on_excess": ["kill"]}
     result = hs.simulate(hs.Workload.from_polars(frame), machine(1), hs.Policy(power=part))
@@ -198,7 +208,11 @@ def test_files_keep_profiles(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("profile", "interval_s", "message"),
     [
-        ([100.0, 2e6], 1.0, r"row 0, column `power_profile`: found `100.0 2000000.0`, expected a list of watts up to 1e6"),
+        (
+            [100.0, 2e6],
+            1.0,
+            r"row 0, column `power_profile`: found `100.0 2000000.0`, expected a list of watts up to 1e6",
+        ),
         ([100.0, float("inf")], 1.0, "column `power_profile`: found `100.0 inf`"),
         ([100.0], 0.0, "column `power_profile_s`: found `0`, expected seconds from 1e-06"),
         ([100.0, 100.0], 1e12, "no longer than 1e\\+12 s"),

@@ -9,7 +9,6 @@ it is kept; elsewhere the share that would have erred least, the less of it the 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hetsched.power.checks import Floats
 
@@ -39,8 +38,8 @@ def factors_without(log_w: Floats, level: Floats, loadings: Floats, noise: Float
 def left_out_differences(factors: Floats, differences: Floats, noise: float, spread: Floats) -> Floats:
     """Differences of devices under an application, as their factors and other devices' differences say.
 
-    The loadings are fitted to four fifths of the devices each, drawn towards none as far as `spread`, their variance over
-    applications, and `noise` say.
+    The loadings are fitted to four fifths of the devices each, drawn towards none as far as `spread`, their variance
+    over applications, and `noise` say.
     """
     found = np.zeros(len(differences))
     for fold in range(min(_FOLDS, len(differences))):
@@ -76,9 +75,7 @@ def errors_by_share(differences: Floats, expected: Floats) -> Floats:
     return np.asarray(np.abs(np.exp(_SHARES[:, None] * expected - differences) - 1.0))
 
 
-def trusted(
-    log_w: Floats, level: Floats, loadings: Floats, noise: Floats, unseen: Floats
-) -> tuple[Floats, float]:
+def trusted(log_w: Floats, level: Floats, loadings: Floats, noise: Floats, unseen: Floats) -> tuple[Floats, float]:
     """Share kept of each application on devices that have not run it, and of an application that none has run.
 
     `unseen` are each application's loadings as its features would have them, by the others'.
