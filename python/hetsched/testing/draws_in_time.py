@@ -33,7 +33,8 @@ def in_parts(run: Facts) -> pl.DataFrame:
             rows += [(int(job), int(node), start, end, slots, np.nan) for start, end in spans]
             continue
         parts = _Parts(run, int(job), float(factor[int(job)]))
-        rows += [(int(job), int(node), *cut, slots, watts) for span in spans for *cut, watts in parts.cut(*span)]
+        cuts = (cut for span in spans for cut in parts.cut(*span))
+        rows += [(int(job), int(node), since, until, slots, watts) for since, until, watts in cuts]
     schema = {"job": pl.Int64, "node": pl.Int64, "start": pl.Int64, "end": pl.Int64, "slots": pl.Int64}
     return pl.DataFrame(rows, schema={**schema, "own_w": pl.Float64}, orient="row")
 

@@ -348,8 +348,8 @@ class Workload:
         job number, submission, run length, nodes, requested time, status, observed wait and dependency; names of users,
         queues and applications become numbers, with comments that say which is which; `power_w`, `power_profile`,
         `slots`, `device`, `comm_s`, `observed_nodes` and columns of the user's own are lost. Its header says how many
-        nodes there are, if the workload's report does (a node is a processor in this file, also where the log it was read from counted
-        several to a node), and how a generated workload was made. The same workload gives the same bytes.
+        nodes there are, if the workload's report does (a node is a processor in this file, also where the log it was
+        read from counted several to a node), and how a generated workload was made. The same workload gives the same bytes.
 
         Parameters
         ----------
