@@ -5,8 +5,8 @@
 Jobs bring CPU use in pieces of 30 s, and the machine's power was measured; what a job draws was not. A node draws
 ``idle``, and ``job + use × share`` more while it serves a job, `share` being the share of its cores in use: three
 numbers for the whole machine, fitted by least squares to hourly power of the first two days. The days after these are
-the test; below them stands the same with numbers fitted to all that is scored. Of how many jobs that ended last the mean is taken
-is chosen on the first two days, too.
+the test; below them stands the same with numbers fitted to all that is scored. Of how many jobs that ended last the
+mean is taken is chosen on the first two days, too.
 """
 
 from __future__ import annotations
