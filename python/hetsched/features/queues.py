@@ -216,7 +216,7 @@ def naming_nodes(policy: Policy | None, platform: Platform) -> Policy | None:
         return policy
     plan = {"name": "plan", "depth": own.get("depth", 1)}
     name = f"{policy.name}:backfill=plan:backfill.depth={plan['depth']}"
-    return Policy(**{**policy.parts, "backfill": plan}, name=name)
+    return Policy.from_dict({**policy.parts, "backfill": plan, "name": name})
 
 
 def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> None:
