@@ -6,10 +6,15 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from hetsched.calibration.search import Choice, Search
 from hetsched.calibration.settings import OFF, Setting, Value, ranks
 from hetsched.calibration.toml import toml
 from hetsched.calibration.trial import refusal
+from hetsched.units import TICKS_S
+from hetsched.validation.windows import after_windows
+from hetsched.workload.clock import WallClock
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -100,3 +105,18 @@ def test_toml_reads_back() -> None:
         "far": float("inf"),
     }
     assert tomllib.loads(toml({**data, "none": None})) == data
+
+
+def test_jobs_of_a_window_join_the_queue_at_its_end() -> None:
+    """Weekdays from 20:00 to 6:00, short jobs only; second 0 is a Thursday's midnight, and the clock an hour ahead."""
+    hour = 3600 * TICKS_S
+    day = 24 * hour
+    window = {"jobs": "walltimes up to 15 min, weekdays", "from_hour": 20, "until_hour": 6}
+    ahead = WallClock("an hour ahead", 0.0, (), (3600,))
+    at = np.array([4 * hour, 5 * hour, 18 * hour, 19 * hour + 1, day + 20 * hour, 2 * day - 1, 4 * hour])
+    short = np.full(len(at), 900 * TICKS_S)
+    short[-1] += 1
+    found = after_windows(at, short, [window], ahead)
+    # The clock shows 5, 6, 19 and 20 h of Thursday, 21 h of Friday, and 0:59 of Saturday, which is no weekday.
+    assert found.tolist() == [5 * hour, 5 * hour, 18 * hour, day + 5 * hour, day + 23 * hour, 2 * day - 1, 4 * hour]
+    assert after_windows(at[:0], short[:0], [window], None).tolist() == []

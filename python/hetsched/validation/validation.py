@@ -326,7 +326,7 @@ class _Scored:
     cooldown_s: float | None
     power: pl.DataFrame | None
     hour_s: float
-    horizons: Horizons
+    horizons: Horizons = (None,)
 
     def restarts(self, run: Run) -> Restarts | None:
         """Restarts of a run, if one is asked for."""
