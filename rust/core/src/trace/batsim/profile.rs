@@ -229,10 +229,8 @@ fn amount(members: &Map<String, Value>, key: &'static str, own: &str) -> Result<
 /// The most work that a node has.
 fn listed(members: &Map<String, Value>, own: &str) -> Result<f64, Misfit> {
     let value = members.get("cpu").unwrap_or(&Value::Null);
-    let amounts: Option<Vec<f64>> = value
-        .as_array()
-        .map(|all| all.iter().map(|one| number(one).filter(|one| *one >= 0.0)).collect())
-        .unwrap_or(None);
+    let amounts: Option<Vec<f64>> =
+        value.as_array().and_then(|all| all.iter().map(|one| number(one).filter(|one| *one >= 0.0)).collect());
     let most = amounts.as_deref().unwrap_or_default().iter().copied().reduce(f64::max);
     most.ok_or_else(|| {
         let found = format!("{own} with `cpu` {}", shown(value));
