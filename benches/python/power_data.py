@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parents[2].parent / "shared" / "data"
 
 M100_LOAD_PERCENT = (0.5, 1.0, 2.0, 4.0, 7.0, 10.0, 14.0, 18.0, 23.0, 30.0, 45.0)
 M100_INLET_C = (18.0, 22.0, 25.0)
+_M100_CONDITIONS = ("cpu_user_mean", "load_one_mean", "ambient_mean")
 _LEAST_SAMPLES = 2160
 _LEAST_SOCKET_W = 20.0
 
@@ -149,13 +150,33 @@ def m100(year: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     sides = [
         frame.select(
             pl.format("{}-{}", "node", pl.lit(side)).alias("socket"),
-            *("cpu_user_mean", "load_one_mean", "ambient_mean"),
+            *_M100_CONDITIONS,
             pl.col(f"p{side}_power_mean_w").alias("power_w"),
             pl.col(f"p{side}_power_n").alias("samples"),
         )
         for side in (0, 1)
     ]
-    days = pl.concat(sides).drop_nulls()
+    return _m100_cells(pl.concat(sides).drop_nulls())
+
+
+def m100_of_2022(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same of 2022, from the monthly files of the data's origin."""
+    power, load = (
+        pl.concat(
+            [pl.read_parquet(file) for file in sorted(folder.glob(f"{kind}_22-*.parquet"))], how="vertical_relaxed"
+        )
+        for kind in ("pw", "cov")
+    )
+    days = power.join(load.select("node", "day", *_M100_CONDITIONS), on=["node", "day"]).select(
+        pl.format("{}-{}", "node", "socket").alias("socket"),
+        *_M100_CONDITIONS,
+        pl.col("mean").alias("power_w"),
+        pl.col("count").alias("samples"),
+    )
+    return _m100_cells(days.drop_nulls())
+
+
+def _m100_cells(days: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     days = days.filter((pl.col("samples") >= _LEAST_SAMPLES) & (pl.col("power_w") >= _LEAST_SOCKET_W))
     load, inlet = (
         np.digitize(days[column].to_numpy(), borders)

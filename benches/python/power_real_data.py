@@ -161,7 +161,14 @@ def gpus(seeds: int) -> Table:
 
 def m100_years(most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Features and watts of the sockets that both years hold: 2020, then 2021."""
-    (cells, classes), (later, later_classes) = (power_data.m100(year) for year in (2020, 2021))
+    return m100_pair(power_data.m100(2020), power_data.m100(2021), most)
+
+
+def m100_pair(
+    one: tuple[pl.DataFrame, pl.DataFrame], other: tuple[pl.DataFrame, pl.DataFrame], most: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same of the cells and classes of any two years."""
+    (cells, classes), (later, later_classes) = one, other
     apps = sorted(set(classes["app"]) & set(later_classes["app"]))
     cells, later = (one.filter(pl.col("app").is_in(apps)) for one in (cells, later))
     both = sorted(set(cells["socket"]) & set(later["socket"]))

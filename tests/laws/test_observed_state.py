@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from test_successions import forgetful
 
 import hetsched as hs
 from hetsched.testing import platforms, workloads
@@ -17,7 +18,7 @@ jobs = workloads(min_jobs=2, apps=())
 machines = platforms(max_slots=1, tables=False)
 
 
-def own_log(workload: hs.Workload, platform: hs.Platform, policy: str) -> hs.Workload:
+def own_log(workload: hs.Workload, platform: hs.Platform, policy: str | hs.Policy) -> hs.Workload:
     """The same jobs with the starts, ends and nodes that they have under a policy."""
     ran = hs.simulate(workload, platform, policy, kill_at_walltime=False).jobs
     seen = workload.to_polars().with_columns(
@@ -26,7 +27,7 @@ def own_log(workload: hs.Workload, platform: hs.Platform, policy: str) -> hs.Wor
     return hs.Workload.from_polars(seen.with_columns(ran["nodes"].alias("observed_nodes")))
 
 
-def ahead(log: hs.Workload, platform: hs.Platform, policy: str, horizon_s: float) -> hs.Validation:
+def ahead(log: hs.Workload, platform: hs.Platform, policy: str | hs.Policy, horizon_s: float) -> hs.Validation:
     submits = log.to_polars().filter(pl.col("runtime_s") > 0, pl.col("observed_start_s").is_not_null())["submit_s"]
     assume(any(submit_s > log.to_polars()["submit_s"][0] for submit_s in submits))
     return hs.validate(log, platform, policy, horizon_s=horizon_s, warmup_s=0, cooldown_s=0, baseline=None)
@@ -42,10 +43,11 @@ def test_in_order_of_arrival_no_later_job_matters(
     assert (found.scores["log_error"], found.scores["overfull"], found.scores["unstarted"]) == (0.0, 0, 0)
 
 
-@given(jobs, machines, st.sampled_from(["easy", "conservative"]))
+@given(workloads(min_jobs=2, max_slots=3), platforms(max_slots=3), forgetful)
 def test_a_policy_that_goes_on_from_its_own_state_does_what_it_did(
-    workload: hs.Workload, platform: hs.Platform, policy: str
+    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy
 ) -> None:
+    """Whatever follows from the state of the machine and the queue is in the state: budgets, speeds, shared nodes."""
     found = ahead(own_log(workload, platform, policy), platform, policy, 1e6)
     assert found.jobs["start_s"].equals(found.jobs["observed_start_s"], check_names=False)
 

@@ -308,7 +308,7 @@ def test_nodes_are_numbered() -> None:
     assert workload.to_polars()["observed_nodes"].to_list() == [[2], [1], None]
     assert workload.report["nodes_disagree"] == 1
     assert read(*lines, nodes=["n10", "n2", "n1"]).to_polars()["observed_nodes"].to_list() == [[0], [1], None]
-    known = "expected a node of those that nodes= names; did you mean `n1`?"
+    known = "expected a node of those that nodes= (--nodes-from) names; did you mean `n1`?"
     assert error(*lines, nodes="n[1-9]") == f"bytes, line 2, column `NodeList`: found `n10`, {known}"
     with pytest.raises(hs.ConfigError, match="nodes: found `7`"):
         read(*lines, nodes=7)

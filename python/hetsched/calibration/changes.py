@@ -51,7 +51,8 @@ def changed(
     if queues:
         jobs = jobs.with_columns(_queue(jobs).alias("queue"))
         platform = Platform.from_dict({**platform._content(), "queue": queues})
-    jobs = _with_limits(jobs, changes)
+    # Where the machine has queues, they limit the jobs of a user.
+    jobs = _with_limits(jobs, changes if platform.queues is None else {**changes, "user_running": None})
     jobs = _with_delays(jobs, changes)
     if jobs is not workload.to_polars():
         workload = Workload(jobs, source=workload.source, report=workload.report, history=workload.history)
@@ -67,6 +68,10 @@ def _events(events: Events | None, changes: Mapping[str, Any]) -> Events | None:
 
 
 def _platform(platform: Platform, changes: Mapping[str, Any]) -> Platform:
+    if platform.queues is not None and "user_running" in changes:
+        limit = {"max_running_per_user": changes["user_running"]}
+        queues = [{**queue.to_dict(), **limit} for queue in platform.queues]
+        platform = Platform.from_dict({**platform._content(), "queue": queues})
     if "nodes" not in changes:
         return platform
     content = platform._content()

@@ -54,15 +54,20 @@ class Contest:
         return {half: dict(self._runs(half, log, span)) for half, (log, span) in spans.items()}
 
     def _runs(self, half: str, log: Workload, span: tuple[float, float]) -> Iterator[tuple[str, Half]]:
-        fcfs = Policy.from_dict({**self.policy.parts, "order": "fcfs", "backfill": "none"})
         for name, policy, changes, events in (
-            ("fcfs", fcfs, {}, None),
+            *self._fcfs(),
             (self.base, self.policy, {}, None),
             (OURS, self.policy, self.changes, self.events),
             *self._seen(half),
         ):
             result = changed(log, self.platform, policy, changes, events).run(self.seed).execute()
             yield name, Half.of(half, result, log, span, is_first=half == FIRST)
+
+    def _fcfs(self) -> Iterator[tuple[str, Policy, Mapping[str, Any], None]]:
+        """Jobs in the order of their submits; not where queues share nodes, which takes a backfill that names nodes."""
+        if (self.policy.parts["backfill"] or {}).get("name") != "plan":
+            fcfs = Policy.from_dict({**self.policy.parts, "order": "fcfs", "backfill": "none"})
+            yield "fcfs", fcfs, {}, None
 
     def _seen(self, half: str) -> Iterator[tuple[str, Policy, Mapping[str, Any], Events]]:
         """The run that knows the events of the second half, if it is asked for."""

@@ -102,9 +102,13 @@ def is_scalable(platform: Platform) -> bool:
 
 def _backfill(log: Evidence) -> Values:
     own = log.policy.parts["backfill"]
-    parts: dict[str, dict[str, Any]] = {"none": {"name": "none"}}
-    parts |= {f"depth {depth}": {"name": "reservations", "depth": depth} for depth in _DEPTHS}
-    parts["first fit"] = {"name": "first-fit"}
+    # A machine whose queues share some nodes needs a backfill that names nodes, and has it already.
+    names_nodes = own is not None and own["name"] == "plan"
+    parts: dict[str, dict[str, Any]] = (
+        {} if names_nodes else {"none": {"name": "none"}, "first fit": {"name": "first-fit"}}
+    )
+    reserving = {**own} if own is not None and names_nodes else {"name": "reservations"}
+    parts |= {f"depth {depth}": {**reserving, "depth": depth} for depth in _DEPTHS}
     for label, part in parts.items():
         if not _is_same(part, own):
             yield Value(label, {"backfill": part})
@@ -183,7 +187,7 @@ def _beat(log: Evidence) -> Values:
 
 
 def _user_jobs(log: Evidence) -> Values:
-    if not log.has("user") or log.has("array_id"):
+    if not log.has("user") or (log.has("array_id") and log.platform.queues is None):
         return
     most = int(_of_users(log, "running").max(initial=0))
     limit = 1

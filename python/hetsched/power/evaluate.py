@@ -98,9 +98,9 @@ def evaluate(
     -------
     polars.DataFrame
         One row an application: ``app, mape_mean_percent, mape_max_percent`` (mean and largest error over devices; null
-        where nothing was asked), ``no_variation_mape_percent`` (the rival: the mean error if all devices had the mean of
-        their predictions; a model that is no better says no more than one number an application), ``devices`` (those
-        asked), ``split``, ``folds`` (how many were left out in turn; null
+        where nothing was asked), ``no_variation_mape_percent`` (the rival: the mean error if all devices had the
+        mean of their predictions; a model that is no better says no more than one number an application), ``devices``
+        (those asked), ``split``, ``folds`` (how many were left out in turn; null
         in-sample), ``farthest_features`` (up to three features in which it lies outside those that the model had seen
         when it was asked, the farthest first; empty if it lies inside) and ``farthest_sd`` (how far, in standard
         deviations of those seen; below 0 if smaller than all of them).

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def in_parts(run: Facts) -> pl.DataFrame:
-    """The rows of `Facts.served`, cut where a profile turns, with ``own_w``: the job's own draw, NaN without a profile."""
+    """The rows of `Facts.served`, cut where a profile turns, with ``own_w``: the job's draw, NaN without a profile."""
     served, own = run.served, run.profiles
     if own is None or served.is_empty():
         return served.with_columns(own_w=pl.lit(np.nan))
@@ -29,11 +29,12 @@ def in_parts(run: Facts) -> pl.DataFrame:
     for (job, node), stretches in by_place.group_by("job", "node", maintain_order=True):
         spans = stretches.select("start", "end").rows()
         slots = int(stretches["slots"][0])
-        if own.lengths[int(job)] == 0:  # type: ignore[call-overload]
-            rows += [(int(job), int(node), start, end, slots, np.nan) for start, end in spans]  # type: ignore[call-overload]
+        if own.lengths[int(job)] == 0:
+            rows += [(int(job), int(node), start, end, slots, np.nan) for start, end in spans]
             continue
-        parts = _Parts(run, int(job), float(factor[int(job)]))  # type: ignore[call-overload]
-        rows += [(int(job), int(node), *cut, slots, watts) for span in spans for *cut, watts in parts.cut(*span)]  # type: ignore[call-overload,misc]
+        parts = _Parts(run, int(job), float(factor[int(job)]))
+        cuts = (cut for span in spans for cut in parts.cut(*span))
+        rows += [(int(job), int(node), since, until, slots, watts) for since, until, watts in cuts]
     schema = {"job": pl.Int64, "node": pl.Int64, "start": pl.Int64, "end": pl.Int64, "slots": pl.Int64}
     return pl.DataFrame(rows, schema={**schema, "own_w": pl.Float64}, orient="row")
 
@@ -46,12 +47,12 @@ class _Parts:
         assert profiles is not None
         first, last = profiles.offsets[job], profiles.offsets[job + 1]
         self.watts, self.factor = profiles.watts[first:last].tolist(), factor
-        self.until = [round(k * profiles.interval_s[job] * TICKS_S) for k in range(1, last - first)]
+        self.until: list[int] = [round(k * float(profiles.interval_s[job]) * TICKS_S) for k in range(1, last - first)]
         self.part, self.since = 0, 0
         self.left = self._after(0)
 
     def _after(self, offset: int) -> int | None:
-        """How long it is from a place in the profile to the end of the present interval; None: there is no other."""
+        """Time from a place in the profile to the end of the present interval; None: there is no other."""
         if self.part == len(self.until):
             return None
         rest = self.until[self.part] - offset
@@ -77,8 +78,8 @@ class _Parts:
 def own_draws(own: Stretches) -> tuple[Floats, Mask]:
     """Own draw of each stretch's job in it, W: what its profile says of the place where it is by then, or ``power_w``.
 
-    The mask says of which stretches that is known: of those of a few ticks it is not. Raises AssertionError at a stretch
-    in which a profile says several things.
+    The mask says of which stretches that is known: of those of a few ticks it is not. Raises AssertionError at a
+    stretch in which a profile says several things.
     """
     run = own.run
     found: Floats = run.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[own.job]
@@ -108,7 +109,7 @@ def own_draws(own: Stretches) -> tuple[Floats, Mask]:
 
 
 def _pace(own: Stretches) -> Floats:
-    """How far each stretch gets in its profile, a tick of the clock."""
+    """Progress of each stretch in its profile, in a tick of the clock."""
     run = own.run
     pace: Floats = np.where((own.speed > 0) & run.has_given_ends, 1.0, own.speed)
     if run.profiling_ratio is None or run.has_given_ends:
@@ -117,7 +118,7 @@ def _pace(own: Stretches) -> Floats:
 
 
 def _progress(own: Stretches) -> Floats:
-    """How far into its attempt's work each stretch begins, in ticks at nominal speed."""
+    """Work of its attempt that was done before each stretch, in ticks at nominal speed."""
     done = (own.end - own.start) * _pace(own)
     before = np.cumsum(done) - done
     first = np.maximum.accumulate(np.where(own.goes_on, 0, np.arange(len(done)))) if len(done) else np.zeros(0, int)

@@ -448,7 +448,7 @@ class Facts:
 
     @cached_property
     def drawn(self) -> pl.DataFrame:
-        """The same rows, cut where jobs' profiles turn, with ``own_w``: their own draw by then, NaN without a profile."""
+        """The same rows, cut where profiles turn, with ``own_w``: jobs' own draw by then, NaN if they have none."""
         return in_parts(self)
 
     @cached_property

@@ -163,6 +163,8 @@ def _check_draws(own: Stretches) -> None:
 def _check_work(own: Stretches) -> None:
     """A job that completed did its work, no more and no less, but for the microseconds that each change rounds up."""
     run, jobs = own.run, len(own.run.start)
+    if run.has_given_ends:
+        return
     done, changes, first_speed = np.zeros(jobs), np.zeros(jobs), np.zeros(jobs)
     mine = np.flatnonzero(own.is_last)
     np.add.at(done, own.job[mine], ((own.end - own.start) * own.speed)[mine])

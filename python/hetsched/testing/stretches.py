@@ -137,9 +137,7 @@ def check_limits(own: Stretches) -> None:
         assert found is None, f"{run.placed(found or 0)}: {state} after {done[found or 0]} us of {allowed[found or 0]}"
 
 
-def draws_and_factors(
-    run: Facts, job: Ints, node: Ints, cap_w: Floats, own_w: Floats
-) -> tuple[Floats, Floats]:
+def draws_and_factors(run: Facts, job: Ints, node: Ints, cap_w: Floats, own_w: Floats) -> tuple[Floats, Floats]:
     """Watts and time factor of each pair of job, of this own draw, and node under a cap each; NaN: none."""
     by_cap = run.platform.actual_by_cap
     if by_cap is None:

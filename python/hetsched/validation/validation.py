@@ -15,6 +15,7 @@ import polars as pl
 from hetsched.analysis.weeks import FEWEST_WEEKS
 from hetsched.checks import Faults, many
 from hetsched.errors import ConfigError
+from hetsched.features.queues import naming_nodes
 from hetsched.files import write_whole
 from hetsched.naming import named_in
 from hetsched.notebook import card
@@ -310,7 +311,8 @@ def _simulated(
     run = run_of(workload, platform, policy, options_given(simulate, options))
     restarts = scored.restarts(run)
     found = scored.of(simulate(workload, platform, policy, **options), restarts)
-    if baseline is None or policy_like(policy) == policy_like(baseline):
+    baseline = naming_nodes(policy_like(baseline), platform)
+    if baseline is None or policy_like(policy) == baseline:
         return found
     other = run_of(workload, platform, baseline, run.options)
     return replace(found, baseline=replace(scored, power=None).of(other.execute(), scored.restarts(other)))
@@ -324,7 +326,7 @@ class _Scored:
     cooldown_s: float | None
     power: pl.DataFrame | None
     hour_s: float
-    horizons: Horizons
+    horizons: Horizons = (None,)
 
     def restarts(self, run: Run) -> Restarts | None:
         """Restarts of a run, if one is asked for."""

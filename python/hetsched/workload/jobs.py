@@ -359,11 +359,12 @@ class Workload:
         """Write the jobs as a log, in the format that the file's name says, whole or not at all.
 
         `hetsched.read_jobs` reads it. Parquet keeps everything but the header. CSV keeps the same, as text. SWF keeps
-        job number, submission, run length, nodes, requested time, status, observed wait and dependency; names of users,
-        queues and applications become numbers, with comments that say which is which; `power_w`, `power_profile`,
-        `slots`, `device`, `comm_s`, `observed_nodes` and columns of the user's own are lost. Its header says how many nodes there are, if
-        the workload's report does (a node is a processor in this file, also where the log it was read from counted
-        several to a node), and how a generated workload was made. The same workload gives the same bytes.
+        job number, submission, run length, nodes, requested time, status, observed wait and dependency; names of
+        users, queues and applications become numbers, with comments that say which is which; `power_w`,
+        `power_profile`, `slots`, `device`, `comm_s`, `observed_nodes` and columns of the user's own are lost. Its
+        header says how many nodes there are, if the workload's report does (a node is a processor in this file, also
+        where the log it was read from counted several to a node), and how a generated workload was made. The same
+        workload gives the same bytes.
 
         Parameters
         ----------

@@ -7,6 +7,7 @@ beginning the first that is known.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,10 @@ class Profiles:
         return np.diff(self.offsets)
 
     def between(self, job: _Ints, from_s: _Floats, until_s: _Floats) -> _Floats:
-        """Joules a node draws for jobs with a profile between two places in it each; what comes after its end is like its last interval."""
+        """Joules a node draws for jobs with a profile between two places in it each.
+
+        What comes after its end is like its last interval.
+        """
         return self._up_to(job, until_s) - self._up_to(job, from_s)
 
     def at(self, job: _Ints, place_s: _Floats) -> _Floats:
@@ -91,7 +95,7 @@ def _known(watts: pl.Expr) -> pl.Expr:
     return pl.when(watts > 0).then(watts).forward_fill().backward_fill()
 
 
-def engine_profiles(frame: pl.DataFrame) -> dict[str, npt.NDArray[np.float64] | npt.NDArray[np.int64]]:
+def engine_profiles(frame: pl.DataFrame) -> dict[str, Any]:
     """The same as keywords of the engine's columns."""
     found = profiles_of(frame)
     if found is None:

@@ -191,8 +191,8 @@ class SharedResponse(PowerModel, kind="shared_response"):
     response_
         From features to levels and loadings.
     trust_, new_trust_
-        Share of `l_j · z_i` that counts on devices that have not run application j, 0 to 1, shape (n_apps,), and that of
-        an application that no device has run. Chosen on the training data: 0 is no variation, one number for all devices.
+        Share of `l_j · z_i` that counts on devices that have not run application j, 0 to 1, shape (n_apps,), and that
+        of an application that no device has run. Chosen on the training data: 0 is no variation, one number for all.
     mean_
         Logarithm of each application's mean watts over the devices that have run it, shape (n_apps,): no variation.
     measured_

@@ -9,7 +9,6 @@ it is kept; elsewhere the share that would have erred least, the less of it the 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from hetsched.power.checks import Floats
 
@@ -39,8 +38,8 @@ def factors_without(log_w: Floats, level: Floats, loadings: Floats, noise: Float
 def left_out_differences(factors: Floats, differences: Floats, noise: float, spread: Floats) -> Floats:
     """Differences of devices under an application, as their factors and other devices' differences say.
 
-    The loadings are fitted to four fifths of the devices each, drawn towards none as far as `spread`, their variance over
-    applications, and `noise` say.
+    The loadings are fitted to four fifths of the devices each, drawn towards none as far as `spread`, their variance
+    over applications, and `noise` say.
     """
     found = np.zeros(len(differences))
     for fold in range(min(_FOLDS, len(differences))):
@@ -55,10 +54,10 @@ def left_out_differences(factors: Floats, differences: Floats, noise: float, spr
 def kept_share(errors: Floats) -> float:
     """Share that is kept, from errors with each of `_SHARES`: shape (n_shares, n_cases)."""
     gains = errors[-1] - errors
+    if _is_certain(gains[0]):
+        return 1.0
     error = gains.std(axis=1, ddof=1) / np.sqrt(gains.shape[1]) if gains.shape[1] > 1 else np.full(len(gains), np.inf)
     mean = gains.mean(axis=1)
-    if mean[0] > _CERTAIN * error[0]:
-        return 1.0
     best = int(np.argmax(mean))
     if mean[best] <= error[best]:
         return 0.0
@@ -66,14 +65,17 @@ def kept_share(errors: Floats) -> float:
     return float(_SHARES[best] * (1.0 - (error[best] / mean[best]) ** 2))
 
 
+def _is_certain(gains: Floats) -> bool:
+    """True if gains are above nothing for certain; three or more have to say so."""
+    return len(gains) > 2 and bool(gains.mean() > _CERTAIN * gains.std(ddof=1) / np.sqrt(len(gains)))
+
+
 def errors_by_share(differences: Floats, expected: Floats) -> Floats:
     """Relative errors where each of `_SHARES` of an expected difference (both of logarithms) is kept."""
     return np.asarray(np.abs(np.exp(_SHARES[:, None] * expected - differences) - 1.0))
 
 
-def trusted(
-    log_w: Floats, level: Floats, loadings: Floats, noise: Floats, unseen: Floats
-) -> tuple[Floats, float]:
+def trusted(log_w: Floats, level: Floats, loadings: Floats, noise: Floats, unseen: Floats) -> tuple[Floats, float]:
     """Share kept of each application on devices that have not run it, and of an application that none has run.
 
     `unseen` are each application's loadings as its features would have them, by the others'.
@@ -82,7 +84,7 @@ def trusted(
     if rank == 0 or n_apps < 2:
         return np.ones(n_apps), 1.0
     spread = (loadings**2).mean(axis=0) + 1e-10
-    own, of_new, few = np.full(n_apps, np.nan), [], []
+    own, judged, of_new, few = np.full(n_apps, np.nan), {}, [], []
     for app in range(n_apps):
         is_judged = ~np.isnan(log_w[:, app]) & (~np.isnan(np.delete(log_w, app, axis=1))).any(axis=1)
         if is_judged.sum() < 2:
@@ -95,7 +97,12 @@ def trusted(
         if is_judged.sum() < _FEWEST_DEVICES:
             few.append(errors.mean(axis=1))
         else:
-            own[app] = kept_share(errors)
+            judged[app] = errors
+    is_rule = _is_certain(np.array([float((errors[-1] - errors[0]).mean()) for errors in judged.values()]))
+    for app, errors in judged.items():
+        # Where applications correlate as a rule, one that gains by that needs no proof of its own.
+        gains = errors[0].mean() < errors[-1].mean()
+        own[app] = 1.0 if is_rule and gains else kept_share(errors)
     # Of an application on few devices the others tell.
     rest = kept_share(np.array(few).T) if few else 1.0
     if not np.isnan(own).all():
