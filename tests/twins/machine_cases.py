@@ -469,7 +469,7 @@ def agrees(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> None:
             assert result.summary()["energy_j"] == pytest.approx(energy, rel=1e-12)
     summary = result.summary()
     begin, end = machine.window()
-    assert summary["makespan_s"] == (end - begin) / SECOND
+    assert summary["makespan_s"] == pytest.approx((end - begin) / SECOND, rel=1e-12)
     assert summary["down_energy_j"] == pytest.approx(machine.down_time() * DOWN_W / SECOND)
     assert result.nodes["down_s"].sum() == pytest.approx(machine.down_time() / SECOND)
     check_schedule(result, workload, platform_of(machine), events=events_of(machine))

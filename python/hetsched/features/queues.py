@@ -215,7 +215,8 @@ def naming_nodes(policy: Policy | None, platform: Platform) -> Policy | None:
     if policy.own or policy._part_flag("backfill", "chooses_nodes"):
         return policy
     plan = {"name": "plan", "depth": own.get("depth", 1)}
-    return Policy(**{**policy.parts, "backfill": plan}, name=f"{policy.name}:backfill=plan:backfill.depth={plan['depth']}")
+    name = f"{policy.name}:backfill=plan:backfill.depth={plan['depth']}"
+    return Policy.from_dict({**policy.parts, "backfill": plan, "name": name})
 
 
 def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> None:
