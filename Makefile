@@ -62,7 +62,9 @@ fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, and what
 
 bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, then the engine's parts
 	@$(BIN)/python benches/python/run.py --peers twin,accasim
+	@$(BIN)/python benches/python/readers.py --lines 1000000
 	@$(BIN)/python benches/python/sweep.py
+	@$(BIN)/python benches/python/whatif.py
 	@$(BIN)/python benches/python/power.py
 	@$(BIN)/python benches/python/budget.py
 	@$(BIN)/python benches/python/scale.py
@@ -77,8 +79,8 @@ wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(BIN)/maturin build --release --locked --out dist
 
 lock: ## renew requirements/*.txt (needs uv)
-	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra testing --group build --group test -o requirements/dev.txt
-	uv pip compile $(LOCK) pyproject.toml --extra plots --group build -c requirements/dev.txt -o requirements/demo.txt
+	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra report --extra testing --group build --group test -o requirements/dev.txt
+	uv pip compile $(LOCK) pyproject.toml --extra plots --extra report --group build -c requirements/dev.txt -o requirements/demo.txt
 LOCK := --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock'
 
 clean: ## remove everything that was made, but for results

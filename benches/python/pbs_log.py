@@ -1,36 +1,21 @@
-"""Reading accounting logs of PBS: lines a second on one core, and memory beyond the result.
-
-    python benches/python/pbs_log.py --lines 3000000
-
-A log of three records a job, two of them with everything that PBS Pro says, read in a process of its own.
-"""
+"""An accounting log of PBS to read: three records a job, two of them with everything that PBS Pro says."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 
-import measure
-
-FOLDER = Path(__file__).resolve().parents[2] / ".bench"
 ZERO_S = 1_714_564_800
 
-LEAST_LINES_PER_S = 500_000
-MOST_MB = 200
-"""Targets of a reader: lines a second, and memory beyond the jobs."""
 
-
-def log(lines: int) -> Path:
+def log(lines: int, folder: Path) -> Path:
     """A log of so many lines, made once."""
-    path = FOLDER / f"pbs-{lines}.log"
+    path = folder / f"pbs-{lines}.log"
     if path.exists():
         return path
-    FOLDER.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True)
     random = np.random.default_rng(1)
     part, at = path.with_suffix(".part"), ZERO_S
     with part.open("w") as file:
@@ -73,38 +58,3 @@ def records(job: int, at: int, random: np.random.Generator) -> str:
         f"{stamp(start)};S;{job}.pbs01;{said} resource_assigned.ncpus={nodes * 32}\n"
         f"{stamp(start + length)};E;{job}.pbs01;{said} {used}\n"
     )
-
-
-def read(path: str) -> dict[str, float]:
-    """CPU seconds, memory and jobs, in this process."""
-    measure.pinned()
-    import hetsched as hs  # noqa: PLC0415 - after the core is chosen
-
-    hs.read_pbs(b"05/01/2024 12:01:10;E;7;ctime=60 start=70 end=130 Resource_List.nodect=1\n")
-    before = measure.peak_bytes()
-    since = time.process_time()
-    held = hs.read_pbs(path).to_polars()
-    cpu_s = time.process_time() - since
-    beyond = measure.peak_bytes() - before - held.estimated_size()
-    return {"cpu_s": cpu_s, "beyond_mb": beyond / 1e6, "rows": len(held)}
-
-
-def main() -> int:
-    """Prints the rate; 1 if the reader is too slow or holds too much."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lines", type=int, default=3_000_000)
-    parser.add_argument("--here", action="store_true", help="read in this process")
-    options = parser.parse_args()
-    path = log(options.lines)
-    if options.here:
-        print(json.dumps(read(str(path))))
-        return 0
-    command = [sys.executable, __file__, "--lines", str(options.lines), "--here"]
-    own = json.loads(measure.subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    lines_per_s = options.lines / own["cpu_s"]
-    print(f"{own['cpu_s']:.2f} s, {lines_per_s:,.0f} lines/s, {own['beyond_mb']:,.0f} MB beyond {own['rows']:,} jobs")
-    return int(lines_per_s < LEAST_LINES_PER_S or own["beyond_mb"] > MOST_MB)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

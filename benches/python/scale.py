@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +68,8 @@ def million(policy: str | hs.Policy, *, apps: int = 6, idle_w: float = IDLE_W) -
 
 def kestrel(folder: Path, preset: str) -> hs.Result:
     """Eleven days of Kestrel on 2,300 nodes under 1.2 MW."""
-    rows = pl.read_parquet(folder / KESTREL).filter(pl.col("submit") >= pl.datetime(2024, 8, 30)).sort("submit")
-    jobs = rows.select(
-        job_id=pl.int_range(pl.len()),
-        submit_s="submit",
-        runtime_s="runtime",
-        node_count="nodes",
-        power_w="avg_power_per_node",
-    )
-    log = hs.Workload.from_polars(jobs, source=KESTREL)
+    first_s = datetime(2024, 8, 30, tzinfo=timezone.utc).timestamp()
+    log = hs.read_jobs(folder / KESTREL, columns="kestrel").filter(pl.col("submit_s") >= first_s)
     return hs.simulate(log, hs.Platform.homogeneous(2_300, 250.0, 785.0), hs.Policy.preset(preset, power=_BUDGET))
 
 

@@ -17,6 +17,7 @@ _HOMES = {
     "_core": ("__version__",),
     "assignment": ("assign", "assign_types"),
     "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
+    "calibration": ("Calibration", "calibrate"),
     "contract": ("Contract", "read_contract"),
     "features.events": ("failures",),
     "many.compare": ("compare",),
@@ -34,7 +35,8 @@ _HOMES = {
     "run.result": ("Result", "read_result"),
     "run.session": ("Session", "read_session"),
     "run.simulation": ("simulate",),
-    "validation": ("Inspection", "Validation", "inspect", "validate"),
+    "validation": ("Inspection", "Validation", "inspect", "predict_waits", "validate"),
+    "whatif": ("WhatIf", "what_if"),
     "workload": (
         *("Workload", "read_batsim", "read_csv", "read_jobs"),
         *("read_parquet", "read_pbs", "read_sacct", "read_swf"),
@@ -46,7 +48,7 @@ __all__ = [name for names in _HOMES.values() for name in names]
 __all__.sort()
 
 _MODULES = (
-    *("analysis", "errors", "experiments", "many", "platform", "policy", "power"),
+    *("analysis", "calibration", "errors", "experiments", "many", "platform", "policy", "power"),
     *("report", "roles", "strategies", "testing", "typing", "validation", "workload"),
 )
 _WITH_EXTRAS = {"gym": "gymnasium"}

@@ -11,6 +11,7 @@ import polars as pl
 
 from hetsched import (
     analysis,
+    calibration,
     errors,
     experiments,
     gym,
@@ -27,6 +28,7 @@ from hetsched import (
     workload,
 )
 from hetsched.assignment import assign, assign_types
+from hetsched.calibration import Calibration, calibrate
 from hetsched.contract import Contract, read_contract
 from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
 from hetsched.features.events import failures
@@ -54,10 +56,13 @@ from hetsched.run.result import Result, read_result
 from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
 from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
-from hetsched.validation import Inspection, Validation, inspect
+from hetsched.validation import Inspection, Validation, inspect, predict_waits
+from hetsched.validation.horizons import Horizons
+from hetsched.whatif import WhatIf
 from hetsched.workload import Workload, read_batsim, read_csv, read_jobs, read_parquet, read_pbs, read_sacct, read_swf
 
 __all__ = [
+    "Calibration",
     "Comparison",
     "ConfigError",
     "Contract",
@@ -79,11 +84,14 @@ __all__ = [
     "TraceError",
     "Validation",
     "VariationTable",
+    "WhatIf",
     "Workload",
     "__version__",
     "analysis",
     "assign",
     "assign_types",
+    "calibrate",
+    "calibration",
     "compare",
     "errors",
     "experiments",
@@ -95,6 +103,7 @@ __all__ = [
     "platform",
     "policy",
     "power",
+    "predict_waits",
     "presets",
     "provision",
     "read_batsim",
@@ -122,6 +131,7 @@ __all__ = [
     "typing",
     "validate",
     "validation",
+    "what_if",
     "workload",
 ]
 __version__: str
@@ -526,6 +536,7 @@ def validate(
     cooldown_s: float | None = None,
     power: pl.DataFrame | None = None,
     hour_s: float = 3600.0,
+    horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
     kill_at_walltime: bool = False,
     seed: int = 0,
@@ -559,6 +570,11 @@ def validate(
         The measured power of the system: ``time_s, power_w``, each value up to the next, 900 s at most.
     hour_s
         Length of an hour of the series, seconds, from 1 to 86,400.
+    horizon_s
+        With a workload: how far ahead to look, seconds, from 1 to 1e9, or several such, which make the table
+        ``horizons``. The simulation begins again every so many seconds from what the log observed to run and to wait
+        at that instant, goes on with what is submitted until the next, and jobs that are submitted in that time are
+        scored. None: one run from the beginning, the open loop.
     kill_at_walltime
         As of `hetsched.simulate`; what the log ran, runs.
     baseline
@@ -583,4 +599,93 @@ def validate(
     ...                     warmup_s=0, cooldown_s=0)
     >>> found.scores["skill_best"], found.scores["within_1m"], found.by_size["jobs"].to_list()
     (1.0, 1.0, [3])
+    """
+
+def what_if(
+    workload: Workload | Result,
+    platform: Platform | None = None,
+    policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] | None = None,
+    settings: Mapping[str, Sequence[Any] | Mapping[str, Any]] | None = None,
+    *,
+    metrics: Sequence[str] = ("energy_j", "mean_wait_s", "p95_wait_s"),
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Reporting = "bar",
+    executor: Executor | None = None,
+    seed: int = 0,
+    kill_at_walltime: bool = True,
+    kill_grace_s: float = 0.0,
+    walltimes: Walltimes = "fixed",
+    on_unknown_app: OnUnknownApp = "error",
+    bound: bool = False,
+    until_s: float | None = None,
+    predictor: AnyPredictor | None = None,
+    events: Events | None = None,
+    on_failure: OnFailure = "fail",
+    contract: Contract | None = None,
+) -> WhatIf:
+    """Run a log under every combination of settings, and hold each against today: what ``hetsched whatif`` shows.
+
+    Parameters
+    ----------
+    workload
+        The jobs; or a `Result`, whose jobs, machine, policy and options are today's.
+    platform, policy
+        With jobs: today's, as `hetsched.simulate` takes them; the policy is EASY backfilling by default.
+    settings
+        From keys to lists of values, or to dictionaries of values by names: ``{"nodes": ["+10%", 800], "sleep":
+        ["timeout:min_idle_s=600"], "budget_w": [1e6]}``. Every combination is run, the first key changing slowest.
+        Keys are those that ``hetsched whatif --keys`` lists: of the machine (``nodes, node.boot_s, node.CLASS.count,
+        queue.NAME.max_nodes, queues, platform``), of the policy (``policy``, the roles ``order, backfill, placement,
+        power, sleep`` and their parameters, such as ``backfill.depth``, or ``depth`` alone where one role has it) and
+        of the run (``events, contract`` and the options below). Values may be text, as on the command line; numbers may
+        be changes in percent, such as ``"+10%"``.
+    metrics
+        Keys of `Result.summary` in which settings are compared.
+    workers
+        How many runs at a time. None: as many as this process may use cores, and memory is free for. 1: one after the
+        other, in this process.
+    out
+        A folder for finished runs. The same call again, after a kill at any instant, runs only what is missing; a call
+        with other settings takes the runs that both have. The answer's files are written there, too.
+    progress
+        ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
+        None: nothing.
+    executor
+        Of `concurrent.futures`, to run in, in place of processes of its own, as in `hetsched.sweep`.
+    **options
+        Today's, as in `hetsched.simulate`.
+
+    Returns
+    -------
+    WhatIf
+        Its ``table`` has a row a setting, the first of them today's; the same, bit for bit, whatever the number of
+        workers. Equal settings are run once.
+
+    Raises
+    ------
+    ConfigError
+        Before the first run, if a key or a value, or a combination of them, cannot be; lists all of it.
+    SimulationError
+        If a run cannot go on; says which. Finished runs stay in `out`.
+    OutputError
+        If `out` cannot be written to, or another call is using it.
+    TraceError
+        If the journal in `out` holds something else than finished runs.
+
+    Warns
+    -----
+    RunWarning
+        As `hetsched.simulate` of today's run; of other settings what none before had, with the setting.
+
+    Examples
+    --------
+    >>> import hetsched as hs
+    >>> import polars as pl
+    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3, 4], "submit_s": [0, 60, 70, 400], "runtime_s": [90, 60, 20, 9],
+    ...                      "walltime_s": [90, 60, 20, 9], "node_count": [2, 3, 1, 1]})
+    >>> log, machine = hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=3, idle_w=100, tdp_w=300)
+    >>> found = what_if(log, machine, "fcfs", {"nodes": [6], "backfill": ["none", "first-fit"]}, workers=1)
+    >>> found.table.select("row", "nodes", "backfill", "mean_wait_s", "mean_wait_s_change").rows()
+    [(0, None, None, 27.5, 0.0), (1, 6, 'none', 0.0, -27.5), (2, 6, 'first-fit', 0.0, -27.5)]
     """

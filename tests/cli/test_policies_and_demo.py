@@ -80,13 +80,15 @@ def test_the_demo_compares_four_policies_on_the_log_that_is_shipped(hetsched, fo
         "overview-easy.png",
         "overview-fcfs.png",
         "ratios.png",
+        "report.html",
         "waits.png",
     ]
 
 
 @pytest.mark.slow
 def test_the_demos_sentence_says_what_its_numbers_say(hetsched, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for extra in ("matplotlib", "plotly"):
+        monkeypatch.setitem(sys.modules, extra, None)
     said = hetsched("demo", "--json", "--seed", 5)
     found = json.loads(said.out)
     ratio = {(row["policy"], row["metric"]): row["ratio"] for row in found["comparison"]}
@@ -99,3 +101,4 @@ def test_the_demos_sentence_says_what_its_numbers_say(hetsched, monkeypatch):
         assert f"{abs(percent):.1f} % {'lower' if percent < 0 else 'higher'}" in found["finding"]
     assert found["written"] == ["hetsched-demo/comparison.csv"]
     assert "no pictures: plot: found an installation without matplotlib" in said.err
+    assert "no page: report: found an installation without plotly" in said.err

@@ -47,6 +47,50 @@ def test_files_and_json(hetsched, folder, log):
     assert pl.read_parquet(folder / "out" / "jobs.parquet").height == 200
 
 
+def test_pictures_of_a_log_and_of_a_folder(hetsched, folder, log):
+    said = hetsched("validate", log, "--nodes", "12", "--plot", "seen", "--json")
+    assert said.code == 0, said.err
+    assert sorted(path.name for path in (folder / "seen").iterdir()) == ["errors.png", "over-time.png", "waits.png"]
+    assert hetsched("simulate", log, "--nodes", "12", "--out", "run").code == 0
+    assert hetsched("validate", "run", "--plot", "one.svg").code == 0
+    assert (folder / "one.svg").read_text().startswith("<?xml")
+    assert hetsched("validate", log, "--nodes", "12", "--horizon", "1h", "--plot", "ahead").code == 0
+    assert sorted(path.name for path in (folder / "ahead").iterdir()) == ["errors.png", "waits.png"]
+
+
+def test_restarts_from_the_observed_state(hetsched, folder, log):
+    said = hetsched("validate", log, "--nodes", "12", "--horizon", "90m,1d,none", "--out", "out")
+    assert said.code == 0, said.err
+    assert said.out.count("Restarts from the observed state") == 1
+    for name in ("1.500 h", "24.00 h", "one run"):
+        assert name in said.out
+    rows = pl.read_csv(folder / "out" / "horizons.csv")
+    assert rows["horizon_s"].to_list() == [5400.0, 86_400.0, None]
+    assert rows["jobs"].to_list() == [160, 160, 160]
+    lines = said.out.splitlines()
+    assert all(len(line) <= 80 for line in lines[lines.index("Restarts from the observed state") :])
+
+
+@pytest.mark.parametrize(
+    ("span", "message"),
+    [
+        ("1w", "--horizon: found `1w`, expected a span such as 3600, 90m, 1h or 1d, or none"),
+        ("0.5", "--horizon: found `0.5`, expected a number between 1 and 1e+09"),
+        ("60,1m", "--horizon: found "),
+    ],
+)
+def test_a_horizon_is_a_span(hetsched, log, span, message):
+    said = hetsched("validate", log, "--nodes", "12", "--horizon", span)
+    assert said.code != 0
+    assert message in said.err
+
+
+def test_the_folder_of_a_result_has_no_horizon(hetsched, log):
+    assert hetsched("simulate", log, "--nodes", "12", "--out", "run").code == 0
+    said = hetsched("validate", "run", "--horizon", "1h").err
+    assert "--horizon: found spans, expected nothing with the folder" in said
+
+
 def test_the_folder_of_a_result_does(hetsched, log):
     assert hetsched("simulate", log, "--nodes", "12", "--out", "run").code == 0
     of_folder = json.loads(hetsched("validate", "run", "--json").out)

@@ -53,15 +53,8 @@ def test_a_log_is_read_whole_and_its_schedule_keeps_the_laws(name):
 
 @needs_kestrel
 def test_measured_draws_are_charged_as_measured():
-    log = pl.read_parquet(KESTREL).sort("submit").gather_every(40)
-    jobs = log.select(
-        job_id=pl.int_range(pl.len()),
-        submit_s=pl.col("submit"),
-        runtime_s=pl.col("runtime"),
-        node_count=pl.col("nodes"),
-        power_w=pl.col("avg_power_per_node"),
-    )
-    workload = hs.Workload.from_polars(jobs, source=KESTREL.name)
+    log = hs.read_jobs(KESTREL, columns="kestrel")
+    workload = log.filter(pl.int_range(pl.len()) % 40 == 0)
     platform = hs.Platform.homogeneous(nodes=2_304, idle_w=250, tdp_w=785)
     result = hs.simulate(workload, platform, "easy")
     check_schedule(result, workload, platform)

@@ -87,16 +87,8 @@ def theta_gpu(jobs: int | None = None) -> tuple[hs.Workload, hs.Platform]:
 
     Helios had more nodes: its jobs come at a fifth of their density.
     """
-    log = pl.read_csv(SHARED / "gpu-jobs-helios-15k" / "helios_data_training.csv.gz")
-    nodes = pl.col("node_num").clip(1)
-    frame = log.select(
-        job_id="u_id",
-        submit_s=pl.col("interval").cum_sum().cast(pl.Float64),
-        runtime_s=pl.col("run_time").cast(pl.Float64),
-        node_count=nodes,
-        slots=((pl.col("cpu_num") + nodes - 1) // nodes).clip(1, 128),
-        gpus=(pl.col("gpu_num") + nodes - 1) // nodes,
-    )
+    log = hs.read_csv(SHARED / "gpu-jobs-helios-15k" / "helios_data_training.csv.gz", columns="helios").to_polars()
+    frame = log.select("job_id", "submit_s", "runtime_s", "node_count", pl.col("slots").clip(1, 128), "gpus")
     workload = hs.Workload.from_polars(frame if jobs is None else frame.head(jobs), source="Helios")
     platform = hs.Platform.homogeneous(24, idle_w=1500, tdp_w=6500, slots=128, gpus=8, exclusive=False)
     return workload.shift_to_zero().scale_arrivals(0.2), platform

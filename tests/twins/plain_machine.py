@@ -269,7 +269,7 @@ class Machine:
         owed: int | None = None
         self.alarm: int | None = None
         self.now = self.first
-        while any(job.is_open for job in jobs):
+        while any(job.is_open and not self._is_nothing(job) for job in jobs):
             instants = [*self._to_come(), *(at for at in (owed, self.alarm) if at is not None)]
             if not instants:
                 break
@@ -291,7 +291,15 @@ class Machine:
                 one_pass(self)
                 self.round += 1
         for job in self.jobs:
-            job.state = {"queued": "stranded", "held": "unmet"}.get(job.state, job.state)
+            job.state = {"queued": "stranded", "held": "unmet", "unborn": "rejected"}.get(job.state, job.state)
+
+    def _takes(self, job: Job) -> bool:
+        return self.queue_of(job).takes(job) and self.can_run(job)
+
+    def _is_nothing(self, job: Job) -> bool:
+        """It is to come and will be turned away, and no other waits for it: nothing can change (rule 36)."""
+        is_awaited = any(other.depends_on == job.row for other in self.jobs)
+        return job.state == "unborn" and not is_awaited and not self._takes(job)
 
     def _pass_time(self, until: int) -> None:
         """Rule 22."""
@@ -480,7 +488,7 @@ class Machine:
         changed = False
         for job in self.jobs:
             if job.submit == self.now and job.state == "unborn":
-                is_taken = self.queue_of(job).takes(job) and self.can_run(job)
+                is_taken = self._takes(job)
                 job.state = "held" if is_taken else "rejected"
                 job.ended_at = None if is_taken else self.now
                 changed = True

@@ -37,6 +37,8 @@ class Run:
     """Jobs that started in it."""
     promises: list[tuple[int, int, int]] = field(default_factory=list)
     """The first reservation of each pass: when it was made, for which job, and for when."""
+    passed_over: set[int] = field(default_factory=set)
+    """Jobs that fitted at no instant in some pass, and held none up (rule 18)."""
 
     def __post_init__(self) -> None:
         machine, rules = self.machine, self.rules
@@ -425,11 +427,13 @@ class Run:
         """Rule 18."""
         plan, count, every = self.plan(holds), self.jobs[j].node_count, self.machine.nodes
         if self.best_least_draw(j) > plan.most_picowatts:
+            self.passed_over.add(j)
             return False
         mean = microwatts_up(Fraction(self.least_draw(j, every) * count, len(every)))
         need, length = min(mean, plan.most_microwatts), self.least_lengths[j]
         at = plan.earliest(count, need, length)
         if at is None:
+            self.passed_over.add(j)
             return False
         if not holds:
             self.promises.append((self.now, j, at))

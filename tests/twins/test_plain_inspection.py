@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from datetime import datetime
 from statistics import median
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import hypothesis.strategies as st
 import numpy as np
@@ -14,6 +16,8 @@ import pytest
 from hypothesis import given
 
 import hetsched as hs
+from hetsched.workload import Report
+from hetsched.workload.clock import wall_clock
 
 HOUR, WEEK = 3600, 604_800
 
@@ -453,21 +457,29 @@ def night_logs(draw: st.DrawFn) -> pl.DataFrame:
     return pl.DataFrame({**jobs, "runtime_s": 10.0, "node_count": 1})
 
 
-def plain_windows(plain: Plain) -> list[tuple[int, int, int, int]]:
-    """Rule 32 on the log's clock: kind of day, class, first hour and length of each window."""
+def plain_windows(plain: Plain, zero: int = 0, zone: str = "UTC") -> list[tuple[int, int, int, int]]:
+    """Rule 32 by a zone's clock: kind of day, class, first hour and length of each window."""
+    own_zone = ZoneInfo(zone)
+    first_s = datetime.fromtimestamp(zero + int(min(j["t"] for j in plain.jobs)), own_zone)
+    part = int(first_s.utcoffset().total_seconds()) % HOUR  # type: ignore[union-attr]
+    shift = zero + part
 
-    def kind(hour: int) -> int:
-        return int((hour // 24 + 3) % 7 >= 5)
+    def shown(hour: int) -> tuple[int, int]:
+        date = datetime.fromtimestamp(hour * HOUR - part, own_zone)
+        return int(date.weekday() >= 5), date.hour
 
     bounds, found = [0, 900, 3600, 14_400, 43_200, float("inf")], []
     starts = {(k, c): [0] * 24 for k in range(2) for c in range(5)}
     waits = {(k, c): [0.0] * 24 for k in range(2) for c in range(5)}
     for j in plain.jobs:
         c = next(c for c in range(5) if bounds[c] < j["L"] <= bounds[c + 1])
-        at = int(j["O"] // HOUR)
-        starts[kind(at), c][at % 24] += j["o"] > 60
-        for hour in range(int(j["t"] // HOUR), at + 1):
-            waits[kind(hour), c][hour % 24] += max(0.0, min(j["O"], (hour + 1) * HOUR) - max(j["t"], hour * HOUR))
+        begin, end = j["t"] + shift, j["O"] + shift
+        at = int(end // HOUR)
+        kind, of_day = shown(at)
+        starts[kind, c][of_day] += j["o"] > 60
+        for hour in range(int(begin // HOUR), at + 1):
+            kind, of_day = shown(hour)
+            waits[kind, c][of_day] += max(0.0, min(end, (hour + 1) * HOUR) - max(begin, hour * HOUR))
     for k, c in sorted(starts):
         own, waiting = starts[k, c], waits[k, c]
         others = [sum(starts[k, d][h] for d in range(5) if d != c) for h in range(24)]
@@ -498,8 +510,63 @@ def test_rule_32_windows(jobs: pl.DataFrame) -> None:
         (f"walltimes {classes[c]}, {days[k]}", length, f"no starts from {first}:00 to {(first + length) % 24}:00")
         for k, c, first, length in plain_windows(plain)
     ]
+    assert window_rows(found) == expected
+
+
+def window_rows(found: Any) -> list[tuple[Any, ...]]:
     rows = found.findings.filter((pl.col("finding") == "window") & pl.col("suggestion").is_not_null())
-    assert rows.select("subject", "value", "suggestion").rows() == expected
+    return list(rows.select("subject", "value", "suggestion").rows())
+
+
+# The clocks of these months are put back, put forward, ahead by half an hour, and put back by an hour of a Sunday.
+ZONES = [
+    (1_698_100_000, "Europe/Stockholm"),
+    (1_709_900_123, "America/Los_Angeles"),
+    (1_700_000_017, "Asia/Kolkata"),
+    (1_729_000_000, "UTC"),
+]
+
+
+@given(night_logs(), st.sampled_from(ZONES))
+def test_rule_32_by_the_hours_of_the_headers_zone(jobs: pl.DataFrame, clock: tuple[int, str]) -> None:
+    zero, zone = clock
+    labels = {"user": pl.lit(None, pl.String), "queue": pl.lit(None, pl.String)}
+    both = inspected(jobs.with_columns(**labels), 900)
+    assert both is not None
+    name = {"America/Los_Angeles": "US/Pacific"}.get(zone, zone)
+    report = Report("log", {"jobs": len(jobs), "header": {"unix_start_time": zero, "time_zone_name": name}})
+    frame = hs.Workload.from_polars(jobs.with_columns(**labels)).to_polars()
+    workload = hs.Workload(frame, source="log", report=report, history=["read log"])
+    found = hs.inspect(workload, hs.Platform.homogeneous(900, idle_w=1, tdp_w=2))
+    days = ("weekdays", "weekends")
+    classes = ("up to 15 min", "15 min to 1 h", "1 to 4 h", "4 to 12 h", "over 12 h")
+    expected = [
+        (f"walltimes {classes[c]}, {days[k]}", length, f"no starts from {first}:00 to {(first + length) % 24}:00")
+        for k, c, first, length in plain_windows(both[0], zero, zone)
+    ]
+    assert window_rows(found) == expected
+    note = f"hours and weekdays of windows are of {name}, the zone that the log has"
+    assert (note in found.notes) == ("window" in found.findings["finding"])
+
+
+@pytest.mark.parametrize(
+    ("header", "zone"),
+    [
+        ({"unix_start_time": 1_700_000_000, "time_zone": -18_000}, "UTC-5 h"),
+        ({"unix_start_time": 1_700_000_000, "time_zone_name": "Mars/Olympus", "time_zone": 3_600}, "UTC+1 h"),
+        ({"unix_start_time": 1_700_000_000, "time_zone_name": "US/Eastern", "time_zone": 0}, "US/Eastern"),
+        ({"unix_start_time": 1_700_000_000, "time_zone": 1_000_000}, None),
+        ({"unix_start_time": 1_700_000_000}, None),
+        ({"time_zone_name": "Europe/Paris"}, None),
+    ],
+)
+def test_the_zone_of_a_log(header: dict[str, Any], zone: str | None) -> None:
+    frame = pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]})
+    workload = hs.Workload(frame, source="log", report=Report("log", {"jobs": 1, "header": header}), history=[])
+    found = wall_clock(workload)
+    assert (None if found is None else found.zone) == zone
+    moved = hs.Workload(frame, source="log", report=workload.report, history=["shift_to_zero()"])
+    assert wall_clock(moved) is None
 
 
 def plain_pairs(plain: Plain, most: int) -> tuple[dict[tuple[Any, Any], int], float]:

@@ -143,6 +143,9 @@ def test_the_planned_start_of_the_head_never_moves_back(case: Case) -> None:
     if not is_monotone(case):
         return
     twin = case.twin()
+    if any(twin.jobs_done[job].start is not None for job in twin.passed_over):
+        # A job that fits at no instant holds none up, and comes before them again where early ends make it fit.
+        return
     for (_, job, promised), (_, same, again) in pairwise(twin.promises):
         assert same != job or again <= promised + 1
     for j, (_, job, promised) in enumerate(twin.promises):

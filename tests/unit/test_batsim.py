@@ -102,14 +102,13 @@ def test_lengths_of_profiles(profile: Any, runtime_s: float, comm: int) -> None:
     [
         ({"res": 0}, "jobs[1], res: found `0`, expected a whole number from 1"),
         ({"res": 1.5}, "jobs[1], res: found `1.5`"),
-        ({"res": "2"}, "jobs[1], res: found `'2'`"),
-        ({"res": True}, "jobs[1], res: found `True`"),
+        ({"res": "2"}, 'jobs[1], res: found `"2"`'),
+        ({"res": True}, "jobs[1], res: found `true`"),
         ({"subtime": -1}, "jobs[1], subtime: found `-1`, expected seconds from 0"),
-        ({"subtime": math.nan}, "jobs[1], subtime: found `NaN`"),
-        ({"subtime": 10**400}, "jobs[1], subtime: found"),
+        ({"subtime": 1e300}, "jobs[1], subtime: found `1e+300`, expected seconds from 0 to 1e12"),
         ({"walltime": "1h"}, "jobs[1], walltime: found `1h`"),
         ({"profile": "q"}, "jobs[1], profile: found `q`, which is not among `profiles`"),
-        ({"profile": None}, "jobs[1], profile: found `None`"),
+        ({"profile": None}, "jobs[1], profile: found `null`"),
         ({"id": ""}, "jobs[1], id: found"),
         ({"id": 1}, "jobs[1], id: found `1` again"),
         ({"id": "1"}, "jobs[1], id: found `1` again"),
@@ -123,7 +122,7 @@ def test_lengths_of_profiles(profile: Any, runtime_s: float, comm: int) -> None:
         ({"profile": "text"}, "jobs[1], profile: found `text`: no object"),
         ({"profile": "seq"}, "jobs[1], profile: found `seq` with `seq` "),
         ({"profile": "repeat"}, "jobs[1], profile: found `repeat` with `repeat` "),
-        ({"profile": "long"}, "jobs[1], profile: found `long` of 1e+13 s"),
+        ({"profile": "long"}, "jobs[1], profile: found `long` of 1e13 s"),
     ],
 )
 def test_errors_name_the_job(changes: Any, message: str) -> None:
@@ -168,8 +167,9 @@ def test_skipping_goes_on_as_long_as_there_is_a_job() -> None:
         (b'{"profiles": {}, "jobs": 3}', "found JSON without `jobs`"),
         (text(), "found no job"),
         (text(job(), nb_res=0), "nb_res: found `0`"),
-        (b"[" * 200_000, "found no JSON that can be read"),
-        (b'{"jobs": ' + b"9" * 5000 + b"}", "found no JSON that can be read"),
+        (b"[" * 200_000, "found JSON that is cut or damaged"),
+        (b'{"jobs": ' + b"9" * 5000 + b"}", "found JSON that is cut or damaged"),
+        (text(job(subtime=math.nan)), "line 1: found JSON that is cut or damaged"),
         (text(job()).decode().encode("utf-16"), "found UTF-16"),
         (gzip.compress(text(job()))[:-4], "bytes"),
     ],
@@ -247,7 +247,7 @@ def test_lengths_are_those_worked_out_by_hand(profiles: Any, jobs: Any) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["id", "res", "subtime", "profile", "seq"]), inner)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import hetsched as hs
-from hetsched.analysis import pareto, pinball
+from hetsched.analysis import pareto, pinball, recalibrated
 
 
 def watts(seed: int, nodes: int = 14) -> np.ndarray:
@@ -80,3 +80,39 @@ def test_pareto_is_by_pairs() -> None:
     assert pareto([]) == []
     with pytest.raises(hs.ConfigError, match="rows"):
         pareto([1.0, 2.0])
+
+
+def test_quantiles_are_moved_by_past_errors() -> None:
+    """Whatever is wrong with predictions, the next ones hold their shares if it stays wrong in the same way."""
+    rng = np.random.default_rng(5)
+    truth = rng.lognormal(7, 1.5, 4000)
+    # Of a predictor that sees half of the error and none of the spread.
+    centre = truth * rng.lognormal(0.7, 1.0, 4000)
+    quantiles = centre[:, None] * np.array([0.9, 0.95, 1.0, 1.05, 1.1])
+    moved = recalibrated(quantiles[2000:], quantiles[:2000], truth[:2000])
+    before, after = (pinball(truth[2000:], own) for own in (quantiles[2000:], moved))
+    assert before["coverage_90"] is not None
+    assert before["coverage_90"] < 0.2
+    assert after["coverage_90"] == pytest.approx(0.9, abs=0.02)
+    assert after["coverage_50"] == pytest.approx(0.5, abs=0.03)
+    assert float(after["pinball"] or 1) < float(before["pinball"] or 0)
+
+
+def test_moved_quantiles_ascend_and_are_no_less_than_nothing() -> None:
+    moved = recalibrated([[0.0, 10.0], [500.0, 500.0]], [[900.0, 0.0]] * 4, [0.0, 1.0, 2.0, 3.0], levels=[0.1, 0.9])
+    assert (moved >= 0).all()
+    assert (np.diff(moved, axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1.0]], [[1.0]], [1.0], [1.0]), "levels: found"),
+        (([[1.0]], [[1.0, 2.0]], [1.0], [0.5]), "past_quantiles_s: found the shape"),
+        (([[1.0]], np.zeros((0, 1)), [], [0.5]), "past_quantiles_s: found the shape"),
+        (([1.0], [[1.0]], [1.0], [0.5]), "quantiles_s: found the shape"),
+    ],
+)
+def test_what_cannot_be_moved_is_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(hs.ConfigError, match=message):
+        recalibrated(*arguments)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.features.queues import naming_nodes
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -355,3 +356,17 @@ def test_walltimes_may_be_spans_as_logs_have_them() -> None:
         "max_walltime_s: found `a day`, expected seconds, or a span such as 1-02:03:04 or 01:00:00",
         "default_walltime_s: found `0`, expected at least a microsecond",
     ]
+
+
+def test_a_policy_that_counts_gets_a_backfill_that_names_nodes_where_queues_share_some() -> None:
+    shared = hs.Platform.homogeneous(4, 100, 300, queues=[hs.Queue("a", "0-1"), hs.Queue("b", "0-3")])
+    alone = hs.Platform.homogeneous(4, 100, 300)
+    easy = hs.Policy.preset("easy")
+    found = naming_nodes(easy, shared)
+    assert found is not None
+    assert found.name == "easy:backfill=plan:backfill.depth=1"
+    assert found.parts["backfill"] is not None
+    assert (found.parts["backfill"]["name"], found.parts["backfill"]["depth"]) == ("plan", 1)
+    assert naming_nodes(easy, alone) is easy
+    assert naming_nodes(found, shared) is found
+    assert naming_nodes(None, shared) is None

@@ -278,7 +278,7 @@ def test_slots_and_applications() -> None:
     assert (job["slots"], job["app"], job["cpus"]) == (4, "bio", 7)
     assert "slots" not in jobs(line, head=head)[0]
     assert "app" not in jobs(line, head=head, app=None)[0]
-    assert "the column that app= names" in error(line, head=head, app="Comment")
+    assert "`Comment`, to tell applications apart" in error(line, head=head, app="Comment")
 
 
 def test_energy_is_that_of_the_best_kind_of_step() -> None:
@@ -308,7 +308,7 @@ def test_nodes_are_numbered() -> None:
     assert workload.to_polars()["observed_nodes"].to_list() == [[2], [1], None]
     assert workload.report["nodes_disagree"] == 1
     assert read(*lines, nodes=["n10", "n2", "n1"]).to_polars()["observed_nodes"].to_list() == [[0], [1], None]
-    known = "expected a node of those that nodes= names; did you mean `n1`?"
+    known = "expected a node of those that nodes= (--nodes-from) names; did you mean `n1`?"
     assert error(*lines, nodes="n[1-9]") == f"bytes, line 2, column `NodeList`: found `n10`, {known}"
     with pytest.raises(hs.ConfigError, match="nodes: found `7`"):
         read(*lines, nodes=7)

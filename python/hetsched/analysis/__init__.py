@@ -9,6 +9,7 @@ from hetsched.analysis.ratios import (
     runs_frame,
     student_t_quantile,
 )
+from hetsched.analysis.recalibration import recalibrated
 from hetsched.analysis.starts import (
     START_CLASSES,
     held_jobs_resubmitted,
@@ -52,6 +53,7 @@ __all__ = [
     "pareto",
     "pinball",
     "ratios_to_baseline",
+    "recalibrated",
     "run_bins",
     "runs_frame",
     "start_differences",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -81,16 +82,78 @@ def bootstrap_weeks(
     >>> bootstrap_weeks([1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0, 5.0], [0, 1, 2, 3], quantile=0.5)
     (1.0, 1.0, 1.0)
     """
-    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    change = float(np.quantile(second, quantile) - np.quantile(first, quantile))
-    numbers, places = np.unique(np.asarray(weeks), return_inverse=True)
-    count = len(numbers)
-    if count < FEWEST_WEEKS:
+    first, second = Resampled(a, weeks), Resampled(b, weeks)
+    return bootstrap(first, second, quantile)
+
+
+class Resampled:
+    """Values of jobs, and their quantiles in resamples of the weeks; those of several pairs are sorted once."""
+
+    def __init__(self, values: npt.ArrayLike, weeks: npt.ArrayLike) -> None:
+        self.values = np.asarray(values, dtype=np.float64)
+        numbers, self._places = np.unique(np.asarray(weeks), return_inverse=True)
+        self._weeks = len(numbers)
+        self._known: dict[float, npt.NDArray[np.float64]] = {}
+
+    def quantile(self, quantile: float) -> float:
+        """The quantile of all values."""
+        return float(np.quantile(self.values, quantile))
+
+    def quantiles(self, quantile: float) -> npt.NDArray[np.float64] | None:
+        """The quantile of each resample, bit for bit as `numpy.quantile` has it; None with fewer than four weeks."""
+        if self._weeks < FEWEST_WEEKS:
+            return None
+        if quantile not in self._known:
+            ranks = (self._until[-1] - 1.0) * quantile
+            before = np.floor(ranks)
+            low, high = self._ranked(before), self._ranked(np.minimum(before + 1.0, self._until[-1] - 1.0))
+            step, part = high - low, ranks - before
+            # As numpy does, from the nearer end.
+            self._known[quantile] = np.where(part >= 0.5, high - step * (1.0 - part), low + step * part)
+        return self._known[quantile]
+
+    @cached_property
+    def _times(self) -> npt.NDArray[np.float64]:
+        """Times that each resample has each week, a row a resample; the last column is of no week."""
+        drawn = np.random.default_rng(0).integers(0, self._weeks, (_RESAMPLES, self._weeks))
+        times = np.zeros((_RESAMPLES, self._weeks + 1))
+        np.add.at(times, (np.arange(_RESAMPLES)[:, None], drawn), 1.0)
+        return times
+
+    @cached_property
+    def _sorted(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]]:
+        """The values ascending, and their weeks in blocks of equal length, the last filled up with no week."""
+        order = np.argsort(self.values, kind="stable")
+        length = max(16, math.isqrt(len(order)))
+        weeks = np.full(-(-len(order) // length) * length, self._weeks)
+        weeks[: len(order)] = self._places[order]
+        return self.values[order], weeks.reshape(-1, length)
+
+    @cached_property
+    def _until(self) -> npt.NDArray[np.float64]:
+        """Numbers of values that each resample has up to the end of each block, a column a resample."""
+        _, weeks = self._sorted
+        counts = np.zeros((len(weeks), self._weeks + 1))
+        np.add.at(counts, (np.arange(len(weeks))[:, None], weeks), 1.0)
+        until: npt.NDArray[np.float64] = counts.cumsum(axis=0) @ self._times.T
+        return until
+
+    def _ranked(self, rank: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """The value with that rank, from 0, in each resample: its block, and its place there."""
+        values, weeks = self._sorted
+        block = (self._until <= rank).sum(axis=0)
+        own = np.arange(len(rank))
+        before = np.where(block > 0, self._until[block - 1, own], 0.0)
+        reached = before[:, None] + self._times[own[:, None], weeks[block]].cumsum(axis=1)
+        found: npt.NDArray[np.float64] = values[block * weeks.shape[1] + (reached > rank[:, None]).argmax(axis=1)]
+        return found
+
+
+def bootstrap(a: Resampled, b: Resampled, quantile: float) -> tuple[float, float | None, float | None]:
+    """The same as `bootstrap_weeks`, of values of the same jobs."""
+    change = b.quantile(quantile) - a.quantile(quantile)
+    first, second = a.quantiles(quantile), b.quantiles(quantile)
+    if first is None or second is None:
         return change, None, None
-    rows = [np.flatnonzero(places == week) for week in range(count)]
-    changes = []
-    for drawn in np.random.default_rng(0).integers(0, count, (_RESAMPLES, count)):
-        pooled = np.concatenate([rows[week] for week in drawn])
-        changes.append(np.quantile(second[pooled], quantile) - np.quantile(first[pooled], quantile))
-    low, high = np.quantile(changes, (0.025, 0.975))
+    low, high = np.quantile(second - first, (0.025, 0.975))
     return change, float(low), float(high)

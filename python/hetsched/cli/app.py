@@ -7,18 +7,22 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
 
 from hetsched.cli.declare import as_command
-from hetsched.cli.terminal import INTERRUPTED, ended
+from hetsched.cli.terminal import INTERRUPTED, begin, ended
 
 VERBS = (
     "simulate",
     "compare",
-    "validate",
+    "whatif",
+    "report",
+    "import",
     "inspect",
+    "validate",
     "generate",
     "provision",
     "policies",
@@ -26,7 +30,10 @@ VERBS = (
     "reproduce",
     "demo",
 )
-"""Every verb: the name of a module here and of the function in it whose parameters are the options."""
+"""Every verb: the name of a module here and of the function in it whose parameters are the options.
+
+A verb that is a word of Python has an underscore behind it there.
+"""
 
 FAMILIES = {
     "power": (
@@ -41,6 +48,8 @@ FAMILIES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+
+    begin(given)
 
     def command() -> Any:
         # Made here, as it takes time in which Ctrl-C may come.
@@ -91,7 +100,8 @@ def _app() -> Any:
 
 def _verb(name: str, module: str) -> Any:
     one = typer.Typer(add_completion=False)
-    one.command(name)(as_command(getattr(import_module(module), name)))
+    own = "_" if iskeyword(name) else ""
+    one.command(name)(as_command(getattr(import_module(f"{module}{own}"), f"{name}{own}")))
     return typer.main.get_command(one)
 
 

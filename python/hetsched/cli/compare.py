@@ -15,7 +15,7 @@ from hetsched.cli.named_policies import of_policy, policies_of, policy_of
 from hetsched.cli.options import check_output
 from hetsched.cli.pictures import draw_comparison
 from hetsched.cli.run_options import RunGiven
-from hetsched.cli.terminal import Screen, noted, renamed
+from hetsched.cli.terminal import Screen, command_line, noted, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def compare(
     run: RunGiven,
     out: opt.Out = None,
     plot: opt.Plot = None,
+    report: opt.Report = None,
+    title: opt.Title = "",
 ) -> None:
     """Schedule a job log under several policies, and show them side by side."""
     from hetsched.many.compare import compared
@@ -57,6 +59,7 @@ def compare(
     window.check_metrics(faults, keys or ())
     contestants = policies_of(faults, "--policies", policies)
     base = _baseline(faults, baseline, contestants)
+    opt.check_title(faults, title, report)
     faults.check()
     check_output(out)
 
@@ -73,13 +76,19 @@ def compare(
             options=options,
             seeds=seeds,
             metrics=keys,
-            keep=Keep(None if measured is None else (measured.from_s, measured.until_s), drawn=plot is not None),
+            keep=Keep(
+                None if measured is None else (measured.from_s, measured.until_s),
+                drawn=plot is not None,
+                shown=report is not None,
+            ),
             folder=None if out is None else Path(out),
             change=OTHER_DRAWS,
         )
     written = [] if out is None else [str(Path(out) / "comparison.csv")]
     if plot is not None:
         written += draw_comparison(plot, result.table, result._outcomes, baseline=base)
+    if report is not None:
+        written.append(result._page(title=title, assumed=machine.notes, command=command_line()).write(report))
     screen.show(comparison_table(result.table, baseline=base, width=screen.width))
     for note in [*([] if measured is None else [measured.note]), *result.notes]:
         screen.say(note)

@@ -21,7 +21,7 @@ from hetsched.checks import Faults
 from hetsched.cli.terminal import Screen, noted
 from hetsched.params import Declared, Parameter, parameters_of
 
-MACHINE, RUN, OUTPUT = "Machine", "Run", "Output"
+MACHINE, LOG, RUN, OUTPUT = "Machine", "Log", "Run", "Output"
 """Panels of the help that several verbs have."""
 
 Reader = Callable[[Faults, str, str], Any]
@@ -68,10 +68,12 @@ def flag(name: str, doc: str, panel: str | None = None) -> Option:
     return Option(name, typer.Option(name, metavar="", help=doc, rich_help_panel=panel), bool, None)
 
 
-def argument(metavar: str, doc: str, *, read: Reader | None = None, complete: Completion | None = None) -> Option:
-    """A value known by its place."""
+def argument(
+    metavar: str, doc: str, *, read: Reader | None = None, complete: Completion | None = None, is_list: bool = False
+) -> Option:
+    """A value known by its place; with `is_list` several, at least one."""
     shown = typer.Argument(metavar=metavar, help=doc, show_default=False, autocompletion=complete)
-    return Option(metavar.strip("[]"), shown, str, read)
+    return Option(metavar.strip("[]"), shown, list[str] if is_list else str, read)
 
 
 def completing(known: Iterable[str]) -> Completion:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated
 
 import hetsched as hs
@@ -10,9 +12,10 @@ from hetsched.checks import Faults, many
 from hetsched.cli.declare import option, whole
 from hetsched.cli.options import MOST_SEED, check_output, folder
 from hetsched.cli.pictures import draw_comparison
-from hetsched.cli.terminal import Screen
+from hetsched.cli.terminal import Screen, command_line
 from hetsched.errors import ConfigError
 
+_TITLE = "Four policies on four days of Kestrel"
 _NODES = 1024
 _IDLE_W, _TDP_W, _BUSY_W = 250.0, 785.0, 654.0
 _PLACED = "easy:placement=lowest-power"
@@ -35,7 +38,7 @@ def demo(
     out: Annotated[str, option("--out", "DIR", "Where the pictures go.", read=folder)] = "hetsched-demo",
     seed: Annotated[int, option("--seed", "S", "Seed of the random draw of nodes.", read=whole(0, MOST_SEED))] = 0,
 ) -> None:
-    """Compare four policies on a real log that comes with hetsched, and draw the pictures."""
+    """Compare four policies on a real log that comes with hetsched; draw the pictures, and make a page of it."""
     faults.check()
     check_output(out)
     from hetsched.many.compare import compared
@@ -49,8 +52,10 @@ def demo(
         screen.say(line)
     policies = {name: hs.policy.parse_policy(name) for name in _POLICIES}
     options = RunOptions(seed=seed)
-    result = compared(workload, platform, policies, baseline=_BASELINE, options=options, keep=Keep(drawn=True))
-    written = [result.write(out), *_pictures(screen, out, result)]
+    result = compared(
+        workload, platform, policies, baseline=_BASELINE, options=options, keep=Keep(drawn=True, shown=True)
+    )
+    written = [result.write(out), *_pictures(screen, out, result), *_page(screen, out, result, about)]
     screen.show(comparison_table(result.table, baseline=_BASELINE, width=screen.width))
     screen.tell(_finding(result))
     screen.say(f"wrote {many(len(written), 'file')} to {out}")
@@ -99,3 +104,23 @@ def _than(ratio: float) -> str:
     if abs(percent) < 0.05:
         return "neither higher nor lower (by 0.05 %)"
     return f"{abs(percent):.1f} % {'lower' if percent < 0 else 'higher'}"
+
+
+def _page(screen: Screen, out: str, result: hs.Comparison, about: Sequence[str]) -> list[str]:
+    """Make a page of it; without what pages are made with, say so in a line and go on."""
+    try:
+        page = result._page(title=_TITLE, assumed=_sentences(about), command=command_line())
+        return [page.write(str(Path(out) / "report.html"))]
+    except ConfigError as error:
+        screen.say(f"no page: {error}")
+        return []
+
+
+def _sentences(about: Sequence[str]) -> list[str]:
+    """The lines about the input, a sentence each thing."""
+    found: list[str] = []
+    for line in about:
+        name, words = line[:6].strip(), line[6:].strip()
+        found += [f"{name}: {words}"] if name else []
+        found[-1] += "" if name else f" {words}"
+    return found

@@ -4,163 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import hetsched as hs
-from hetsched.checks import Faults, did_you_mean, exists, listed, many, shown
-from hetsched.cli.declare import MACHINE, RUN, argument, choice, flag, number, option, whole
+from hetsched.checks import Faults, many, shown
+from hetsched.cli.declare import MACHINE, choice, number, option, whole
+from hetsched.cli.job_log import JobLog
 from hetsched.cli.options import complete_platform
 from hetsched.cli.platforms import platform_of, slurm_files
 from hetsched.cli.terminal import inside, noted, renamed
-from hetsched.cli.window import SpanOptions, WindowOptions
-from hetsched.errors import ConfigError, TraceError
-from hetsched.many.progress import Bars
+from hetsched.cli.window import WindowOptions
+from hetsched.errors import ConfigError
 from hetsched.params import ASSUMED_W
 from hetsched.typing import KnownDraws
 
 if TYPE_CHECKING:
     from hetsched.cli.terminal import Screen
-    from hetsched.workload.formats import Format
-    from hetsched.workload.formats.raw import Source
 
 
 OTHER_DRAWS = "--known-draws table or tdp, or --predictor history, has them not know it"
 """Options that keep decisions from knowing a job's draw before it has run."""
-
-_READER_OPTIONS = {
-    "procs_per_node": ("--procs-per-node", "nothing: {} logs count nodes, not processors"),
-    "columns": ("--columns", "nothing: fields of {} logs are known by their place"),
-    "separator": ("--separator", "nothing: {} logs have no separator to choose"),
-    "on_bad_line": ("--lenient", "nothing: {} logs have no lines to skip"),
-    "flops_per_s": ("--flops-per-s", "nothing: {} logs have run lengths, not work"),
-}
-"""Options of readers: how they are given, and what a format expects that does not have them."""
-
-_NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
-
-
-def _formats() -> list[str]:
-    from hetsched.workload.formats import FORMATS
-
-    return list(FORMATS)
-
-
-def _separator(faults: Faults, option: str, text: str) -> str:
-    """One character, which may be given by its name."""
-    character = _NAMED_SEPARATORS.get(text, text)
-    if len(character) != 1:
-        faults.add(option, text, f"one character, or {', '.join(_NAMED_SEPARATORS)}")
-    return character
-
-
-def _columns(faults: Faults, option: str, text: str) -> dict[str, str]:
-    """From the file's column names to hetsched's, out of ``OURS=THEIRS,…``."""
-    from hetsched.workload.schema import COLUMNS
-
-    found: dict[str, str] = {}
-    for pair in text.split(","):
-        ours, equals, theirs = (part.strip() for part in pair.partition("="))
-        if not (ours and equals and theirs):
-            faults.add(option, pair, "OURS=THEIRS, such as submit_s=Submit, with commas between")
-        elif ours not in COLUMNS and theirs in COLUMNS:
-            faults.add(option, pair, f"hetsched's name first: {theirs}={ours}")
-        elif ours not in COLUMNS:
-            near = did_you_mean(ours, COLUMNS) or f": {listed(COLUMNS)}"
-            faults.add(option, pair, f"one of hetsched's columns before the ={near}")
-        elif theirs in found or ours in found.values():
-            faults.add(option, pair, "each column once")
-        else:
-            found[theirs] = ours
-    return found
-
-
-_TRACE_HELP = "Job log: .swf, .parquet, .csv, of PBS, Batsim's .json; .gz, .zst too; - for standard input."
-_PROCS_HELP = "Processors per node; default: each one is a node."
-_FORMAT_HELP = "swf, parquet, batsim, pbs, csv or sacct, if the log's name and content do not say."
-_COLUMNS_HELP = "CSV and Parquet: the log's names of columns, such as submit_s=Submit."
-_SEPARATOR_HELP = "CSV: the character between fields; default: a comma."
-_FLOPS_HELP = "Batsim: a node's speed, for profiles that say work in place of seconds."
-_LENIENT_HELP = "Skip and count malformed lines of the log, unless most of them are."
-
-
-@dataclass(frozen=True)
-class JobLog:
-    """A log and how to read it."""
-
-    trace: Annotated[str, argument("TRACE", _TRACE_HELP)]
-    procs_per_node: Annotated[int | None, option("--procs-per-node", "P", _PROCS_HELP, MACHINE, read=whole(1))] = None
-    format: Annotated[str | None, option("--format", "NAME", _FORMAT_HELP, RUN, complete=_formats)] = None
-    columns: Annotated[
-        dict[str, str] | None, option("--columns", "OURS=THEIRS,…", _COLUMNS_HELP, RUN, read=_columns)
-    ] = None
-    separator: Annotated[str | None, option("--separator", "C", _SEPARATOR_HELP, RUN, read=_separator)] = None
-    lenient: Annotated[bool, flag("--lenient", _LENIENT_HELP, RUN)] = False
-    flops_per_s: Annotated[
-        float | None, option("--flops-per-s", "F", _FLOPS_HELP, RUN, read=number("operations a second"))
-    ] = None
-    window: SpanOptions = field(default_factory=SpanOptions)
-
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        return "standard input" if self.trace == "-" else self.trace
-
-    def read(self, screen: Screen) -> hs.Workload:
-        """The jobs, read with a bar that shows how far; says what was kept, and which lines were skipped."""
-        from hetsched.workload import read_jobs
-        from hetsched.workload.formats.raw import piped
-
-        self._refuse_no_file()
-        source: Source = piped() if self.trace == "-" else self.trace
-        options = self._options()
-        chosen = self._format(source, options)
-        with Bars() as bars:
-            if "progress" in chosen.options:
-                options["progress"] = bars.bar(f"reading {Path(self.name).name}")
-            with renamed({"separator": "--separator", "flops_per_s": "--flops-per-s"}):
-                workload = read_jobs(source, format=chosen.name, **options)
-        screen.say(workload.report.line())
-        for fault in workload.report.get("first_bad_lines", []):
-            screen.say(f"skipped: {fault}")
-        part = self.window.sliced(workload)
-        if part is not workload:
-            screen.say(f"{len(part):,} of these jobs were submitted within --from and --until")
-        return part
-
-    def _refuse_no_file(self) -> None:
-        from hetsched.workload.formats import READERS
-
-        path, is_there = Path(self.trace), exists(self.trace)
-        if self.trace != "-" and (not is_there or path.is_dir()):
-            found = "a directory" if is_there else "no such file"
-            raise TraceError(file=self.trace, found=found, expected=f"a job log ({listed(READERS)})")
-
-    def _options(self) -> dict[str, Any]:
-        """The options given, by the readers' names."""
-        given = {name: getattr(self, name) for name in ("procs_per_node", "columns", "separator", "flops_per_s")}
-        given["on_bad_line"] = "skip" if self.lenient else None
-        return {name: value for name, value in given.items() if value is not None}
-
-    def _format(self, source: Source, options: dict[str, Any]) -> Format:
-        """The log's format, if what was given fits it."""
-        from hetsched.workload.formats import FORMATS, READERS, format_of
-
-        try:
-            chosen = format_of(source, self.format, options=options)
-        except ConfigError:
-            one = f"one of {listed(FORMATS)}"
-            if self.format is None:
-                ends = f"one ending in {listed(READERS)}, or --format with {one}"
-                raise ConfigError([(Path(self.trace).name, "a name that tells no format", ends)]) from None
-            hint = did_you_mean(self.format, FORMATS)
-            raise ConfigError([("--format", shown(self.format), f"{one}{hint}")]) from None
-        faults = Faults()
-        for name in [name for name in options if name not in chosen.options]:
-            place, expected = _READER_OPTIONS[name]
-            faults.note(place, _as_given(options[name]), expected.format(chosen.name))
-        faults.check()
-        return chosen
 
 
 @dataclass(frozen=True)
@@ -168,12 +31,6 @@ class MeasuredLog(JobLog):
     """A log whose run may be measured in part."""
 
     window: WindowOptions = field(default_factory=WindowOptions)
-
-
-def _as_given(value: object) -> str:
-    if isinstance(value, dict):
-        return shown(",".join(f"{ours}={theirs}" for theirs, ours in value.items()))
-    return "it" if value == "skip" else shown(value)
 
 
 _FAR = 2

@@ -8,7 +8,7 @@ from typing import Annotated
 import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli.declare import MACHINE, OUTPUT, number, option, whole
-from hetsched.cli.inputs import JobLog
+from hetsched.cli.job_log import JobLog
 from hetsched.cli.options import check_output, complete_platform, folder
 from hetsched.cli.platforms import platform_of
 from hetsched.cli.terminal import Screen, renamed

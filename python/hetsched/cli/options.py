@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults, can_name_a_file, did_you_mean, listed
@@ -62,6 +63,18 @@ def plot(faults: Faults, option: str, text: str) -> str:
     return text
 
 
+def page(faults: Faults, option: str, text: str) -> str:
+    """The name of a page that can be written; what pages are made with must be there."""
+    from hetsched.report.page.document import SUFFIXES, require_page
+
+    require_page(option)
+    if not can_name_a_file(text):
+        return file(faults, option, text)
+    if file_ending_in(SUFFIXES, faults, option, text).lower().endswith(SUFFIXES):
+        check_output(files=[text])
+    return text
+
+
 def is_picture(plot: str) -> bool:
     """True if this names one picture, not a folder."""
     from hetsched.report.canvas import SUFFIXES
@@ -86,6 +99,15 @@ def _check_folder(folder: str) -> None:
         raise OutputError(folder, f"{above} is not writable")
 
 
+def only_of_a_log(faults: Faults, *groups: Any) -> None:
+    """Note options of these groups that have no meaning for the folder of a result, which says it all."""
+    for group in groups:
+        for one in fields(group):
+            value = getattr(group, one.name)
+            if one.name != "log" and value not in (None, ()):
+                faults.note(f"--{one.name.replace('_', '-')}", str(value), "nothing with the folder of a result")
+
+
 MOST_SEED = 2**64 - 1
 
 Out = Annotated[
@@ -95,6 +117,18 @@ Plot = Annotated[
     str | None,
     option("--plot", "PATH", "Draw one .png, .svg or .pdf, or all pictures into a folder.", OUTPUT, read=plot),
 ]
+
+Report = Annotated[
+    str | None,
+    option("--report", "F.html", "Write all of it as one page, which opens without a network.", OUTPUT, read=page),
+]
+Title = Annotated[str, option("--title", "TEXT", "With --report: the title of the page.", OUTPUT)]
+
+
+def check_title(faults: Faults, title: str, report: str | None) -> None:
+    """Note a title of a page that is not asked for."""
+    if title and report is None:
+        faults.note("--title", "no --report", "a page for it: --report FILE.html")
 
 
 def seed(high: int = MOST_SEED) -> Option:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from hetsched.cli.options import is_picture
 if TYPE_CHECKING:
     import polars as pl
 
+    import hetsched as hs
     from hetsched.many.outcome import Outcome
 
 
@@ -87,6 +89,39 @@ def _overview(outcome: Outcome, title: str) -> Picture:
         budget_w=outcome.budget_w,
         unix_zero_s=outcome.unix_zero_s,
     )
+
+
+@dataclass(frozen=True)
+class Log:
+    """Properties of a log and its machine that pictures of a validation show."""
+
+    nodes: int
+    source: str
+    unix_zero_s: float | None
+
+    def title(self, policy: str) -> str:
+        """What is shown."""
+        return f"{Path(self.source).name.partition('.')[0]}, {policy} on {self.nodes:,} nodes"
+
+
+def draw_validation(plot: str, found: hs.Validation, log: Log) -> list[str]:
+    """Draw what was observed over what was simulated: hours in one picture, or in a folder a picture each."""
+    pictures = dict(_of_validation(found, log))
+    if is_picture(plot):
+        return _save([(plot, pictures.get("over-time.png", pictures["waits.png"]))])
+    return _save((str(Path(plot) / name), figure) for name, figure in pictures.items())
+
+
+def _of_validation(found: hs.Validation, log: Log) -> Iterator[tuple[str, Picture]]:
+    from hetsched.report import observed
+
+    given: dict[str, Any] = {"policy": found.policy, "title": log.title(found.policy)}
+    yield "waits.png", observed.waits(found.jobs, policy=found.policy)
+    yield "errors.png", observed.errors(found.histogram, **given)
+    # Restarts have no hours.
+    if len(found.series):
+        zero_s = log.unix_zero_s
+        yield "over-time.png", observed.over_time(found.series, nodes=log.nodes, unix_zero_s=zero_s, **given)
 
 
 def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome], *, baseline: str) -> list[str]:

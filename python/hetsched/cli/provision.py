@@ -10,7 +10,7 @@ import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, RUN, argument, number, option, whole
-from hetsched.cli.inputs import JobLog
+from hetsched.cli.job_log import JobLog
 from hetsched.cli.options import check_output, folder, picture
 from hetsched.cli.terminal import Screen, noted, renamed
 

@@ -14,13 +14,14 @@ from hetsched.cli.named_policies import PolicyGiven
 from hetsched.cli.options import check_output
 from hetsched.cli.pictures import draw_run
 from hetsched.cli.run_options import RunGiven
-from hetsched.cli.terminal import Screen, renamed
+from hetsched.cli.terminal import Screen, command_line, renamed
 from hetsched.cli.window import Window
 from hetsched.errors import WorkWarning
 from hetsched.many.progress import Bars
 
 if TYPE_CHECKING:
     from hetsched.contract.bill import Terms
+    from hetsched.report.page.runs import RunsPage
 
 
 def simulate(
@@ -33,6 +34,8 @@ def simulate(
     out: opt.Out = None,
     csv: Annotated[bool, flag("--csv", "With --out: jobs.csv as well as jobs.parquet.", OUTPUT)] = False,
     plot: opt.Plot = None,
+    report: opt.Report = None,
+    title: opt.Title = "",
 ) -> None:
     """Schedule a job log under a policy, and show waits, utilization and energy."""
     inputs.check(faults)
@@ -42,6 +45,7 @@ def simulate(
     if out is not None and run.events is not None and _is_same(run.events, Path(out) / "events.parquet"):
         faults.add("--events", run.events, "a file that --out does not replace; a result has one of that name")
     chosen = policy.chosen(faults)
+    opt.check_title(faults, title, report)
     faults.check()
     check_output(out)
     assert chosen is not None
@@ -53,10 +57,12 @@ def simulate(
     written = [] if out is None else [out]
     if out is not None:
         result.write(out, csv=csv)
-    if plot is not None:
+    if plot is not None or report is not None:
         from hetsched.features.feature import terms_of
 
-        written += _draw(result, chosen, plot, terms=terms_of(workload, machine.platform, run.options()))
+        terms = terms_of(workload, machine.platform, run.options())
+        written += [] if plot is None else _draw(result, chosen, plot, terms)
+        written += [] if report is None else [_page(result, machine, title, terms).write(report)]
     _show(screen, machine, result, written, measured)
 
 
@@ -77,6 +83,13 @@ def _draw(result: hs.Result, policy: hs.Policy, plot: str, terms: Terms | None) 
 
     outcome = Outcome.of(policy.name, result, Keep(drawn=True), terms)
     return draw_run(plot, outcome, title=outcome.title)
+
+
+def _page(result: hs.Result, machine: Machine, title: str, terms: Terms | None) -> RunsPage:
+    from hetsched.report.page.runs import RunsPage
+    from hetsched.report.page.shown import RunShown
+
+    return RunsPage([RunShown.of(result, terms)], assumed=machine.notes, command=command_line(), title=title)
 
 
 def _show(screen: Screen, machine: Machine, result: hs.Result, written: list[str], window: Window | None) -> None:

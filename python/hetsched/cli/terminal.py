@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 import textwrap
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 import typer
@@ -31,6 +33,20 @@ DONE = 0
 FAILED = 1
 MISUSED = 2
 INTERRUPTED = 130
+
+
+_GIVEN: ContextVar[Sequence[str]] = ContextVar("given", default=())
+"""Words of the command that runs."""
+
+
+def begin(given: Sequence[str]) -> None:
+    """Keep the words of the command that begins."""
+    _GIVEN.set(tuple(given))
+
+
+def command_line() -> str:
+    """The command that runs, as one types it."""
+    return shlex.join(["hetsched", *_GIVEN.get()])
 
 
 def ended(command: Callable[[], Any], *, debug: bool) -> int:

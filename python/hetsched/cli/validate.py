@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults
+from hetsched.cli import options as opt
+from hetsched.cli.calibration import CalibrationGiven
 from hetsched.cli.declare import OUTPUT, number, option
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
-from hetsched.cli.options import check_output, folder
+from hetsched.cli.options import check_output, folder, only_of_a_log
+from hetsched.cli.pictures import Log, draw_validation
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, noted, renamed
 
@@ -21,7 +24,23 @@ _WARMUP_HELP = "Jobs submitted so soon after the first do not count; default: a 
 _COOLDOWN_HELP = "The same before the last submit."
 _POWER_HELP = "Measured power: .parquet or .csv with time_s and power_w, each value up to the next."
 _BASELINE_HELP = "A policy that is scored, too, or none; default: easy."
+_HORIZON_HELP = "Begin again every so often from what the log observed: 1h, 1d, several by commas; none: one run."
 _NONE = "none"
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def horizons(faults: Faults, option: str, text: str) -> list[float | None] | None:
+    """Spans by commas, each a number with a unit or of seconds, or none."""
+    found: list[float | None] = []
+    for one in text.split(","):
+        word = one.strip()
+        number, unit = (word[:-1], word[-1]) if word[-1:] in _UNITS_S else (word, "s")
+        try:
+            found.append(None if word == _NONE else float(number) * _UNITS_S[unit])
+        except ValueError:
+            faults.add(option, one, "a span such as 3600, 90m, 1h or 1d, or none, the open loop; several by commas")
+            return None
+    return found
 
 
 @dataclass(frozen=True)
@@ -36,7 +55,18 @@ class ValidationGiven:
     ] = None
     power: Annotated[str | None, option("--power", "F", _POWER_HELP, _VALIDATION)] = None
     baseline: Annotated[str, option("--baseline", "NAME", _BASELINE_HELP, _VALIDATION)] = "easy"
+    horizon: Annotated[
+        list[float | None] | None, option("--horizon", "SPANS", _HORIZON_HELP, _VALIDATION, read=horizons)
+    ] = None
     out: Annotated[str | None, option("--out", "DIR", "Write the tables there, as CSV.", OUTPUT, read=folder)] = None
+    plot: opt.Plot = None
+
+    @property
+    def unused(self) -> Mapping[str, Any]:
+        """Options that a calibration has no use for, where they are given."""
+        names = ("warmup_s", "cooldown_s", "power", "horizon", "plot")
+        given = {name: getattr(self, name) for name in names}
+        return given if self.baseline == "easy" else {**given, "baseline": self.baseline}
 
     def scored(self) -> Mapping[str, Any]:
         """The arguments of `hetsched.validate` that a result takes as well."""
@@ -52,18 +82,26 @@ def validate(
     *,
     policy: PolicyGiven,
     asked: ValidationGiven,
+    calibration: CalibrationGiven,
     inputs: Inputs,
     run: RunGiven,
 ) -> None:
     """Score a simulated schedule against the starts that a log observed; TRACE may be the folder of a result."""
+    calibration.check(faults, run, asked.unused)
+    if calibration.calibrate:
+        calibration.answer(screen, inputs, _checked(faults, inputs, run, policy, asked)[0], run, asked.out)
+        return
     if Path(inputs.log.trace).is_dir():
-        _check_result(faults, inputs, policy)
+        if asked.horizon is not None:
+            faults.note("--horizon", "spans", "nothing with the folder of a result")
+        only_of_a_log(faults, inputs, policy)
+        faults.check()
         check_output(asked.out)
-        found = hs.validate(hs.read_result(inputs.log.trace), **asked.scored())
+        found, log = _of_result(inputs.log.trace, asked)
     else:
         policies = _checked(faults, inputs, run, policy, asked)
         check_output(asked.out)
-        found = _of_log(screen, inputs, run, policies, asked)
+        found, log = _of_log(screen, inputs, run, policies, asked)
     from hetsched.report.validations import report
 
     for block in report(found):
@@ -71,17 +109,9 @@ def validate(
             screen.tell(block)
         else:
             screen.show(block)
-    screen.give(found.to_dict(), [] if asked.out is None else found.write(asked.out))
-
-
-def _check_result(faults: Faults, inputs: Inputs, policy: PolicyGiven) -> None:
-    """Raise if the folder of a result comes with what only a log takes."""
-    for group in (inputs, policy):
-        for one in fields(group):
-            value = getattr(group, one.name)
-            if one.name != "log" and value not in (None, ()):
-                faults.note(f"--{one.name.replace('_', '-')}", str(value), "nothing with the folder of a result")
-    faults.check()
+    written = [] if asked.out is None else found.write(asked.out)
+    written += [] if asked.plot is None else draw_validation(asked.plot, found, log)
+    screen.give(found.to_dict(), written)
 
 
 def _checked(
@@ -98,18 +128,39 @@ def _checked(
     return chosen, baseline
 
 
+def _of_result(folder: str, asked: ValidationGiven) -> tuple[hs.Validation, Log]:
+    """The scores of a result, and what pictures say of its log."""
+    from hetsched.report.canvas import unix_zero
+
+    result = hs.read_result(folder)
+    found, said = hs.validate(result, **asked.scored()), result.provenance
+    zero_s = unix_zero(said, float(result.jobs["submit_s"][0]))
+    return found, Log(said["platform"]["nodes"], said["trace"]["name"], zero_s)
+
+
 def _of_log(
     screen: Screen,
     inputs: Inputs,
     run: RunGiven,
     policies: tuple[hs.Policy | None, hs.Policy | None],
     asked: ValidationGiven,
-) -> hs.Validation:
-    """The scores of a run that is made for them."""
+) -> tuple[hs.Validation, Log]:
+    """The scores of a run that is made for them, and what pictures say of its log."""
+    from hetsched.workload.clock import unix_zero
+
     scored = asked.scored()
     workload, machine = inputs.read(screen)
     run.check_inputs(workload, machine.platform)
     # What the log ran, runs.
     options = {**vars(run.options()), "kill_at_walltime": False}
-    with renamed(run.given_names), run.in_contract():
-        return hs.validate(workload, machine.platform, policies[0], baseline=policies[1], **scored, **options)
+    with renamed({"horizon_s": "--horizon", **run.given_names}), run.in_contract():
+        found = hs.validate(
+            workload,
+            machine.platform,
+            policies[0],
+            baseline=policies[1],
+            horizon_s=asked.horizon,
+            **scored,
+            **options,
+        )
+    return found, Log(machine.platform.nodes, workload.source, unix_zero(workload))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import hetsched as hs
@@ -134,6 +133,14 @@ class WindowOptions(SpanOptions):
         raise ConfigError(faults.found)
 
 
+@dataclass(frozen=True)
+class UnmeasuredWindow(WindowOptions):
+    """The part of a log that is read, for verbs that measure whole runs."""
+
+    warm_up_s: float | None = field(default=None, init=False)
+    cool_down_s: float | None = field(default=None, init=False)
+
+
 def _submits(workload: hs.Workload) -> tuple[float, float]:
     submit_s = workload.to_polars()["submit_s"]
     return (float(submit_s[0]), float(submit_s[-1])) if len(submit_s) else (0.0, 0.0)
@@ -163,7 +170,6 @@ def _date_s(text: str) -> float | None:
 
 
 def _written(seconds: float, epoch_s: float | None) -> str:
-    if epoch_s is None:
-        return f"{seconds:,.6g} s" if seconds < 1e6 else f"{seconds:,.0f} s"
-    date = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=epoch_s + seconds)
-    return f"{date:%Y-%m-%d %H:%M:%S} UTC"
+    from hetsched.workload.clock import date_text
+
+    return date_text(seconds, epoch_s)

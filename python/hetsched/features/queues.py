@@ -207,6 +207,18 @@ def _check_sizes(frame: pl.DataFrame, platform: Platform, name: str, faults: Fau
     faults.some(name, found, len(beyond), "at most the max_nodes of its queue")
 
 
+def naming_nodes(policy: Policy | None, platform: Platform) -> Policy | None:
+    """A policy, with the backfill ``plan`` of the same depth where it counts nodes and queues share some of theirs."""
+    own = None if policy is None else policy.parts["backfill"]
+    if policy is None or own is None or platform.queues is None or overlapping(platform.queues) is None:
+        return policy
+    if policy.own or policy._part_flag("backfill", "chooses_nodes"):
+        return policy
+    plan = {"name": "plan", "depth": own.get("depth", 1)}
+    name = f"{policy.name}:backfill=plan:backfill.depth={plan['depth']}"
+    return Policy(**{**policy.parts, "backfill": plan}, name=name)
+
+
 def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> None:
     """Raise unless the policy knows queues like these (rules 6 and 7)."""
     queues, faults, own = platform.queues, Faults("policy"), policy.own

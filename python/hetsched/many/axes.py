@@ -174,11 +174,11 @@ def _named(
             continue
         if isinstance(several, Mapping) and (not isinstance(key, str) or not key):
             faults.add(axis, key, "names as the dictionary's keys")
-        found[whole_text(str(key)) if isinstance(several, Mapping) else _unique_name(name_of(made), found)] = made
+        found[whole_text(str(key)) if isinstance(several, Mapping) else unique_name(name_of(made), found)] = made
     return found
 
 
-def _unique_name(name: str, taken: Mapping[str, object]) -> str:
+def unique_name(name: str, taken: Collection[str]) -> str:
     """The name, or ``name #2``, ``name #3`` and so on if things of that name stand before."""
     number, own = 1, name
     while own in taken:

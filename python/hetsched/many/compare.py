@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from hetsched.many.many import RunTask, on_threads
 from hetsched.many.progress import Reporting, check_progress
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.report.page.shown import RunShown
 from hetsched.run.concerns import CHANGE, Concern, joined
 from hetsched.run.metrics import DEFAULT_METRICS, OF_CONTRACT, metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
@@ -178,17 +180,23 @@ def compared(
     _warn_of(found, before=len(runs[0][1].concerns))
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
     table = table_of(frame, baseline, _with_boots(_default_metrics(frame), frame) if metrics is None else metrics)
-    comparison = Comparison(table, frame, baseline, found, _is_alike=_are_alike(platform), _change=change)
+    again = partial(_shown_again, [(name, run) for name, run in runs if run.options.seed == options.seed])
+    comparison = Comparison(table, frame, baseline, found, _is_alike=_are_alike(platform), _change=change, _again=again)
     if folder is not None:
         comparison.write(folder)
     return comparison
+
+
+def _shown_again(runs: Sequence[tuple[str, Run]]) -> list[RunShown]:
+    """The first run of each policy, made again for a page."""
+    return [RunShown.of(run.execute(), run.terms) for _, run in runs]
 
 
 def _task(policy: str, run: Run, keep: Keep, folder: Path | None) -> RunTask:
     """A run under the name of its policy; its result is kept as long as its files are to be written."""
 
     def kept(result: Result) -> tuple[Outcome, Result | None, Path | None]:
-        outcome = Outcome.of(policy, result, keep, run.terms if keep.drawn else None)
+        outcome = Outcome.of(policy, result, keep, run.terms if keep.drawn or keep.shown else None)
         return outcome, None if folder is None else result, folder
 
     seed = run.options.seed

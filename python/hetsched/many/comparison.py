@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,9 @@ from hetsched.analysis.ratios import attained_ratio
 from hetsched.files import json_sha256, write_whole
 from hetsched.many.outcome import Outcome
 from hetsched.naming import named_in
+from hetsched.notebook import card
+from hetsched.report.page.runs import RunsPage
+from hetsched.report.page.shown import RunShown
 from hetsched.report.tables import comparison_table
 from hetsched.run.concerns import CHANGE, draws_note
 from hetsched.run.metrics import METRICS, STATES, columns_of
@@ -51,6 +53,8 @@ class Comparison:
         Whether every node draws as every other, so that which of them a job gets makes no difference.
     _change
         How a reader has decisions know other draws, for the notes.
+    _again
+        Makes the first run of each policy again, for a page.
     """
 
     table: pl.DataFrame
@@ -59,6 +63,7 @@ class Comparison:
     _outcomes: Sequence[Outcome]
     _is_alike: bool = False
     _change: str = CHANGE
+    _again: Callable[[], Sequence[RunShown]] = tuple
 
     def __repr__(self) -> str:
         others = ", ".join(policy for policy in self.summaries if policy != self.baseline)
@@ -72,8 +77,7 @@ class Comparison:
         return "\n".join([*lines, *self.notes]).strip("\n")
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"{self.table._repr_html_()}{notes}"
+        return card(repr(self).strip("<>"), None, self.table._repr_html_(), notes=self.notes)
 
     def value(self, policy: str, metric: str, column: str = "mean") -> float:
         """A number of the table; NaN where it holds none."""
@@ -172,6 +176,44 @@ class Comparison:
         path = Path(folder) / COMPARISON
         write_whole(path, self.table.write_csv().encode())
         return str(path)
+
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> str:
+        """Write all of it as one HTML page, which opens from disk without a network; gives its name.
+
+        The page has charts over time and by node of the first run of each policy, which is run again for it; what
+        ``hetsched compare --report`` writes. Needs plotly and jinja2, of the extra ``report``.
+
+        Parameters
+        ----------
+        path
+            A file's name, ending in ``.html``.
+        title
+            Above the page; empty: made of the log's name.
+
+        Raises
+        ------
+        ConfigError
+            If `path` names no HTML file, or plotly or jinja2 is not installed.
+        OutputError
+            If it cannot be written.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> jobs = {"job_id": [1, 2, 3], "submit_s": [0, 10, 900], "runtime_s": [60, 60, 30], "node_count": [2, 3, 1]}
+        >>> log, machine = hs.Workload.from_polars(pl.DataFrame(jobs)), hs.Platform.homogeneous(3, 100, 300)
+        >>> hs.compare(log, machine, ["fcfs", "easy"]).report("comparison.html", title="Backfilling on our machine")
+        'comparison.html'
+        """
+        return self._page(title=title).write(path)
+
+    def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> RunsPage:
+        """The page of it, from what was kept of the runs, or from runs made again."""
+        first: dict[str, RunShown] = {}
+        for run in [outcome.shown for outcome in self._outcomes if outcome.shown is not None] or self._again():
+            first.setdefault(run.policy, run)
+        own = [first.pop(self.baseline), *first.values()]
+        return RunsPage(own, self.table, self.notes, self.attained, assumed, command, title)
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary that JSON can hold: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""

@@ -15,6 +15,7 @@ from hetsched.checks import many
 from hetsched.report.canvas import unix_zero
 from hetsched.report.charts import MOST_JOBS
 from hetsched.report.node_states import MAP_BINS, map_rows
+from hetsched.report.page.shown import RunShown
 from hetsched.run.concerns import Concern
 from hetsched.run.result import Result
 from hetsched.run.stretches import by_nodes, is_resized
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Keep:
-    """The part of runs that is kept: numbers of all or of a window (its ends in seconds), and data for pictures."""
+    """The part of runs that is kept: numbers of all or of a window (its ends in seconds), data for pictures."""
 
     window: tuple[float, float] | None = None
     drawn: bool = False
+    shown: bool = False
+    """Whether data for a page is kept."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class Outcome:
 
     `summary`, `provenance`, `timing` and `concerns` are the result's. Pictures need `curve` (of `waiting_curve`),
     `bins` (of `run_bins`), `jobs` where they are few enough to be drawn one by one, `power` where it changed in time,
-    and `machine` where nodes were not always on or have queues; empty unless asked for.
+    and `machine` where nodes were not always on or have queues; pages need `shown`. All empty unless asked for.
     """
 
     policy: str
@@ -120,6 +123,7 @@ class Outcome:
     jobs: pl.DataFrame | None = None
     power: PowerFrames | None = None
     machine: NodeFrames | None = None
+    shown: RunShown | None = None
 
     @classmethod
     def of(cls, policy: str, result: Result, keep: Keep, terms: Terms | None = None) -> Outcome:
@@ -134,6 +138,7 @@ class Outcome:
             timing=result.timing,
             concerns=result.concerns,
             **(_pictured(result, terms) if keep.drawn else {}),
+            shown=RunShown.of(result, terms) if keep.shown else None,
         )
 
     @property

@@ -170,25 +170,37 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
     """Every run of a sweep with its key, in the order of its rows."""
     workloads = {id(workload): workload for workload in axes.distinct_workloads.values()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
-    beliefs = {(w, p): _belief(workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
+    beliefs = {(w, p): belief_of(workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
     own = {
-        (*pair, name): _deciding(options_under(policy, dated))
+        (*pair, name): deciding(options_under(policy, dated))
         for pair, dated in _options_of(axes, options).items()
         for name, policy in axes.policies.items()
     }
 
     def key(workload: str, platform: str, policy_name: str, seed: int) -> str:
-        policy = axes.policies[policy_name]
         jobs = axes.workloads[workload][seed]
-        decides = [jobs.sha256, platforms[platform], policy.parts, seed if policy.uses_chance else None]
-        decides += [own[id(jobs), platform, policy_name], *beliefs[id(jobs), platform]]
-        return json_sha256([__version__, code_sha256(), *decides])
+        options, belief = own[id(jobs), platform, policy_name], beliefs[id(jobs), platform]
+        return run_key(jobs, platforms[platform], axes.policies[policy_name], seed, options=options, belief=belief)
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
     return [Plan(w, p, policy, seed, key(w, p, policy, seed)) for w, p, policy, seed in names]
 
 
-def _deciding(options: RunOptions) -> dict[str, Any]:
+def run_key(
+    workload: Workload,
+    platform: str,
+    policy: Policy,
+    seed: int,
+    *,
+    options: Mapping[str, Any],
+    belief: Sequence[str | None],
+) -> str:
+    """Sha256 over everything that decides a run's summary: its platform's sum, `deciding` options, a `belief_of`."""
+    decides = [workload.sha256, platform, policy.parts, seed if policy.uses_chance else None, options, *belief]
+    return json_sha256([__version__, code_sha256(), *decides])
+
+
+def deciding(options: RunOptions) -> dict[str, Any]:
     """The options that decide a run, without its seed; of a predictor counts what it gives, not its name."""
     return {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
 
@@ -199,7 +211,7 @@ def _options_of(axes: Axes, options: RunOptions) -> dict[tuple[int, str], RunOpt
     return {(id(workload), name): on_clock_of(options, workload, axes.platforms[name]) for workload, name in pairs}
 
 
-def _belief(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
+def belief_of(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
     """The decisive part of a predictor: the tables and draws that it gives, not its name."""
     if options.predictor is None:
         return []

@@ -108,6 +108,14 @@ class Store:
                     file=str(self._path), line=self._line_of[key], field=self._field, found=found, expected=expected
                 )
 
+    def malformed(self, key: str) -> TraceError:
+        """The error that the line of this key holds no answer of a run."""
+        found = f"`{one_line(json.dumps(self.answers[key]), limit=60)}`"
+        line = self._line_of.get(key)
+        return TraceError(
+            file=str(self._path), line=line, field=self._field, found=found, expected=_EXPECTED.format(self._by)
+        )
+
     def _append(self, line: bytes) -> None:
         """Write all of it through to the disk, or raise the system's reason for less."""
         rest = memoryview(line)

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -25,11 +25,14 @@ from hetsched.many.processes import Processes
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.many.spec import Plan, clear, plan_of, written
 from hetsched.many.store import Store
+from hetsched.platform import Platform
+from hetsched.policy import Policy
 from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.metrics import columns_of, optional_names
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.run.simulation import run_of
+from hetsched.workload import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -141,9 +144,8 @@ def sweep(
         store = None if folder is None else stack.enter_context(Store(folder))
         if store is not None:
             store.check({plan.key for plan in plans}, summary_names(checked), optional_names())
-        # What a sweep that was killed has left there.
-        for old in () if folder is None else folder.glob(f"{_INPUTS}*"):
-            shutil.rmtree(old, ignore_errors=True)
+        if folder is not None:
+            remove_inputs(folder)
         bars = stack.enter_context(Bars(shown=progress == "bar"))
         tell = bars.bar("sweep", unit="runs") if progress == "bar" else teller(progress)
         work = _Work(axes, checked, store, folder)
@@ -176,12 +178,14 @@ class _Work:
         runs = len({plan.key for plan in missing})
         with ExitStack() as stack:
             tasks: Sequence[Task] = []
-            chosen = stack.enter_context(self._executor(executor, workers, runs))
+            axes = self.axes
+            most = (axes.distinct_workloads.values(), axes.platforms.values())
+            chosen = stack.enter_context(executor_of(executor, workers, runs, *most))
             if chosen is None:
                 tasks = [self._task(plan) for plan in missing]
             else:
-                self._check_portable({plan.policy for plan in missing})
-                inputs = stack.enter_context(_inputs_folder(self.folder))
+                check_portable({plan.policy: axes.policies[plan.policy] for plan in missing})
+                inputs = stack.enter_context(inputs_folder(self.folder))
                 tasks = written(missing, self.axes, self.options, inputs)
             with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
                 for task, summary in answers:
@@ -196,27 +200,35 @@ class _Work:
         run = run_of(workload, platform, self.axes.policies[plan.policy], replace(self.options, seed=plan.seed))
         return RunTask(plan.key, plan.names, run, Result.summary, str(plan))
 
-    def _check_portable(self, names: Collection[str]) -> None:
-        """Refuse policies that cannot be given to other processes."""
-        faults = Faults()
-        for name in names:
-            with noted_within(f"policy `{name}`", faults):
-                self.axes.policies[name]._check_portable()
-        faults.check()
 
-    @contextmanager
-    def _executor(self, given: Executor | None, workers: int | None, runs: int) -> Iterator[Executor | None]:
-        """The user's own, processes, or none: one run after the other, in this process."""
-        if given is not None:
-            yield given
-            return
-        most = most_at_once(self.axes.distinct_workloads.values(), self.axes.platforms.values(), in_processes=True)
-        count = min(runs, most if workers is None else workers)
-        if count == 1:
-            yield None
-        else:
-            with Processes(count) as processes:
-                yield processes
+def check_portable(policies: Mapping[str, Policy]) -> None:
+    """Refuse policies, by name, that cannot be given to other processes."""
+    faults = Faults()
+    for name, policy in policies.items():
+        with noted_within(f"policy `{name}`", faults):
+            policy._check_portable()
+    faults.check()
+
+
+@contextmanager
+def executor_of(
+    given: Executor | None,
+    workers: int | None,
+    runs: int,
+    workloads: Iterable[Workload],
+    platforms: Iterable[Platform],
+) -> Iterator[Executor | None]:
+    """The user's own executor, processes, or none: one run after the other, in this process."""
+    if given is not None:
+        yield given
+        return
+    most = most_at_once(workloads, platforms, in_processes=True) if workers is None else workers
+    count = min(runs, most)
+    if count == 1:
+        yield None
+    else:
+        with Processes(count) as processes:
+            yield processes
 
 
 def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
@@ -237,8 +249,14 @@ def _column(values: list[int | float | None]) -> pl.Series:
     return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64, strict=False)
 
 
+def remove_inputs(folder: Path) -> None:
+    """Remove what a call that was killed has left in its folder."""
+    for old in folder.glob(f"{_INPUTS}*"):
+        shutil.rmtree(old, ignore_errors=True)
+
+
 @contextmanager
-def _inputs_folder(folder: Path | None) -> Iterator[Path]:
+def inputs_folder(folder: Path | None) -> Iterator[Path]:
     """Folder of workloads and platforms while runs need them."""
     try:
         made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()

@@ -16,6 +16,7 @@ from hetsched.checks import Faults, few, listed, many, read_toml, shown
 from hetsched.errors import ConfigError, PlatformWarning
 from hetsched.files import json_sha256
 from hetsched.naming import named_in
+from hetsched.notebook import card, table
 from hetsched.params import ASSUMED_W
 from hetsched.platform.draws import ByCap, CapModel, Draws
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes, repeated
@@ -632,6 +633,14 @@ class Platform:
         queues = [] if self._queues is None else [many(len(self._queues), "queue")]
         return f"<Platform: {', '.join([many(self.nodes, 'node'), *names, *self._draws.words, *queues])}>"
 
+    def _repr_html_(self) -> str:
+        names = ("idle_w", "tdp_w", "off_w", "boot_s")
+        rows = [
+            [own.name, f"{own.count:,}", f"{own.slots:,}", *(_range(getattr(own, name)) for name in names)]
+            for own in self._classes
+        ]
+        return card(repr(self).strip("<>"), None, table(["nodes", "number", "slots", *names], rows))
+
     def _identity(self) -> tuple[Any, ...]:
         licences = None if self._licences is None else tuple(self._licences.items())
         return self._classes, self._exclusive, self._draws, self._known_draws, licences, self._queues
@@ -668,3 +677,11 @@ def _check_licences(licences: Any, faults: Faults) -> None:
 def read_platform(path: str | Path) -> Platform:
     """Read a platform from a TOML file; as `Platform.from_toml`."""
     return Platform.from_toml(path)
+
+
+def _range(values: Any) -> str:
+    """Numbers of the nodes of a class: one, or the least and the most of them; a dash where they are not known."""
+    if values is None:
+        return "–"
+    least, most = (f"{end:,g}" for end in (np.min(values), np.max(values)))
+    return least if least == most else f"{least} to {most}"

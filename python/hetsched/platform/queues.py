@@ -21,6 +21,8 @@ from hetsched.workload.convert import MOST_OF_A_LIST, node_numbers, span_seconds
 _MOST_NODES = 2**31 - 1
 _MAX_SECONDS = 1e12
 _A_SET = f"numbers such as `0-3,7` (ends included), or a list of them, at most {MOST_OF_A_LIST:,}"
+_A_SPAN = "seconds, or a span such as 1-02:03:04 or 01:00:00"
+_NAMES = "a list of names"
 
 
 def _numbers(given: Any, name: str, faults: Faults) -> tuple[int, ...] | None:
@@ -34,7 +36,7 @@ def _seconds(given: Any, name: str, faults: Faults) -> float | None:
     """Seconds of a number or of a span in text."""
     value = span_seconds(pl.Series([given.strip()])).item() if isinstance(given, str) else plain(given)
     if value is None:
-        faults.add(name, given, "seconds, or a span such as 1-02:03:04 or 01:00:00")
+        faults.add(name, given, _A_SPAN)
         return None
     faults.number(name, value, low=0.0, high=_MAX_SECONDS)
     if not faults.has(name) and value < 1e-6:
@@ -45,7 +47,7 @@ def _seconds(given: Any, name: str, faults: Faults) -> float | None:
 def _names(given: Any, name: str, faults: Faults) -> tuple[str, ...]:
     is_list = isinstance(given, list | tuple | set | frozenset)
     if not is_list or not all(isinstance(one, str) and is_whole_text(one) for one in given):
-        faults.add(name, given, "a list of names")
+        faults.add(name, given, _NAMES)
         return ()
     return tuple(dict.fromkeys(given))
 
@@ -57,7 +59,7 @@ def _users(given: Any, name: str, faults: Faults) -> tuple[str, ...]:
     return tuple(sorted(users))
 
 
-_WALLTIME = Parameter(unit="seconds", take=_seconds)
+_WALLTIME = Parameter(unit="seconds", take=_seconds, form=_A_SPAN)
 _JOBS = whole(1, _MOST_NODES)
 
 
@@ -116,7 +118,7 @@ class Queue(Entry):
     _kind: ClassVar[str] = "a queue"
 
     name: str = field(metadata=word())
-    nodes: str | Sequence[int] | npt.NDArray[np.integer[Any]] = field(metadata=Parameter(take=_numbers))
+    nodes: str | Sequence[int] | npt.NDArray[np.integer[Any]] = field(metadata=Parameter(take=_numbers, form=_A_SET))
     priority: int = field(default=0, metadata=whole(-(10**9), 10**9))
     max_nodes: int | None = None
     max_slots: int | None = field(default=None, metadata=whole(1, 2**62))
@@ -124,10 +126,10 @@ class Queue(Entry):
     default_walltime_s: float | str | None = field(default=None, metadata=_WALLTIME)
     max_running: int | None = field(default=None, metadata=_JOBS)
     max_running_per_user: int | None = field(default=None, metadata=_JOBS)
-    users: Sequence[str] | None = field(default=None, metadata=Parameter(take=_users))
+    users: Sequence[str] | None = field(default=None, metadata=Parameter(take=_users, form=_NAMES))
     order: QueueOrder | None = field(default=None, metadata=choice(QueueOrder))
     allocation: Allocation = field(default="concentrate", metadata=choice(Allocation))
-    preempts: Sequence[str] = field(default=(), metadata=Parameter(take=_names))
+    preempts: Sequence[str] = field(default=(), metadata=Parameter(take=_names, form=_NAMES))
 
     def _check(self, values: dict[str, Any], faults: Faults) -> None:
         if self.max_nodes is not None:

@@ -11,6 +11,7 @@ from typing import Any
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.naming import named_in
+from hetsched.notebook import card, table
 from hetsched.policy import objects
 from hetsched.policy.parts import (
     OBJECT_ROLES,
@@ -350,6 +351,14 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"<Policy: {self._name}>"
+
+    def _repr_html_(self) -> str:
+        own = {role: part for role, part in self.parts.items() if part is not None}
+        rows = [
+            [role, str(part["name"]), ", ".join(f"{key}={value}" for key, value in part.items() if key != "name")]
+            for role, part in own.items()
+        ]
+        return card(f"Policy {self._name}", None, table(["role", "part", "parameters"], rows, words=3))
 
 
 def policy_like(given: object) -> Policy | None:

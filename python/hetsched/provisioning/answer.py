@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from hetsched.files import write_whole
 from hetsched.many.many import RunTask, on_threads
 from hetsched.many.progress import Reporting, check_progress
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.provisioning.budget import Budget
 from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
 from hetsched.run.options import RunOptions
@@ -119,9 +119,7 @@ class Provision:
 
     def _repr_html_(self) -> str:
         frames = [self.guideline, *([] if self.table is None else [self.table])]
-        return "".join(frame._repr_html_() for frame in frames) + "".join(
-            f"<p>{escape(line)}</p>" for line in self.notes
-        )
+        return card(repr(self).strip("<>"), None, *(frame._repr_html_() for frame in frames), notes=self.notes)
 
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write ``guideline.csv`` and, with a log, ``provision.csv`` and ``runs.csv``; gives their names."""

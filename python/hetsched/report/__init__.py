@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-__all__ = ["budgets", "canvas", "figures", "node_states", "over_axis", "provisions", "tables"]
+__all__ = ["budgets", "canvas", "figures", "node_states", "observed", "over_axis", "provisions", "tables"]
 
 
 def __getattr__(name: str) -> ModuleType:

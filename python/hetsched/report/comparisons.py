@@ -64,7 +64,7 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
     axes.set_xlabel(f"mean wait ({units['mean_wait_s'].name})")
     _set_scale(axes, waits, units["mean_wait_s"].scale)
     axes.margins(x=0.08, y=0.12)
-    _set_energies(axes, energies)
+    set_energies(axes, energies)
     axes.locator_params(axis="y", nbins=5)
     axes.ticklabel_format(axis="y", useOffset=False)
     axes.set_ylabel(f"energy ({units['energy_j'].name})")
@@ -73,16 +73,17 @@ def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
 def _on_axes(middles: Floats) -> Floats:
     """Waits and energies in shares of their axes."""
     waits, energies = middles.T
-    x = np.log(waits) if _is_wide(waits) else waits
+    x = np.log(waits) if is_wide(waits) else waits
     y_span = max(np.ptp(energies), _LEAST_SPAN_RATIO * energies.mean(), 1e-300)
     return np.column_stack((x / max(np.ptp(x), 1e-300), energies / y_span))
 
 
-def _is_wide(waits: Floats) -> bool:
+def is_wide(waits: Floats) -> bool:
+    """True if an axis of these waits is logarithmic."""
     return bool(waits.min() > 0 and waits.max() > _FAR_APART * waits.min())
 
 
-def _set_energies(axes: Axes, energies: Floats) -> None:
+def set_energies(axes: Axes, energies: Floats) -> None:
     """Limit the axis so that a negligible difference does not fill the panel; say so where it does not begin at 0."""
     low, high = axes.get_ylim()
     middle, least = float(energies.mean()), _LEAST_SPAN_RATIO * float(energies.mean())
@@ -99,7 +100,7 @@ def _set_energies(axes: Axes, energies: Floats) -> None:
 
 def _set_scale(axes: Axes, waits: Floats, scale: float) -> None:
     """A linear axis in one unit, or a logarithmic one with ticks in everyday units."""
-    if _is_wide(waits):
+    if is_wide(waits):
         axes.set_xscale("log")
         ticks = canvas.length_ticks(waits.min() / 3 * scale, waits.max() * 3 * scale)
         canvas.write_ticks(axes.xaxis, [(at / scale, text) for at, text in ticks])

@@ -36,6 +36,10 @@ class Answer(Protocol):
     def rivals(self) -> pl.DataFrame:
         """The run and its rivals."""
 
+    @property
+    def horizons(self) -> pl.DataFrame | None:
+        """Scores by how far ahead the simulation looks."""
+
 
 def report(answer: Answer) -> Iterator[str | RenderableType]:
     """Lines and tables, the most important first."""
@@ -44,6 +48,8 @@ def report(answer: Answer) -> Iterator[str | RenderableType]:
     yield f"{scores['jobs']:,} jobs count, {scores['waited']:,} of them waited for over a minute{_left_out(scores)}"
     yield _rivals(answer)
     yield _verdict(scores)
+    if answer.horizons is not None:
+        yield _horizons(answer.horizons)
     for name, title in _GROUPS.items():
         frame: pl.DataFrame = getattr(answer, name)
         if len(frame) > 1:
@@ -66,6 +72,20 @@ def _rivals(answer: Answer) -> RenderableType:
         "log error: mean of |ln((wait + 60 s) / (observed wait + 60 s))|; skill: the part of the error of 'every job "
         "at once' that is gone; in 10 min: jobs that waited, and start within 10 min of their time"
     )
+    table.caption_justify = "left"
+    return table
+
+
+def _horizons(frame: pl.DataFrame) -> RenderableType:
+    numbers = ["log error", "at once", "mean", "median", "skill", "in 10 min"]
+    table = new_table("looks ahead", numbers=numbers, title="Restarts from the observed state")
+    for row in frame.iter_rows(named=True):
+        errors = [row[f"{name}log_error"] for name in ("", "null_", "naive_", "naive_median_")]
+        interval = "" if row["log_error_half"] is None else f" ± {row['log_error_half']:.3f}"
+        shown = [f"{errors[0]:.3f}{interval}", *(f"{error:.3f}" for error in errors[1:])]
+        name = "one run" if row["horizon_s"] is None else METRICS["mean_wait_s"].text(row["horizon_s"])
+        table.add_row(name, *shown, _ratio(row["skill_naive"]), _percent(row["waited_within_10m"]))
+    table.caption = "mean, median: of waits of the week before; skill: the part of the mean's error that is gone"
     table.caption_justify = "left"
     return table
 

@@ -105,6 +105,7 @@ def _floats(column: pl.Series) -> npt.NDArray[np.float64]:
 
 
 FAILED, REPAIRED, MAINTENANCE, CANCEL = "node_failed", "node_repaired", "maintenance", "cancel"
+HOLD = "hold"
 BUDGET, PRICE, CARBON = "budget", "price", "carbon"
 
 EVENT_COLUMNS: dict[str, type[pl.DataType]] = {
@@ -153,6 +154,7 @@ _KINDS = {
     REPAIRED: _Kind(("node",)),
     MAINTENANCE: _Kind(("node", "until_s", "announced_s"), ends=True),
     CANCEL: _Kind(("job_id",)),
+    HOLD: _Kind(("until_s",), ends=True),
     BUDGET: _Kind(("value", "until_s", "announced_s"), "watts of the whole machine, from 0", 0.0),
     PRICE: _Kind(("value", "until_s"), "a price in cost units per kWh"),
     CARBON: _Kind(("value", "until_s"), "grams of CO2 per kWh, from 0", 0.0),

@@ -24,6 +24,7 @@ from hetsched.run.event_rows import (
     CARBON,
     COLUMN_NAMES,
     FAILED,
+    HOLD,
     MAINTENANCE,
     MOST_LISTED,
     PRICE,
@@ -53,7 +54,7 @@ Ints = npt.NDArray[np.int64]
 
 @named_in("hetsched")
 class Events:
-    """Events from outside a run: failures and maintenance of nodes, budgets of the machine, prices, cancellations.
+    """Events from outside a run: failures and maintenance of nodes, holds, budgets, prices, cancellations.
 
     Made by `hetsched.read_events` from a file, by `from_polars` or `budget_from_price`; ``+`` joins two. Rows are in
     order of time; of one instant, failures and maintenance come last. What changes nothing is no event: a node
@@ -69,6 +70,7 @@ class Events:
     ``maintenance``    ``node``, ``until_s``,  the node is down from ``time_s`` until ``until_s``; the policy knows it
                        ``announced_s``         from ``announced_s`` on (null: always), which needs the backfill
                                                ``plan``; others know it at ``time_s``
+    ``hold``           ``until_s``             no job starts from ``time_s`` on before ``until_s``; what runs goes on
     ``cancel``         ``job_id``              the job is withdrawn, unless it runs or has ended
     ``budget``         ``value``, ``until_s``, the machine may draw ``value`` W from ``time_s`` until ``until_s``
                        ``announced_s``         (null: to the run's end); a policy that looks ahead knows it from
@@ -291,6 +293,10 @@ class Events:
         """True if there are rows of any of these kinds."""
         return bool(self._frame["kind"].is_in(kinds).any())
 
+    def of_kinds(self, *kinds: str) -> Events:
+        """The events of some kinds."""
+        return Events(self._of_kinds(*kinds))
+
     def _charges(self, timeline: pl.DataFrame) -> list[Charge]:
         """Amounts of a run's energy under the prices and carbon intensities there are."""
         return charges(self._frame, timeline)
@@ -305,6 +311,11 @@ class Events:
         own = self._of_kinds(MAINTENANCE)
         announced_s = own["announced_s"].fill_null(-np.inf).to_numpy()
         return own["time_s"].to_numpy(), own["node"].to_numpy(), own["until_s"].to_numpy(), announced_s
+
+    def _of_holds(self) -> tuple[Floats, Floats]:
+        """Holds as the engine takes them: begins, ends."""
+        own = self._of_kinds(HOLD)
+        return own["time_s"].to_numpy(), own["until_s"].to_numpy()
 
     def _of_cancels(self, workload: Workload) -> tuple[Floats, Ints]:
         """Cancellations as the engine takes them: times, rows of the jobs."""
@@ -358,7 +369,7 @@ def _note_unplanned(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     """Note what no policy with a power part can plan with (rule 7 of the operations page on machines)."""
     if policy.parts["power"] is None:
         return
-    others = rows.filter(pl.col("kind").is_in([FAILED, REPAIRED, MAINTENANCE, CANCEL]))
+    others = rows.filter(pl.col("kind").is_in([FAILED, REPAIRED, MAINTENANCE, HOLD, CANCEL]))
     expected = f"only budgets: the part in the role `power` of {policy.name} plans with no other events; power=None"
     note_rows(faults, "kind", others, expected)
 

@@ -6,16 +6,19 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
 import polars as pl
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, many
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.resources import check_threads
 from hetsched.run.batsim_files import write_batsim
 from hetsched.run.concerns import Concern
+from hetsched.run.metrics import METRICS
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
 
@@ -235,6 +238,37 @@ class Result:
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         write_files(Path(folder), self._frames, numbers, csv=csv)
 
+    def report(self, path: str | os.PathLike[str], *, title: str = "") -> str:
+        """Write the run as one HTML page, which opens from disk without a network; gives its name.
+
+        Power, use and queue over time, who waits, and every node. Needs plotly and jinja2, of the extra ``report``.
+
+        Parameters
+        ----------
+        path
+            A file's name, ending in ``.html``.
+        title
+            Above the page; empty: made of the log's name.
+
+        Raises
+        ------
+        ConfigError
+            If `path` names no HTML file, or plotly or jinja2 is not installed.
+        OutputError
+            If it cannot be written.
+
+        Examples
+        --------
+        >>> import hetsched as hs
+        >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [2, 1]})
+        >>> result = hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300))
+        >>> result.report("run.html", title="Two jobs")
+        'run.html'
+        """
+        # By name: pages are made of results, so that no module of a run may know them.
+        pages = import_module("hetsched.report.page.runs")
+        return str(pages.page_of(self, title=title).write(path))
+
     def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
         """Write the schedule as Batsim does, for evalys and others: ``PREFIX_jobs.csv`` and ``PREFIX_schedule.csv``.
 
@@ -275,6 +309,23 @@ class Result:
             f"<Result: {self.provenance['policy']['name']}, {summary['jobs']:,} jobs, "
             f"{summary['makespan_s'] / 3600:,.1f} h, {summary['energy_j'] / 3.6e6:,.1f} kWh>"
         )
+
+    def _repr_html_(self) -> str:
+        name, nodes = self.provenance["policy"]["name"], self.provenance["platform"]["nodes"]
+        facts = {METRICS[key].title: METRICS[key].text(self._summary[key]) for key in _ON_CARDS}
+        return card(f"{name} on {many(nodes, 'node')}: {self.provenance['trace']['name']}", facts)
+
+
+_ON_CARDS = (
+    "jobs",
+    "completed",
+    "makespan_s",
+    "energy_j",
+    "mean_wait_s",
+    "p95_wait_s",
+    "max_wait_s",
+    "utilization_ratio",
+)
 
 
 def _are_equal(here: Mapping[str, pl.DataFrame], there: Mapping[str, pl.DataFrame]) -> bool:

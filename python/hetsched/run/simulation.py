@@ -25,7 +25,7 @@ from hetsched.platform import Platform
 from hetsched.policy.policy import Policy, policy_like
 from hetsched.resources import check_threads
 from hetsched.roles import Scheduler
-from hetsched.run.event_rows import BUDGET, CANCEL, MAINTENANCE
+from hetsched.run.event_rows import BUDGET, CANCEL, HOLD, MAINTENANCE
 from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
@@ -63,6 +63,12 @@ class Run(Setting):
 
         Nothing has happened in it, or what has in the engine's run that it `succeeds` under another policy.
         """
+        run = self.settled(progress)
+        parts = run.policy._begun(run.options.seed)
+        return Begun(engine_of(run, parts, succeeds=succeeds), run, {role: parts[role] for role in run.policy.own})
+
+    def settled(self, progress: Progress | None = None) -> Run:
+        """The run as decisions will see it, once it is checked."""
         self.check()
         run = self
         for settle in self.asked("settle"):
@@ -72,9 +78,7 @@ class Run(Setting):
             return run._utilizations(engine_of(replace(run, policy=policy)), progress)
 
         policy = run.policy._measured_in(utilizations)
-        run = run if policy is run.policy else replace(run, policy=policy)
-        parts = policy._begun(run.options.seed)
-        return Begun(engine_of(run, parts, succeeds=succeeds), run, {role: parts[role] for role in policy.own})
+        return run if policy is run.policy else replace(run, policy=policy)
 
     def check(self) -> None:
         """Raise if its ingredients do not go together, or memory does not suffice."""
@@ -132,8 +136,12 @@ def engine_of(
     *,
     succeeds: _core.Session | None = None,
     extends: _core.Session | None = None,
+    from_s: float | None = None,
+    end_s: Floats | None = None,
 ) -> _core.Session | Extended:
     """The engine's own run of these ingredients; `parts`: the policy's, begun.
+
+    Up to `from_s` the log decides what starts; jobs that it says start and for which `end_s` is no NaN end then.
 
     One that `succeeds` another goes on from where that is under another policy; one that `extends` another is that run
     with more jobs, and leaves nothing of it. Both know the events already.
@@ -142,12 +150,13 @@ def engine_of(
         run = replace(run, options=replace(run.options, events=None))
     keywords = {name: value for engine in run.asked("engine") for name, value in engine(run).items()}
     session = _core.Session(
-        run.workload._core_columns if run.apps is None else run.workload._columns_ending(None, run.apps),
+        _columns_of(run, end_s),
         run.platform._machine,
         run.policy._begun(run.options.seed) if parts is None else parts,
         agent=run.agent,
         succeeds=succeeds,
         extends=extends,
+        from_s=from_s,
         **run.options.of_engine,
         **keywords,
     )
@@ -155,6 +164,11 @@ def engine_of(
         # Budgets are among the keywords.
         _inject(session, run.options.events, run.workload, None)
     return reduce(lambda driven, drive: drive(run, driven), run.asked("drive"), session)
+
+
+def _columns_of(run: Setting, end_s: Floats | None) -> _core.JobColumns:
+    workload = run.workload
+    return workload._core_columns if end_s is None and run.apps is None else workload._columns_ending(end_s, run.apps)
 
 
 def inject(engine: _core.Session | Extended, events: Events, workload: Workload) -> None:
@@ -167,7 +181,8 @@ def _inject(
 ) -> None:
     maintenance = events._of_maintenance() if events.has(MAINTENANCE) else None
     cancels = events._of_cancels(workload) if events.has(CANCEL) else None
-    engine.inject(*events._of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels)
+    holds = events._of_holds() if events.has(HOLD) else None
+    engine.inject(*events._of_nodes(), budgets=budgets, maintenance=maintenance, cancels=cancels, holds=holds)
 
 
 @takes_run_options()

@@ -16,6 +16,7 @@ import polars as pl
 from hetsched.checks import Faults, many
 from hetsched.files import write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.run.events import Events
 from hetsched.validation.finding import Finding, frame_of, settings_of
@@ -27,6 +28,7 @@ from hetsched.validation.priority import priority_findings
 from hetsched.validation.rhythm import latency_findings, rhythm_findings
 from hetsched.validation.windows import window_findings
 from hetsched.workload import Workload
+from hetsched.workload.clock import WallClock, wall_clock
 
 _LATEST_S = 1e12
 
@@ -56,7 +58,7 @@ class Inspection:
 
     @cached_property
     def events(self) -> Events:
-        """Maintenance: of all nodes in each outage that took the machine down, of some in weeks with less of them."""
+        """Maintenance, of all nodes in outages or of some in weeks with fewer of them; and holds."""
         return Events.from_polars(self._outages)
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,6 +88,10 @@ class Inspection:
         for path, content in paths.items():
             write_whole(path, content)
         return [str(path) for path in paths]
+
+    def _repr_html_(self) -> str:
+        suggested = self.findings.filter(pl.col("suggestion").is_not_null())
+        return card(repr(self).strip("<>"), None, suggested._repr_html_(), notes=self.notes)
 
     def __repr__(self) -> str:
         suggested = self.findings["suggestion"].count()
@@ -128,7 +134,8 @@ def inspect(workload: Workload, platform: Platform | None = None, *, until_s: fl
         faults.number("until_s", until_s, low=-_LATEST_S, high=_LATEST_S)
     faults.check()
     jobs = Observed.of(workload, platform, until_s)
-    return _Inspected(jobs, Machine.of(jobs, header_size(workload, platform, jobs.whole))).answer()
+    machine = Machine.of(jobs, header_size(workload, platform, jobs.whole))
+    return _Inspected(jobs, machine, wall_clock(workload)).answer()
 
 
 @dataclass
@@ -137,6 +144,7 @@ class _Inspected:
 
     jobs: Observed
     machine: Machine
+    clock: WallClock | None
 
     def answer(self) -> Inspection:
         gaps = Gaps.of(self.jobs, self.machine.size)
@@ -154,20 +162,18 @@ class _Inspected:
         yield from gaps.findings()
         yield from ceiling_findings(jobs, machine.size)
         yield from partition_findings(jobs, machine.size)
-        yield from window_findings(jobs)
+        yield from window_findings(jobs, self.clock)
         yield from priority_findings(jobs)
 
     def _notes(self, findings: list[Finding], gaps: Gaps) -> Iterator[str]:
         yield from self._left_out()
         yield from self.machine.notes()
-        if holds := gaps.count("hold"):
-            yield f"{many(holds, 'hold')} not among the events: no event stops starts and lets jobs run on"
         others = {"in which a job waited for nodes": gaps.count("drain"), "that may be chance": gaps.count("chance")}
         if any(others.values()):
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
         if any(one.finding == "window" for one in findings):
-            yield "hours and weekdays of windows are of the log's clock, taken as UTC: its second 0 as 1 January 1970"
+            yield f"hours and weekdays of windows are of {_zone_text(self.clock)}"
 
     def _left_out(self) -> Iterator[str]:
         words = {
@@ -180,14 +186,21 @@ class _Inspected:
             yield f"left out: {', '.join(counts)}"
 
 
+def _zone_text(clock: WallClock | None) -> str:
+    own = "the log's clock, taken as UTC, with its second 0 as 1 January 1970: it has no zone, or no date"
+    return own if clock is None else f"{clock.zone}, the zone that the log has"
+
+
 def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
-    """Rows of maintenance, with ranges of nodes."""
-    rows = []
+    """Rows of maintenance, with ranges of nodes, and of holds."""
+    rows: list[tuple[Any, ...]] = []
     for one in findings:
         if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
             first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
             # Known when it begins: only some policies plan for what is known before.
             rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s, one.from_s))
+        elif one.finding == "outage" and one.subject == "hold":
+            rows.append((one.from_s, "hold", None, one.until_s, None))
     time, text = pl.Float64, pl.String
     schema = {"time_s": time, "kind": text, "nodes": text, "until_s": time, "announced_s": time}
     return pl.DataFrame(rows, schema, orient="row").sort("time_s", maintain_order=True)

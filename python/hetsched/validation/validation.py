@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +15,18 @@ import polars as pl
 from hetsched.analysis.weeks import FEWEST_WEEKS
 from hetsched.checks import Faults, many
 from hetsched.errors import ConfigError
+from hetsched.features.queues import naming_nodes
 from hetsched.files import write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.policy.policy import policy_like
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
+from hetsched.run.restarts import Restarts
 from hetsched.run.result import Result
-from hetsched.run.simulation import run_of, simulate
+from hetsched.run.simulation import Run, run_of, simulate
 from hetsched.validation import tables
+from hetsched.validation.horizons import Horizons, checked_horizons, looking_ahead, table
 from hetsched.validation.hours import hour_scores, series
 from hetsched.validation.jobs import LONG_WAIT_S, Judged, check_observed
 from hetsched.validation.naive import past_waits
@@ -57,7 +61,8 @@ class Validation:
         median_error_s, log_bias, ks, wasserstein_s, wasserstein_log, spearman``; by hour ``utilization_mae,
         utilization_bias, utilization_correlation, queue_mae_jobs, queue_ratio``; with measured power
         ``power_mape_percent, energy_error_percent, peak_error_percent, load_duration_percent, constant_mape_percent,
-        persistence_mape_percent``. None where nothing says.
+        persistence_mape_percent``; of restarts from the observed state ``restarts`` and ``overfull`` (jobs that ran in
+        the log at one of these instants and did not fit). None where nothing says.
     jobs
         The jobs that count: ``job_id, user, queue, node_count, nodes, week, submit_s, observed_start_s,
         observed_end_s, start_s, end_s, observed_s, simulated_s, naive_s, naive_median_s`` (waits) and the errors.
@@ -70,6 +75,11 @@ class Validation:
         Remarks that a reader needs before the numbers.
     baseline
         The validation of the baseline on the same jobs and machine; None if it was not asked for, or is the run itself.
+    horizons
+        A row a horizon, if any was asked for: ``horizon_s`` (null: the open loop) ``, restarts, jobs, waited,
+        unstarted, overfull, log_error, log_error_half, null_log_error, naive_log_error, naive_median_log_error,
+        skill_null, skill_naive, skill_naive_half, skill_best, median_error_s, waited_within_10m,
+        null_waited_within_10m``. Scores, jobs and tables are those of the first; else None.
     """
 
     scores: Mapping[str, Score]
@@ -79,6 +89,7 @@ class Validation:
     notes: tuple[str, ...] = ()
     policy: str = ""
     baseline: Validation | None = None
+    horizons: pl.DataFrame | None = None
 
     @cached_property
     def rivals(self) -> pl.DataFrame:
@@ -139,9 +150,10 @@ class Validation:
     def to_dict(self) -> dict[str, Any]:
         """Values as JSON holds them: ``scores, notes``, each table, and the ``baseline``'s scores."""
         own = {name: getattr(self, name).to_dicts() for name in _TABLES}
-        power = None if self.power is None else self.power.to_dicts()
+        power, horizons = (None if one is None else one.to_dicts() for one in (self.power, self.horizons))
         baseline = None if self.baseline is None else dict(self.baseline.scores)
-        return {"summary": dict(self.scores), "notes": list(self.notes), **own, "power": power, "baseline": baseline}
+        more = {"power": power, "horizons": horizons, "baseline": baseline}
+        return {"summary": dict(self.scores), "notes": list(self.notes), **own, **more}
 
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write ``validation.json`` (scores and notes), a CSV file a table and ``jobs.parquet``; gives their names.
@@ -151,7 +163,7 @@ class Validation:
         OutputError
             If a file cannot be written.
         """
-        frames = {name: getattr(self, name) for name in _TABLES} | {"power": self.power}
+        frames = {name: getattr(self, name) for name in _TABLES} | {"power": self.power, "horizons": self.horizons}
         files: dict[str, Any] = {
             f"{name}.csv": frame.write_csv().encode() for name, frame in frames.items() if frame is not None
         }
@@ -162,6 +174,9 @@ class Validation:
         for path, content in paths.items():
             write_whole(path, content)
         return [str(path) for path in paths]
+
+    def _repr_html_(self) -> str:
+        return card(repr(self).strip("<>"), None, self.rivals._repr_html_(), notes=self.notes)
 
     def __repr__(self) -> str:
         skill = self.scores["skill_best"]
@@ -188,6 +203,7 @@ def validate(
     cooldown_s: float | None = None,
     power: pl.DataFrame | None = None,
     hour_s: float = 3600.0,
+    horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
     **options: Unpack[RunKeywords],
 ) -> Validation: ...
@@ -201,6 +217,7 @@ def validate(  # type: ignore[misc]
     cooldown_s: float | None = None,
     power: pl.DataFrame | None = None,
     hour_s: float = 3600.0,
+    horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
     kill_at_walltime: bool = False,
     **options: Unpack[RunKeywords],
@@ -225,6 +242,11 @@ def validate(  # type: ignore[misc]
         The measured power of the system: ``time_s, power_w``, each value up to the next, 900 s at most.
     hour_s
         Length of an hour of the series, seconds, from 1 to 86,400.
+    horizon_s
+        With a workload: how far ahead to look, seconds, from 1 to 1e9, or several such, which make the table
+        ``horizons``. The simulation begins again every so many seconds from what the log observed to run and to wait
+        at that instant, goes on with what is submitted until the next, and jobs that are submitted in that time are
+        scored. None: one run from the beginning, the open loop.
     kill_at_walltime
         As of `hetsched.simulate`; what the log ran, runs.
     baseline
@@ -255,10 +277,11 @@ def validate(  # type: ignore[misc]
         if cut_s is not None:
             faults.number(name, cut_s, low=0.0, high=1e12)
     faults.number("hour_s", hour_s, low=1.0, high=86_400.0)
+    horizons = checked_horizons(horizon_s, faults)
     faults.check()
-    scored = _Scored(warmup_s, cooldown_s, power, float(hour_s))
+    scored = _Scored(warmup_s, cooldown_s, power, float(hour_s), horizons)
     if isinstance(subject, Result):
-        _check_alone(platform, policy, options)
+        _check_alone(platform, policy, options if horizons == [None] else {"horizon_s": horizon_s, **options})
         return scored.of(subject)
     if platform is None:
         raise ConfigError([("platform", "nothing", "the platform that the workload is run on")])
@@ -285,11 +308,14 @@ def _simulated(
 ) -> Validation:
     policy, baseline = policies
     check_observed(workload.columns)
-    found = scored.of(simulate(workload, platform, policy, **options))
-    if baseline is None or policy_like(policy) == policy_like(baseline):
+    run = run_of(workload, platform, policy, options_given(simulate, options))
+    restarts = scored.restarts(run)
+    found = scored.of(simulate(workload, platform, policy, **options), restarts)
+    baseline = naming_nodes(policy_like(baseline), platform)
+    if baseline is None or policy_like(policy) == baseline:
         return found
-    other = run_of(workload, platform, baseline, options_given(simulate, options))
-    return replace(found, baseline=replace(scored, power=None).of(other.execute()))
+    other = run_of(workload, platform, baseline, run.options)
+    return replace(found, baseline=replace(scored, power=None).of(other.execute(), scored.restarts(other)))
 
 
 @dataclass(frozen=True)
@@ -300,9 +326,31 @@ class _Scored:
     cooldown_s: float | None
     power: pl.DataFrame | None
     hour_s: float
+    horizons: Horizons = (None,)
 
-    def of(self, result: Result) -> Validation:
+    def restarts(self, run: Run) -> Restarts | None:
+        """Restarts of a run, if one is asked for."""
+        return None if all(one is None for one in self.horizons) else Restarts.of(run)
+
+    def of(self, result: Result, restarts: Restarts | None = None) -> Validation:
+        """The scores of a run from the beginning or, with restarts, of the first horizon."""
         judged = Judged.of(result, warmup_s=self.warmup_s, cooldown_s=self.cooldown_s)
+        whole = self._open_loop(result, judged)
+        return whole if restarts is None else self._ahead(whole, judged, restarts)
+
+    def _ahead(self, whole: Validation, judged: Judged, restarts: Restarts) -> Validation:
+        """The scores of the first horizon, and a table of all."""
+        ahead = {one: looking_ahead(restarts, judged, whole.jobs, one) for one in self.horizons if one is not None}
+        by_horizon = {one: whole.scores if one is None else ahead[one].scores for one in self.horizons}
+        found = replace(whole, horizons=table(by_horizon))
+        first, told = self.horizons[0], _note_ahead(list(ahead))
+        if first is None:
+            return replace(found, scores={**whole.scores, "sees_observed": True}, notes=(told, *whole.notes))
+        own = ahead[first]
+        notes = (told, *_notes({**own.scores, "sees_observed": False}, own.jobs))
+        return replace(found, scores=own.scores, jobs=own.jobs, series=whole.series.head(0), power=None, notes=notes)
+
+    def _open_loop(self, result: Result, judged: Judged) -> Validation:
         jobs = with_errors(judged.counted, past_waits(judged.known, judged.counted))
         hours = series(judged, self.hour_s)
         power = None if self.power is None else hourly(self.power, result.timeline, self.hour_s)
@@ -318,6 +366,14 @@ class _Scored:
         }
         name = result.provenance["policy"]["name"]
         return Validation(scores, jobs, hours, power, tuple(_notes(scores, jobs)), name)
+
+
+def _note_ahead(horizons: Sequence[float]) -> str:
+    shown = " and ".join(f"{one:g} s" for one in horizons)
+    return (
+        f"runs began every {shown} from what the log observed to run and wait: their scores are of a look that far "
+        "ahead, not of a simulation from the beginning"
+    )
 
 
 def _notes(scores: Mapping[str, Score], jobs: pl.DataFrame) -> list[str]:

@@ -1,9 +1,10 @@
-"""Hours of the day in which jobs of some walltimes do not start (rule 32)."""
+"""Hours of the day in which jobs of some walltimes do not start (rule 32), by the clock on the wall if it is known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +13,22 @@ from hetsched.units import TICKS_S
 from hetsched.validation.finding import Finding
 from hetsched.validation.hours import Spans
 from hetsched.validation.observed import Observed
+from hetsched.workload.clock import WallClock
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _BOUNDS_S = (900, 3600, 14_400, 43_200)
 _CLASSES = ("up to 15 min", "15 min to 1 h", "1 to 4 h", "4 to 12 h", "over 12 h")
-_HOUR = 3600 * TICKS_S
+_HOUR_S = 3600
+_HOUR = _HOUR_S * TICKS_S
 _DAYS = ("weekdays", "weekends")
 _FEWEST_STARTS = 200
 _FEWEST_HOURS = 4
 _FEW_STARTS = 0.1
 _MUCH_WAITING = 0.5
 _OTHERS_START = 0.3
+_MOST_HOURS = 72
 _FIRST_DAY = 3
 """The weekday of second 0, Monday being 0: 1 January 1970 was a Thursday."""
 
@@ -37,34 +41,85 @@ class _Day:
     waiting: Floats
 
 
-def window_findings(jobs: Observed) -> Iterator[Finding]:
-    """Rule 32, by the hours of the log's clock."""
+_LOGS_OWN = WallClock("the log's clock", 0.0, (), (0,))
+
+
+class _Hours:
+    """Whole hours as a clock on the wall shows them, numbered from 1970 as they go by, and instants in them."""
+
+    def __init__(self, clock: WallClock, first: int) -> None:
+        """Hours of a clock; `first` is an instant of the log, whose offset from UTC says where they begin."""
+        self._clock = clock
+        zero = round(clock.zero_s * TICKS_S)
+        first_s = np.array([(first + zero) // TICKS_S])
+        # Zones are ahead by whole hours and a part of one, which stays when clocks are put forward or back.
+        self._part_s = int(clock.ahead(first_s)[0]) % _HOUR_S
+        self._shift = zero + self._part_s * TICKS_S
+
+    def instants(self, log: Ints) -> Ints:
+        """Instants of the log, from the beginning of hour 0."""
+        return log + self._shift
+
+    def begins(self, hours: Ints) -> Ints:
+        """Instants of the log at which hours begin."""
+        return hours * _HOUR - self._shift
+
+    def kinds(self, hours: Ints) -> tuple[Ints, Ints]:
+        """Kind and hour of the day of each: 1 at weekends, else 0."""
+        begins_s = hours * _HOUR_S - self._part_s
+        shown = (begins_s + self._clock.ahead(begins_s)) // _HOUR_S
+        is_weekend = (shown // 24 + _FIRST_DAY) % 7 >= 5
+        return is_weekend.astype(np.int64), shown % 24
+
+
+def window_findings(jobs: Observed, clock: WallClock | None = None) -> Iterator[Finding]:
+    """Rule 32, by the hours of a clock; None: of the log's, its second 0 being 1 January 1970."""
+    hours = _Hours(clock or _LOGS_OWN, int(jobs.submit.min()))
     classes = np.searchsorted(np.array(_BOUNDS_S) * TICKS_S, jobs.walltime, side="left")
     for place, name in enumerate(_DAYS):
-        day = _day(jobs, classes, place)
+        day = _day(jobs, hours, classes, place)
         for walltimes, own in enumerate(_CLASSES):
             if day.starts[walltimes].sum() >= _FEWEST_STARTS:
                 yield _window(day, walltimes, f"walltimes {own}, {name}")
 
 
-def _kind_and_hour(hours: Ints) -> tuple[Ints, Ints]:
-    """Kind and hour of whole hours of the clock: 1 at weekends, else 0; and the hour of the day."""
-    is_weekend = (hours // 24 + _FIRST_DAY) % 7 >= 5
-    return is_weekend.astype(np.int64), hours % 24
+def after_windows(at: Ints, planned: Ints, windows: Iterable[Mapping[str, Any]], clock: WallClock | None) -> Ints:
+    """Instants moved to the end of the windows that they lie in, of jobs of these planned lengths; microseconds."""
+    if not len(at):
+        return at
+    own, found = _Hours(clock or _LOGS_OWN, int(at.min())), at.copy()
+    classes = np.searchsorted(np.array(_BOUNDS_S) * TICKS_S, planned, side="left")
+    for _ in range(_MOST_HOURS):
+        hours = own.instants(found) // _HOUR
+        kind, hour = own.kinds(hours)
+        is_inside = np.zeros(len(found), np.bool_)
+        for one in windows:
+            walltimes, days = one["jobs"].removeprefix("walltimes ").rsplit(", ", 1)
+            is_own = (classes == _CLASSES.index(walltimes)) & (kind == _DAYS.index(days))
+            length = (one["until_hour"] - one["from_hour"]) % 24
+            is_inside |= is_own & ((hour - one["from_hour"]) % 24 < length)
+        if not is_inside.any():
+            break
+        found[is_inside] = own.begins(hours[is_inside] + 1)
+    return found
 
 
-def _day(jobs: Observed, classes: Ints, place: int) -> _Day:
-    kind, hour = _kind_and_hour(jobs.start // _HOUR)
+def _day(jobs: Observed, clock: _Hours, classes: Ints, place: int) -> _Day:
+    submit, start = clock.instants(jobs.submit), clock.instants(jobs.start)
+    kind, hour = clock.kinds(start // _HOUR)
     is_counted = jobs.waited & (kind == place)
     starts, waiting = np.zeros((len(_CLASSES), 24)), np.zeros((len(_CLASSES), 24))
     np.add.at(starts, (classes[is_counted], hour[is_counted]), 1)
-    hours = np.arange(int(jobs.submit.min()) // _HOUR, int(jobs.start.max()) // _HOUR + 1)
-    kinds, of_day = _kind_and_hour(hours)
+    hours = np.arange(int(submit.min()) // _HOUR, int(start.max()) // _HOUR + 1)
+    kinds, of_day = clock.kinds(hours)
+    # From its first hour on, so that nothing of a microsecond is lost in the sums.
+    first = int(hours[0])
     for walltimes in range(len(_CLASSES)):
         own = classes == walltimes
         if own.any():
-            queued = Spans(jobs.submit[own] / _HOUR, jobs.start[own] / _HOUR, np.ones(int(own.sum())))
-            each = queued.means(hours.astype(np.float64), 1.0)
+            begins, ends = ((one[own] - first * _HOUR) / _HOUR for one in (submit, start))
+            queued = Spans(begins, ends, np.ones(int(own.sum())))
+            each = queued.means((hours - first).astype(np.float64), 1.0)
             waiting[walltimes] = np.bincount(of_day[kinds == place], each[kinds == place], minlength=24)
     return _Day(starts, waiting)
 

@@ -17,6 +17,7 @@ from hetsched.checks import Faults, listed, many, shown
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256, write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card, table
 from hetsched.tables import Table, kind_of, read_csv_table, read_parquet_table, refuse_other_frames, write_table
 from hetsched.variation.frame import (
     QUANTITIES,
@@ -32,6 +33,9 @@ from hetsched.variation.frame import (
 from hetsched.variation.under_cap import PowerCap
 
 _COLUMNS = "app, node, power_w or power_ratio, and time_ratio if it varies"
+
+
+_ROWS_ON_CARDS = 10
 
 
 @named_in("hetsched")
@@ -373,6 +377,16 @@ class VariationTable:
         sizes = f"{many(len(self._apps), 'application')}, {many(self.nodes, 'node')}"
         cap = "" if self._cap_w is None else f", cap {self._cap_w:g} W" if self._cap_w < math.inf else ", no cap"
         return f"<VariationTable: {sizes}, {', '.join(self._matrices)}{cap}>"
+
+    def _repr_html_(self) -> str:
+        header, rows = ["application"], [[app] for app in self._apps[:_ROWS_ON_CARDS]]
+        for name, values in self._matrices.items():
+            header += [f"{name} least", "mean", "most"]
+            for row, own in zip(rows, values, strict=False):
+                row += [f"{own.min():,.4g}", f"{own.mean():,.4g}", f"{own.max():,.4g}"]
+        more = len(self._apps) - len(rows)
+        notes = [f"and {many(more, 'more application')}"] if more else []
+        return card(repr(self).strip("<>"), None, table(header, rows), notes=notes)
 
 
 def read_table(path: str | os.PathLike[str], *, cap_w: float | None = None) -> VariationTable:

@@ -29,6 +29,8 @@ _OTHER_UNITS = frozenset(
     "ns us ms sec secs second seconds min mins minute minutes h hr hrs hour hours d day days mw kw".split()  # noqa: SIM905
 )
 
+_BY_ROW = "; to number the jobs by row: columns={'#row': 'job_id'}, or --columns job_id=#row"
+
 # Not `comm_s`, whose stem is what some logs call the command.
 _BARE = {name[:-2]: name for name in ("submit_s", "runtime_s", "walltime_s", "power_w", "observed_start_s")}
 
@@ -95,7 +97,8 @@ def _refuse_missing(frame: pl.DataFrame, origin: Origin) -> None:
         if column.is_required and column.name not in frame.columns:
             hint = did_you_mean(column.name, [name for name in frame.columns if name not in COLUMNS])
             if column.name == "job_id" and not hint:
-                hint = '; number the rows with frame.with_row_index("job_id") and use Workload.from_polars'
+                by_frame = '; number the rows with frame.with_row_index("job_id")'
+                hint = _BY_ROW if origin.is_file else by_frame
             unit = f" in {column.unit}" if column.unit else ""
             found = f"columns {listed(frame.columns)}" if frame.width else "no columns"
             raise origin.misfit(column.name, found, f"a column `{column.name}`{unit}: {column.meaning}{hint}")
@@ -155,7 +158,7 @@ def _refuse_repeated_ids(job_id: pl.Series, origin: Origin) -> None:
         more = more_in_brackets(len(repeats) - 1, " repeats")
         earlier = origin.fault("job_id", first, "", "").line
         where = f"{'row' if origin.line_of is None else 'line'} {earlier}"
-        expected = f"a number of its own; {where} has it already"
+        expected = f"a number of its own; {where} has it already{_BY_ROW if origin.is_file else ''}"
         if origin.skips_bad_rows:
             own = "a number that no other job has"
             raise BadRows(sorted(repeats.tolist()), lambda row: origin.fault("job_id", row, f"`{ids[row]}`", own))

@@ -35,14 +35,15 @@ class BadRows(Exception):  # noqa: N818 -- says what it carries; it never reache
 class Origin:
     """Source of a frame, for messages.
 
-    `line_of` goes from a row to its line in a text file, `row_of` to its row in the frame that was given; `read_from`
-    fills with what columns were converted from.
+    `line_of` goes from a row to its line in a text file, `row_of` to its row in the frame that was given; columns of a
+    file may be mapped as it is read; `read_from` fills with what columns were converted from.
     """
 
     source: str
     line_of: Callable[[int], int] | None = None
     row_of: Callable[[int], int] = int
     skips_bad_rows: bool = False
+    is_file: bool = False
     read_from: dict[str, str] = field(default_factory=dict)
 
     def fault(self, column: str, row: int, found: str, expected: str) -> TraceError:

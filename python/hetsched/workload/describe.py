@@ -30,7 +30,6 @@ _PHRASES = (
     ("no_walltime", "{} without a walltime, planned with their runtime"),
     ("depends_on", "{} waiting for another job"),
     ("depends_on_cleared", "{} waiting for a job that is not there, made to wait for none"),
-    ("reused_ids", "{} with the number of another, given one of their own"),
     ("comm_ignored", "{} whose profiles communicate, which is left out"),
     ("extra_columns", "{} with more than 18 fields"),
     ("coarse_clock", "{} submitted beyond 8.5e9 s, where times are exact to 2 us or worse (Workload.shift_to_zero)"),
@@ -38,6 +37,9 @@ _PHRASES = (
     ("unknown_states", "{} of unknown state kept"),
     ("walltime_raised", "{} with a walltime below 1 µs, raised to that"),
     ("steps", "{} rows of steps"),
+    ("other_records", "{} records of other kinds"),
+    ("array_parents", "{} arrays, whose tasks are the jobs"),
+    ("depends_cleared", "{} with dependencies that are not simulated"),
     ("merged", "{} rows that are attempts of others merged"),
     ("requeued", "{} of several attempts"),
     ("resized", "{} resized while they ran"),
@@ -103,12 +105,22 @@ class Report(Mapping[str, Any]):
         """All counts above zero in one line, as the command line prints them."""
         jobs = self._counts["jobs"]
         head = f"{jobs:,} job{'' if jobs == 1 else 's'} read from {self.source}"
-        counted = [phrase.format(f"{self._counts[k]:,}") for k, phrase in _PHRASES if self._counts.get(k)]
+        counted = self.phrases().values()
         read_from: dict[str, list[str]] = {}
         for column, source in self._counts.get("read_from", {}).items():
             read_from.setdefault(source, []).append(column)
         converted = [f"{', '.join(columns)} read from {source}" for source, columns in read_from.items()]
         return "; ".join([head, *counted, *converted, *self._unread()])
+
+    def phrases(self) -> dict[str, str]:
+        """Each count above zero in words, by its name.
+
+        Examples
+        --------
+        >>> Report("log.swf", {"jobs": 9, "dropped_no_size": 2, "bad_lines": 0}).phrases()
+        {'dropped_no_size': '2 without a size dropped'}
+        """
+        return {name: phrase.format(f"{self._counts[name]:,}") for name, phrase in _PHRASES if self._counts.get(name)}
 
     def _unread(self) -> list[str]:
         """Advice to read a column of states that was not read."""

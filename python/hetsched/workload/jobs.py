@@ -12,10 +12,11 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import Faults, shown, whole_text
+from hetsched.checks import Faults, many, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.files import frame_sha256
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.workload.conform import conformed
 from hetsched.workload.convert import Origin, node_offsets
 from hetsched.workload.describe import Report, coarse_clock, described, offered_load
@@ -42,6 +43,9 @@ class Capacity(Protocol):
     def slots(self) -> npt.NDArray[np.int64]:
         """Slots of each node."""
         ...
+
+
+_ROWS_ON_CARDS = 5
 
 
 @named_in("hetsched")
@@ -155,6 +159,16 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"<Workload: {len(self):,} jobs, {'; '.join(self.history)}>"
+
+    def _repr_html_(self) -> str:
+        jobs = self._frame
+        facts = {"history": "; ".join(self.history), "columns": ", ".join(jobs.columns)}
+        if len(jobs):
+            first_s, last_s = jobs["submit_s"][0], jobs["submit_s"][-1]
+            facts["submits"] = f"{(last_s - first_s) / 86400:,.2f} days"
+            least, most = jobs.select(pl.col("node_count").min(), most=pl.col("node_count").max()).row(0)
+            facts["nodes a job"] = f"{least:,} to {most:,}"
+        return card(many(len(jobs), "job"), facts, jobs.head(_ROWS_ON_CARDS)._repr_html_())
 
     @cached_property
     def sha256(self) -> str:

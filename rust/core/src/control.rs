@@ -7,6 +7,7 @@ mod account;
 mod pass;
 pub mod pools;
 mod succession;
+mod under_way;
 
 use std::sync::Arc;
 

@@ -15,6 +15,7 @@ use hetsched_core::sim::record::Records;
 use hetsched_core::sim::setup::{Setup, Tables};
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::SimTime;
+use hetsched_core::workload::{JobColumns, ObservedColumns, Workload};
 
 use crate::support::{Job, composed, part, platform_alike, run, simulation, workload};
 
@@ -34,6 +35,16 @@ fn queues(sets: &[&[u32]], of_job: [u16; 3]) -> Queues {
 }
 
 fn set_up(queues: Option<Queues>, budget_w: Option<f64>, agent: Option<Choices>) -> Result<Simulation> {
+    set_up_from(&Arc::new(workload(&JOBS)), queues, budget_w, agent, None)
+}
+
+fn set_up_from(
+    workload: &Arc<Workload>,
+    queues: Option<Queues>,
+    budget_w: Option<f64>,
+    agent: Option<Choices>,
+    from: Option<SimTime>,
+) -> Result<Simulation> {
     let platform: Platform = platform_alike(NODES as usize);
     let params = budget_w.map(|watts| [("budget_w".to_owned(), Value::Float(watts))].into());
     let spec = PolicySpec {
@@ -52,8 +63,7 @@ fn set_up(queues: Option<Queues>, budget_w: Option<f64>, agent: Option<Choices>)
         known: Rule::default(),
         forecast_w: None,
     };
-    let (workload, options) = (&Arc::new(workload(&JOBS)), Options::default());
-    let platform = &platform;
+    let (platform, options) = (&platform, Options::default());
     Setup {
         workload,
         platform,
@@ -66,6 +76,7 @@ fn set_up(queues: Option<Queues>, budget_w: Option<f64>, agent: Option<Choices>)
         queues,
         budgets: None,
         groups: None,
+        from,
     }
     .simulation(&())
 }
@@ -119,4 +130,54 @@ fn an_agent_is_asked_where_there_is_one() {
     simulation.step_until(SimTime::NEVER, &mut |_| std::ops::ControlFlow::Continue(())).expect("the run goes on");
     assert!(simulation.is_asked());
     assert_eq!(simulation.seen().map(|(_, shape)| shape.actions()), Some(4));
+}
+
+/// The jobs, all submitted at once, of which the log knows these starts, ends and nodes.
+fn observed(start_s: [f64; 3], end_s: [f64; 3], nodes: &[i64]) -> Arc<Workload> {
+    let count = i64::try_from(nodes.len()).unwrap_or_default();
+    let columns = JobColumns {
+        job_id: vec![1, 2, 3],
+        submit_s: vec![0.0; 3],
+        runtime_s: vec![10.0; 3],
+        node_count: vec![2; 3],
+        walltime_s: vec![20.0; 3],
+        observed: ObservedColumns {
+            start_s: start_s.to_vec(),
+            end_s: end_s.to_vec(),
+            node_offsets: vec![0, count, count, count],
+            nodes: nodes.to_vec(),
+        },
+        source: "log".into(),
+        ..JobColumns::default()
+    };
+    Arc::new(columns.into_workload().expect("the jobs are in order"))
+}
+
+#[test]
+fn jobs_under_way_run_where_and_as_long_as_they_did() {
+    let jobs = observed([2.0, 3.0, f64::NAN], [40.0, 50.0, f64::NAN], &[3, 5]);
+    let begun = set_up_from(&jobs, None, None, None, Some(SimTime::from_micros(4_000_000)));
+    let records = run(begun.expect("nothing is wrong")).expect("the run ends");
+    assert_eq!(starts(&records), [(2.0, vec![3, 5]), (3.0, vec![0, 1]), (4.0, vec![2, 4])]);
+    let ends: Vec<_> = (0..3).filter_map(|row| records.jobs.end(row).map(SimTime::seconds)).collect();
+    assert_eq!(ends, [40.0, 50.0, 14.0]);
+}
+
+#[test]
+fn one_whose_nodes_are_not_there_gets_the_lowest_free_ones() {
+    let jobs = observed([0.0, 0.0, 0.0], [40.0; 3], &[3, 9]);
+    let begun = set_up_from(&jobs, None, None, None, Some(SimTime::from_micros(0)));
+    assert_eq!(done(begun), [(0.0, vec![0, 1]), (0.0, vec![2, 3]), (0.0, vec![4, 5])]);
+}
+
+#[test]
+fn pools_and_agents_do_not_begin_with_jobs_under_way() {
+    let (jobs, from) = (observed([f64::NAN; 3], [f64::NAN; 3], &[]), Some(SimTime::from_micros(0)));
+    let pools = queues(&[&[4, 5], &[0, 1]], [0, 0, 1]);
+    let choices = Choices { rows: 3, placements: vec![part("lowest-id")], sets_caps: false };
+    for (queues, agent, found) in [(Some(pools), None, "a policy that counts nodes"), (None, Some(choices), "an agent")]
+    {
+        let Err(error) = set_up_from(&jobs, queues, None, agent, from) else { panic!("it is set up") };
+        assert!(error.to_string().starts_with(&format!("policy: found {found}, expected")), "{error}");
+    }
 }

@@ -145,6 +145,15 @@ pub(crate) fn texts(values: impl Iterator<Item = Option<String>>) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
+/// Texts by their numbers, each made once.
+pub(crate) fn named<'a>(codes: &[u32], text: impl Fn(u32) -> Option<&'a str>) -> ArrayRef {
+    let mut builder = StringViewBuilder::with_capacity(codes.len()).with_deduplicate_strings();
+    for &code in codes {
+        builder.append_option(text(code));
+    }
+    Arc::new(builder.finish())
+}
+
 /// Numbers of texts, 0 = null.
 pub(crate) fn codes(values: Vec<u32>) -> ArrayRef {
     let valid = NullBuffer::from(values.iter().map(|&value| value != 0).collect::<Vec<_>>());

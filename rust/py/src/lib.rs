@@ -6,6 +6,8 @@
 //! | `columns` | jobs, platforms and tables, from numpy |
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
+//! | `dumps` | what the readers of blocks have in common |
+//! | `batsim` | workloads of Batsim's |
 //! | `pbs` | accounting logs of PBS |
 //! | `sacct` | dumps of Slurm's accounting |
 //! | `session` | runs under way |
@@ -21,8 +23,10 @@ use pyo3::prelude::*;
 use pyo3::wrap_pyfunction;
 
 mod assignment;
+mod batsim;
 mod cells;
 mod columns;
+mod dumps;
 mod errors;
 mod frame;
 mod gym;
@@ -58,6 +62,7 @@ fn functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parts::check_policy, module)?)?;
     module.add_function(wrap_pyfunction!(parts::parts, module)?)?;
     module.add_function(wrap_pyfunction!(run::read_swf, module)?)?;
+    module.add_function(wrap_pyfunction!(batsim::read_batsim, module)?)?;
     module.add_function(wrap_pyfunction!(pbs::read_pbs, module)?)?;
     module.add_function(wrap_pyfunction!(sacct::read_sacct, module)?)?;
     module.add_function(wrap_pyfunction!(run::unpacked, module)?)

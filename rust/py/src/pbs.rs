@@ -1,18 +1,13 @@
 //! Accounting logs of PBS: read from a Python object, handed over column by column.
 
-use std::io::BufReader;
-use std::sync::Arc;
-
 use hetsched_core::trace::pbs::{CountColumn, Done, NumberColumn, Options, TextColumn, WholeColumn, read_pbs as read};
 use hetsched_core::trace::sacct::Zone;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors;
+use crate::dumps::{self, Jobs};
 use crate::frame::{self, Column, Frame};
-use crate::run::run_detached;
-use crate::sacct::{BLOCK, Source};
 
 /// The jobs of a log.
 #[pyclass(module = "hetsched._core")]
@@ -30,25 +25,11 @@ pub(crate) fn read_pbs(
     drop_never_ran: bool,
     skip_bad_lines: bool,
 ) -> PyResult<PbsLog> {
-    let raised = Arc::new(std::sync::Mutex::new(None));
-    let source = Source { read: read_block, raised: Arc::clone(&raised) };
-    let outcome = run_detached(
-        py,
-        false,
-        None,
-        |_, _, _| Ok(()),
-        |look| {
-            let zone = zone.map(|(since, offset)| Zone::new(since, offset));
-            let options = Options { file, zone, drop_never_ran, skip_bad_lines };
-            let source = Box::new(BufReader::with_capacity(BLOCK, source));
-            read(source, &options, &mut |done, all| look(&[done as f64, all as f64]))
-        },
-    );
-    let own = raised.lock().expect("one thread").take();
-    match own {
-        Some(error) => Err(error),
-        None => outcome.map(PbsLog),
-    }
+    let done = dumps::read_blocks(py, read_block, |source, watch| {
+        let zone = zone.map(|(since, offset)| Zone::new(since, offset));
+        read(source, &Options { file, zone, drop_never_ran, skip_bad_lines }, watch)
+    });
+    done.map(PbsLog)
 }
 
 #[pymethods]
@@ -65,79 +46,90 @@ impl PbsLog {
 
     /// The counts, and errors of the first bad lines.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (name, count) in self.0.report.counts() {
-            dict.set_item(name, count)?;
-        }
-        let told = self.0.report.first_bad_lines.iter().map(|fault| errors::trace(py, fault));
-        dict.set_item("first_bad_lines", told.collect::<PyResult<Vec<_>>>()?)?;
-        Ok(dict)
+        dumps::report(py, self.0.report.counts(), &self.0.report.first_bad_lines)
     }
 
-    /// The jobs, texts by number; `rank` numbers the nodes' names.
+    /// A column of the jobs, None where no job has it; texts come by number, and `rank` numbers the nodes' names.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
-    fn take_jobs(&mut self, rank: PyReadonlyArray1<'_, u32>) -> PyResult<Frame> {
-        let done = &mut self.0;
-        let (offsets, nodes, known) = done.take_nodes(rank.as_slice()?);
-        let mut columns: Vec<Column> = vec![
-            ("observed_nodes", frame::node_lists(offsets, nodes, known)?),
-            ("job_id", frame::longs(done.take_wholes(WholeColumn::JobId))),
-            ("node_count", frame::ints(done.take_counts(CountColumn::Nodes))),
-            ("log_id", frame::texts((0..done.len()).map(|row| Some(done.log_id(row))))),
-            ("trace_state", words(&done.states())?),
-            ("depends_how", words(&done.depends_how())?),
-        ];
-        if let Some((offsets, ends, known)) = done.segments() {
-            columns.push(("observed_segments", frame::number_lists(offsets, ends, known)?));
-        }
-        for (name, column) in NUMBERS {
-            columns.push((name, frame::nullable(done.take_numbers(column))));
-        }
-        for (name, column) in WHOLES {
-            columns.push((name, frame::longs_or_null(done.take_wholes(column))));
-        }
-        for (name, column) in COUNTS {
-            columns.push((name, frame::ints_or_null(done.take_counts(column))));
-        }
-        for (name, column) in TEXTS {
-            columns.push((name, frame::codes(done.take_texts_of(column))));
-        }
-        Frame::new(columns)
+    fn take_column(&mut self, name: &str, rank: PyReadonlyArray1<'_, u32>) -> PyResult<Option<Frame>> {
+        dumps::taken(&mut self.0, name, &rank)
+    }
+}
+
+impl Jobs for Done {
+    type Number = NumberColumn;
+    type Whole = WholeColumn;
+    type Count = CountColumn;
+    type Text = TextColumn;
+
+    const NUMBERS: &'static [(&'static str, NumberColumn)] = &[
+        ("walltime_s", NumberColumn::Walltime),
+        ("memory_gb", NumberColumn::Memory),
+        ("power_w", NumberColumn::Power),
+        ("observed_energy_j", NumberColumn::Energy),
+        ("start_at_s", NumberColumn::StartAt),
+        ("cancel_s", NumberColumn::Cancel),
+        ("runtime_s", NumberColumn::Runtime),
+        ("observed_end_s", NumberColumn::End),
+        ("observed_start_s", NumberColumn::Start),
+        ("submit_s", NumberColumn::Submit),
+    ];
+    const WHOLES: &'static [(&'static str, WholeColumn)] =
+        &[("job_id", WholeColumn::JobId), ("array_id", WholeColumn::Array), ("depends_on", WholeColumn::DependsOn)];
+    const COUNTS: &'static [(&'static str, CountColumn)] = &[
+        ("node_count", CountColumn::Nodes),
+        ("cpus", CountColumn::Cpus),
+        ("gpus", CountColumn::Gpus),
+        ("trace_status", CountColumn::Status),
+        ("restarts", CountColumn::Restarts),
+    ];
+    const TEXTS: &'static [(&'static str, TextColumn)] = &[
+        ("user", TextColumn::User),
+        ("queue", TextColumn::Queue),
+        ("app", TextColumn::App),
+        ("account", TextColumn::Account),
+        ("constraint", TextColumn::Constraint),
+    ];
+
+    fn numbers(&mut self, column: NumberColumn) -> Vec<f64> {
+        self.take_numbers(column)
+    }
+
+    fn wholes(&mut self, column: WholeColumn) -> Vec<i64> {
+        self.take_wholes(column)
+    }
+
+    fn counts(&mut self, column: CountColumn) -> Vec<i32> {
+        self.take_counts(column)
+    }
+
+    fn texts(&mut self, column: TextColumn) -> Vec<u32> {
+        self.take_texts_of(column)
+    }
+
+    fn nodes(&mut self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>) {
+        self.take_nodes(rank)
+    }
+
+    fn segments(&mut self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
+        Self::segments(self)
+    }
+
+    fn other(&mut self, name: &str) -> PyResult<Option<Column>> {
+        Ok(match name {
+            "log_id" => Some(("log_id", frame::texts((0..self.len()).map(|row| Some(self.log_id(row)))))),
+            "trace_state" => words("trace_state", &self.states())?,
+            "depends_how" => words("depends_how", &self.depends_how())?,
+            _ => None,
+        })
     }
 }
 
 /// Short words, none where empty.
-fn words(own: &[&'static str]) -> PyResult<arrow_array::ArrayRef> {
-    frame::words(own, Some(own.iter().map(|word| !word.is_empty()).collect()), |word| word)
+fn words(name: &'static str, own: &[&'static str]) -> PyResult<Option<Column>> {
+    if own.iter().all(|word| word.is_empty()) {
+        return Ok(None);
+    }
+    let known = own.iter().map(|word| !word.is_empty()).collect();
+    Ok(Some((name, frame::words(own, Some(known), |word| word)?)))
 }
-
-/// In the order in which they are taken: what others are made of comes last.
-const NUMBERS: [(&str, NumberColumn); 10] = [
-    ("walltime_s", NumberColumn::Walltime),
-    ("memory_gb", NumberColumn::Memory),
-    ("power_w", NumberColumn::Power),
-    ("observed_energy_j", NumberColumn::Energy),
-    ("start_at_s", NumberColumn::StartAt),
-    ("cancel_s", NumberColumn::Cancel),
-    ("runtime_s", NumberColumn::Runtime),
-    ("observed_end_s", NumberColumn::End),
-    ("observed_start_s", NumberColumn::Start),
-    ("submit_s", NumberColumn::Submit),
-];
-
-const WHOLES: [(&str, WholeColumn); 2] = [("array_id", WholeColumn::Array), ("depends_on", WholeColumn::DependsOn)];
-
-const COUNTS: [(&str, CountColumn); 4] = [
-    ("cpus", CountColumn::Cpus),
-    ("gpus", CountColumn::Gpus),
-    ("trace_status", CountColumn::Status),
-    ("restarts", CountColumn::Restarts),
-];
-
-const TEXTS: [(&str, TextColumn); 5] = [
-    ("user", TextColumn::User),
-    ("queue", TextColumn::Queue),
-    ("app", TextColumn::App),
-    ("account", TextColumn::Account),
-    ("constraint", TextColumn::Constraint),
-];

@@ -126,6 +126,8 @@ fn report_dict<'py>(py: Python<'py>, report: &SwfReport) -> PyResult<Bound<'py, 
     header.set_item("max_nodes", report.header.max_nodes)?;
     header.set_item("max_procs", report.header.max_procs)?;
     header.set_item("unix_start_time", report.header.unix_start_time)?;
+    header.set_item("time_zone", report.header.time_zone)?;
+    header.set_item("time_zone_name", &report.header.time_zone_name)?;
     let dict = PyDict::new(py);
     dict.set_item("header", header)?;
     dict.set_item("procs_per_node", report.procs_per_node)?;

@@ -1,43 +1,14 @@
 //! Dumps of sacct: read from a Python object, handed over column by column.
 
-use std::io::{self, BufReader, Read};
-use std::sync::Arc;
-
 use hetsched_core::trace::sacct::{
     CountColumn, Dump, NumberColumn, Options, TextColumn, WholeColumn, Zone, read_sacct as read,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyDict;
 
-use crate::errors;
+use crate::dumps::{self, Jobs};
 use crate::frame::{self, Column, Frame};
-use crate::run::run_detached;
-
-/// Bytes that are asked for at once.
-pub(crate) const BLOCK: usize = 1 << 20;
-
-/// What a Python function gives, block by block.
-pub(crate) struct Source {
-    pub(crate) read: Py<PyAny>,
-    pub(crate) raised: Arc<std::sync::Mutex<Option<PyErr>>>,
-}
-
-impl Read for Source {
-    fn read(&mut self, target: &mut [u8]) -> io::Result<usize> {
-        Python::attach(|py| {
-            let given = self.read.call1(py, (target.len(),)).and_then(|block| {
-                let bytes = block.cast_bound::<PyBytes>(py)?.as_bytes();
-                target[..bytes.len()].copy_from_slice(bytes);
-                Ok(bytes.len())
-            });
-            given.map_err(|error| {
-                *self.raised.lock().expect("one thread") = Some(error);
-                io::Error::other("the source failed")
-            })
-        })
-    }
-}
 
 /// The jobs of a dump.
 #[pyclass(module = "hetsched._core")]
@@ -60,32 +31,19 @@ pub(crate) fn read_sacct(
     drop_never_ran: bool,
     skip_bad_lines: bool,
 ) -> PyResult<SacctDump> {
-    let raised = Arc::new(std::sync::Mutex::new(None));
-    let source = Source { read: read_block, raised: Arc::clone(&raised) };
-    let outcome = run_detached(
-        py,
-        false,
-        None,
-        |_, _, _| Ok(()),
-        |look| {
-            let options = Options {
-                file,
-                zone: Zone::new(zone_since, zone_offset),
-                columns,
-                delimiter: delimiter.as_deref().map(str::as_bytes),
-                app: app.as_deref(),
-                drop_never_ran,
-                skip_bad_lines,
-            };
-            let source = Box::new(BufReader::with_capacity(BLOCK, source));
-            read(source, &options, &mut |done, all| look(&[done as f64, all as f64]))
-        },
-    );
-    let own = raised.lock().expect("one thread").take();
-    match own {
-        Some(error) => Err(error),
-        None => outcome.map(SacctDump),
-    }
+    let dump = dumps::read_blocks(py, read_block, |source, watch| {
+        let options = Options {
+            file,
+            zone: Zone::new(zone_since, zone_offset),
+            columns,
+            delimiter: delimiter.as_deref().map(str::as_bytes),
+            app: app.as_deref(),
+            drop_never_ran,
+            skip_bad_lines,
+        };
+        read(source, &options, watch)
+    });
+    dump.map(SacctDump)
 }
 
 #[pymethods]
@@ -108,87 +66,97 @@ impl SacctDump {
 
     /// The counts, and errors of the first bad lines.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (name, count) in self.0.report.counts() {
-            dict.set_item(name, count)?;
-        }
-        let told = self.0.report.first_bad_lines.iter().map(|fault| errors::trace(py, fault));
-        dict.set_item("first_bad_lines", told.collect::<PyResult<Vec<_>>>()?)?;
-        Ok(dict)
+        dumps::report(py, self.0.report.counts(), &self.0.report.first_bad_lines)
     }
 
-    /// A column of the jobs by itself, so that it goes when it is not used; None where no job has it. Texts come by
-    /// number; `rank` numbers the nodes' names. Its source is empty afterwards.
+    /// Names of the columns of its header lines, or those given; none of JSON.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.0.columns.clone()
+    }
+
+    /// A column of the jobs, None where no job has it; texts come by number, and `rank` numbers the nodes' names.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn take_column(&mut self, name: &str, rank: PyReadonlyArray1<'_, u32>) -> PyResult<Option<Frame>> {
-        let dump = &mut self.0;
-        let column: Option<Column> = if let Some((name, column)) = NUMBERS.iter().find(|column| column.0 == name) {
-            let values = dump.take_numbers(*column);
-            values.iter().any(|value| !value.is_nan()).then(|| (*name, frame::nullable(values)))
-        } else if let Some((name, column)) = WHOLES.iter().find(|column| column.0 == name) {
-            let values = dump.take_wholes(*column);
-            values.iter().any(|value| *value != -1).then(|| (*name, frame::longs_or_null(values)))
-        } else if let Some((name, column)) = COUNTS.iter().find(|column| column.0 == name) {
-            let values = dump.take_counts(*column);
-            values.iter().any(|value| *value != -1).then(|| (*name, frame::ints_or_null(values)))
-        } else if let Some((name, column)) = TEXTS.iter().find(|column| column.0 == name) {
-            let values = dump.take_texts(*column);
-            values.iter().any(|value| *value != 0).then(|| (*name, frame::codes(values)))
-        } else if name == "log_id" {
-            Some(("log_id", frame::texts((0..dump.len()).map(|row| Some(dump.log_id(row))))))
-        } else if name == "observed_nodes" {
-            let (offsets, nodes, known) = dump.nodes(rank.as_slice()?);
-            if nodes.is_empty() { None } else { Some(("observed_nodes", frame::node_lists(offsets, nodes, known)?)) }
-        } else if name == "observed_segments"
-            && let Some((offsets, ends, known)) = dump.take_segments()
-        {
-            Some(("observed_segments", frame::number_lists(offsets, ends, known)?))
-        } else {
-            None
-        };
-        column.map(|column| Frame::new(vec![column])).transpose()
+        dumps::taken(&mut self.0, name, &rank)
     }
 }
 
-const NUMBERS: [(&str, NumberColumn); 11] = [
-    ("submit_s", NumberColumn::Submit),
-    ("runtime_s", NumberColumn::Runtime),
-    ("walltime_s", NumberColumn::Walltime),
-    ("start_at_s", NumberColumn::StartAt),
-    ("cancel_s", NumberColumn::Cancel),
-    ("observed_end_s", NumberColumn::End),
-    ("observed_start_s", NumberColumn::Start),
-    ("suspended_s", NumberColumn::Suspended),
-    ("memory_gb", NumberColumn::Memory),
-    ("power_w", NumberColumn::Power),
-    ("observed_energy_j", NumberColumn::Energy),
-];
+impl Jobs for Dump {
+    type Number = NumberColumn;
+    type Whole = WholeColumn;
+    type Count = CountColumn;
+    type Text = TextColumn;
 
-const WHOLES: [(&str, WholeColumn); 5] = [
-    ("job_id", WholeColumn::JobId),
-    ("cpus", WholeColumn::Cpus),
-    ("priority", WholeColumn::Priority),
-    ("array_id", WholeColumn::Array),
-    ("het_id", WholeColumn::Het),
-];
+    const NUMBERS: &'static [(&'static str, NumberColumn)] = &[
+        ("submit_s", NumberColumn::Submit),
+        ("runtime_s", NumberColumn::Runtime),
+        ("walltime_s", NumberColumn::Walltime),
+        ("start_at_s", NumberColumn::StartAt),
+        ("cancel_s", NumberColumn::Cancel),
+        ("observed_end_s", NumberColumn::End),
+        ("observed_start_s", NumberColumn::Start),
+        ("suspended_s", NumberColumn::Suspended),
+        ("memory_gb", NumberColumn::Memory),
+        ("power_w", NumberColumn::Power),
+        ("observed_energy_j", NumberColumn::Energy),
+    ];
 
-const COUNTS: [(&str, CountColumn); 6] = [
-    ("node_count", CountColumn::Nodes),
-    ("slots", CountColumn::Slots),
-    ("gpus", CountColumn::Gpus),
-    ("array_limit", CountColumn::ArrayLimit),
-    ("trace_status", CountColumn::Status),
-    ("restarts", CountColumn::Restarts),
-];
+    const WHOLES: &'static [(&'static str, WholeColumn)] = &[
+        ("job_id", WholeColumn::JobId),
+        ("cpus", WholeColumn::Cpus),
+        ("priority", WholeColumn::Priority),
+        ("array_id", WholeColumn::Array),
+        ("het_id", WholeColumn::Het),
+    ];
 
-const TEXTS: [(&str, TextColumn); 9] = [
-    ("constraint", TextColumn::Constraint),
-    ("licences", TextColumn::Licences),
-    ("user", TextColumn::User),
-    ("account", TextColumn::Account),
-    ("queue", TextColumn::Queue),
-    ("qos", TextColumn::Qos),
-    ("reservation", TextColumn::Reservation),
-    ("app", TextColumn::App),
-    ("trace_state", TextColumn::State),
-];
+    const COUNTS: &'static [(&'static str, CountColumn)] = &[
+        ("node_count", CountColumn::Nodes),
+        ("slots", CountColumn::Slots),
+        ("gpus", CountColumn::Gpus),
+        ("array_limit", CountColumn::ArrayLimit),
+        ("trace_status", CountColumn::Status),
+        ("restarts", CountColumn::Restarts),
+    ];
+
+    const TEXTS: &'static [(&'static str, TextColumn)] = &[
+        ("constraint", TextColumn::Constraint),
+        ("licences", TextColumn::Licences),
+        ("user", TextColumn::User),
+        ("account", TextColumn::Account),
+        ("queue", TextColumn::Queue),
+        ("qos", TextColumn::Qos),
+        ("reservation", TextColumn::Reservation),
+        ("app", TextColumn::App),
+        ("trace_state", TextColumn::State),
+    ];
+
+    fn numbers(&mut self, column: NumberColumn) -> Vec<f64> {
+        self.take_numbers(column)
+    }
+
+    fn wholes(&mut self, column: WholeColumn) -> Vec<i64> {
+        self.take_wholes(column)
+    }
+
+    fn counts(&mut self, column: CountColumn) -> Vec<i32> {
+        self.take_counts(column)
+    }
+
+    fn texts(&mut self, column: TextColumn) -> Vec<u32> {
+        self.take_texts(column)
+    }
+
+    fn nodes(&mut self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>) {
+        Self::nodes(self, rank)
+    }
+
+    fn segments(&mut self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
+        self.take_segments()
+    }
+
+    fn other(&mut self, name: &str) -> PyResult<Option<Column>> {
+        let log_ids = || frame::texts((0..self.len()).map(|row| Some(self.log_id(row))));
+        Ok((name == "log_id").then(|| ("log_id", log_ids())))
+    }
+}

@@ -42,7 +42,7 @@ impl Session {
     #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
         walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
         budgets = None, unfit = None, agent = None, users = None, accounts = None, queues = None, cells = None,
-        queueing = None, groups = None, succeeds = None, extends = None))]
+        queueing = None, groups = None, from_s = None, succeeds = None, extends = None))]
     #[expect(clippy::too_many_arguments, reason = "one an option")]
     fn new(
         py: Python<'_>,
@@ -66,6 +66,7 @@ impl Session {
         cells: Option<&Bound<'_, PyDict>>,
         queueing: Option<&Bound<'_, PyDict>>,
         groups: Option<PyReadonlyArray1<'_, u32>>,
+        from_s: Option<f64>,
         succeeds: Option<PyRef<'_, Self>>,
         extends: Option<PyRefMut<'_, Self>>,
     ) -> PyResult<Self> {
@@ -106,8 +107,21 @@ impl Session {
                 let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
                 let workload = &jobs.0;
                 let (queues, budgets) = (queueing, rows);
-                let setup =
-                    Setup { workload, platform, tables, spec, seed, options, agent, cells, queues, budgets, groups };
+                let from = from_s.map(|seconds| instant("from_s", seconds)).transpose()?;
+                let setup = Setup {
+                    workload,
+                    platform,
+                    tables,
+                    spec,
+                    seed,
+                    options,
+                    agent,
+                    cells,
+                    queues,
+                    budgets,
+                    groups,
+                    from,
+                };
                 match (before, growing) {
                     (_, Some(run)) => setup.extending(run, &objects).map(|()| None),
                     (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),
@@ -162,8 +176,8 @@ impl Session {
     }
 
     /// Nodes fail and are repaired, each at its instant, in order of time; and there are more budgets, windows of
-    /// maintenance, and jobs (by their rows) that are withdrawn.
-    #[pyo3(signature = (time_s, node, fails, *, budgets = None, maintenance = None, cancels = None))]
+    /// maintenance, jobs (by their rows) that are withdrawn, and holds (begins and ends), in which nothing is decided.
+    #[pyo3(signature = (time_s, node, fails, *, budgets = None, maintenance = None, cancels = None, holds = None))]
     #[expect(clippy::too_many_arguments, reason = "one a kind")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn inject(
@@ -175,6 +189,7 @@ impl Session {
         budgets: Option<BudgetColumns<'_>>,
         maintenance: Option<MaintenanceColumns<'_>>,
         cancels: Option<(Floats<'_>, Longs<'_>)>,
+        holds: Option<(Floats<'_>, Floats<'_>)>,
     ) -> PyResult<()> {
         let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
         let windows = maintenance.map(|columns| maintenance_rows(py, &columns)).transpose()?;
@@ -189,6 +204,12 @@ impl Session {
                 let at = instant("time_s", seconds).map_err(|error| to_py(py, error))?;
                 let row = number("row", row).map_err(|error| to_py(py, error))?;
                 simulation.schedule(at, Event::Cancel(JobId(row)));
+            }
+        }
+        if let Some((from, until)) = holds {
+            for (&from, &until) in from.as_array().iter().zip(until.as_array()) {
+                let from = instant("time_s", from).map_err(|error| to_py(py, error))?;
+                simulation.add_hold(from, instant("until_s", until).map_err(|error| to_py(py, error))?);
             }
         }
         if let Some(windows) = windows {

@@ -26,6 +26,7 @@ from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.naming import named_in
+from hetsched.notebook import card
 from hetsched.power.checks import (
     Floats,
     checked_features,
@@ -379,6 +380,11 @@ class PowerModel(ABC):
     def __repr__(self) -> str:
         given = [f"{name}={value!r}" for name, value in self.get_params(deep=False).items()]
         return f"{type(self).__name__}({', '.join(given)})"
+
+    def _repr_html_(self) -> str:
+        state = "fitted" if self.__sklearn_is_fitted__() else "not fitted"
+        facts = {name: repr(value) for name, value in self.get_params(deep=False).items()}
+        return card(f"{type(self).__name__}, {state}", facts)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "clipped_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -14,9 +14,10 @@ from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE, for_csv
 from hetsched.tables import ENDINGS, CsvText, Record, TableError
 from hetsched.typing import OnBadLine
-from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents, renamed
+from hetsched.workload.formats.mappings import Columns, check_columns, mapped, text_columns
+from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents
 from hetsched.workload.jobs import Workload
-from hetsched.workload.schema import COLUMNS, TEXT_COLUMNS
+from hetsched.workload.schema import COLUMNS
 
 _EXPECTED = "a CSV file with a line of column names"
 
@@ -24,7 +25,7 @@ _EXPECTED = "a CSV file with a line of column names"
 def read_csv(
     source: Source,
     *,
-    columns: Mapping[str, str] | None = None,
+    columns: Columns = None,
     separator: str = ",",
     on_bad_line: OnBadLine = "error",
 ) -> Workload:
@@ -35,10 +36,12 @@ def read_csv(
     source
         Path (plain, gzip, zstd), ``"-"`` for standard input, or content.
     columns
-        From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named
-        keep their name. Instants may be dates in ISO 8601 (``2024-08-30T12:00:00``, ``2024-08-30 12:00:00+02:00``),
-        which become seconds since 1970, UTC unless an offset says otherwise; spans may be written ``01:00:00`` or
-        ``1-02:03:04``. One column holds one of these or plain seconds, and the report says which.
+        From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named keep
+        their name. ``"#row"`` is the number of a row, from 1: ``{"#row": "job_id"}`` numbers the jobs, and a column
+        ``job_id`` of the file's own is ``log_id``. Or the name of a published table of jobs, such as ``"philly"``,
+        whose columns are known. Instants may be dates in ISO 8601 (``2024-08-30T12:00:00``, ``2024-08-30
+        12:00:00+02:00``), which become seconds since 1970, UTC unless an offset says otherwise; spans may be written
+        ``01:00:00`` or ``1-02:03:04``. One column holds one of these or plain seconds, and the report says which.
     separator
         One character between fields.
     on_bad_line
@@ -64,21 +67,21 @@ def read_csv(
     Traceback (most recent call last):
     hetsched.errors.TraceError: bytes, line 3, column `runtime_s`: found `NaN`, expected seconds from 0 to 1e+12
     """
-    _check(separator, on_bad_line)
+    _check(columns, separator, on_bad_line)
     packed, name, sha256 = contents(source, _EXPECTED)
     text = CsvText(_core.unpacked(packed, file=name), separator)
     skips = on_bad_line == "skip"
     ragged = list(text.ragged()) if skips else []
     errors = tuple(_ragged_error(name, one, text) for one in ragged)
     text = text.without(ragged) if ragged else text
-    frame = _frame(text, name, _text_columns(columns or {}))
+    frame = _frame(text, name, text_columns(columns))
     is_blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     rows = np.flatnonzero(~is_blank.to_numpy())
     frame = frame if len(rows) == len(frame) else frame.filter(~is_blank)
     if not skips:
         _refuse_short_lines(frame, text, name)
     return as_workload(
-        renamed(frame, columns, name),
+        mapped(frame, columns, name),
         source=name,
         sha256=sha256,
         settings=_settings(columns, separator, on_bad_line),
@@ -88,24 +91,20 @@ def read_csv(
     )
 
 
-def _check(separator: object, on_bad_line: object) -> None:
+def _check(columns: object, separator: object, on_bad_line: object) -> None:
     faults = Faults()
+    check_columns(faults, columns)
     if not isinstance(separator, str) or len(separator) != 1 or not separator.isascii() or separator in '"\r\n':
         faults.add("separator", separator, "one character, such as `;`")
     check_on_bad_line(faults, on_bad_line)
     faults.check()
 
 
-def _settings(columns: Mapping[str, str] | None, separator: str, on_bad_line: str) -> dict[str, object]:
-    given = {"columns": dict(columns or {}), "separator": separator, "on_bad_line": on_bad_line}
+def _settings(columns: Columns, separator: str, on_bad_line: str) -> dict[str, object]:
+    named = columns if isinstance(columns, str) else dict(columns or {})
+    given = {"columns": named, "separator": separator, "on_bad_line": on_bad_line}
     usual = {"columns": {}, "separator": ",", "on_bad_line": "error"}
     return {name: value for name, value in given.items() if value != usual[name]}
-
-
-def _text_columns(columns: Mapping[str, str]) -> list[str]:
-    """The file's names of the columns that are text, whatever they look like."""
-    ours = set(TEXT_COLUMNS)
-    return [theirs for theirs, name in columns.items() if name in ours] + sorted(ours - set(columns.values()))
 
 
 def _frame(text: CsvText, name: str, words: list[str]) -> pl.DataFrame:

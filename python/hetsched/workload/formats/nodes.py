@@ -55,7 +55,7 @@ def ranked(
 
 
 def _stranger(name: str, line: int, source: str, hint: str, *, unit: str, column: str) -> TraceError:
-    expected = f"a node of those that nodes= names{hint}"
+    expected = f"a node of those that nodes= (--nodes-from) names{hint}"
     if unit == "line":
         return TraceError(file=source, line=line, field=f"column `{column}`", found=shown(name), expected=expected)
     return TraceError(file=source, field=f"jobs[{line - 1}], `nodes`", found=shown(name), expected=expected)

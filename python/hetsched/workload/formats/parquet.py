@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
 
 from hetsched import tables
-from hetsched.checks import reason_of
+from hetsched.checks import Faults, reason_of
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE
-from hetsched.workload.formats.raw import Format, Source, as_workload, contents, renamed
+from hetsched.workload.clock import unix_zero
+from hetsched.workload.formats.mappings import Columns, check_columns, mapped
+from hetsched.workload.formats.raw import Format, Source, as_workload, contents
+from hetsched.workload.formats.swf import in_nodes
 from hetsched.workload.jobs import Workload
 
 
-def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) -> Workload:
+def read_parquet(source: Source, *, columns: Columns = None) -> Workload:
     """Read a site's own log from Parquet.
 
     Parameters
@@ -21,8 +28,10 @@ def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) ->
     source
         Path, ``"-"`` for standard input, or content.
     columns
-        From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named
-        keep their name. ``submit_s`` may be a Datetime, spans Durations.
+        From the file's column names to hetsched's, such as ``{"nodes": "node_count"}``; columns that are not named keep
+        their name. ``"#row"`` is the number of a row, from 1: ``{"#row": "job_id"}`` numbers the jobs, and a column
+        ``job_id`` of the file's own is ``log_id``. Or the name of a published table of jobs, such as ``"kestrel"``,
+        whose columns are known. ``submit_s`` may be a Datetime, spans Durations.
 
     Returns
     -------
@@ -43,18 +52,56 @@ def read_parquet(source: Source, *, columns: Mapping[str, str] | None = None) ->
     >>> read_parquet(file.getvalue(), columns={"nodes": "node_count"}).to_polars()["node_count"].to_list()
     [2]
     """
+    faults = Faults()
+    check_columns(faults, columns)
+    faults.check()
     data, name, sha256 = contents(source, "a Parquet file")
     try:
         frame = tables.read_parquet(data)
     except UNREADABLE as error:
         raise TraceError(file=name, found=f"no Parquet ({reason_of(error)})", expected="a Parquet file") from None
-    settings = {"columns": dict(columns)} if columns else {}
-    return as_workload(renamed(frame, columns, name), source=name, sha256=sha256, settings=settings)
+    named = columns if isinstance(columns, str) else dict(columns or {})
+    settings: dict[str, object] = {"columns": named} if named else {}
+    own = mapped(frame, columns, name)
+    return as_workload(own, source=name, sha256=sha256, settings=settings, counts=_noted(data, name))
+
+
+_NOTE = "hetsched"
+"""Key of the file's metadata with what the log says besides its jobs."""
+
+_KEPT = {"header": dict, "node_names": list, "read_from": dict, "time_zone": str}
+"""Parts of a report that a file keeps: of the machine and the clock."""
+
+
+def _noted(data: bytes, name: str) -> dict[str, Any]:
+    """Words of the log that a file was made of on its machine and clock; empty if the file does not say it."""
+    try:
+        text = pl.read_parquet_metadata(io.BytesIO(data)).get(_NOTE)
+        noted = {} if text is None else json.loads(text)
+        is_good = isinstance(noted, dict) and all(
+            isinstance(noted[key], kind) for key, kind in _KEPT.items() if key in noted
+        )
+    except (*UNREADABLE, ValueError, TypeError):
+        is_good = False
+    if not is_good:
+        expected = "what hetsched writes there, or no such key"
+        raise TraceError(file=name, field=f"metadata `{_NOTE}`", found="something else", expected=expected)
+    return {key: noted[key] for key in _KEPT if key in noted}
+
+
+def _note(workload: Workload) -> dict[str, str]:
+    kept = {key: workload.report[key] for key in _KEPT if workload.report.get(key)}
+    if "header" in kept:
+        kept["header"], _ = in_nodes(workload)
+        if unix_zero(workload) is None:
+            # Its jobs may have been moved since on the clock that the header speaks of.
+            kept["header"] |= {"unix_start_time": None}
+    return {_NOTE: json.dumps(kept)} if kept else {}
 
 
 def _parts(workload: Workload) -> Iterator[bytes]:
     file = io.BytesIO()
-    workload.to_polars().write_parquet(file)
+    workload.to_polars().write_parquet(file, metadata=_note(workload))
     yield file.getvalue()
 
 

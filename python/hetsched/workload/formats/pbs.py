@@ -19,12 +19,18 @@ from hetsched.workload.convert import Origin
 from hetsched.workload.formats.blocks import opened
 from hetsched.workload.formats.nodes import given_names, ranked
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line
+from hetsched.workload.formats.taken import taken
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import COLUMNS, SHORTEST_S
 from hetsched.zones import changes, zone_or_offset
 
 _A_LOG = "an accounting log of PBS"
-_ALWAYS = ("job_id", "submit_s", "runtime_s", "node_count", "log_id", "restarts")
+_IN_TURN = """
+    observed_nodes job_id node_count log_id trace_state depends_how observed_segments
+    walltime_s memory_gb power_w observed_energy_j start_at_s cancel_s runtime_s observed_end_s observed_start_s
+    submit_s array_id depends_on cpus gpus trace_status restarts user queue app account constraint
+""".split()  # noqa: SIM905
+"""Columns in the order in which they can be taken: what others are made of comes last."""
 
 
 def read_pbs(
@@ -102,11 +108,10 @@ def read_pbs(
     errors = counts.pop("first_bad_lines")
     names, lines = log.take_node_names()
     known, rank = ranked(names, lines, machine, source=blocks.name, unit="line", column="exec_host")
-    texts = pl.Series(log.take_texts(), dtype=pl.String)
-    columns = pl.DataFrame(log.take_jobs(rank))
+    jobs = pl.DataFrame(list(taken(log, _IN_TURN, rank).values()))
     del log
-    jobs = _worded(columns, texts, shared=shared)
-    del columns
+    if shared and "cpus" in jobs.columns:
+        jobs = jobs.with_columns(slots=(-(-pl.col("cpus") // pl.col("node_count"))).cast(pl.Int32))
     given = {
         "time_zone": time_zone,
         "nodes": None if machine is None else f"{len(machine)} names",
@@ -116,6 +121,7 @@ def read_pbs(
     }
     usual = {"shared": False, "cancelled": "keep", "on_bad_line": "error"}
     own = {name: count for name, count in counts.items() if count or name in ("jobs", "rows")}
+    own |= {"time_zone": time_zone} if time_zone is not None else {}
     held, found = _held(jobs, blocks.name)
     return as_workload(
         held,
@@ -126,19 +132,6 @@ def read_pbs(
         counts=own | {"node_names": known},
         bad_lines=errors,
     )
-
-
-def _worded(jobs: pl.DataFrame, texts: pl.Series, *, shared: bool) -> pl.DataFrame:
-    """The jobs with texts in place of their numbers, and without columns in which nothing is known."""
-    coded = [name for name, dtype in jobs.schema.items() if dtype == pl.UInt32]
-    for name in coded:
-        jobs = jobs.with_columns(texts.gather(jobs[name]).alias(name))
-    if (jobs["gpus"] > 0).any():
-        jobs = jobs.with_columns(device=pl.when(pl.col("gpus") > 0).then(pl.lit("gpu")))
-    if shared:
-        jobs = jobs.with_columns(slots=(-(-pl.col("cpus") // pl.col("node_count"))).cast(pl.Int32))
-    empty = [name for name in jobs.columns if name not in _ALWAYS and jobs[name].null_count() == len(jobs)]
-    return jobs.drop(empty)
 
 
 def _held(jobs: pl.DataFrame, name: str) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -171,4 +164,29 @@ FORMAT = Format(
     doc="accounting logs of PBS Pro, OpenPBS and Torque",
     read=read_pbs,
     recognizes=lambda head: _BEGINNING.match(head) is not None,
+    origins={
+        "job_id": "ID",
+        "log_id": "ID",
+        "array_id": "ID",
+        "submit_s": "ctime qtime Q",
+        "start_at_s": "etime",
+        "observed_start_s": "start",
+        "observed_end_s": "end",
+        "runtime_s": "end-start",
+        "node_count": "exec_host nodect select nodes",
+        "observed_nodes": "exec_host",
+        "walltime_s": "walltime",
+        "cpus": "ncpus",
+        "slots": "ncpus",
+        "gpus": "ngpus",
+        "memory_gb": "mem",
+        "constraint": "nodes",
+        "user": "user",
+        "queue": "queue",
+        "app": "jobname",
+        "account": "account project",
+        "trace_state": "Exit_status",
+        "depends_on": "depend",
+        "observed_energy_j": "resources_used.energy",
+    },
 )

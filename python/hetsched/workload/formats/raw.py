@@ -15,7 +15,7 @@ from typing import Any, get_args
 import polars as pl
 
 from hetsched import _core
-from hetsched.checks import Faults, did_you_mean, is_name, listed, reason_of, shown, whole_text
+from hetsched.checks import Faults, did_you_mean, reason_of, whole_text
 from hetsched.errors import TraceError
 from hetsched.resources import check_threads
 from hetsched.typing import OnBadLine
@@ -37,6 +37,7 @@ class Format:
     `read` takes a path or content and options by keyword; `write` goes from an ending to what gives a file's content
     part by part. Formats may share an ending: then the content decides, by `magic`, which is what every file begins
     with, if anything, or else by `recognizes`, which is true of the first bytes, unpacked, of a text that is in it.
+    `origins` are the names that a format has of its own for what becomes a column, several with blanks between.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Format:
     write: Mapping[str, Callable[[Workload], Iterator[bytes]]] = field(default_factory=dict)
     magic: bytes = b""
     recognizes: Callable[[bytes], bool] = field(default=lambda _head: False)
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     def fits(self, head: bytes) -> bool:
         """True if a log that begins so is in this format."""
@@ -75,7 +77,7 @@ def as_workload(
     held its columns to the schema itself; `line_of` goes from a row (from 0) of a text file to its line (from 1);
     `bad_lines` are the faults of lines that were skipped already, `counts` those of a reader for the report.
     """
-    origin = Origin(source, line_of, skips_bad_rows=skips_bad_rows)
+    origin = Origin(source, line_of, skips_bad_rows=skips_bad_rows, is_file=True)
     if checked_counts is not None:
         found = checked_counts | ({"first_bad_lines": first_bad_lines(bad_lines)} if bad_lines else {})
         frame, gone = cleared(frame)
@@ -134,13 +136,6 @@ def contents(source: Source, expected: str) -> tuple[bytes, str, str]:
     return data, name, hashlib.sha256(data).hexdigest()
 
 
-def plain_text(data: bytes, name: str) -> str:
-    """A file's text: without a byte order mark, bytes that are no UTF-8 as U+FFFD; UTF-16 is refused."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
-        raise TraceError(file=name, found="UTF-16", expected="UTF-8; convert it first, such as by iconv -f UTF-16")
-    return data.decode("utf-8-sig", errors="replace")
-
-
 _HEAD_BYTES = 2**16
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -163,25 +158,3 @@ def head_of(source: Source) -> bytes:
     except (zlib.error, TraceError):
         return b""
     return packed[:_HEAD_BYTES]
-
-
-def renamed(frame: pl.DataFrame, columns: Mapping[str, str] | None, source: str) -> pl.DataFrame:
-    """The frame with its columns renamed from the file's names to hetsched's: ``{"SubmitTime": "submit_s"}``."""
-    if not columns:
-        return frame
-    for theirs, ours in columns.items():
-        if theirs not in frame.columns:
-            hint = did_you_mean(theirs, frame.columns)
-            if ours in frame.columns:
-                hint = f"; columns= goes from the file's name to hetsched's: {{'{ours}': '{theirs}'}}"
-            expected = f"a column `{theirs}` to be read as `{ours}`{hint}"
-            raise Origin(source).misfit(theirs, f"columns {listed(frame.columns)}", expected)
-        if not is_name(ours):
-            raise Origin(source).misfit(theirs, f"{shown(ours)} to be read as", "a name")
-    names = {theirs: columns.get(theirs, theirs) for theirs in frame.columns}
-    for name in names.values():
-        both = [theirs for theirs, ours in names.items() if ours == name]
-        if len(both) > 1:
-            expected = "one column of that name; rename or drop the other"
-            raise Origin(source).misfit(name, f"columns {listed(both)} for it", expected)
-    return frame.rename(dict(columns))

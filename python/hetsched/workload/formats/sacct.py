@@ -21,6 +21,7 @@ from hetsched.workload.formats.blocks import Blocks, opened
 from hetsched.workload.formats.nodes import given_names, ranked
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line
 from hetsched.workload.formats.slurm_words import with_words
+from hetsched.workload.formats.taken import taken
 from hetsched.workload.jobs import Workload
 from hetsched.workload.schema import COLUMNS
 from hetsched.zones import changes, zone_or_offset
@@ -139,6 +140,8 @@ def _workload(dump: _core.SacctDump, blocks: Blocks, machine: list[str] | None, 
     known, rank = ranked(names, lines, machine, source=blocks.name, unit=unit, column="NodeList")
     jobs, words = with_words(_jobs(dump, rank, shared=bool(given["shared"])))
     own = {name: count for name, count in (counts | words).items() if count or name in ("jobs", "rows")}
+    own |= {"columns": dump.columns} if dump.columns else {}
+    own |= {"time_zone": given["time_zone"]} if given["time_zone"] != _USUAL["time_zone"] else {}
     return as_workload(
         jobs,
         source=blocks.name,
@@ -150,22 +153,8 @@ def _workload(dump: _core.SacctDump, blocks: Blocks, machine: list[str] | None, 
 
 
 def _jobs(dump: _core.SacctDump, rank: npt.NDArray[np.uint32], *, shared: bool) -> pl.DataFrame:
-    """The jobs in the schema's order, columns that no job has left out.
-
-    Each comes by itself: what is not used of it goes at once, and so does its source.
-    """
-    texts = pl.Series(dump.take_texts(), dtype=pl.String)
-    found: dict[str, pl.Series] = {}
-    for name in _IN_TURN:
-        if name == "slots" and not shared:
-            continue
-        column = dump.take_column(name, rank)
-        if column is not None:
-            values = pl.DataFrame(column).to_series()
-            found[name] = texts.gather(values).alias(name) if values.dtype == pl.UInt32 else values
-    gpus = found.get("gpus")
-    if gpus is not None and (gpus > 0).any():
-        found["device"] = pl.select(pl.when(gpus > 0).then(pl.lit("gpu")).alias("device")).to_series()
+    """The jobs in the schema's order, columns that no job has left out."""
+    found = taken(dump, (name for name in _IN_TURN if shared or name != "slots"), rank)
     return pl.DataFrame([found[name] for name in COLUMNS if name in found])
 
 
@@ -227,4 +216,38 @@ FORMAT = Format(
     doc="dumps of Slurm's accounting: sacct -P or sacct --json",
     read=read_sacct,
     recognizes=_is_dump,
+    origins={
+        "job_id": "JobIDRaw JobID",
+        "log_id": "JobID JobIDRaw",
+        "array_id": "JobID",
+        "array_limit": "JobID",
+        "het_id": "JobID",
+        "submit_s": "Submit",
+        "start_at_s": "Eligible",
+        "observed_start_s": "Start",
+        "observed_end_s": "End",
+        "cancel_s": "End",
+        "runtime_s": "ElapsedRaw Elapsed End",
+        "suspended_s": "Suspended",
+        "walltime_s": "TimelimitRaw Timelimit",
+        "node_count": "NNodes AllocNodes AllocTRES NodeList ReqNodes ReqTRES",
+        "observed_nodes": "NodeList",
+        "cpus": "AllocCPUS NCPUS ReqCPUS",
+        "slots": "AllocCPUS NCPUS ReqCPUS",
+        "gpus": "AllocTRES ReqTRES",
+        "memory_gb": "ReqMem ReqTRES AllocTRES",
+        "constraint": "Constraints",
+        "licences": "Licenses AllocTRES ReqTRES",
+        "user": "User UID",
+        "account": "Account",
+        "queue": "Partition",
+        "qos": "QOS",
+        "reservation": "Reservation",
+        "priority": "Priority",
+        "app": "JobName",
+        "trace_state": "State",
+        "restarts": "Restarts",
+        "observed_energy_j": "ConsumedEnergyRaw ConsumedEnergy",
+        "power_w": "ConsumedEnergyRaw ConsumedEnergy",
+    },
 )

@@ -195,7 +195,7 @@ def _refuse_negative(job_id: pl.Series) -> None:
 
 def _header(workload: Workload) -> Iterator[tuple[str, Any]]:
     """Lines of an SWF file on the machine and on how its jobs came to be."""
-    known, notes = _in_nodes(workload)
+    known, notes = in_nodes(workload)
     for name in ("computer", "max_nodes", "max_procs", "unix_start_time"):
         if known.get(name) is not None:
             yield name.title().replace("_", ""), known[name]
@@ -208,7 +208,7 @@ def _header(workload: Workload) -> Iterator[tuple[str, Any]]:
         yield "Note", step
 
 
-def _in_nodes(workload: Workload) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+def in_nodes(workload: Workload) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
     """The report's machine, its processors being the nodes of this file, and a note on the processors it had."""
     known: dict[str, Any] = dict(workload.report.get("header") or {})
     per_node, procs = workload.report.get("procs_per_node"), known.get("max_procs")
@@ -240,4 +240,18 @@ FORMAT = Format(
     read=read_swf,
     write={".swf": _plain, ".swf.gz": _packed},
     recognizes=lambda head: _BEGINNING.match(head) is not None,
+    origins={
+        "job_id": "1",
+        "submit_s": "2",
+        "observed_start_s": "2+3",
+        "runtime_s": "4",
+        "node_count": "8 5",
+        "walltime_s": "9",
+        "trace_status": "11",
+        "user": "12",
+        "app": "14",
+        "queue": "15",
+        "depends_on": "17",
+        "think_s": "18",
+    },
 )

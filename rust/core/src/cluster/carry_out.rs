@@ -289,7 +289,7 @@ impl Cluster {
     }
 
     /// No more jobs of an array, or of a queue, run at once than may.
-    fn check_groups(&self, job: JobId) -> Result<(), SimulationError> {
+    pub(super) fn check_groups(&self, job: JobId) -> Result<(), SimulationError> {
         let full = self.groups_of(job).find_map(|(group, limit)| {
             let active = self.in_groups.get(&group).copied().unwrap_or(0);
             (active >= limit).then_some((group, active, limit))

@@ -10,6 +10,7 @@ mod power;
 mod resizing;
 mod service;
 mod succession;
+mod under_way;
 mod waiting;
 
 use std::collections::BTreeMap;

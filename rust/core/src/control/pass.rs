@@ -250,7 +250,7 @@ impl Controller {
         Ok(true)
     }
 
-    fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
+    pub(super) fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
         let Self { cluster, policy, decisions, account, .. } = self;
         let headroom = cluster.headroom(policy.budget());
         let mut hand = Hand { cluster, policy: &mut **policy, decisions, account, headroom, host };

@@ -33,7 +33,11 @@ impl Simulation {
 
     /// A job is submitted: it joins the queue, or is held where any job may have to wait; or it is turned away.
     fn submit(&mut self, job: JobId) {
-        let Self { controller, waiting, history, tally, .. } = self;
+        let Self { controller, waiting, history, tally, under_way, .. } = self;
+        let start = controller.cluster().workload().observed_start(job);
+        if under_way.as_ref().is_some_and(|log| log.starts(start)) {
+            return;
+        }
         if let Some(need) = controller.between(job) {
             history.note_between(job, need);
         }
@@ -63,7 +67,7 @@ impl Simulation {
     }
 
     /// A job is withdrawn; false if it runs or has ended.
-    fn withdraw(&mut self, job: JobId, why: JobState) -> bool {
+    pub(super) fn withdraw(&mut self, job: JobId, why: JobState) -> bool {
         let Some(was_queued) = self.controller.withdraw(job) else { return false };
         if let Some(tally) = self.tally.as_mut().filter(|_| was_queued) {
             tally.leave(self.controller.cluster().workload(), job);

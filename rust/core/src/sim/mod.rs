@@ -25,6 +25,7 @@ mod sharing;
 mod succession;
 pub mod tally;
 pub mod timeline;
+mod under_way;
 mod waiting;
 pub mod work;
 
@@ -60,6 +61,7 @@ use crate::sim::passes::{Due, Passes};
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Records, Totals};
 use crate::sim::tally::Tally;
+use crate::sim::under_way::UnderWay;
 use crate::sim::waiting::Waiting;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::Workload;
@@ -125,6 +127,8 @@ pub struct Simulation {
     part: Option<Arc<Part>>,
     /// The budget of the last policy before this one that had any.
     former_budget: Option<Watts>,
+    /// What ran when the run began, if anything did.
+    under_way: Option<UnderWay>,
 }
 
 impl Default for Options {
@@ -218,6 +222,7 @@ impl Simulation {
             is_broken: false,
             part: part.map(Arc::new),
             former_budget: None,
+            under_way: None,
         }
     }
 
@@ -349,7 +354,7 @@ impl Simulation {
         self.plant.turn(self.controller.cluster());
         self.has_budget_end = false;
         let beat = self.governs && self.runs_something() && self.beats.allots_at(now);
-        self.instant = Instant { has_looked: false, beat, is_asked: false };
+        self.instant = Instant { has_looked: false, beat: beat || self.has_start_due(now), is_asked: false };
         self.carry_on(now, watch)
     }
 
@@ -406,14 +411,17 @@ impl Simulation {
         let beat =
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
         let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
-        let (coming, plant) =
-            ([self.coming.next_time(), self.passes.alarm()], [self.plant.next_end(), self.plant.next_turn()]);
-        let own = [self.feeds.next_time(), plant[0], plant[1], beat, waiting, coming[0], coming[1]];
-        own.into_iter().flatten().min()
+        let log = self.under_way.as_ref().and_then(UnderWay::next_time);
+        let coming = [self.coming.next_time(), self.passes.alarm()].into_iter();
+        let plant = [self.plant.next_end(), self.plant.next_turn()];
+        coming.chain(plant).chain([self.feeds.next_time(), beat, waiting, log]).flatten().min()
     }
 
     /// Whether nothing can happen to a job any more.
     fn is_over(&mut self) -> bool {
+        if self.follows_log() {
+            return false;
+        }
         let Self { controller, feeds, .. } = self;
         let cluster = controller.cluster();
         if cluster.queued() > 0 || cluster.running() > 0 {
@@ -534,7 +542,7 @@ impl Simulation {
 
     /// One scheduling pass, unless the policy's interval delays it; true if an agent is asked in it.
     fn decide(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
-        if !self.pass_is_due(now) {
+        if self.follow_log(now)? || !self.pass_is_due(now) {
             return Ok(false);
         }
         self.totals.passes += 1;

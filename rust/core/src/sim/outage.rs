@@ -9,6 +9,7 @@ use crate::sim::Simulation;
 use crate::sim::event::Event;
 use crate::sim::log::{Entry, Kind};
 use crate::sim::record::JobState;
+use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// What becomes of jobs whose nodes go down.
@@ -45,6 +46,11 @@ impl Simulation {
             self.feeds.announce(window.until, now, Event::MaintenanceEnds(window.node));
             self.controller.plan_maintenance(window);
         }
+    }
+
+    /// Nothing is decided from one instant until another: no job starts, and what runs goes on.
+    pub fn add_hold(&mut self, from: SimTime, until: SimTime) {
+        self.passes.hold(from, until);
     }
 
     /// An outage of a node begins; false if that changes nothing.

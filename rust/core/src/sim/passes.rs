@@ -1,10 +1,10 @@
-//! Which passes are made, and which wait for a multiple of an interval.
+//! Which passes are made, and which wait for a multiple of an interval or for the end of a hold.
 
 use crate::policy::timing::Timing;
 use crate::units::{SimDuration, SimTime};
 
 /// The pass that is owed to those who wait for one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Passes {
     /// When it is made.
     owed: Option<SimTime>,
@@ -12,6 +12,8 @@ pub(super) struct Passes {
     alarm: Option<SimTime>,
     /// Whether nothing but submissions happened in the round under way.
     submits_only: bool,
+    /// Times in which no pass is made, from one instant until another: apart from each other, in order.
+    holds: Vec<(SimTime, SimTime)>,
 }
 
 /// What is to be done at the end of a round.
@@ -26,9 +28,9 @@ pub(super) enum Due {
 }
 
 impl Passes {
-    /// One is owed at `at`, and nothing else is known.
-    pub(super) fn owing(at: SimTime) -> Self {
-        Self { owed: Some(at), ..Self::default() }
+    /// One is owed at `at`, and nothing else is known but when there is none.
+    pub(super) fn owing(self, at: SimTime) -> Self {
+        Self { owed: Some(at), holds: self.holds, ..Self::default() }
     }
 
     /// In the round under way nothing else happened, or something did.
@@ -56,8 +58,25 @@ impl Passes {
         self.owed == Some(now)
     }
 
+    /// No pass is made from one instant until another.
+    pub(super) fn hold(&mut self, from: SimTime, until: SimTime) {
+        let first = self.holds.partition_point(|hold| hold.1 < from);
+        let last = self.holds.partition_point(|hold| hold.0 <= until);
+        let own = self.holds[first..last].iter().fold((from, until), |(a, b), hold| (a.min(hold.0), b.max(hold.1)));
+        self.holds.splice(first..last, [own]);
+    }
+
+    /// When the hold ends that there is now.
+    fn held_until(&self, now: SimTime) -> Option<SimTime> {
+        let place = self.holds.partition_point(|hold| hold.1 <= now);
+        self.holds.get(place).filter(|hold| hold.0 <= now).map(|hold| hold.1)
+    }
+
     /// Whether a pass is made now, at the end of a round in which something happened.
     pub(super) fn due(&mut self, now: SimTime, timing: Timing) -> Due {
+        if let Some(until) = self.held_until(now) {
+            return if self.owed.replace(until) == Some(until) { Due::Later } else { Due::At(until) };
+        }
         let interval = timing.interval(self.submits_only);
         let late = if interval > SimDuration::ZERO { now.micros().rem_euclid(interval.micros()) } else { 0 };
         if late == 0 {
@@ -75,6 +94,20 @@ impl Passes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hold_delays_passes_to_its_end_and_holds_that_meet_are_one() {
+        let (at, timing) = (SimTime::from_micros, Timing::AtOnce);
+        let mut passes = Passes::default();
+        passes.hold(at(30), at(40));
+        passes.hold(at(10), at(15));
+        passes.hold(at(15), at(20));
+        assert_eq!(passes.holds, [(at(10), at(20)), (at(30), at(40))]);
+        let dues = [at(9), at(10), at(19), at(20), at(30)].map(|now| passes.due(now, timing));
+        assert_eq!(dues, [Due::Now, Due::At(at(20)), Due::Later, Due::Now, Due::At(at(40))]);
+        passes.hold(at(0), at(100));
+        assert_eq!(passes.holds, [(at(0), at(100))]);
+    }
 
     #[test]
     fn submissions_wait_and_anything_else_serves_them_at_once() {

@@ -49,6 +49,8 @@ pub struct Setup<'a> {
     pub budgets: Option<Vec<BudgetRow>>,
     /// The group of each job, where an order shares the machine between groups.
     pub groups: Option<Arc<[u32]>>,
+    /// Up to when the log decides what starts, and not the policy, if it does.
+    pub from: Option<SimTime>,
 }
 
 /// What is said of draws and speeds.
@@ -117,6 +119,21 @@ enum Kind {
     Whole,
 }
 
+impl Kind {
+    /// Checks that it can begin with jobs under way.
+    fn check_under_way(&self) -> Result<()> {
+        match self {
+            Self::Pools(_) | Self::Part(_) => {
+                let expected = "one whose backfill is `plan`: queues have some nodes and not all, and each set of nodes is \
+                                scheduled by itself from the beginning";
+                Err(config("policy", "a policy that counts nodes", expected))
+            }
+            Self::Agent(_) => Err(config("policy", "an agent", "a policy: it begins with jobs under way")),
+            Self::Own(_) | Self::Whole => Ok(()),
+        }
+    }
+}
+
 /// Parts of a run, made from its plain values.
 struct Prepared {
     parts: Parts,
@@ -134,7 +151,10 @@ impl Setup<'_> {
     pub fn simulation(mut self, own: &dyn OwnParts) -> Result<Simulation> {
         let Prepared { parts, actual, predicted, kind, queues } = self.prepared(own)?;
         let cells = self.cells.take().map(Arc::new);
-        let budgets = self.budgets.take();
+        let (budgets, from) = (self.budgets.take(), self.from);
+        if from.is_some() {
+            kind.check_under_way()?;
+        }
         let mut simulation = self.of_kind(kind, parts, (actual, predicted))?;
         if let Some(cells) = cells {
             simulation.divide(cells)?;
@@ -144,6 +164,9 @@ impl Setup<'_> {
         }
         if let Some(rows) = budgets {
             simulation.add_budgets(rows);
+        }
+        if let Some(from) = from {
+            simulation.begin_under_way(from);
         }
         Ok(simulation)
     }

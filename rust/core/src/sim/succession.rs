@@ -12,7 +12,6 @@ use crate::sim::Simulation;
 use crate::sim::beats::Beats;
 use crate::sim::event::Event;
 use crate::sim::log::{Entry, Kind};
-use crate::sim::passes::Passes;
 use crate::units::{SimTime, Watts};
 
 impl Simulation {
@@ -59,7 +58,7 @@ impl Simulation {
         }
         next.watch_succession(former);
         next.coming.keep(|event| !matches!(event, Event::Timer | Event::PassDue));
-        next.passes = Passes::owing(at);
+        next.passes = std::mem::take(&mut next.passes).owing(at);
         next.schedule(at, Event::PassDue);
         Ok(next)
     }

@@ -11,6 +11,10 @@ pub struct SwfHeader {
     pub max_procs: Option<i64>,
     /// `UnixStartTime`: when second 0 of the log was, in seconds since 1970.
     pub unix_start_time: Option<i64>,
+    /// `TimeZone`: how many seconds the machine's clock is ahead of UTC.
+    pub time_zone: Option<i64>,
+    /// `TimeZoneString`: the name of its time zone.
+    pub time_zone_name: Option<String>,
 }
 
 impl SwfHeader {
@@ -23,6 +27,8 @@ impl SwfHeader {
             b"maxnodes" => set_once(&mut self.max_nodes, || first_integer(value)),
             b"maxprocs" => set_once(&mut self.max_procs, || first_integer(value)),
             b"unixstarttime" => set_once(&mut self.unix_start_time, || first_integer(value)),
+            b"timezone" => set_once(&mut self.time_zone, || first_integer(value)),
+            b"timezonestring" => set_once(&mut self.time_zone_name, || words(value)),
             _ => {}
         }
     }
@@ -73,6 +79,12 @@ mod tests {
         assert_eq!(header(&[b"; MaxNodes: 338 (batch partition; 512 total)"]).max_nodes, Some(338));
         assert_eq!(header(&[b";MaxProcs:about 128."]).max_procs, Some(128));
         assert_eq!(header(&[b"; UnixStartTime: -1"]).unix_start_time, Some(-1));
+    }
+
+    #[test]
+    fn a_zone_is_an_offset_or_a_name() {
+        let found = header(&[b"; TimeZone: -18000", b"; TimeZoneString: US/Eastern"]);
+        assert_eq!((found.time_zone, found.time_zone_name.as_deref()), (Some(-18_000), Some("US/Eastern")));
     }
 
     #[test]

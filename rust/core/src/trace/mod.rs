@@ -1,8 +1,9 @@
 //! Job traces: bytes in, columns out, every fault with its line.
 //!
-//! A format that comes in lines has a file here; formats in columns are read on the other side of the boundary. Nothing
+//! A format that comes in lines or in JSON has a file here; formats in columns are read on the other side of the boundary. Nothing
 //! here opens a file, and what the columns mean to a run is `workload`'s business.
 
+pub mod batsim;
 mod columns;
 pub mod decompress;
 mod fault;
@@ -15,3 +16,4 @@ mod report;
 pub mod sacct;
 pub mod swf;
 mod unique;
+mod utf8;

@@ -175,6 +175,7 @@ impl Reader {
 
     fn happen(&mut self, job: usize, kind: u8, fields: &Fields<'_>, stamp: Stamp) {
         let has_ended = self.jobs.is(job, flag::ENDED);
+        let has_start = !self.jobs.columns.start[job].is_nan();
         let Jobs { columns, rare, .. } = &mut self.jobs;
         let at = stamp.instant_s;
         match kind {
@@ -196,10 +197,10 @@ impl Reader {
                     columns.flags[job] &= !flag::DELETED;
                 }
             }
-            b'D' if has_ended && at <= self.stamps.settled(columns.ended[job]) + 1.0 => {
+            b'D' if has_ended && has_start && at <= self.stamps.settled(columns.ended[job]) + 1.0 => {
                 columns.flags[job] |= flag::DELETED;
             }
-            b'D' | b'A' if !has_ended => {
+            b'D' | b'A' if !has_ended || !has_start => {
                 if kind == b'D' {
                     columns.flags[job] |= flag::DELETED;
                 }

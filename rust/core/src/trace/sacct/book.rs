@@ -23,6 +23,8 @@ pub(super) struct Book {
     pub(super) texts: Texts,
     pub(super) hosts: Hosts,
     pub(super) report: Report,
+    /// Names of columns, of all header lines.
+    pub(super) columns: Vec<String>,
     /// How many tasks of an array may run at once.
     pub(super) limits: BTreeMap<i64, u32>,
     /// The largest number in a name.

@@ -23,6 +23,8 @@ pub struct Dump {
     power_w: Vec<f64>,
     /// Whether it is JSON, where lines are those of its list of jobs.
     pub is_json: bool,
+    /// Names of the columns of a text, in its order.
+    pub columns: Vec<String>,
     /// All texts by number.
     pub texts: Vec<String>,
     /// Counts.
@@ -117,7 +119,7 @@ impl Dump {
         book.place_early();
         let Jobs { rows: mut order, segments, first } = joined(&mut book);
         order.retain(|row| keeps(&mut book, *row, drops_never_ran));
-        let Book { mut rows, texts, hosts, report, limits, largest, last_s, .. } = book;
+        let Book { mut rows, texts, hosts, report, columns, limits, largest, last_s, .. } = book;
         finish_runs(&mut rows, &order, last_s);
         order.sort_by_key(|row| first.get(row).copied().unwrap_or(*row));
         let mut report = report;
@@ -133,6 +135,7 @@ impl Dump {
             limits,
             power_w,
             is_json,
+            columns,
             texts: texts.into_strings(),
             report,
         };

@@ -172,13 +172,14 @@ impl Header {
     /// Refuses columns that do not say enough of a job.
     pub(super) fn check(&self, file: &str, line: Option<u64>, app: Option<&str>) -> Result<()> {
         let has_any = |kinds: &[Kind]| kinds.iter().any(|kind| self.has(*kind));
+        let app_column = format!("`{}`, to tell applications apart", app.unwrap_or_default());
         let has_length = has_any(&[Kind::Elapsed, Kind::ElapsedRaw]) || self.has(Kind::Start) && self.has(Kind::End);
         let missing = [
             (has_any(&[Kind::JobId, Kind::JobIdRaw]), "`JobID` or `JobIDRaw`"),
             (self.has(Kind::Submit), "`Submit`"),
             (has_length, "`Elapsed`, `ElapsedRaw`, or `Start` and `End`"),
             (has_any(&NEEDED_SIZES), "one of `NNodes`, `AllocNodes`, `NodeList`, `AllocTRES`, `ReqNodes`, `ReqTRES`"),
-            (app.is_none_or(|app| app == "JobName" || self.app.is_some()), "the column that app= names"),
+            (app.is_none_or(|app| app == "JobName" || self.app.is_some()), app_column.as_str()),
         ];
         let missing: Vec<&str> = missing.iter().filter(|(is_there, _)| !is_there).map(|(_, name)| *name).collect();
         if missing.is_empty() {

@@ -1,13 +1,14 @@
 //! A dump in JSON (`sacct --json`): read job by job, steps within them one by one.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::error::{Error, Result, TraceError};
 use crate::trace::fault::file_fault;
+use crate::trace::utf8::Utf8;
 
 use super::Options;
 use super::book::{Book, StepEnergy};
@@ -436,65 +437,4 @@ fn short(value: &Value) -> String {
     let text = value.to_string();
     let cut: String = text.chars().take(40).collect();
     if cut.len() < text.len() { format!("`{cut}…`") } else { format!("`{cut}`") }
-}
-
-/// Text with U+FFFD for what is no UTF-8, without a byte order mark.
-struct Utf8<R> {
-    source: R,
-    /// Read, but not yet given.
-    ready: Vec<u8>,
-    given: usize,
-    /// The begin of a character whose end is not yet read.
-    rest: Vec<u8>,
-    is_first: bool,
-}
-
-impl<R: BufRead> Utf8<R> {
-    fn new(source: R) -> Self {
-        Self { source, ready: Vec::new(), given: 0, rest: Vec::new(), is_first: true }
-    }
-
-    fn fill(&mut self) -> std::io::Result<()> {
-        self.ready.clear();
-        self.given = 0;
-        let block = self.source.fill_buf()?;
-        let length = block.len();
-        let mut bytes = std::mem::take(&mut self.rest);
-        bytes.extend_from_slice(block);
-        self.source.consume(length);
-        if std::mem::take(&mut self.is_first) && bytes.starts_with(b"\xef\xbb\xbf") {
-            bytes.drain(..3);
-        }
-        let mut chunks = bytes.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
-            self.ready.extend_from_slice(chunk.valid().as_bytes());
-            let invalid = chunk.invalid();
-            if chunks.peek().is_none()
-                && length > 0
-                && invalid.len() < 4
-                && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none())
-            {
-                self.rest = invalid.to_vec();
-            } else if !invalid.is_empty() {
-                self.ready.extend_from_slice("\u{fffd}".as_bytes());
-            }
-        }
-        Ok(())
-    }
-}
-
-impl<R: BufRead> Read for Utf8<R> {
-    fn read(&mut self, target: &mut [u8]) -> std::io::Result<usize> {
-        while self.given == self.ready.len() {
-            let was_over = self.source.fill_buf()?.is_empty() && self.rest.is_empty();
-            if was_over {
-                return Ok(0);
-            }
-            self.fill()?;
-        }
-        let length = target.len().min(self.ready.len() - self.given);
-        target[..length].copy_from_slice(&self.ready[self.given..self.given + length]);
-        self.given += length;
-        Ok(length)
-    }
 }

@@ -48,7 +48,7 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
     }
     let Rows { header, mut book, count, .. } = dump;
     if header.is_none() {
-        let expected = "a header line with `JobID` or `JobIDRaw`, as sacct -P writes it, or columns=";
+        let expected = "a header line with `JobID` or `JobIDRaw`, as sacct -P writes it, or columns=, --columns";
         return Err(file_fault(options.file, "no header line", expected));
     }
     book.report.rows = count;
@@ -86,6 +86,11 @@ impl Rows<'_> {
 
     fn take(&mut self, header: Header) {
         self.has = Has::of(&header);
+        for name in &header.names {
+            if !self.book.columns.contains(name) {
+                self.book.columns.push(name.clone());
+            }
+        }
         self.header = Some(header);
     }
 

@@ -1,0 +1,1 @@
+"""Self-contained HTML pages of results (with plotly and jinja2, from the extra `report`)."""

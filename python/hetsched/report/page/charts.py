@@ -1,0 +1,294 @@
+"""Figures of plotly.js as dictionaries: lines over time, dots, bars, maps. Colours of text and axes are the page's."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hetsched.report.canvas import COLOURS
+from hetsched.report.page.words import plain
+
+Floats = npt.NDArray[np.float64]
+Figure = dict[str, Any]
+
+_SERIES = ("blue", "vermilion", "green", "orange", "purple", "sky")
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+_MARKS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x")
+_GREY = "#8c959f"
+"""Black would vanish on a dark page."""
+
+
+def colour(place: int) -> str:
+    """Colour of a series: seven that people with any colour vision can tell apart, on light and on dark."""
+    turn = place % (len(_SERIES) + 1)
+    return _GREY if turn == len(_SERIES) else COLOURS[_SERIES[turn]]
+
+
+def packed(values: npt.ArrayLike, kind: str = "f4") -> dict[str, str]:
+    """Numbers as plotly.js reads them packed: base64 of their bytes, little-endian."""
+    array = np.ascontiguousarray(np.asarray(values), dtype=f"<{kind}")
+    return {"dtype": kind, "bdata": base64.b64encode(array.tobytes()).decode("ascii")}
+
+
+@dataclass(frozen=True)
+class TimeAxis:
+    """An axis of time: dates where the clock of the log is known, else hours or days since its first instant."""
+
+    from_s: float
+    until_s: float
+    unix_zero_s: float | None = None
+
+    @property
+    def _unit(self) -> tuple[str, float]:
+        return ("days", 86400.0) if self.until_s - self.from_s > 4 * 86400 else ("hours", 3600.0)
+
+    def at(self, time_s: npt.ArrayLike) -> Floats:
+        """Instants of the log's clock as places on the axis."""
+        times = np.asarray(time_s, dtype=np.float64)
+        if self.unix_zero_s is not None:
+            return (times + self.unix_zero_s) * 1e3
+        return (times - self.from_s) / self._unit[1]
+
+    def packed(self, time_s: npt.ArrayLike) -> dict[str, str]:
+        """The same, packed; dates need all their digits."""
+        return packed(self.at(time_s), "f8")
+
+    def layout(self) -> Figure:
+        """The axis of a figure."""
+        if self.unix_zero_s is not None:
+            return {"type": "date", "title": {"text": "UTC"}, "automargin": True}
+        return {"title": {"text": f"{self._unit[0]} since the first submit"}, "automargin": True}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of means by bin, with the least and the most in each for a band; `is_shown`: until it is clicked away."""
+
+    name: str
+    means: Floats
+    least: Floats | None = None
+    most: Floats | None = None
+    place: int = 0
+    is_shown: bool = True
+
+
+def over_time(axis: TimeAxis, lines: Sequence[tuple[npt.ArrayLike, Line]], *, title: str) -> Figure:
+    """Lines over bins of time, each with the beginnings of its own; bands lie below all lines."""
+    placed = [(axis.packed(edges_s), own) for edges_s, own in lines]
+    data = [trace for x, own in placed for trace in _bands(x, own)] + [line(x, own) for x, own in placed]
+    y = _axis(title) | {"rangemode": "tozero"}
+    return {"data": data, "layout": {**_layout(), "xaxis": axis.layout(), "yaxis": y, "hovermode": "x unified"}}
+
+
+def line(x: Mapping[str, str], own: Line) -> Figure:
+    """A line as steps over packed places."""
+    dash = _DASHES[own.place % len(_DASHES)]
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plain(own.name),
+        "legendgroup": plain(own.name),
+        "x": x,
+        "y": packed(own.means),
+        "line": {"color": colour(own.place), "width": 1.6, "dash": dash, "shape": "hv"},
+        "visible": True if own.is_shown else "legendonly",
+    }
+
+
+def _bands(x: Mapping[str, str], own: Line) -> list[Figure]:
+    if own.least is None or own.most is None:
+        return []
+    common = {
+        "type": "scatter",
+        "mode": "lines",
+        "legendgroup": plain(own.name),
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "x": x,
+        "line": {"width": 0, "shape": "hv"},
+        "visible": True if own.is_shown else "legendonly",
+    }
+    red, green, blue = (int(colour(own.place)[at : at + 2], 16) for at in (1, 3, 5))
+    fill = {"fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},0.15)"}
+    return [{**common, "y": packed(own.least)}, {**common, "y": packed(own.most), **fill}]
+
+
+def shade(axis: TimeAxis, from_s: float, until_s: float) -> Figure:
+    """A shape of a figure: a part of the time, shaded."""
+    first, last = axis.at([from_s, until_s]).tolist()
+    return {
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": first,
+        "x1": last,
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
+        "fillcolor": COLOURS["orange"],
+        "opacity": 0.15,
+        "line": {"width": 0},
+    }
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A dot with the half widths of its intervals; None: none."""
+
+    name: str
+    x: float
+    y: float
+    x_half: float | None = None
+    y_half: float | None = None
+    place: int = 0
+    text: str = ""
+
+
+def dots(points: Sequence[Dot], *, x_title: str, y_title: str, front: Sequence[int] = ()) -> Figure:
+    """A dot a name; a line along those at the places `front`."""
+    data = [_along([points[at] for at in front])] if len(front) > 1 else []
+    layout = {**_layout(), "xaxis": _axis(x_title), "yaxis": _axis(y_title)}
+    return {"data": data + [_dot(point) for point in points], "layout": layout}
+
+
+def _along(points: Sequence[Dot]) -> Figure:
+    ordered = sorted(points, key=lambda point: point.x)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": "less energy only at longer waits",
+        "hoverinfo": "skip",
+        "x": [point.x for point in ordered],
+        "y": [point.y for point in ordered],
+        "line": {"color": _GREY, "width": 1, "dash": "dot"},
+    }
+
+
+def _dot(point: Dot) -> Figure:
+    halves = {"error_x": point.x_half, "error_y": point.y_half}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": plain(point.name),
+        "x": [point.x],
+        "y": [point.y],
+        "marker": {"symbol": _MARKS[point.place % len(_MARKS)], "size": 11, "color": colour(point.place)},
+        "hovertext": plain(point.text or point.name),
+        "hoverinfo": "text",
+        **{way: {"type": "data", "array": [half], "width": 4} for way, half in halves.items() if half is not None},
+    }
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve of its own places."""
+
+    name: str
+    x: npt.ArrayLike
+    y: npt.ArrayLike
+    place: int = 0
+    is_step: bool = False
+
+
+def curves(
+    own: Sequence[Curve], *, x_title: str, y_title: str, ticks: Sequence[tuple[float, str]] = (), is_log: bool = False
+) -> Figure:
+    """Curves, with `ticks` of the lower axis where its numbers are to be written in words."""
+    x = _axis(x_title) | ({"type": "log"} if is_log else {})
+    if ticks:
+        x |= {"tickvals": [at for at, _ in ticks], "ticktext": [text for _, text in ticks]}
+    y = _axis(y_title) | {"rangemode": "tozero"}
+    return {"data": [_curve(one) for one in own], "layout": {**_layout(), "xaxis": x, "yaxis": y}}
+
+
+def _curve(one: Curve) -> Figure:
+    dash, shape = _DASHES[one.place % len(_DASHES)], "hv" if one.is_step else "linear"
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "name": plain(one.name),
+        "x": packed(one.x),
+        "y": packed(one.y),
+        "line": {"color": colour(one.place), "dash": dash, "shape": shape},
+    }
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars of one series, one a category."""
+
+    name: str
+    values: Sequence[float | None]
+    place: int = 0
+
+
+def bars(categories: Sequence[str], series: Sequence[Bars], *, title: str) -> Figure:
+    """Lying bars by category, side by side, the first category on top."""
+    names = [plain(name) for name in categories]
+    data = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": plain(one.name),
+            "x": list(one.values),
+            "y": names,
+            "marker": {"color": colour(one.place)},
+        }
+        for one in series
+    ]
+    x = _axis(title) | {"rangemode": "tozero"}
+    y = {"type": "category", "automargin": True, "autorange": "reversed"}
+    return {"data": data, "layout": {**_layout(), "barmode": "group", "xaxis": x, "yaxis": y}}
+
+
+def grid_map(
+    x: Mapping[str, str], rows: Sequence[str], percent: npt.NDArray[np.float64], *, axis: Figure, title: str
+) -> Figure:
+    """A map of shares, in percent: columns to the right, rows upwards, brighter for more."""
+    data = {
+        "type": "heatmap",
+        "x": x,
+        "y": list(rows),
+        "z": np.round(percent).astype(np.int64).tolist(),
+        "colorscale": "Viridis",
+        "zmin": 0,
+        "zmax": 100,
+        "colorbar": {"title": {"text": "%"}, "thickness": 12},
+    }
+    y = _axis(title) | {"type": "category", "nticks": 12}
+    return {"data": [data], "layout": {**_layout(), "xaxis": axis, "yaxis": y}}
+
+
+def squares(rows: Sequence[Sequence[float | None]], texts: Sequence[Sequence[str]], unit: str) -> Figure:
+    """A square a number, the first row on top, each with its text."""
+    data = {
+        "type": "heatmap",
+        "z": rows,
+        "text": texts,
+        "hoverinfo": "text",
+        "colorscale": "Viridis",
+        "xgap": 1,
+        "ygap": 1,
+        "colorbar": {"title": {"text": unit}, "thickness": 12},
+    }
+    bare = {"visible": False, "fixedrange": True}
+    margin = {"l": 8, "r": 8, "t": 8, "b": 8}
+    return {"data": [data], "layout": {"margin": margin, "xaxis": bare, "yaxis": {**bare, "autorange": "reversed"}}}
+
+
+def _axis(title: str) -> Figure:
+    return {"title": {"text": title}, "automargin": True}
+
+
+def _layout() -> Figure:
+    return {
+        "margin": {"l": 56, "r": 12, "t": 8, "b": 40},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "font": {"size": 12},
+        "dragmode": "zoom",
+    }

@@ -1,0 +1,256 @@
+"""Pages of runs: several policies held against one of them, or one run alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import cached_property
+
+import polars as pl
+
+from hetsched.analysis import METRICS, ratios_to_baseline
+from hetsched.checks import many
+from hetsched.report.page import over_time, policies, words
+from hetsched.report.page.document import RULE, Block, Grid, Lines, Number, Page, Section, check_path
+from hetsched.report.page.nodes import nodes
+from hetsched.report.page.shown import BINS, RunShown, Shown
+from hetsched.report.page.waits import waits
+from hetsched.run.concerns import joined
+from hetsched.run.result import Result
+
+_NOT_MODELLED = (
+    "Submits stay as the log has them: users who wait less or longer do not submit otherwise.",
+    "Jobs do not slow each other down by the network, by file systems or by shared memory.",
+    "Cooling, losses of power supplies and the network draw nothing here: watts are those of nodes.",
+)
+_MOST_KINDS = 4
+
+
+@dataclass(frozen=True)
+class RunsPage:
+    """Contents of a page of runs.
+
+    Parameters
+    ----------
+    runs
+        The first run of each policy, the baseline first.
+    table
+        As `hetsched.analysis.ratios_to_baseline` gives it; None: one run.
+    notes
+        What a reader should know of the runs.
+    attained
+        Each policy's share of what placement could have saved.
+    assumed
+        What was assumed of the machine, in sentences.
+    command
+        The command that made the runs; empty: none did.
+    title
+        The reader's own; empty: made of the log's name.
+    """
+
+    runs: Sequence[RunShown]
+    table: pl.DataFrame | None = None
+    notes: Sequence[str] = ()
+    attained: Mapping[str, float | None] = field(default_factory=dict)
+    assumed: Sequence[str] = ()
+    command: str = ""
+    title: str = ""
+
+    def write(self, path: str | os.PathLike[str]) -> str:
+        """Write the page; gives its name, and raises as `Page.write`."""
+        check_path(path)
+        return self.page().write(path)
+
+    def page(self) -> Page:
+        """The page."""
+        return Page(
+            title=self.title or self._own_title,
+            facts=list(self._facts()),
+            assumptions=list(self._assumptions()),
+            answer=list(self._answer() if self._shown.are_several else self._said()),
+            numbers=list(self._numbers() if self._shown.are_several else self._own_numbers()),
+            sections=[section for section in self._sections() if section.blocks],
+            rule=RULE.format(bins=BINS),
+        )
+
+    @cached_property
+    def _shown(self) -> Shown:
+        return Shown(self.runs)
+
+    @property
+    def _own_title(self) -> str:
+        name = self._shown.base.provenance["trace"]["name"]
+        return (
+            f"{name}: {len(self.runs)} policies" if self._shown.are_several else f"{name} under {self.runs[0].policy}"
+        )
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        base = self._shown.base
+        platform = base.provenance["platform"]
+        classes = platform["classes"]
+        yield "Log", f"{base.provenance['trace']['name']}, {many(int(base.summary['jobs']), 'job')}"
+        yield "Period", self._period()
+        kinds = "" if len(classes) == 1 else f" of {len(classes)} kinds"
+        yield "Machine", f"{many(platform['nodes'], 'node')}{kinds}"
+        pairs = sorted({f"{words.watts(own['idle_w'])} / {words.watts(own['tdp_w'])}" for own in classes})
+        yield (
+            "Idle draw and TDP of a node",
+            ", ".join(pairs[:_MOST_KINDS]) + (", …" if len(pairs) > _MOST_KINDS else ""),
+        )
+
+    def _period(self) -> str:
+        base = self._shown.base
+        length = words.length(base.window[1] - base.window[0])
+        if base.unix_zero_s is None:
+            return length
+        days = [datetime.fromtimestamp(at + base.unix_zero_s, tz=timezone.utc) for at in base.window]
+        return f"{days[0]:%d %b %Y} to {days[1]:%d %b %Y}, {length}"
+
+    def _assumptions(self) -> Iterator[str]:
+        base = self._shown.base.provenance
+        yield from self.assumed
+        if base["tables"]["actual"] is None:
+            yield "Nodes of a class draw alike: no table says what an application draws on which node."
+        if any(run.provenance["policy"].get("sleep") for run in self.runs):
+            yield from self._sleep_times()
+        for concern in joined({run.policy: run.concerns for run in self.runs}):
+            yield str(concern)
+        yield from self.notes
+
+    def _sleep_times(self) -> Iterator[str]:
+        own = [one for one in self._shown.base.provenance["platform"]["classes"] if "boot_s" in one]
+        for one in own[:_MOST_KINDS]:
+            boot, shutdown = (words.length(one.get(name, 0.0)) for name in ("boot_s", "shutdown_s"))
+            draw, name = words.watts(one.get("off_w", 0.0)), one["name"]
+            yield f"A node of the class {name} boots in {boot}, shuts down in {shutdown} and draws {draw} when off."
+
+    def _said(self) -> Iterator[str]:
+        """The answer of one run."""
+        run = self._shown.base
+        keys = ("energy_j", "utilization_ratio", "mean_wait_s", "p95_wait_s")
+        energy, used, wait, longest = (words.metric(key, run.summary[key]) for key in keys)
+        yield f"Under {run.policy} the nodes used {energy} and were at work {used} of the time."
+        yield f"Jobs waited {wait} on average, one in twenty over {longest}."
+
+    def _own_numbers(self) -> Iterator[Number]:
+        for key in ("energy_j", "mean_wait_s", "utilization_ratio"):
+            yield Number(METRICS[key].title, words.metric(key, self._shown.base.summary[key]))
+
+    def _answer(self) -> Iterator[str]:
+        """The answer of several."""
+        base, best = self._shown.base, self._shown.best
+        among = f"Of {len(self.runs) - 1} policies held against {base.policy}, " if len(self.runs) > 2 else ""
+        amount = words.metric("energy_j", abs(self._saved_j))
+        yield f"{among}{best.policy} uses {amount} ({self._share()}) {self._less} energy{self._money()}."
+        if not self._shown.did_same_work(best):
+            yield "The two did not do the same work: the difference in energy is no saving. See what did not complete."
+            return
+        longer = best.summary["mean_wait_s"] - base.summary["mean_wait_s"]
+        change = f"{words.length(abs(longer))} {'longer' if longer > 0 else 'less'} on average"
+        worse = int(self._shown.worse.sum())
+        share = words.share(worse / max(len(self._shown.worse), 1))
+        yield (
+            f"Jobs wait {'as long as' if abs(longer) < 1 else f'{change} than'} under {base.policy}; "
+            f"{many(worse, 'job')} ({share}) {'waits' if worse == 1 else 'wait'} over an hour longer."
+        )
+
+    @property
+    def _saved_j(self) -> float:
+        return float(self._shown.base.summary["energy_j"] - self._shown.best.summary["energy_j"])
+
+    def _share(self) -> str:
+        whole_j = float(self._shown.base.summary["energy_j"])
+        return words.share(abs(self._saved_j) / whole_j if whole_j else 0.0)
+
+    @property
+    def _less(self) -> str:
+        return "less" if self._saved_j >= 0 else "more"
+
+    def _money(self) -> str:
+        base, best = (run.summary.get("cost") for run in (self._shown.base, self._shown.best))
+        if base is None or best is None:
+            return ""
+        return f", and costs {abs(base - best):,.0f} {'less' if base >= best else 'more'}"
+
+    def _numbers(self) -> Iterator[Number]:
+        base, best = self._shown.base, self._shown.best
+        saved = "energy saved" if self._saved_j >= 0 else "energy added"
+        yield Number(
+            saved,
+            words.metric("energy_j", abs(self._saved_j)),
+            f"{self._share()} {self._less} than {base.policy}{self._money()}",
+        )
+        mean, p95 = (
+            [words.metric(key, run.summary[key]) for run in (base, best)] for key in ("mean_wait_s", "p95_wait_s")
+        )
+        yield Number("mean wait", f"{mean[0]} → {mean[1]}", f"95th percentile {p95[0]} → {p95[1]}")
+        worse = self._shown.worse
+        yield Number(
+            "jobs that wait over an hour longer", f"{worse.sum():,}", f"of {len(worse):,} that start under both"
+        )
+
+    def _sections(self) -> Iterator[Section]:
+        shown = self._shown
+        if self.table is not None:
+            table = policies.table_of_policies(self.table, shown.base.policy)
+            yield Section("policies", "Policies", [table, policies.energy_against_wait(shown, self.table)])
+        yield Section("power", "Power over time", list(over_time.power(shown)))
+        yield Section("use", "Utilization and queue", list(over_time.use(shown)))
+        yield Section("waits", "Who waits", list(waits(shown)))
+        yield Section("nodes", "Nodes", list(nodes(shown)))
+        yield Section("events", "Sleep, caps and other events", list(over_time.events(shown)))
+        yield Section("saved", "What could have been saved", list(policies.attained(shown, self.attained)))
+        yield Section("left-out", "What is not modelled", [Lines(list(self._not_modelled()))])
+        yield Section("repeat", "To repeat it", list(self._repeat()))
+
+    def _not_modelled(self) -> Iterator[str]:
+        yield from _NOT_MODELLED
+        if not any((run.events["kind"] == "failed").any() for run in self.runs):
+            yield "No node fails."
+
+    def _repeat(self) -> Iterator[Block]:
+        base = self._shown.base.provenance
+        rows = [["command", self.command]] if self.command else []
+        rows += [
+            ["hetsched", base["version"]],
+            ["log", f"{base['trace']['name']}, sha256 {base['trace']['sha256']}"],
+            ["machine", f"sha256 {base['platform']['sha256']}"],
+            ["seed", str(base["seed"])],
+        ]
+        yield Grid("Versions and hashes", ["what", "value"], rows, words=2)
+        given = {name: value for name, value in base["options"].items() if value not in (None, False, 0.0)}
+        settings = [["options", json.dumps(given)], *([run.policy, _parts(run)] for run in self.runs)]
+        yield Grid("Settings", ["of", "values"], settings, words=2)
+
+
+def _parts(run: RunShown) -> str:
+    own = run.provenance["policy"].items()
+    return json.dumps({name: part for name, part in own if name != "name" and part is not None})
+
+
+def page_of(result: Result, *, title: str = "") -> RunsPage:
+    """The page of one run."""
+    return RunsPage([RunShown.of(result)], title=title)
+
+
+def page_of_results(
+    results: Sequence[Result], *, baseline: str | None = None, command: str = "", title: str = ""
+) -> RunsPage:
+    """The page of several results, the first of each policy in charts; `baseline`: None, the policy of the first.
+
+    Raises
+    ------
+    ConfigError
+        If they are of workloads or platforms of different load.
+    """
+    first: dict[str, RunShown] = {}
+    for result in results:
+        if result.provenance["policy"]["name"] not in first:
+            first[result.provenance["policy"]["name"]] = RunShown.of(result)
+    base = baseline or next(iter(first))
+    own = [first.pop(base), *first.values()]
+    table = ratios_to_baseline(results, baseline=base) if len(results) > 1 else None
+    return RunsPage(own, table, command=command, title=title)

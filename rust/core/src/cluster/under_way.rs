@@ -1,0 +1,29 @@
+//! Places of jobs that run before a policy decides.
+
+use crate::cluster::Cluster;
+use crate::policy::shares::Shares;
+use crate::workload::JobId;
+
+impl Cluster {
+    /// Nodes for a job that runs already: those that the log names, if they are free and as many as it asks for; else the
+    /// lowest free ones that may serve it. None if there are too few, or if a limit of its array, its queue or licences
+    /// is reached.
+    #[must_use]
+    pub fn nodes_under_way(&self, job: JobId) -> Option<Vec<u32>> {
+        let count = self.jobs().node_count(job) as usize;
+        let free = self.slots.holding(self.jobs().need(job, &self.platform));
+        let (own, cells) =
+            (self.queues.as_ref().map(|queues| queues.nodes(job)), self.shares.as_ref().map(Shares::cells));
+        let serves =
+            |node: u32| own.is_none_or(|own| own.contains(node)) && cells.is_none_or(|cells| cells.may_use(job, node));
+        let is_free = |node: u32| node < free.capacity() && free.contains(node) && serves(node);
+        let mut nodes = self.workload.observed_nodes(job).map_or_else(Vec::new, <[u32]>::to_vec);
+        nodes.sort_unstable();
+        nodes.dedup();
+        if nodes.len() != count || !nodes.iter().all(|&node| is_free(node)) {
+            nodes = free.iter().filter(|&node| serves(node)).take(count).collect();
+        }
+        let fits = nodes.len() == count && self.check_groups(job).is_ok() && self.check_cells(job, &nodes).is_ok();
+        fits.then_some(nodes)
+    }
+}

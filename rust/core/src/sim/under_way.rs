@@ -1,0 +1,93 @@
+//! A run that begins with jobs under way: up to an instant the log decides what runs, from then on the policy.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::sim::Simulation;
+use crate::sim::hands::Hands;
+use crate::sim::record::JobState;
+use crate::units::SimTime;
+use crate::workload::{JobId, Workload};
+
+/// Starts that the log decides on.
+#[derive(Clone, Debug)]
+pub(super) struct UnderWay {
+    /// The instant of the policy's first pass.
+    until: SimTime,
+    /// Jobs that start by then, in the order in which they do.
+    starts: Arc<[(SimTime, JobId)]>,
+    next: usize,
+    /// Whether the policy decides.
+    is_over: bool,
+}
+
+impl UnderWay {
+    fn new(workload: &Workload, until: SimTime) -> Self {
+        let starts = workload.jobs().filter_map(|job| Some((workload.observed_start(job)?, job)));
+        let mut starts: Vec<_> = starts.filter(|&(start, _)| start <= until).collect();
+        starts.sort_unstable();
+        Self { until, starts: starts.into(), next: 0, is_over: false }
+    }
+
+    /// The instant of the next start, or of the policy's first pass.
+    pub(super) fn next_time(&self) -> Option<SimTime> {
+        let next = self.starts.get(self.next).map_or(self.until, |&(start, _)| start);
+        (!self.is_over).then_some(next)
+    }
+
+    /// Whether the log says when the job starts, so that it joins no queue.
+    pub(super) fn starts(&self, start: Option<SimTime>) -> bool {
+        start.is_some_and(|start| start <= self.until)
+    }
+
+    fn pop(&mut self, now: SimTime) -> Option<JobId> {
+        let &(_, job) = self.starts.get(self.next).filter(|&&(start, _)| start <= now)?;
+        self.next += 1;
+        Some(job)
+    }
+}
+
+impl Simulation {
+    /// Before anything has happened: up to `until` jobs start when the log says, on the nodes that it names if these are
+    /// free, or else on the lowest that are; the policy makes its first pass at that instant, and decides on all others. A
+    /// job that does not fit is withdrawn.
+    pub(super) fn begin_under_way(&mut self, until: SimTime) {
+        self.under_way = Some(UnderWay::new(self.workload(), until));
+    }
+
+    /// Whether the log, and not yet the policy, decides what starts.
+    pub(super) fn follows_log(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|log| !log.is_over)
+    }
+
+    /// Whether the log has a job start now, or the policy's first pass is now.
+    pub(super) fn has_start_due(&self, now: SimTime) -> bool {
+        self.under_way.as_ref().and_then(UnderWay::next_time).is_some_and(|next| next <= now)
+    }
+
+    /// Starts what the log has start now; true if the policy does not decide yet.
+    pub(super) fn follow_log(&mut self, now: SimTime) -> Result<bool> {
+        while let Some(job) = self.under_way.as_mut().and_then(|log| log.pop(now)) {
+            self.take_up(job, now)?;
+        }
+        let Some(log) = &mut self.under_way else { return Ok(false) };
+        log.is_over |= now >= log.until;
+        Ok(!log.is_over)
+    }
+
+    fn take_up(&mut self, job: JobId, now: SimTime) -> Result<()> {
+        if let Some(refusal) = self.controller.hold(job) {
+            self.history.turn_away(job, refusal);
+            self.note_refused(job);
+            return Ok(());
+        }
+        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
+        let mut hands =
+            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
+        let fits = controller.take_up(job, &mut |cluster, decision, effect| hands.act(cluster, decision, effect))?;
+        if !fits {
+            self.withdraw(job, JobState::Cancelled);
+        }
+        Ok(())
+    }
+}
