@@ -117,7 +117,11 @@ impl Timeline {
 
     /// Forgets the rows after `end`, but for the draw and the counts that hold then.
     pub(super) fn go_back(&mut self, end: SimTime) {
-        self.truncate(self.time_s.partition_point(|&time_s| time_s <= end.seconds()));
+        let rows = self.time_s.partition_point(|&time_s| time_s <= end.seconds());
+        if rows < self.time_s.len() {
+            self.truncate(rows);
+            self.peak = Watts::of_system(self.power_w.iter().copied().fold(0.0, f64::max));
+        }
     }
 
     fn truncate(&mut self, rows: usize) {
