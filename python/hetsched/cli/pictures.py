@@ -100,7 +100,7 @@ class Log:
     unix_zero_s: float | None
 
     def title(self, policy: str) -> str:
-        """What is shown."""
+        """The log and its machine, in words."""
         return f"{Path(self.source).name.partition('.')[0]}, {policy} on {self.nodes:,} nodes"
 
 

@@ -52,7 +52,7 @@ class Restarts:
         return self.setting.workload.to_polars()
 
     def starts(self, jobs: pl.DataFrame, end_s: Floats, *, from_s: float, until_s: float | None) -> Floats:
-        """When jobs start in a run that the policy decides from an instant on; NaN: not at all.
+        """Starts of jobs in a run that the policy decides from an instant on; NaN: none.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How near a simulation is to what a log recorded, what a log says of its machine, and how long jobs will wait."""
+"""Validation: distance of a simulation from its log, evidence of a log about its machine, predicted waits."""
 
 from hetsched.validation.inspection import Inspection, inspect
 from hetsched.validation.predictions import predict_waits

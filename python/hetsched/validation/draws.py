@@ -87,7 +87,7 @@ class Draws:
     walltime_s: Floats
     """NaN: none."""
     ran_s: Floats
-    """How long each has run; NaN: it waits."""
+    """Time that each has run; NaN: it waits."""
     offsets: Ints
     """Where each job's values begin in `pools`; of a job that runs those that it has not passed."""
     counts: Ints
@@ -95,7 +95,7 @@ class Draws:
 
     @classmethod
     def of(cls, past: Past, jobs: pl.DataFrame, time_s: float) -> Draws:
-        """Of a workload's jobs; those with an ``observed_start_s`` run at `time_s`."""
+        """Draws of a workload's jobs; those with an ``observed_start_s`` run at `time_s`."""
         names = ["walltime_s", "observed_start_s"]
         columns = [pl.col(one) if one in jobs.columns else pl.lit(None, pl.Float64).alias(one) for one in names]
         own = jobs.select("job_id", *(_label(jobs, name) for name in ("user", "queue")), *columns)
@@ -134,13 +134,13 @@ class Draws:
 
     @cached_property
     def _without(self) -> Floats:
-        """What jobs take that no past one says anything of: the walltime or, if that is over, a second from now."""
+        """Length of jobs that no past one says anything of: the walltime or, if that is over, a second from now."""
         is_over = ~np.isnan(self.ran_s) & ~(self.walltime_s > self.ran_s)
         return np.where(is_over, self.ran_s + 1.0, self.walltime_s)
 
 
 def _passed(pool: Floats, scale: Floats, ran: Floats) -> Ints:
-    """How many of the values are over for each job, which has run that long; none of one that waits."""
+    """Number of the values that are over for each job, which has run that long; none of one that waits."""
     over = scale[:, None] * pool[None, :] <= np.nan_to_num(ran, nan=-1.0)[:, None]
     found: Ints = over.sum(axis=1)
     return found

@@ -160,7 +160,7 @@ def _snapshot(state: object, platform: Platform | None, policy: Any) -> Snapshot
 
 
 def _jobs_of(running: pl.DataFrame, queued: pl.DataFrame) -> pl.DataFrame:
-    """What runs and what waits as rows of one workload."""
+    """Running and waiting jobs as rows of one workload."""
     if "start_s" not in running.columns and len(running):
         raise ConfigError([("state.running", "no column start_s", "when each job started, seconds")])
     names = {one: f"observed_{one}" for one in _OF_RUN if one in running.columns}
@@ -224,7 +224,7 @@ def _with_arrivals(jobs: pl.DataFrame, past: pl.DataFrame, time_s: float) -> pl.
 
 
 def _fork(restarts: Restarts, draws: Draws, time_s: float, key: tuple[int, int]) -> Floats:
-    """When the jobs start in one fork; NaN: never."""
+    """Starts of the jobs in one fork; NaN: never."""
     drawn = draws.runtimes(*key)
     jobs = restarts.jobs.with_columns(pl.Series("runtime_s", drawn))
     end = jobs["observed_start_s"].fill_null(np.nan).to_numpy() + drawn

@@ -25,7 +25,7 @@ _CLEARED = ("depends_on", "depends_how", "think_s")
 
 @dataclass(frozen=True)
 class Observed:
-    """What a log says of its jobs, in microseconds; a row a job, in order of submit."""
+    """Jobs as a log has them, in microseconds; a row a job, in order of submit."""
 
     jobs: pl.DataFrame
     known: Ints
@@ -48,7 +48,7 @@ class Observed:
         )
 
     def at(self, instant: int, until: int) -> State:
-        """What ran and waited at an instant, and what was submitted after it until another one."""
+        """Jobs that ran and waited at an instant, and those submitted after it until another one."""
         submitted = self.submit[self.known] <= instant
         running = self.known[submitted & (self.start <= instant) & (self.end > instant)]
         waiting = self.known[submitted & (self.start > instant)]
@@ -74,7 +74,7 @@ class State:
     is_running: Bools
 
     def starts(self, restarts: Restarts, until_s: float) -> Ints:
-        """When each starts, in microseconds; -1: not at all."""
+        """Start of each, in microseconds; -1: none."""
         places = self.log.places[self.rows]
         start, end = (
             np.where(self.is_running, instants[places] / TICKS_S, np.nan) for instants in (self.log.start, self.log.end)
