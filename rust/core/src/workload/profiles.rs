@@ -66,7 +66,7 @@ impl Profiles {
     fn add(&mut self, watts: &[f64], interval_s: f64) -> Option<()> {
         self.first.push(self.parts.len());
         let last = watts.len().checked_sub(1);
-        if last.is_some() && !(interval_s >= 1e-6) {
+        if last.is_some() && (interval_s.is_nan() || interval_s < 1e-6) {
             return None;
         }
         for (interval, &here) in watts.iter().enumerate() {
