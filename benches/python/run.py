@@ -26,7 +26,7 @@ import measure
 import peer_venv
 import table
 import works
-from outcome import Outcome, Peers, measured
+from verdicts import Outcome, Peers, measured
 
 PEERS = ("twin", "accasim")
 

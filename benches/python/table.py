@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 import measure
-from outcome import Check, Outcome
+from verdicts import Check, Outcome
 
 __all__ = ["WIDTH", "console", "shown"]
 
