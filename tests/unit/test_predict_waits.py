@@ -1,4 +1,4 @@
-"""`hs.predict_waits` by hand: states given as frames, further jobs, arrivals, and what cannot be."""
+"""`hs.predict_waits` by hand: states given as frames, further jobs, arrivals, and faults."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Found = Mapping[str, Any]
 Evaluate = Callable[[Sequence[Choice]], Sequence[Found]]
 Refuse = Callable[[Found], str | None]
 IsCertain = Callable[[Found, Found], bool]
-"""Whether the second of two runs is certainly nearer to the log."""
+"""Test of two runs: true if the second is certainly nearer to the log."""
 
 LEAST_GAIN = 0.005
 MOST_LOSS = 0.02

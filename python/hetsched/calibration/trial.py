@@ -38,7 +38,7 @@ class Goal:
     is_fitted: Bools
     """Known jobs that are submitted after the warm-up and had started by the end."""
     week: npt.NDArray[np.int64]
-    """Of each fitted job, counted from the first."""
+    """Week of each fitted job, counted from the first."""
     middle_s: float
     hours: Floats
 

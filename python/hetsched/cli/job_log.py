@@ -49,7 +49,7 @@ _INSTEAD = {
     ("shared", "csv"): "--columns slots=NAME, which says the column of slots in csv logs",
     ("shared", "parquet"): "--columns slots=NAME, which says the column of slots in parquet logs",
 }
-"""What is right in place of an option that a format does not have."""
+"""The option that is right in place of an option that a format does not have."""
 
 _SACCT_COLUMNS = (
     "names of columns as sacct -o takes them, such as JobID,Submit,Elapsed,NNodes: sacct logs need no other"

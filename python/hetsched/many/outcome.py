@@ -31,7 +31,7 @@ class Keep:
     window: tuple[float, float] | None = None
     drawn: bool = False
     shown: bool = False
-    """Whether data for a page is kept."""
+    """True: data for a page is kept, too."""
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ class Observed:
     known: Ints
     """Rows of the known jobs (rule 1)."""
     submit: Ints
-    """Of all jobs."""
+    """Submits of all jobs."""
     start: Ints
-    """Of known ones, as `end`."""
+    """Starts of known jobs, as `end` has their ends."""
     end: Ints
 
     @classmethod
@@ -103,7 +103,7 @@ class Restarted:
     known: pl.DataFrame
     """The known jobs with ``start_s, end_s, placed_s, simulated_s`` of these runs."""
     is_scored: Bools
-    """Whether a known job is submitted after the first restart."""
+    """True of a known job that is submitted after the first restart."""
     restarts: int
     overfull: int
     """Jobs that ran at an instant in the log and did not fit, over all restarts."""

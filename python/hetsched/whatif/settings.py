@@ -72,7 +72,7 @@ def text_of(value: Any) -> str:
 
 
 def axes_of(settings: object, platform: Platform, faults: Faults) -> list[Axis]:
-    """The keys and their values; notes keys that there are not and values that cannot be."""
+    """The keys and their values; notes unknown keys and invalid values."""
     if not isinstance(settings, Mapping) or not settings:
         found = "none" if isinstance(settings, Mapping) else type(settings).__name__
         faults.note(PLACE, found, "lists of values by key, such as {'nodes': ['+10%']}")
@@ -207,7 +207,7 @@ class _noted:  # noqa: N801 -- reads as the verb it is
 def settings_of(
     axes: Sequence[Axis], platform: Platform, policy: Policy, options: RunOptions, faults: Faults
 ) -> list[Setting]:
-    """Today, and every combination of values, the first key changing slowest; notes those that cannot be."""
+    """Today, and every combination of values, the first key changing slowest; notes invalid ones."""
     rows = [Setting(0, {}, platform, policy, options)]
     order = {name: place for place, name in enumerate(keys_of(None))}
     order |= {axis.key.name: _place_of(axis.key.name, order) for axis in axes}

@@ -104,7 +104,7 @@ def engine_profiles(frame: pl.DataFrame) -> dict[str, Any]:
 
 
 def refuse_profiles(known: dict[str, pl.Series], origin: Origin) -> None:
-    """Raise at the first profile with a draw that cannot be, or that is too long."""
+    """Raise at the first profile with an invalid draw, or that is too long."""
     profile, column = known.get(PROFILE), COLUMNS[PROFILE]
     if profile is None or profile.null_count() == len(profile):
         return

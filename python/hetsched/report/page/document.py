@@ -24,7 +24,7 @@ RULE = (
     "A line over time has at most {bins:,} intervals of equal length: their means; bands reach from the least to the "
     "most in each."
 )
-"""How many jobs become few points."""
+"""The rule by which many jobs become few points."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hetsched.report.page.shown import MAP_BINS, RunShown, Shown
 
 _GROUP = "nodes"
 _WIDE = 3
-"""How many times wider than high the map of nodes is."""
+"""Width of the map of nodes over its height."""
 _MOST_WORDED = 20_000
 """Nodes of which a page has a sentence each; of more it has the energy alone."""
 
