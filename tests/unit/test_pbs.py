@@ -125,6 +125,14 @@ def test_states() -> None:
     assert (workload.report["cut_by_end"], workload.report["other_records"]) == (1, 1)
 
 
+@pytest.mark.parametrize("clock", ["12:00:01", "12:05:00"])
+def test_a_job_that_ends_without_a_start_was_withdrawn_when_it_was_deleted(clock: str) -> None:
+    ended = line("12:00:00", "E", "8.srv", f"Resource_List.nodect=2 qtime={ZERO_S}")
+    workload = read(ended, line(clock, "D", "8.srv"))
+    gone_s = 1.0 if clock == "12:00:01" else 300.0
+    assert rows(workload, "cancel_s", "runtime_s", "observed_start_s") == [(ZERO_S + gone_s, 0.0, None)]
+
+
 def test_jobs_that_never_ran() -> None:
     queued = line("12:00:00", "Q", "3.srv", f"queue=w ctime={ZERO_S} Resource_List.nodect=2 exec_host=a/0+b/0")
     text = (

@@ -171,6 +171,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_peak_is_that_of_the_rows_that_are_kept() {
+        let mut timeline = Timeline::default();
+        for (second, watts) in [(0, 100), (10, 150), (20, 900)] {
+            let row = Row::new(Watts::of_system(f64::from(watts)), [0; 7]);
+            timeline.record(SimTime::from_micros(second * 1_000_000), row);
+        }
+        timeline.go_back(SimTime::from_micros(15_000_000));
+        assert_eq!((timeline.peak(), timeline.time_s.len()), (Watts::of_system(150.0), 2));
+    }
+
+    #[test]
     fn time_above_a_budget_is_counted_by_stretch() {
         let mut timeline = Timeline::default();
         // 100 W, above twice in a row with no gap, at the budget, above again until the end, which closes at 60 s.
