@@ -202,7 +202,7 @@ def test_limits_of_users_and_queues_are_kept() -> None:
 
 
 def test_a_limit_of_users_that_the_log_is_above_is_not_tried() -> None:
-    """A user with 9 jobs at once for a hundredth of their time and 1 otherwise; then for a little longer: 9 are left."""
+    """A user with 9 jobs at once for a hundredth of their time, else 1; then for a little longer, which leaves 9."""
     alone, together = 99_000.0, 1000.0
 
     def limits(long_s: float) -> list[str]:
