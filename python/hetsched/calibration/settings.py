@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from hetsched.platform import Platform
@@ -20,6 +19,7 @@ from hetsched.run.event_rows import HOLD, MAINTENANCE
 from hetsched.validation.changes import is_scalable, ranks
 from hetsched.validation.groups import Groups
 from hetsched.validation.inspection import Inspection
+from hetsched.validation.limits import MOST_ABOVE
 from hetsched.validation.observed import Observed
 from hetsched.workload import Workload
 from hetsched.workload.clock import wall_clock
@@ -161,17 +161,14 @@ def _beat(log: Evidence) -> Values:
 def _user_jobs(log: Evidence) -> Values:
     if not log.has("user") or (log.has("array_id") and log.platform.queues is None):
         return
-    most = int(_of_users(log, "running").max(initial=0))
-    limit = 1
+    users = Groups.of(Observed.of(log.workload, log.platform, log.until_s), "user")
+    most = int(users.most(users.running(users.start)).max(initial=0))
+    # A limit that the log does not obey makes less of the machine than it was seen to be: a user's jobs then queue
+    # without end as soon as they come as fast as they once ran, which the load of one half may hide.
+    limit = next((limit for limit in range(1, most + 1) if users.above(limit).max() <= MOST_ABOVE), most + 1)
     while limit <= most:
         yield Value(f"{limit:,}", {"user_running": limit})
         limit *= 2
-
-
-def _of_users(log: Evidence, what: str) -> Any:
-    """The most that ran of each user, or was held, at once."""
-    users = Groups.of(Observed.of(log.workload, log.platform, log.until_s), "user")
-    return users.most(getattr(users, what)(users.start)) if len(users) else np.zeros(0, np.int64)
 
 
 def _holds(log: Evidence) -> Values:
