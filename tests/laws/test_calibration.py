@@ -16,9 +16,9 @@ import pytest
 
 import hetsched as hs
 from hetsched.calibration.calibrating import JOURNAL
-from hetsched.calibration.changes import changed
 from hetsched.calibration.halves import Cut, first_half
 from hetsched.calibration.settings import Evidence, settings_of
+from hetsched.validation.changes import changed
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
