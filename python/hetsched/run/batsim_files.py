@@ -119,7 +119,7 @@ _TURNS = ("wake", "ready", "sleep", "off", "failed", "repaired", "out", "back")
 
 
 def states_table(timeline: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
-    """How many machines are in each of Batsim's states, a row an instant; those that are down count as asleep."""
+    """Numbers of machines in each of Batsim's states, a row an instant; those that are down count as asleep."""
     turns = events.filter(pl.col("kind").is_in(_TURNS))
     boots = (pl.col("kind") == "wake").cast(pl.Int64)
     changes = turns.select("time_s", change=boots - boots.shift(1, fill_value=0).over("node"))
