@@ -122,7 +122,8 @@ def verbs(_before: str) -> str:
 
 def _usage(words: str, command: Any) -> str:
     """The words of a command with its arguments, and the options that it cannot do without."""
-    arguments = [one.metavar for one in command.params if one.param_type_name == "argument"]
+    given = [one for one in command.params if one.param_type_name == "argument"]
+    arguments = [f"{one.metavar}…" if one.nargs < 0 else one.metavar for one in given]
     return " ".join([words, *arguments, *(f"{one.opts[0]} {one.metavar}" for one in _options(command) if one.required)])
 
 

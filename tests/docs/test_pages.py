@@ -3,8 +3,8 @@
 Blocks marked ``python`` run: statements, or a session with ``>>>`` whose output must be the same. Of blocks marked
 ``console``, the lines that start with ``$ hetsched`` run and must succeed. What stands below such a line, or in a block
 marked ``text`` next below statements or lines that ran, is what they print, but for space and how long it took; a line
-of ``…`` stands for anything, and where there is one more may follow. A block below a line that is nothing but a name in
-back quotes and a colon is a file of that name, there before the first example.
+of ``…`` stands for anything, and where there is one more may stand before and behind. A block below a line that is
+nothing but a name in back quotes and a colon is a file of that name, there before the first example.
 Examples that read ``../shared`` are left out where that folder is missing; ``<!-- skip: next "reason" -->`` leaves out
 the next one.
 """
@@ -105,7 +105,10 @@ def compare_text(example: Example) -> str:
 def differs(want: str, got: str) -> str:
     """How a text is not what was printed, or nothing; a line of `…` stands for anything."""
     checker, shown = doctest.OutputChecker(), TOOK.sub("in 0 s", want.replace("…\n", "...\n"))
-    allowed = [shown, f"{shown}...\n"] if "...\n" in shown else [shown]
+    ends = (
+        [(before, behind) for before in ("", "...\n") for behind in ("", "...\n")] if "...\n" in shown else [("", "")]
+    )
+    allowed = [f"{before}{shown}{behind}" for before, behind in ends]
     printed = TOOK.sub("in 0 s", got)
     if any(checker.check_output(one, printed, SAME_BUT_FOR_SPACE) for one in allowed):
         return ""
@@ -190,6 +193,8 @@ def test_calls_are_found_in_console_blocks() -> None:
         ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "1"),
         ("```python\nprint('in 0.3 s')\n```\n\n```text\nin 5.1 s\n```\n", None),
         ("```python\nprint('a', 'b', sep=chr(10))\n```\n\n```text\n…\nb\n```\n", None),
+        ("```python\nprint('a', 'b', 'c', 'd', sep=chr(10))\n```\n\n```text\nb\n…\nd\n```\n", None),
+        ("```python\nprint('a', 'b', sep=chr(10))\n```\n\n```text\nb\n```\n", "a"),
         ("```python\nprint(1)\n```\n\nWords.\n\n```text\n2\n```\n", None),
     ],
 )
