@@ -103,13 +103,24 @@ class Inputs:
 
     def read(self, screen: Screen) -> tuple[hs.Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
-        from_file, table = self._files()
+        files = self._files()
         workload = self.log.read(screen)
+        machine, remarks = self._with_files(workload, *files)
+        for remark in remarks:
+            screen.say(remark)
+        return workload, machine
+
+    def machine_of(self, workload: hs.Workload) -> tuple[Machine, list[str]]:
+        """The machine for jobs that have been read or made, and what a reader should know of it."""
+        return self._with_files(workload, *self._files())
+
+    def _with_files(
+        self, workload: hs.Workload, from_file: hs.Platform | None, table: hs.VariationTable | None
+    ) -> tuple[Machine, list[str]]:
         machine = self._machine(workload) if from_file is None else Machine(from_file, (), self._assumed_of_file())
-        for note in machine.notes:
-            screen.say(note)
+        remarks = [*machine.notes]
         if self.log.procs_per_node is None and (hint := _processors_hint(_header(workload))):
-            screen.say(hint)
+            remarks.append(hint)
         if table is not None:
             with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
                 tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
@@ -119,8 +130,8 @@ class Inputs:
         if self.pue is not None:
             machine = replace(machine, platform=machine.platform.with_facility(pue=self.pue))
         if machine.platform.actual is not None and not _names_applications(workload):
-            screen.say("no job names its application, so the table of the nodes' draw changes nothing")
-        return workload, machine
+            remarks.append("no job names its application, so the table of the nodes' draw changes nothing")
+        return machine, remarks
 
     def _files(self) -> tuple[hs.Platform | None, hs.VariationTable | None]:
         """The platform's and the table's file, read before the log, which may take a while."""

@@ -12,7 +12,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, RUN, argument, number, option, whole
 from hetsched.cli.job_log import JobLog
 from hetsched.cli.options import check_output, folder, picture
-from hetsched.cli.terminal import Screen, noted, renamed
+from hetsched.cli.terminal import Screen, command_line, noted, renamed
 
 _GUIDELINE = "Guideline"
 _MIX_HELP = "Power caps in watts per CPU, each with its share of the jobs; the highest is the draw without a cap."
@@ -67,12 +67,15 @@ def provision(
     plot: Annotated[
         str | None, option("--plot", "FILE", "Draw the trial: a .png, .svg or .pdf.", OUTPUT, read=picture)
     ] = None,
+    report: opt.Report = None,
+    title: opt.Title = "",
 ) -> None:
     """Show how many nodes a power budget supports under caps, by a guideline and, with a log, by trial."""
     if log.trace and not asked.nodes and not faults.has("--nodes"):
         faults.note("--nodes", "nothing", "the numbers of nodes to try, such as 256,512,1024")
     if not log.trace and plot is not None:
         faults.add("--plot", plot, "a TRACE as well: there is a picture of a trial only")
+    opt.check_title(faults, title, report)
     if not faults.found:
         # The guideline alone, before a log of hours is read.
         with noted(faults, _OPTIONS):
@@ -84,6 +87,8 @@ def provision(
             answer = hs.provision(**vars(asked), workload=log.read(screen))
     written = [] if out is None else answer.write(out)
     written += [] if plot is None else _drawn(answer, plot)
+    if report is not None:
+        written.append(answer._page(title=title, command=command_line()).write(report))
     for table in answer._console_tables():
         screen.show(table)
     for note in answer.notes:

@@ -13,7 +13,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, argument, flag, one_of, option, whole
 from hetsched.cli.named_policies import policies_of
 from hetsched.cli.options import check_output, folder
-from hetsched.cli.terminal import Screen, changed, noted
+from hetsched.cli.terminal import Screen, changed, command_line, noted
 from hetsched.errors import OutputError
 from hetsched.experiments import EXPERIMENTS
 from hetsched.many.progress import Bars
@@ -48,19 +48,22 @@ def reproduce(
     logs: Annotated[str | None, option("--logs", "DIR", _LOGS_HELP, read=folder)] = None,
     seed: Annotated[int, opt.seed()] = 0,
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None,
+    report: opt.Report = None,
+    title: opt.Title = "",
 ) -> None:
     """Run a published experiment again, and show its numbers next to ours."""
     yours = [] if policies is None else policies_of(faults, "--policies", policies)
     if not faults.has("NAME") and (policies is not None or logs is not None):
         with noted(faults):
             _check_takes(name, policies=policies is not None, logs=logs is not None)
+    opt.check_title(faults, title, report)
     faults.check()
     _try_folder(out)
 
     from hetsched.experiments import reproduce as run
 
     with Bars() as bars, changed(_as_options):
-        report = run(
+        found = run(
             name,
             seed=seed,
             quick=quick,
@@ -70,9 +73,10 @@ def reproduce(
             out=out,
             progress=bars.bar(name, unit="repetitions"),
         )
-    _show(screen, report)
-    _write(screen, report, out)
-    screen.give(report.to_dict())
+    _show(screen, found)
+    _write(screen, found, out)
+    written = [] if report is None else [found._page(title=title, command=command_line()).write(report)]
+    screen.give(found.to_dict(), written)
 
 
 def _as_options(fault: Fault) -> Fault:
@@ -113,7 +117,7 @@ def _try_folder(out: str | None) -> None:
 
 
 def _show(screen: Screen, report: Report) -> None:
-    from hetsched.report.experiment import experiment_table, reasons, settings
+    from hetsched.report.experiment import ELSEWHERE, experiment_table, reasons, settings
 
     rows = report.table
     values = {parameter.name: parameter.value for parameter in report.parameters}
@@ -127,17 +131,11 @@ def _show(screen: Screen, report: Report) -> None:
         screen.tell(line)
     if values["quick"]:
         screen.tell("a quick run gives no verdicts; without --quick all rows are judged")
-    others = [one for one in report.parameters if not one.is_printed and one.name not in _ELSEWHERE]
+    others = [one for one in report.parameters if not one.is_printed and one.name not in ELSEWHERE]
     screen.tell(f"assumed: {settings({one.name: one.value for one in others if not one.is_measured})}")
     measured = {one.name: one.value for one in others if one.is_measured}
     if measured:
         screen.tell(f"measured: {settings(measured)}")
-
-
-_ELSEWHERE = frozenset(
-    ("repetitions", "agreement_ratio", "shape_factor", "quick", "your_policies", "bound", "policies")
-)
-"""Parameters that the title, the rule or the rows show."""
 
 
 def _write(screen: Screen, report: Report, out: str | None) -> None:

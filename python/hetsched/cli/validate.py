@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
 from hetsched.cli.options import check_output, folder, only_of_a_log
 from hetsched.cli.pictures import Log, draw_validation
 from hetsched.cli.run_options import RunGiven
-from hetsched.cli.terminal import Screen, noted, renamed
+from hetsched.cli.terminal import Screen, command_line, noted, renamed
 
 _VALIDATION = "Validation"
 _WARMUP_HELP = "Jobs submitted so soon after the first do not count; default: a week, or a tenth of the log."
@@ -60,11 +60,13 @@ class ValidationGiven:
     ] = None
     out: Annotated[str | None, option("--out", "DIR", "Write the tables there, as CSV.", OUTPUT, read=folder)] = None
     plot: opt.Plot = None
+    report: opt.Report = None
+    title: opt.Title = ""
 
     @property
     def unused(self) -> Mapping[str, Any]:
         """Options that a calibration has no use for, where they are given."""
-        names = ("warmup_s", "cooldown_s", "power", "horizon", "plot")
+        names = ("warmup_s", "cooldown_s", "power", "horizon", "plot", "report")
         given = {name: getattr(self, name) for name in names}
         return given if self.baseline == "easy" else {**given, "baseline": self.baseline}
 
@@ -87,7 +89,9 @@ def validate(
     run: RunGiven,
 ) -> None:
     """Score a simulated schedule against the starts that a log observed; TRACE may be the folder of a result."""
+    assumed: Sequence[str] = ()
     calibration.check(faults, run, asked.unused)
+    opt.check_title(faults, asked.title, asked.report)
     if calibration.calibrate:
         calibration.answer(screen, inputs, _checked(faults, inputs, run, policy, asked)[0], run, asked.out)
         return
@@ -101,7 +105,7 @@ def validate(
     else:
         policies = _checked(faults, inputs, run, policy, asked)
         check_output(asked.out)
-        found, log = _of_log(screen, inputs, run, policies, asked)
+        found, log, assumed = _of_log(screen, inputs, run, policies, asked)
     from hetsched.report.validations import report
 
     for block in report(found):
@@ -111,6 +115,8 @@ def validate(
             screen.show(block)
     written = [] if asked.out is None else found.write(asked.out)
     written += [] if asked.plot is None else draw_validation(asked.plot, found, log)
+    if asked.report is not None:
+        written.append(found._page(title=asked.title, assumed=assumed, command=command_line()).write(asked.report))
     screen.give(found.to_dict(), written)
 
 
@@ -144,8 +150,8 @@ def _of_log(
     run: RunGiven,
     policies: tuple[hs.Policy | None, hs.Policy | None],
     asked: ValidationGiven,
-) -> tuple[hs.Validation, Log]:
-    """The scores of a run that is made for them, and what pictures say of its log."""
+) -> tuple[hs.Validation, Log, Sequence[str]]:
+    """The scores of a run that is made for them, what pictures say of its log, and what was assumed."""
     from hetsched.workload.clock import unix_zero
 
     scored = asked.scored()
@@ -163,4 +169,4 @@ def _of_log(
             **scored,
             **options,
         )
-    return found, Log(machine.platform.nodes, workload.source, unix_zero(workload))
+    return found, Log(machine.platform.nodes, workload.source, unix_zero(workload)), machine.notes

@@ -15,7 +15,7 @@ from hetsched.cli.inputs import Inputs, MeasuredLog
 from hetsched.cli.named_policies import BASE, policy_of
 from hetsched.cli.options import check_output, folder, only_of_a_log, picture
 from hetsched.cli.run_options import RunGiven
-from hetsched.cli.terminal import Screen, changed, inside, noted, renamed
+from hetsched.cli.terminal import Screen, changed, command_line, inside, noted, renamed
 from hetsched.cli.window import UnmeasuredWindow
 from hetsched.errors import Fault
 
@@ -92,6 +92,8 @@ class Asked:
     workers: Annotated[int | None, option("--workers", "N", _WORKERS_HELP, RUN, read=whole(1, 1024))] = None
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None
     plot: Annotated[str | None, option("--plot", "FILE", _PLOT_HELP, OUTPUT, read=picture)] = None
+    report: opt.Report = None
+    title: opt.Title = ""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -144,7 +146,11 @@ def whatif(
 
     with changed(_of_option), renamed(run.given_names), run.in_contract():
         options = {"settings": settings, **asked.options}
-        found = _of_result(inputs, run, options) if is_result else _of_log(screen, inputs, run, today, options)
+        assumed: Sequence[str] = ()
+        if is_result:
+            found = _of_result(inputs, run, options)
+        else:
+            found, assumed = _of_log(screen, inputs, run, today, options)
     written = [] if asked.out is None else found.write(asked.out)
     if asked.plot is not None:
         from hetsched.report.canvas import save
@@ -152,6 +158,8 @@ def whatif(
 
         save(setting_figure(found.table, found.metrics), asked.plot)
         written.append(asked.plot)
+    if asked.report is not None:
+        written.append(found._page(title=asked.title, assumed=assumed, command=command_line()).write(asked.report))
     _show(screen, found)
     screen.give(found.to_dict(), written)
 
@@ -176,6 +184,7 @@ def _check(
 
     if not inputs.log.trace:
         faults.note("TRACE", "nothing", "a job log, or the folder of a result")
+    opt.check_title(faults, asked.title, asked.report)
     if asked.plot is not None and asked.metrics is not None and len(asked.metrics) < 2:
         faults.add("--plot", asked.plot, "two metrics at least, one an axis")
     if not is_result:
@@ -196,11 +205,12 @@ def _of_result(inputs: TodaysInputs, run: RunGiven, options: Mapping[str, Any]) 
 
 def _of_log(
     screen: Screen, inputs: TodaysInputs, run: RunGiven, today: hs.Policy | None, options: Mapping[str, Any]
-) -> hs.WhatIf:
+) -> tuple[hs.WhatIf, Sequence[str]]:
+    """Settings of a log against today, and what was assumed of its machine."""
     own = vars(run.options())
     workload, machine = inputs.read(screen)
     run.check_inputs(workload, machine.platform)
-    return hs.what_if(workload, machine.platform, today or BASE, **options, **own)
+    return hs.what_if(workload, machine.platform, today or BASE, **options, **own), machine.notes
 
 
 def _show(screen: Screen, found: hs.WhatIf) -> None:

@@ -19,6 +19,9 @@ from hetsched.files import write_whole
 from hetsched.naming import named_in
 from hetsched.policy import Policy
 from hetsched.report.experiment import panel_figure
+from hetsched.report.page.document import Page
+from hetsched.report.page.reproductions import page_of_reproduction
+from hetsched.reported import Reported
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -204,7 +207,7 @@ class Experiment:
 
 @named_in("hetsched.experiments")
 @dataclass(frozen=True)
-class Report:
+class Report(Reported):
     """An experiment's outcome.
 
     Parameters
@@ -219,6 +222,8 @@ class Report:
         The raw frame, a row a run.
     savings, draw
         The data of the figures, and the function that draws them, as `Experiment` has them.
+    source
+        The paper.
     """
 
     name: str
@@ -228,6 +233,10 @@ class Report:
     runs: pl.DataFrame
     savings: pl.DataFrame
     draw: Callable[..., Any] = panel_figure
+    source: str = ""
+
+    def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
+        return page_of_reproduction(self, title=title, assumed=assumed, command=command)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: ``name, seed, rows, parameters``."""

@@ -133,6 +133,7 @@ def reproduce(
         runs=frame,
         savings=experiment.savings(frame),
         draw=experiment.draw,
+        source=experiment.source,
     )
 
 

@@ -21,6 +21,7 @@ from hetsched.notebook import card
 from hetsched.report.page.runs import RunsPage
 from hetsched.report.page.shown import RunShown
 from hetsched.report.tables import comparison_table
+from hetsched.reported import Reported
 from hetsched.run.concerns import CHANGE, draws_note
 from hetsched.run.metrics import METRICS, STATES, columns_of
 
@@ -36,8 +37,10 @@ _SAME_WINDOW_RATIO = 0.01
 
 @named_in("hetsched")
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(Reported):
     """The outcome of comparing policies. Made by `hetsched.compare`.
+
+    The charts of its `report` are of the first run of each policy, which is run again for them.
 
     Parameters
     ----------
@@ -182,36 +185,6 @@ class Comparison:
         path = Path(folder) / COMPARISON
         write_whole(path, self.table.write_csv().encode())
         return str(path)
-
-    def report(self, path: str | os.PathLike[str], *, title: str = "") -> str:
-        """Write all of it as one HTML page, which opens from disk without a network; gives its name.
-
-        The page has charts over time and by node of the first run of each policy, which is run again for it; what
-        ``hetsched compare --report`` writes. Needs plotly and jinja2, of the extra ``report``.
-
-        Parameters
-        ----------
-        path
-            A file's name, ending in ``.html``.
-        title
-            Above the page; empty: made of the log's name.
-
-        Raises
-        ------
-        ConfigError
-            If `path` names no HTML file, or plotly or jinja2 is not installed.
-        OutputError
-            If it cannot be written.
-
-        Examples
-        --------
-        >>> import hetsched as hs
-        >>> jobs = {"job_id": [1, 2, 3], "submit_s": [0, 10, 900], "runtime_s": [60, 60, 30], "node_count": [2, 3, 1]}
-        >>> log, machine = hs.Workload.from_polars(pl.DataFrame(jobs)), hs.Platform.homogeneous(3, 100, 300)
-        >>> hs.compare(log, machine, ["fcfs", "easy"]).report("comparison.html", title="Backfilling on our machine")
-        'comparison.html'
-        """
-        return self._page(title=title).write(path)
 
     def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> RunsPage:
         """The page of it, from what was kept of the runs, or from runs made again."""

@@ -25,8 +25,13 @@ from hetsched.many.progress import Reporting, check_progress
 from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.provisioning.budget import Budget
-from hetsched.report.provisions import METRICS, guideline_lines, guideline_table, trial_table
+from hetsched.report.page.document import Page
+from hetsched.report.page.provisions import page_of_provision
+from hetsched.report.provisions import METRICS, guideline_lines, tables
+from hetsched.report.tables import console_table
+from hetsched.reported import Reported
 from hetsched.run.options import RunOptions
+from hetsched.run.outcome import origin_of
 from hetsched.run.result import Result
 from hetsched.run.simulation import Run, run_of
 from hetsched.workload import Workload
@@ -36,7 +41,7 @@ _MOST_SEEDS = 10_000
 
 @named_in("hetsched")
 @dataclass(frozen=True, repr=False)
-class Provision:
+class Provision(Reported):
     """Number of CPUs that a budget feeds. Made by `hetsched.provision`.
 
     Parameters
@@ -50,6 +55,8 @@ class Provision:
     runs
         A row a run of the log: ``nodes, seed``, the metrics of `table`, and ``completed, timeout, rejected, pending``.
         None without a log.
+    provenance
+        As `Result.provenance`, of the first run, without what is found in its course; None without a log.
     """
 
     budget_w: float
@@ -58,6 +65,7 @@ class Provision:
     sockets: int
     guideline: pl.DataFrame
     runs: pl.DataFrame | None = None
+    provenance: Mapping[str, Any] | None = None
 
     @property
     def best_cpus(self) -> dict[str, float]:
@@ -114,8 +122,10 @@ class Provision:
 
     def _console_tables(self) -> list[Any]:
         """Tables for a terminal: both readings, and the trial if there was one."""
-        first = [guideline_table(self.guideline)] if len(self.guideline) else []
-        return first + ([] if self.table is None else [trial_table(self.table)])
+        return [console_table(table) for table in tables(self)]
+
+    def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
+        return page_of_provision(self, title=title, assumed=assumed, command=command)
 
     def _repr_html_(self) -> str:
         frames = [self.guideline, *([] if self.table is None else [self.table])]
@@ -229,16 +239,16 @@ def provision(
     faults.check()
     schema = {name: pl.Int64 if name in ("nodes", "cpus") else pl.Float64 for name in asked.row(1)}
     rows = pl.DataFrame([asked.row(count) for count in counts], schema=schema)
-    runs = None
+    runs, origin = None, None
     if workload is not None:
-        runs = tried(asked, workload, counts, range(seed, seed + seeds), progress)
-    return Provision(asked.budget_w, asked.base_w, asked.mix, asked.sockets, rows, runs)
+        runs, origin = tried(asked, workload, counts, range(seed, seed + seeds), progress)
+    return Provision(asked.budget_w, asked.base_w, asked.mix, asked.sockets, rows, runs, origin)
 
 
 def tried(
     asked: Budget, workload: Workload, nodes: Sequence[int], seeds: Sequence[int], progress: Reporting
-) -> pl.DataFrame:
-    """Every number of nodes with the caps of every seed."""
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Every number of nodes with the caps of every seed, and what the first of these runs was made of."""
     capped = {seed: asked.capped(workload, seed) for seed in seeds}
     platforms = {count: asked.platform(count) for count in nodes}
     policy = asked.policy()
@@ -249,7 +259,10 @@ def tried(
     ]
     with closing(on_threads(tasks, progress)) as answers:
         found = {task.key: row for task, row in answers}
-    return pl.DataFrame([found[task.key] for task in tasks], infer_schema_length=None)
+    frame = pl.DataFrame([found[task.key] for task in tasks], infer_schema_length=None)
+    # The log as it was given: jobs with caps are other jobs.
+    first = run_of(workload, platforms[nodes[0]], policy, RunOptions(seed=seeds[0]))
+    return frame, origin_of(first)
 
 
 def _trial(nodes: int, seed: int, budget_w: float, run: Run) -> RunTask:

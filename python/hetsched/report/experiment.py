@@ -78,7 +78,7 @@ def panel_figure(curves: pl.DataFrame, *, title: str = "") -> Figure:
 
 def _draw_panel(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> None:
     for (label,), rows in own.group_by("label", maintain_order=True):
-        x, mean, half_width = _estimates(rows)
+        x, mean, half_width = estimates(rows)
         style = look(places[str(label)])
         if not own["is_joined"][0]:
             # Side by side around the place, so that equal values stay apart.
@@ -94,7 +94,7 @@ def _draw_panel(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> Non
         axes.axhline(own["paper"][0], color=COLOURS["vermilion"], linewidth=1.0, linestyle=(0, (6, 2)), label=_PAPER)
 
 
-def _estimates(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
+def estimates(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
     """Positions of a curve's points, their means over repetitions, and half the widths of their intervals."""
     found = []
     for (place,), own in rows.drop_nulls("value").group_by("x", maintain_order=True):
@@ -118,7 +118,7 @@ def experiment_table(rows: pl.DataFrame, *, title: str = "") -> Table:
     table.columns[0].justify, table.columns[0].style = "right", "dim"
     for number, row in enumerate(rows.iter_rows(named=True), start=1):
         found = Text(verdict(row["reproduced"], row["paper"]), style=_STYLES.get(row["reproduced"], ""))
-        cells: list[str | Text] = [str(number), Text(row["quantity"]), _paper(row["paper"]), _here(row)]
+        cells: list[str | Text] = [str(number), Text(row["quantity"]), paper_text(row["paper"]), here_text(row)]
         table.add_row(*cells, *([found] if is_judged else []))
     return table
 
@@ -130,11 +130,12 @@ def verdict(reproduced: str | None, paper: float | None) -> str:
     return reproduced if paper is not None else _OF_CLAIMS.get(reproduced, reproduced)
 
 
-def _paper(value: float | None) -> str:
+def paper_text(value: float | None) -> str:
+    """A value of the paper; a dash where it prints none."""
     return "–" if value is None else f"{value:g}"
 
 
-def _here(row: Mapping[str, Any]) -> str:
+def here_text(row: Mapping[str, Any]) -> str:
     """A mean and half the width of its interval, with as many decimals as the latter deserves."""
     half_width = (row["high"] - row["low"]) / 2
     decimals = 3 if half_width < 1 else 1
@@ -153,6 +154,10 @@ def reasons(rows: pl.DataFrame) -> Iterable[str]:
             outcome = verdict(row["reproduced"], row["paper"])
             found.setdefault((outcome, common or own), []).append(f"{number}: {own}" if common else str(number))
     return (f"{outcome}: {reason} ({'; '.join(places)})" for (outcome, reason), places in found.items())
+
+
+ELSEWHERE = frozenset(("repetitions", "agreement_ratio", "shape_factor", "quick", "your_policies", "bound", "policies"))
+"""Parameters of experiments that the title, the rule or the rows show."""
 
 
 def settings(parameters: Mapping[str, Any]) -> str:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
-from rich.table import Table
 
 from hetsched.analysis import METRICS as OF_RUNS
 from hetsched.analysis import Metric, Unit
 from hetsched.report.canvas import COLOURS, DASHES, interval, look, new_figure
 from hetsched.report.lettering import legend, named
-from hetsched.report.tables import new_table
+from hetsched.report.page.document import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +59,14 @@ class Asked(Protocol):
         """Both readings, a row a number of nodes."""
 
 
+class Tried(Asked, Protocol):
+    """A guideline, and what was tried."""
+
+    @property
+    def table(self) -> pl.DataFrame | None:
+        """A row a number of nodes and metric; None without a trial."""
+
+
 def guideline_lines(asked: Asked) -> list[str]:
     """Both readings in full: the formulas with their numbers."""
     return [*_formulas(asked), _best(asked)]
@@ -87,12 +94,17 @@ def _best(asked: Asked) -> str:
     return f"all CPUs run up to {by_guideline} of them by the guideline, up to {steady} in the steady state"
 
 
-def guideline_table(guideline: pl.DataFrame) -> Table:
+def tables(found: Tried) -> list[Grid]:
+    """Both readings, and the trial if there was one."""
+    first = [guideline_table(found.guideline)] if len(found.guideline) else []
+    return first + ([] if found.table is None else [trial_table(found.table)])
+
+
+def guideline_table(guideline: pl.DataFrame) -> Grid:
     """A row a number of nodes: how many CPUs run, by the guideline and in the steady state."""
     names = ("nodes", "CPUs", "P_eff\nkW", "P_avg\nW", "CPU_eff", "steady\nP_avg W", "steady\nCPUs")
-    table = new_table(numbers=names, title="CPUs that the budget feeds", vertical="bottom")
-    for row in guideline.iter_rows(named=True):
-        table.add_row(
+    rows = [
+        [
             f"{row['nodes']:,}",
             f"{row['cpus']:,}",
             f"{row['effective_w'] / 1e3:,.4g}",
@@ -100,11 +112,13 @@ def guideline_table(guideline: pl.DataFrame) -> Table:
             f"{row['effective_cpus']:,.1f}",
             f"{row['steady_mean_w']:.4g}",
             f"{row['steady_effective_cpus']:,.1f}",
-        )
-    return table
+        ]
+        for row in guideline.iter_rows(named=True)
+    ]
+    return Grid("CPUs that the budget feeds", names, rows, words=0)
 
 
-def trial_table(table: pl.DataFrame) -> Table:
+def trial_table(table: pl.DataFrame) -> Grid:
     """A row a number of nodes and below it, over several seeds, half the width of the intervals."""
     columns, names = [], []
     for key, metric in METRICS.items():
@@ -112,14 +126,13 @@ def trial_table(table: pl.DataFrame) -> Table:
         means, half_widths = own["mean"].to_list(), own["half_width_95"].to_list()
         names.append("\n".join([*metric.title.split(" "), metric.unit_for(means).name]))
         columns.append((metric.texts(means), metric.texts(half_widths, like=means), half_widths))
-    shown = new_table("nodes", numbers=names, title="tried by simulation", vertical="bottom")
-    shown.columns[0].no_wrap = True
+    rows = []
     counts = table.filter(metric=next(iter(METRICS))).select("nodes", "runs").rows()
     for place, (nodes, runs) in enumerate(counts):
-        shown.add_row(f"{nodes:,}", *(means[place] for means, _, _ in columns))
+        rows.append([f"{nodes:,}", *(means[place] for means, _, _ in columns)])
         if runs > 1:
-            shown.add_row(f"± ({runs} seeds)", *(texts[place] for _, texts, _ in columns), style="dim")
-    return shown
+            rows.append([f"± ({runs} seeds)", *(texts[place] for _, texts, _ in columns)])
+    return Grid("tried by simulation", ["nodes", *names], rows)
 
 
 _PANELS = (

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
+from hetsched.report.page.document import Grid
 from hetsched.run.metric import SECTIONS
 from hetsched.run.metrics import in_section
 
@@ -42,6 +43,22 @@ def new_table(
         table.add_column(name, vertical=vertical, justify="right", no_wrap=True)
     for name in words:
         table.add_column(name, vertical=vertical)
+    return table
+
+
+_SHORT = 14
+"""Letters of a first column that is never broken."""
+
+
+def console_table(grid: Grid) -> Table:
+    """A table of a page for a terminal; its note stands below it."""
+    names = grid.header
+    vertical: Literal["top", "bottom"] = "bottom" if any("\n" in name for name in names) else "top"
+    table = new_table(*names[: grid.words], numbers=names[grid.words :], title=grid.label, vertical=vertical)
+    table.columns[0].no_wrap = all(len(row[0]) <= _SHORT for row in grid.rows)
+    for row in grid.rows:
+        table.add_row(*row, style="dim" if row[0].startswith("±") else "")
+    table.caption, table.caption_justify = grid.note or None, "left"
     return table
 
 

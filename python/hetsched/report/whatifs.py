@@ -29,7 +29,7 @@ MOST_SHOWN = 20
 
 _GAP = 3
 _NAME_LEAST = 18
-_AXES = ("mean_wait_s", "energy_j")
+AXES = ("mean_wait_s", "energy_j")
 """Metrics of the picture, if they were asked for."""
 
 _HEIGHT_IN = ENERGY_WAIT_IN + 0.9
@@ -91,12 +91,13 @@ def _column(own: pl.DataFrame, key: str, rows: pl.Series) -> _Column:
     by_row = {row["row"]: row for row in own.iter_rows(named=True)}
     kept = [by_row[row] for row in rows]
     texts = metric.texts([row["value"] for row in kept])
-    cells = [[text, *(_change_lines(row) if row["row"] else [])] for text, row in zip(texts, kept, strict=True)]
+    cells = [[text, *(change_lines(row) if row["row"] else [])] for text, row in zip(texts, kept, strict=True)]
     unit = metric.unit_for([row["value"] for row in kept]).name
     return [*folded(metric.title, 12), *([unit] if unit else [])], cells
 
 
-def _change_lines(row: Mapping[str, Any]) -> list[str]:
+def change_lines(row: Mapping[str, Any]) -> list[str]:
+    """A row's change against today and, where it has one, the interval."""
     ratio = row["change_ratio"]
     if ratio is None:
         change = row["change"]
@@ -157,7 +158,7 @@ def setting_figure(table: pl.DataFrame, metrics: Sequence[str], *, title: str = 
     title
         Text above the picture.
     """
-    x, y = _AXES if set(_AXES) <= set(metrics) else (metrics[0], metrics[1])
+    x, y = AXES if set(AXES) <= set(metrics) else (metrics[0], metrics[1])
     with new_figure([_HEIGHT_IN], title=title) as (figure, (axes,)):
         _draw(axes, table, x, y)
         legend(figure, named(axes), columns=3)

@@ -91,16 +91,15 @@ def _recorded(records: _core.Records, policies: Iterable[Policy]) -> pl.DataFram
     )
 
 
-def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
-    """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
+def origin_of(setting: Setting) -> dict[str, Any]:
+    """What a run is made of: the part of its provenance that is known before it begins."""
     workload, platform = setting.as_submitted, setting.platform
-    policy, forecast = setting.policy, setting.forecast
     options = {name: value for name, value in setting.options.record().items() if name != "seed"}
     return {
         "version": _core.__version__,
         **engine().record(),
         "seed": setting.options.seed,
-        "policy": policy.to_dict(),
+        "policy": setting.policy.to_dict(),
         **_former(setting),
         "options": options,
         "trace": {
@@ -119,8 +118,22 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
             **platform._facility,
         },
         "tables": {**platform._tables_sha256, **_caps_w(platform)},
+        "report": workload.report.to_dict(),
+    }
+
+
+def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
+    """Enough to repeat the run and to trust its energy; holds no path, so equal runs have equal bytes."""
+    forecast, origin = setting.forecast, origin_of(setting)
+    # The log's report stays the last, as in files that were written before.
+    report = origin.pop("report")
+    return {
+        **origin,
         "known_draws": draws_record(
-            policy, platform, jobs=totals["measured_jobs"], forecast=None if forecast is None else forecast.report
+            setting.policy,
+            setting.platform,
+            jobs=totals["measured_jobs"],
+            forecast=None if forecast is None else forecast.report,
         ),
         "energy_balance": {
             "integral_j": totals["integral_j"],
@@ -128,7 +141,7 @@ def _provenance(setting: Setting, totals: Mapping[str, Any]) -> dict[str, Any]:
             "relative_error": totals["balance_relative_error"],
         },
         "counts": {name: totals[name] for name in ("passes", "events", "low_busy_rows", "clairvoyant_jobs")},
-        "report": workload.report.to_dict(),
+        "report": report,
     }
 
 

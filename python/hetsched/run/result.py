@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -15,6 +15,7 @@ import polars as pl
 from hetsched.checks import Faults, many
 from hetsched.naming import named_in
 from hetsched.notebook import card
+from hetsched.reported import Reported, Written
 from hetsched.resources import check_threads
 from hetsched.run.batsim_files import write_batsim
 from hetsched.run.concerns import Concern
@@ -64,7 +65,7 @@ class _Kept:
 
 
 @named_in("hetsched")
-class Result:
+class Result(Reported):
     """The outcome of a run. Made by `hetsched.simulate` and `hetsched.read_result`.
 
     Parameters
@@ -238,36 +239,12 @@ class Result:
         numbers = {"summary": self.summary(), **self.provenance, "timing": self.timing}
         write_files(Path(folder), self._frames, numbers, csv=csv)
 
-    def report(self, path: str | os.PathLike[str], *, title: str = "") -> str:
-        """Write the run as one HTML page, which opens from disk without a network; gives its name.
-
-        Power, use and queue over time, who waits, and every node. Needs plotly and jinja2, of the extra ``report``.
-
-        Parameters
-        ----------
-        path
-            A file's name, ending in ``.html``.
-        title
-            Above the page; empty: made of the log's name.
-
-        Raises
-        ------
-        ConfigError
-            If `path` names no HTML file, or plotly or jinja2 is not installed.
-        OutputError
-            If it cannot be written.
-
-        Examples
-        --------
-        >>> import hetsched as hs
-        >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [2, 1]})
-        >>> result = hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300))
-        >>> result.report("run.html", title="Two jobs")
-        'run.html'
-        """
+    def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Written:
         # By name: pages are made of results, so that no module of a run may know them.
-        pages = import_module("hetsched.report.page.runs")
-        return str(pages.page_of(self, title=title).write(path))
+        page: Written = import_module("hetsched.report.page.runs").page_of(
+            self, title=title, assumed=assumed, command=command
+        )
+        return page
 
     def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
         """Write the schedule as Batsim does, for evalys and others: files whose names begin with `prefix`.

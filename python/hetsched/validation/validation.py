@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -21,6 +21,9 @@ from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.policy.policy import policy_like
+from hetsched.report.page.document import Page
+from hetsched.report.page.validations import page_of_validation
+from hetsched.reported import Reported
 from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.restarts import Restarts
 from hetsched.run.result import Result
@@ -43,7 +46,7 @@ _TABLES = ("rivals", "histogram", "quantiles", "by_queue", "by_size", "by_user_c
 
 @named_in("hetsched")
 @dataclass(frozen=True, repr=False)
-class Validation:
+class Validation(Reported):
     """Distance of a run from the log that it simulates. Made by `hetsched.validate`.
 
     Parameters
@@ -80,6 +83,8 @@ class Validation:
         unstarted, overfull, log_error, log_error_half, null_log_error, naive_log_error, naive_median_log_error,
         skill_null, skill_naive, skill_naive_half, skill_best, median_error_s, waited_within_10m,
         null_waited_within_10m``. Scores, jobs and tables are those of the first; else None.
+    provenance
+        As `Result.provenance`, of the run; empty if it was not made by `hetsched.validate`.
     """
 
     scores: Mapping[str, Score]
@@ -90,6 +95,7 @@ class Validation:
     policy: str = ""
     baseline: Validation | None = None
     horizons: pl.DataFrame | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def rivals(self) -> pl.DataFrame:
@@ -174,6 +180,9 @@ class Validation:
         for path, content in paths.items():
             write_whole(path, content)
         return [str(path) for path in paths]
+
+    def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
+        return page_of_validation(self, title=title, assumed=assumed, command=command)
 
     def _repr_html_(self) -> str:
         return card(repr(self).strip("<>"), None, self.rivals._repr_html_(), notes=self.notes)
@@ -365,7 +374,8 @@ class _Scored:
             **({} if power is None else power_scores(power, self.hour_s)),
         }
         name = result.provenance["policy"]["name"]
-        return Validation(scores, jobs, hours, power, tuple(_notes(scores, jobs)), name)
+        notes = tuple(_notes(scores, jobs))
+        return Validation(scores, jobs, hours, power, notes, name, provenance=result.provenance)
 
 
 def _note_ahead(horizons: Sequence[float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,10 @@ from hetsched.files import write_whole
 from hetsched.many.comparison import windows_differ
 from hetsched.naming import named_in
 from hetsched.notebook import card
+from hetsched.report.page.document import Page
+from hetsched.report.page.whatifs import page_of_what_if
 from hetsched.report.whatifs import setting_table
+from hetsched.reported import Reported
 from hetsched.run.metrics import METRICS, columns_of
 from hetsched.whatif.paired import Answer, Change, energy_changes
 from hetsched.whatif.settings import Axis, Setting
@@ -31,7 +34,7 @@ _ENERGY = "energy_j"
 
 @named_in("hetsched")
 @dataclass(frozen=True, repr=False, eq=False)
-class WhatIf:
+class WhatIf(Reported):
     """A machine under other settings, against today. Made by `hetsched.what_if`.
 
     Parameters
@@ -50,6 +53,8 @@ class WhatIf:
         The metrics that were asked for.
     notes
         Remarks that a reader needs besides the numbers.
+    provenance
+        As `Result.provenance`, of today's run, without what is found in its course.
     """
 
     table: pl.DataFrame
@@ -57,6 +62,7 @@ class WhatIf:
     runs: pl.DataFrame
     metrics: Sequence[str]
     notes: Sequence[str] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         best = int(self.table["pareto"].sum())
@@ -69,6 +75,9 @@ class WhatIf:
             for note in self.notes:
                 console.print(note, markup=False)
         return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")
+
+    def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
+        return page_of_what_if(self, title=title, assumed=assumed, command=command)
 
     def _repr_html_(self) -> str:
         return card(repr(self).strip("<>"), None, self.table._repr_html_(), notes=self.notes)
@@ -112,10 +121,12 @@ def answered(
     weeks: int,
     *,
     recorded: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
 ) -> WhatIf:
     """The answer made of the rows' runs.
 
-    `weeks` is how many there are with submits, `recorded` the summary of the result that today's run repeats.
+    `weeks` is how many there are with submits, `recorded` the summary of the result that today's run repeats,
+    `provenance` what that run is made of.
     """
     named = {"row": [one.row for one in settings], "setting": [one.title for one in settings]}
     energies = energy_changes([one.energies for one in answers], answers[0].energies)
@@ -137,7 +148,7 @@ def answered(
     )
     runs = pl.DataFrame({**named, **columns_of([one.summary for one in answers])}, strict=False)
     notes = (*_other_today(answers[0], recorded or {}, metrics), *_notes(settings, answers, metrics, weeks))
-    return WhatIf(pl.DataFrame(wide, strict=False), long, runs, tuple(metrics), notes)
+    return WhatIf(pl.DataFrame(wide, strict=False), long, runs, tuple(metrics), notes, provenance or {})
 
 
 _SCHEMA = {

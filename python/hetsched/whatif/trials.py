@@ -34,6 +34,7 @@ from hetsched.many.sweep import check_portable, executor_of, inputs_folder, remo
 from hetsched.platform import Platform
 from hetsched.run.concerns import Concern
 from hetsched.run.options import RunOptions
+from hetsched.run.outcome import origin_of
 from hetsched.run.simulation import Run, run_of
 from hetsched.whatif.paired import Answer, Jobs, answer_of, jobs_at
 from hetsched.whatif.settings import Setting, checked
@@ -100,6 +101,12 @@ class Trials:
                 run_key(self.workload, sha256, setting.policy, own.seed, options=decides, belief=beliefs[where])
             )
         return [json_sha256([key, found[0]]) for key in found]
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What today's run is made of."""
+        today = self.settings[0]
+        return origin_of(run_of(self.workload, today.platform, today.policy, self.options[0]))
 
     def check(self, faults: Faults) -> list[Concern]:
         """Set up every setting and stop before the first job; notes what is wrong, gives what looks wrong.

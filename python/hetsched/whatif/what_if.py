@@ -140,7 +140,7 @@ def what_if(
     with Bars(shown=progress == "bar") as bars:
         answers = trials.answers(bars.bar("what if", unit="runs") if progress == "bar" else teller(progress))
     weeks = (workload.to_polars()["submit_s"] // 604_800.0).n_unique()
-    found = answered(axes, rows, answers, metrics, weeks, recorded=recorded)
+    found = answered(axes, rows, answers, metrics, weeks, recorded=recorded, provenance=trials.provenance)
     if out is not None:
         found.write(out)
     return found

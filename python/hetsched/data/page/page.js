@@ -49,7 +49,7 @@
 
   for (const select of document.querySelectorAll(".choice select")) {
     const choose = () => {
-      for (const figure of document.querySelectorAll("figure")) if (figure.dataset.group === select.dataset.group) figure.hidden = figure.dataset.member !== select.value;
+      for (const one of document.querySelectorAll("[data-member]")) if (one.dataset.group === select.dataset.group) one.hidden = one.dataset.member !== select.value;
       boxes.forEach(draw);
     };
     select.addEventListener("change", choose);

@@ -113,14 +113,60 @@ def _bands(x: Mapping[str, str], own: Line) -> list[Figure]:
         "line": {"width": 0, "shape": "hv"},
         "visible": True if own.is_shown else "legendonly",
     }
-    red, green, blue = (int(colour(own.place)[at : at + 2], 16) for at in (1, 3, 5))
-    fill = {"fill": "tonexty", "fillcolor": f"rgba({red},{green},{blue},0.15)"}
+    fill = {"fill": "tonexty", "fillcolor": _faint(own.place, 0.15)}
     return [{**common, "y": packed(own.least)}, {**common, "y": packed(own.most), **fill}]
 
 
-def shade(axis: TimeAxis, from_s: float, until_s: float) -> Figure:
-    """A shape of a figure: a part of the time, shaded."""
-    first, last = axis.at([from_s, until_s]).tolist()
+def areas(axis: TimeAxis, edges_s: npt.ArrayLike, parts: Sequence[Line], *, title: str) -> Figure:
+    """Means by bin on top of each other, the first at the bottom: parts of a whole."""
+    x = axis.packed(edges_s)
+    data = [
+        line(x, part)
+        | {
+            "stackgroup": "whole",
+            "fillcolor": _faint(place, 0.55),
+            "line": {"width": 0.4, "color": colour(place), "shape": "hv"},
+        }
+        for place, part in ((part.place, part) for part in parts)
+    ]
+    y = _axis(title) | {"rangemode": "tozero"}
+    return {"data": data, "layout": {**_layout(), "xaxis": axis.layout(), "yaxis": y, "hovermode": "x unified"}}
+
+
+def _faint(place: int, share: float) -> str:
+    red, green, blue = (int(colour(place)[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{share})"
+
+
+@dataclass(frozen=True)
+class Shade:
+    """A part of the time, shaded, and what is said of it in the legend; those of one `place` have one colour."""
+
+    from_s: float
+    until_s: float
+    name: str = ""
+    place: int = 3
+
+
+def shade(figure: Figure, axis: TimeAxis, shades: Sequence[Shade]) -> None:
+    """Shade parts of the time in a figure, with each name once in its legend."""
+    figure["layout"]["shapes"] = [_shape(axis, one) for one in shades]
+    for name, place in {one.name: one.place for one in shades if one.name}.items():
+        figure["data"].append(_key(name, place))
+
+
+_SHADE = 0.16
+
+
+def _key(name: str, place: int) -> Figure:
+    """A line of the legend of something that is no line."""
+    marker = {"symbol": "square", "size": 11, "color": colour(place), "opacity": 2 * _SHADE}
+    key = {"type": "scatter", "mode": "markers", "x": [None], "y": [None], "marker": marker, "hoverinfo": "skip"}
+    return key | {"name": plain(name)}
+
+
+def _shape(axis: TimeAxis, one: Shade) -> Figure:
+    first, last = axis.at([one.from_s, one.until_s]).tolist()
     return {
         "type": "rect",
         "xref": "x",
@@ -130,8 +176,8 @@ def shade(axis: TimeAxis, from_s: float, until_s: float) -> Figure:
         "y0": 0,
         "y1": 1,
         "layer": "below",
-        "fillcolor": COLOURS["orange"],
-        "opacity": 0.15,
+        "fillcolor": colour(one.place),
+        "opacity": _SHADE,
         "line": {"width": 0},
     }
 
@@ -149,19 +195,26 @@ class Dot:
     text: str = ""
 
 
-def dots(points: Sequence[Dot], *, x_title: str, y_title: str, front: Sequence[int] = ()) -> Figure:
-    """A dot a name; a line along those at the places `front`."""
-    data = [_along([points[at] for at in front])] if len(front) > 1 else []
+def dots(
+    points: Sequence[Dot],
+    *,
+    x_title: str,
+    y_title: str,
+    front: Sequence[int] = (),
+    along: str = "less energy only at longer waits",
+) -> Figure:
+    """A dot a name; a line along those at the places `front`, of which the legend says `along`."""
+    data = [_along([points[at] for at in front], along)] if len(front) > 1 else []
     layout = {**_layout(), "xaxis": _axis(x_title), "yaxis": _axis(y_title)}
     return {"data": data + [_dot(point) for point in points], "layout": layout}
 
 
-def _along(points: Sequence[Dot]) -> Figure:
+def _along(points: Sequence[Dot], name: str) -> Figure:
     ordered = sorted(points, key=lambda point: point.x)
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": "less energy only at longer waits",
+        "name": name,
         "hoverinfo": "skip",
         "x": [point.x for point in ordered],
         "y": [point.y for point in ordered],
@@ -184,15 +237,21 @@ def _dot(point: Dot) -> Figure:
     }
 
 
+_MOST_TICKS = 12
+"""More ticks with texts than this cover each other."""
+
+
 @dataclass(frozen=True)
 class Curve:
-    """A curve of its own places."""
+    """A curve of its own places; `halves` are half widths of intervals, whose points are marked."""
 
     name: str
     x: npt.ArrayLike
     y: npt.ArrayLike
     place: int = 0
     is_step: bool = False
+    halves: Sequence[float | None] | None = None
+    is_joined: bool = True
 
 
 def curves(
@@ -201,16 +260,22 @@ def curves(
     """Curves, with `ticks` of the lower axis where its numbers are to be written in words."""
     x = _axis(x_title) | ({"type": "log"} if is_log else {})
     if ticks:
-        x |= {"tickvals": [at for at, _ in ticks], "ticktext": [text for _, text in ticks]}
+        ticks = ticks[:: -(-len(ticks) // _MOST_TICKS)]
+        x |= {"tickvals": [at for at, _ in ticks], "ticktext": [plain(text) for _, text in ticks]}
     y = _axis(y_title) | {"rangemode": "tozero"}
     return {"data": [_curve(one) for one in own], "layout": {**_layout(), "xaxis": x, "yaxis": y}}
 
 
 def _curve(one: Curve) -> Figure:
     dash, shape = _DASHES[one.place % len(_DASHES)], "hv" if one.is_step else "linear"
+    marked: Figure = {"mode": "lines"}
+    if one.halves is not None:
+        mark = {"symbol": _MARKS[one.place % len(_MARKS)], "size": 7, "color": colour(one.place)}
+        marked = {"mode": "lines+markers" if one.is_joined else "markers", "marker": mark}
+        marked["error_y"] = {"type": "data", "array": [half or 0.0 for half in one.halves], "width": 3}
     return {
         "type": "scatter",
-        "mode": "lines",
+        **marked,
         "name": plain(one.name),
         "x": packed(one.x),
         "y": packed(one.y),
@@ -220,30 +285,102 @@ def _curve(one: Curve) -> Figure:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars of one series, one a category."""
+    """Bars of one series, one a category, or its marks alone; `halves` are half widths of intervals."""
 
     name: str
     values: Sequence[float | None]
     place: int = 0
+    halves: Sequence[float | None] | None = None
+    is_marks: bool = False
 
 
 def bars(categories: Sequence[str], series: Sequence[Bars], *, title: str) -> Figure:
     """Lying bars by category, side by side, the first category on top."""
     names = [plain(name) for name in categories]
-    data = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": plain(one.name),
-            "x": list(one.values),
-            "y": names,
-            "marker": {"color": colour(one.place)},
-        }
-        for one in series
-    ]
+    data = [_lying(one, names) for one in series]
     x = _axis(title) | {"rangemode": "tozero"}
     y = {"type": "category", "automargin": True, "autorange": "reversed"}
     return {"data": data, "layout": {**_layout(), "barmode": "group", "xaxis": x, "yaxis": y}}
+
+
+def _lying(one: Bars, names: Sequence[str]) -> Figure:
+    known: Figure = {"name": plain(one.name), "x": list(one.values), "y": names}
+    if one.halves is not None:
+        known["error_x"] = {"type": "data", "array": [half or 0.0 for half in one.halves], "width": 3, "color": _GREY}
+    if one.is_marks:
+        mark = {"symbol": _MARKS[one.place % len(_MARKS)], "size": 9, "color": colour(one.place)}
+        return {"type": "scatter", "mode": "markers", "marker": mark, **known}
+    return {"type": "bar", "orientation": "h", "marker": {"color": colour(one.place)}, **known}
+
+
+def bar_height(categories: int, series: int = 1) -> int:
+    """Height of a chart of lying bars in which each can be seen."""
+    return _FRAME_PX + categories * (_GROUP_PX + _BAR_PX * series)
+
+
+_BAR_PX, _GROUP_PX, _FRAME_PX = 9, 10, 90
+
+
+def level(figure: Figure, at: float, *, is_upright: bool = False, name: str = "", place: int = 6) -> None:
+    """Draw a line across a figure, or an upright one, with its name in the legend."""
+    ends = {"xref": "x", "yref": "paper", "x0": at, "x1": at, "y0": 0, "y1": 1}
+    if not is_upright:
+        ends = {"xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": at, "y1": at}
+    look = {"color": colour(place), "width": 1.2, "dash": "dash"}
+    figure["layout"].setdefault("shapes", []).append({"type": "line", "line": look, **ends})
+    if name:
+        key = {"type": "scatter", "mode": "lines", "x": [None], "y": [None], "line": look, "hoverinfo": "skip"}
+        figure["data"].append(key | {"name": plain(name)})
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Dots of one kind, with a text and the ends of their intervals each; None: no interval."""
+
+    name: str
+    x: npt.ArrayLike
+    y: npt.ArrayLike
+    texts: Sequence[str]
+    place: int = 0
+    size: int = 8
+    x_ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+    y_ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+    """How far the interval reaches down, and how far up."""
+
+
+def clouds(own: Sequence[Cloud], *, x_title: str, y_title: str) -> Figure:
+    """Many dots, a kind each cloud; the axes need not begin at 0."""
+    return {
+        "data": [_cloud(one) for one in own],
+        "layout": {**_layout(), "xaxis": _axis(x_title), "yaxis": _axis(y_title)},
+    }
+
+
+def _cloud(one: Cloud) -> Figure:
+    ends = {"error_x": one.x_ends, "error_y": one.y_ends}
+    errors = {
+        way: {
+            "type": "data",
+            "symmetric": False,
+            "arrayminus": packed(reach[0]),
+            "array": packed(reach[1]),
+            "width": 3,
+            "thickness": 1,
+        }
+        for way, reach in ends.items()
+        if reach is not None
+    }
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": plain(one.name),
+        "x": packed(one.x, "f8"),
+        "y": packed(one.y, "f8"),
+        "marker": {"symbol": _MARKS[one.place % len(_MARKS)], "size": one.size, "color": colour(one.place)},
+        "hovertext": [plain(text) for text in one.texts],
+        "hoverinfo": "text",
+        **errors,
+    }
 
 
 def grid_map(

@@ -52,15 +52,29 @@ class Lines:
     kind: str = "list"
 
 
+_SHORT = 8
+
+
 @dataclass(frozen=True)
 class Grid:
-    """A table: the first `words` columns are text, the others are numbers."""
+    """A table: the first `words` columns are text, the others are numbers; a cell may have several lines.
+
+    `group` and `member` are as those of a chart.
+    """
 
     label: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     words: int = 1
+    note: str = ""
+    group: str = ""
+    member: str = ""
     kind: str = "grid"
+
+    @property
+    def is_numbered(self) -> bool:
+        """True if the first column has short names, such as numbers, that need no room."""
+        return all(len(row[0]) <= _SHORT for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -85,7 +99,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Choice:
-    """A list from which a reader chooses the chart of a group that is shown."""
+    """A list from which a reader chooses what of a group is shown."""
 
     label: str
     group: str

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from hetsched.checks import many
-from hetsched.report.page import charts, words
+from hetsched.report.page import charts, over_time, words
 from hetsched.report.page.document import Block, Chart, Choice
 from hetsched.report.page.shown import MAP_BINS, RunShown, Shown
 
@@ -27,6 +27,8 @@ def nodes(shown: Shown) -> Iterator[Block]:
         yield Choice("Policy", group, [run.policy for run in shown.runs])
     for run in shown.runs:
         yield _energy(run, group)
+    for _, run in shown.timed:
+        yield over_time.states(shown, run, group)
     for run in shown.runs:
         if run.use is not None:
             yield _over_time(shown, run, group)

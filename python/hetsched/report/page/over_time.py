@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.report.page import charts, words
-from hetsched.report.page.charts import Figure, Line
+from hetsched.report.page.charts import Figure, Line, Shade
 from hetsched.report.page.document import Block, Chart, Grid
 from hetsched.report.page.shown import EVENT_BINS, RunShown, Shown
 
@@ -20,6 +20,10 @@ _MOST_SHOWN = 3
 _LOW = 240
 
 STATES = {"sleeping_nodes": "off", "transition_nodes": "booting or shutting down", "down_nodes": "down"}
+ALL_STATES = {"busy_nodes": "at work", "idle_nodes": "idle", **STATES}
+"""Every state of a node, from below in a picture."""
+_STATE_PLACES = {"busy_nodes": 0, "idle_nodes": 5, "transition_nodes": 3, "sleeping_nodes": 6, "down_nodes": 1}
+"""Their colours, by the place of a series that has it."""
 EVENTS = {
     "wake": "nodes woken",
     "sleep": "nodes put to sleep",
@@ -46,26 +50,54 @@ def power(shown: Shown) -> Iterator[Block]:
     figure = _lines(shown, "power_w", scale, f"power ({unit})", with_band=True)
     limits = next((run.limits for run in shown.runs if run.limits is not None), None)
     note = "Lines: means; bands: from the least to the most."
-    if limits is not None:
-        watts = limits["budget_w"].fill_null(math.nan).to_numpy() / scale
-        figure["data"].append(
-            charts.line(shown.axis.packed(limits["time_s"].to_numpy()), Line("budget", watts, place=6))
-        )
-        figure["layout"]["shapes"] = _over_budget(shown, limits)
-        note += " Grey: the budget in force; shaded: while there is one."
+    for name, own in _limits(shown, limits).items():
+        watts = own["budget_w"].fill_null(math.nan).to_numpy() / scale
+        figure["data"].append(charts.line(shown.axis.packed(own["time_s"].to_numpy()), Line(name, watts, place=6)))
+        note += f" Grey: the {name} in force."
+    shades, said = _shades(shown, limits)
+    charts.shade(figure, shown.axis, shades)
     names = ", ".join(run.policy for run in shown.runs)
-    yield Chart("Draw of all nodes", f"Power over time under {names}", figure, link="time", note=note)
+    yield Chart("Draw of all nodes", f"Power over time under {names}", figure, link="time", note=note + said)
 
 
-_MOST_SHADED = 100
+def _limits(shown: Shown, limits: pl.DataFrame | None) -> dict[str, pl.DataFrame]:
+    """Limits over time, null where there is none: the contract's, and the budget of policies that have their own."""
+    found = {}
+    windows = shown.windows
+    if windows is not None:
+        ends = windows.select(time_s="until_s", budget_w=pl.lit(None, pl.Float64))
+        begins = windows.select(time_s="from_s", budget_w="limit_w")
+        found["contract's limit"] = pl.concat([ends, begins]).unique("time_s", keep="last").sort("time_s")
+    if limits is not None and (windows is None or any(run.summary.get("budget_w") for run in shown.runs)):
+        found["budget"] = limits
+    return found
 
 
-def _over_budget(shown: Shown, limits: pl.DataFrame) -> list[Figure]:
-    """Shades of the stretches with a budget; none where there always is one, or it changes too often to be seen."""
-    own = limits.with_columns(until_s=pl.col("time_s").shift(-1)).drop_nulls()
-    if not 0 < len(own) <= _MOST_SHADED or len(own) == len(limits) - 1:
-        return []
-    return [charts.shade(shown.axis, from_s, until_s) for from_s, until_s in own.select("time_s", "until_s").rows()]
+_MOST_SHADED = 800
+_PLACES = (3, 5, 2, 4)
+"""Colours of shades, by the place of their series."""
+
+
+def _shades(shown: Shown, limits: pl.DataFrame | None) -> tuple[list[Shade], str]:
+    """The windows of the contract, else the stretches with a budget, and what a note says of them.
+
+    None where a budget is always in force, or changes too often to be seen.
+    """
+    windows = shown.windows
+    if windows is not None:
+        if len(windows) > _MOST_SHADED:
+            return [], f" The contract has {len(windows):,} windows in this time, too many to be shaded."
+        names = windows["name"].unique(maintain_order=True).to_list()
+        places = {name: _PLACES[place % len(_PLACES)] for place, name in enumerate(names)}
+        rows = windows.select("from_s", "until_s", "name").rows()
+        own = [Shade(from_s, until_s, name, places[name]) for from_s, until_s, name in rows]
+        return own, " Shaded: windows of the contract."
+    if limits is None:
+        return [], ""
+    limited = limits.with_columns(until_s=pl.col("time_s").shift(-1)).drop_nulls()
+    if not 0 < len(limited) <= _MOST_SHADED or len(limited) == len(limits) - 1:
+        return [], ""
+    return [Shade(*ends) for ends in limited.select("time_s", "until_s").rows()], " Shaded: while there is a budget."
 
 
 def use(shown: Shown) -> Iterator[Block]:
@@ -77,6 +109,19 @@ def use(shown: Shown) -> Iterator[Block]:
     yield Chart("Nodes at work", "Share of nodes at work over time", busy, _LOW, link="time")
     queued = _lines(shown, "queued_jobs", 1.0, "jobs in the queue")
     yield Chart("Jobs that wait", "Jobs in the queue over time", queued, _LOW, link="time")
+
+
+def states(shown: Shown, run: RunShown, group: str) -> Chart:
+    """Nodes by state on top of each other: all nodes, at any time."""
+    parts = [
+        Line(name, run.bins[f"{column}_mean"].to_numpy(), place=_STATE_PLACES[column])
+        for column, name in ALL_STATES.items()
+        if column in run.states or column not in STATES
+    ]
+    figure = charts.areas(shown.axis, run.bins["start_s"].to_numpy(), parts, title="nodes")
+    label = f"States of the nodes over time, {run.policy}"
+    spoken = f"Number of nodes {', '.join(part.name for part in parts)} over time under {run.policy}"
+    return Chart(label, spoken, figure, _LOW + 40, link="time", group=group, member=run.policy)
 
 
 def _lines(shown: Shown, column: str, scale: float, title: str, *, with_band: bool = False) -> Figure:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
 from hetsched.analysis import METRICS, ratios_to_baseline
 from hetsched.checks import many
 from hetsched.report.page import over_time, policies, words
-from hetsched.report.page.document import RULE, Block, Grid, Lines, Number, Page, Section, check_path
+from hetsched.report.page.document import RULE, Lines, Number, Page, Section, check_path
 from hetsched.report.page.nodes import nodes
+from hetsched.report.page.origin import NOT_MODELLED, Origin
 from hetsched.report.page.shown import BINS, RunShown, Shown
 from hetsched.report.page.waits import waits
 from hetsched.run.concerns import joined
 from hetsched.run.result import Result
-
-_NOT_MODELLED = (
-    "Submits stay as the log has them: users who wait less or longer do not submit otherwise.",
-    "Jobs do not slow each other down by the network, by file systems or by shared memory.",
-    "Cooling, losses of power supplies and the network draw nothing here: watts are those of nodes.",
-)
-_MOST_KINDS = 4
 
 
 @dataclass(frozen=True)
@@ -68,7 +61,7 @@ class RunsPage:
         """The page."""
         return Page(
             title=self.title or self._own_title,
-            facts=list(self._facts()),
+            facts=list(self._origin.facts()),
             assumptions=list(self._assumptions()),
             answer=list(self._answer() if self._shown.are_several else self._said()),
             numbers=list(self._numbers() if self._shown.are_several else self._own_numbers()),
@@ -81,51 +74,27 @@ class RunsPage:
         return Shown(self.runs)
 
     @property
+    def _origin(self) -> Origin:
+        base = self._shown.base
+        return Origin(base.provenance, int(base.summary["jobs"]), base.window)
+
+    @property
+    def _policies(self) -> list[Mapping[str, Any]]:
+        return [run.provenance["policy"] for run in self.runs]
+
+    @property
     def _own_title(self) -> str:
         name = self._shown.base.provenance["trace"]["name"]
         return (
             f"{name}: {len(self.runs)} policies" if self._shown.are_several else f"{name} under {self.runs[0].policy}"
         )
 
-    def _facts(self) -> Iterator[tuple[str, str]]:
-        base = self._shown.base
-        platform = base.provenance["platform"]
-        classes = platform["classes"]
-        yield "Log", f"{base.provenance['trace']['name']}, {many(int(base.summary['jobs']), 'job')}"
-        yield "Period", self._period()
-        kinds = "" if len(classes) == 1 else f" of {len(classes)} kinds"
-        yield "Machine", f"{many(platform['nodes'], 'node')}{kinds}"
-        pairs = sorted({f"{words.watts(own['idle_w'])} / {words.watts(own['tdp_w'])}" for own in classes})
-        yield (
-            "Idle draw and TDP of a node",
-            ", ".join(pairs[:_MOST_KINDS]) + (", …" if len(pairs) > _MOST_KINDS else ""),
-        )
-
-    def _period(self) -> str:
-        base = self._shown.base
-        length = words.length(base.window[1] - base.window[0])
-        if base.unix_zero_s is None:
-            return length
-        days = [datetime.fromtimestamp(at + base.unix_zero_s, tz=timezone.utc) for at in base.window]
-        return f"{days[0]:%d %b %Y} to {days[1]:%d %b %Y}, {length}"
-
     def _assumptions(self) -> Iterator[str]:
-        base = self._shown.base.provenance
         yield from self.assumed
-        if base["tables"]["actual"] is None:
-            yield "Nodes of a class draw alike: no table says what an application draws on which node."
-        if any(run.provenance["policy"].get("sleep") for run in self.runs):
-            yield from self._sleep_times()
+        yield from self._origin.assumptions(self._policies)
         for concern in joined({run.policy: run.concerns for run in self.runs}):
             yield str(concern)
         yield from self.notes
-
-    def _sleep_times(self) -> Iterator[str]:
-        own = [one for one in self._shown.base.provenance["platform"]["classes"] if "boot_s" in one]
-        for one in own[:_MOST_KINDS]:
-            boot, shutdown = (words.length(one.get(name, 0.0)) for name in ("boot_s", "shutdown_s"))
-            draw, name = words.watts(one.get("off_w", 0.0)), one["name"]
-            yield f"A node of the class {name} boots in {boot}, shuts down in {shutdown} and draws {draw} when off."
 
     def _said(self) -> Iterator[str]:
         """The answer of one run."""
@@ -171,7 +140,7 @@ class RunsPage:
 
     def _money(self) -> str:
         base, best = (run.summary.get("cost") for run in (self._shown.base, self._shown.best))
-        if base is None or best is None:
+        if base is None or best is None or base == best == 0:
             return ""
         return f", and costs {abs(base - best):,.0f} {'less' if base >= best else 'more'}"
 
@@ -204,36 +173,18 @@ class RunsPage:
         yield Section("events", "Sleep, caps and other events", list(over_time.events(shown)))
         yield Section("saved", "What could have been saved", list(policies.attained(shown, self.attained)))
         yield Section("left-out", "What is not modelled", [Lines(list(self._not_modelled()))])
-        yield Section("repeat", "To repeat it", list(self._repeat()))
+        repeat = [self._origin.versions(self.command), self._origin.settings(self._policies)]
+        yield Section("repeat", "To repeat it", repeat)
 
     def _not_modelled(self) -> Iterator[str]:
-        yield from _NOT_MODELLED
+        yield from NOT_MODELLED
         if not any((run.events["kind"] == "failed").any() for run in self.runs):
             yield "No node fails."
 
-    def _repeat(self) -> Iterator[Block]:
-        base = self._shown.base.provenance
-        rows = [["command", self.command]] if self.command else []
-        rows += [
-            ["hetsched", base["version"]],
-            ["log", f"{base['trace']['name']}, sha256 {base['trace']['sha256']}"],
-            ["machine", f"sha256 {base['platform']['sha256']}"],
-            ["seed", str(base["seed"])],
-        ]
-        yield Grid("Versions and hashes", ["what", "value"], rows, words=2)
-        given = {name: value for name, value in base["options"].items() if value not in (None, False, 0.0)}
-        settings = [["options", json.dumps(given)], *([run.policy, _parts(run)] for run in self.runs)]
-        yield Grid("Settings", ["of", "values"], settings, words=2)
 
-
-def _parts(run: RunShown) -> str:
-    own = run.provenance["policy"].items()
-    return json.dumps({name: part for name, part in own if name != "name" and part is not None})
-
-
-def page_of(result: Result, *, title: str = "") -> RunsPage:
+def page_of(result: Result, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> RunsPage:
     """The page of one run."""
-    return RunsPage([RunShown.of(result)], title=title)
+    return RunsPage([RunShown.of(result)], assumed=assumed, command=command, title=title)
 
 
 def page_of_results(

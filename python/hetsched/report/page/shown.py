@@ -13,6 +13,7 @@ import polars as pl
 
 from hetsched.analysis.timeline import binned, busy_grid, waiting_curve, with_job_power
 from hetsched.report.canvas import unix_zero
+from hetsched.report.page import words
 from hetsched.report.page.charts import TimeAxis
 from hetsched.run.concerns import Concern
 from hetsched.run.result import Result
@@ -29,7 +30,7 @@ _MOST_STEPS = 4000
 _HOUR_S = 3600.0
 _SAME_WORK_RATIO = 1e-3
 
-_OVER_TIME = ("power_w", "job_power_w", "busy_nodes", "queued_jobs")
+_OVER_TIME = ("power_w", "job_power_w", "busy_nodes", "idle_nodes", "queued_jobs")
 _STATES = ("sleeping_nodes", "transition_nodes", "down_nodes")
 _OF_JOBS = ("job_id", "user", "queue", "node_count", "wait_s")
 COUNTED = (
@@ -72,6 +73,8 @@ class RunShown:
         Of `busy_grid`; None for a run of length zero.
     events
         ``kind, bin, events``: numbers over `EVENT_BINS` equal parts of the run.
+    windows
+        ``name, from_s, until_s, limit_w``: windows of the contract with a limit, by time; None: no contract is known.
     """
 
     policy: str
@@ -86,13 +89,14 @@ class RunShown:
     use: npt.NDArray[np.float64] | None
     events: pl.DataFrame
     window: tuple[float, float]
+    windows: pl.DataFrame | None = None
 
     @classmethod
     def of(cls, result: Result, terms: Terms | None = None) -> RunShown:
         """The kept part of a result; `terms` are those of the contract that it was metered against."""
-        jobs, timeline = result.jobs, result.timeline
+        jobs, timeline, limited = result.jobs, result.timeline, result.timeline
         if terms is not None and terms.contract.limits and "budget_w" not in timeline.columns:
-            timeline = terms.with_limits(timeline)
+            limited = terms.with_limits(timeline)
         window = (float(timeline["time_s"][0]), float(timeline["time_s"][-1])) if len(timeline) else (0.0, 0.0)
         states = [name for name in _STATES if (timeline[name] > 0).any()]
         return cls(
@@ -101,13 +105,14 @@ class RunShown:
             provenance=result.provenance,
             concerns=result.concerns,
             bins=binned(with_job_power(timeline, jobs), [*_OVER_TIME, *states], bins=BINS),
-            limits=_limits(timeline, result.summary().get("budget_w")),
+            limits=_limits(limited, result.summary().get("budget_w")),
             jobs=jobs.select(_OF_JOBS),
             curve=waiting_curve(jobs["wait_s"]),
             nodes=result.nodes,
             use=_use(result, window),
             events=_counts(result.events, window),
             window=window,
+            windows=_windows(terms, window),
         )
 
     @property
@@ -150,6 +155,12 @@ class Shown:
         return TimeAxis(min(first for first, _ in ends), max(last for _, last in ends), self.base.unix_zero_s)
 
     @property
+    def windows(self) -> pl.DataFrame | None:
+        """The contract's windows, the same under every policy: those of the longest run."""
+        known = [run for run in self.runs if run.windows is not None]
+        return max(known, key=lambda run: run.window[1]).windows if known else None
+
+    @property
     def timed(self) -> list[tuple[int, RunShown]]:
         """The runs that last, with their places."""
         return [(place, run) for place, run in enumerate(self.runs) if len(run.bins)]
@@ -180,6 +191,24 @@ def _limits(timeline: pl.DataFrame, budget_w: float | None) -> pl.DataFrame | No
         None
         if changes["budget_w"].null_count() == len(changes)
         else changes.gather_every(len(changes) // _MOST_STEPS + 1)
+    )
+
+
+def _windows(terms: Terms | None, window: tuple[float, float]) -> pl.DataFrame | None:
+    """The stretches in which a limit of the contract is in force, each under that limit's name."""
+    if terms is None or not terms.contract.limits or window[0] >= window[1]:
+        return None
+    said, series = terms.contract.to_dict()["limits"], terms.limits(*window)
+    names = [words.window(own, watts) for own, watts in zip(said, terms.limits_w.tolist(), strict=True)]
+    held = series.clause >= 0
+    return pl.DataFrame(
+        {
+            "name": [names[clause] for clause in series.clause[held].tolist()],
+            "from_s": series.at_s[:-1][held],
+            "until_s": series.at_s[1:][held],
+            "limit_w": terms.limits_w[series.clause[held]],
+        },
+        schema={"name": pl.String, **dict.fromkeys(("from_s", "until_s", "limit_w"), pl.Float64)},
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -22,7 +22,6 @@ _TICKS = (
     (604800.0, "1 week"),
 )
 _GROUPS = {"user": "users", "queue": "queues", "size": "classes of size"}
-_BAR_PX, _GROUP_PX, _FRAME_PX = 9, 10, 90
 
 
 def waits(shown: Shown) -> Iterator[Block]:
@@ -35,9 +34,14 @@ def waits(shown: Shown) -> Iterator[Block]:
         Curve(run.policy, run.curve["wait_s"].clip(1.0), 100 * run.curve["longer_ratio"], place, is_step=True)
         for place, run in started
     ]
-    figure = charts.curves(own, x_title="wait", y_title="jobs that wait longer (%)", ticks=_TICKS, is_log=True)
-    yield Chart("How long jobs wait", "Share of jobs that wait longer than a time", figure, 280)
+    yield longer_than(own)
     yield from (chart for column in _GROUPS if (chart := _by(shown, column)) is not None)
+
+
+def longer_than(own: Sequence[Curve]) -> Chart:
+    """Shares of jobs that wait longer than a time."""
+    figure = charts.curves(own, x_title="wait", y_title="jobs that wait longer (%)", ticks=_TICKS, is_log=True)
+    return Chart("How long jobs wait", "Share of jobs that wait longer than a time", figure, 280)
 
 
 def _by(shown: Shown, column: str) -> Chart | None:
@@ -58,7 +62,7 @@ def _by(shown: Shown, column: str) -> Chart | None:
     ]
     more = len(counts) - len(names)
     note = f"The {len(names)} {_GROUPS[column]} with the most jobs; {more:,} more are not drawn." if more else ""
-    height = _FRAME_PX + len(names) * (_GROUP_PX + _BAR_PX * len(shown.runs))
+    height = charts.bar_height(len(names), len(shown.runs))
     label = f"Mean wait by {'number of nodes' if column == 'size' else column}"
     figure = charts.bars(names, series, title=f"mean wait ({unit})")
     return Chart(label, f"{label}, of {len(names)} {_GROUPS[column]}", figure, height, note=note)

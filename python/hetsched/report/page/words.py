@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from hetsched.analysis import METRICS
 
@@ -30,6 +32,27 @@ def length(seconds: float) -> str:
         if seconds >= (1.5 if unit == "min" else 2.0) * scale:
             return f"{seconds / scale:,.1f} {unit}"
     return f"{seconds:,.3g} s"
+
+
+_DAYS = ("days", "months", "first_date", "last_date", "timezone")
+
+
+def window(clause: Mapping[str, Any], limit_w: float) -> str:
+    """The name of a contract's limit: its hours and days as the contract says them, and its watts.
+
+    >>> window({"from": "17:00", "until": "20:00", "days": "mon-fri", "limit_w": 360e3}, 360e3)
+    '17:00–20:00, mon-fri: 360 kW'
+    """
+    hours = f"{clause.get('from', '00:00')}–{clause.get('until', '24:00')}"
+    said = [_said(name, clause[name]) for name in _DAYS if name in clause]
+    if "from" in clause or "until" in clause or not said:
+        said = [hours if "from" in clause or "until" in clause else "always", *said]
+    return f"{', '.join(said)}: {metric('peak_power_w', limit_w)}"
+
+
+def _said(name: str, value: Any) -> str:
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return {"first_date": f"from {text}", "last_date": f"to {text}"}.get(name, text)
 
 
 def unit_of(key: str, values: list[float]) -> tuple[float, str]:
