@@ -172,8 +172,9 @@ def compare(
     seeds
         How many runs of each policy that uses chance; their seeds count from ``seed``, so that runs are paired.
     metrics
-        Keys of `Result.summary`. None: energy, wait, slowdown and utilization, and the parts of the energy where the
-        runs' windows differ.
+        Keys of `Result.summary`, and ``longer_waits``. None: energy, the mean, the 95th percentile and the longest of
+        the waits, the number of jobs that wait over an hour longer than under the baseline (``longer_waits``), and the
+        parts of the energy where the runs' windows differ.
     window
         From when to when to measure, in seconds on the log's clock, as `hetsched.analysis.measured` does. None: all of
         each run.

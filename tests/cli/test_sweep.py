@@ -83,11 +83,14 @@ def test_a_screen_with_intervals_and_a_journal_that_is_gone_on_with(sweep, folde
 
 
 @pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-def test_pictures(sweep, folder):
+def test_pictures_and_a_page(sweep, folder):
     assert sweep(GENERATED, "--plot", "one.png").out.endswith("wrote one.png")
     assert (folder / "one.png").read_bytes().startswith(b"\x89PNG")
     assert sweep(GENERATED, "--plot", "all").code == 0
     assert sorted(path.name for path in (folder / "all").iterdir()) == ["energy_j.png", "mean_wait_s.png"]
+    assert sweep(GENERATED, "--report", "page.html", "--title", "Two loads").out.endswith("wrote page.html")
+    assert "Two loads" in (folder / "page.html").read_text()
+    assert sweep(GENERATED, "--title", "Two loads").code == 2
     single = 'logs = "log.csv"\nnodes = 8\npolicies = ["fcfs", "easy"]\n'
     assert sweep(single, "--plot", "bars").code == 0
     assert [path.name for path in (folder / "bars").iterdir()] == ["ratios.png"]

@@ -57,7 +57,7 @@ def write_sweep_page(
     baseline
         The policy that the others are held against. None: the first.
     metrics
-        Keys of the summary. None: energy, waits, slowdown and utilization.
+        Keys of the summary. None: energy and waits.
     title
         Above the page; empty: made of the numbers of what was run.
 
