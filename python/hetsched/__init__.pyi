@@ -539,6 +539,7 @@ def validate(
     hour_s: float = 3600.0,
     horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
+    progress: Reporting = "bar",
     kill_at_walltime: bool = False,
     seed: int = 0,
     kill_grace_s: float = 0.0,
@@ -580,6 +581,9 @@ def validate(
         As of `hetsched.simulate`; what the log ran, runs.
     baseline
         With a workload: a policy that is scored in the same way, unless it is `policy` itself; None: none.
+    progress
+        ``"bar"``: a bar a run, and a bar for its restarts, on standard error, if that is a terminal. A function: called
+        with (jobs or restarts done, in all), of each in turn. None: nothing.
 
     Returns
     -------
