@@ -106,7 +106,7 @@ def compare(screen: Screen, faults: Faults, *, contest: Contest, inputs: Inputs,
             change=OTHER_DRAWS,
         )
     written = wanted.write(found, machine)
-    screen.show(comparison_table(found.table, baseline=baseline, width=screen.width))
+    screen.show(comparison_table(found.table, baseline=baseline, width=screen.width, currency=found.currency))
     for note in [*([] if measured is None else [measured.note]), *found.notes]:
         screen.say(note)
     screen.give({**found.to_dict(), "assumed": machine.assumed_w}, written)

@@ -232,6 +232,7 @@ def _warn_of(outcomes: Sequence[Outcome], *, before: int) -> None:
 def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
     """Metrics if none are asked for: in windows that differ, idle nodes make the energy differ, too."""
     billed = tuple(key for key in OF_CONTRACT if "penalty" in runs.columns and key in runs.columns)
+    billed = (*(key for key in ("meter_energy_j",) if key in runs.columns), *billed)
     # One policy has nothing to wait longer than.
     compared = (LONGER_WAITS,) if runs["policy"].n_unique() > 1 else ()
     metrics = (*DEFAULT_METRICS, *compared, *billed)

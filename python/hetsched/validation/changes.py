@@ -63,7 +63,7 @@ def is_scalable(platform: Platform) -> bool:
     nodes = platform.to_dict()
     own = nodes["classes"][0]
     has_lists = any(isinstance(value, list) for name, value in own.items() if name != "features")
-    plain = {"classes", "exclusive", "known_draws", "licences"}
+    plain = {"classes", "exclusive", "known_draws", "licences", "pue", "currency"}
     is_plain = all(value is None for name, value in nodes.items() if name not in plain)
     return len(nodes["classes"]) == 1 and is_plain and not has_lists and not own.get("node_names")
 
