@@ -25,7 +25,7 @@ import hetsched as hs
 
 ROOT = Path(__file__).resolve().parents[1]
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-ITEM = re.compile(r"^\* \[[^\]]+\]\(([\w/.-]+)\.(?:md|ipynb)\)", re.MULTILINE)
+ITEM = re.compile(r"(?:^\* |, )\[[^\]]+\]\(([\w/.-]+)\.(?:md|ipynb)\)", re.MULTILINE)
 OUTSIDE = re.compile(r"\]\(\.\./\.\./(?!docs/)([\w/-]+)\.md")
 """A link from a page to one that is not under docs/."""
 LOADED = {"img": "src", "script": "src", "source": "src", "iframe": "src", "link": "href"}

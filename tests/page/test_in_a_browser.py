@@ -1,6 +1,5 @@
 """Pages in a real browser: charts are drawn, zoom together, obey the keyboard, and load nothing."""
 
-import shutil
 import time
 
 import numpy as np
@@ -10,32 +9,10 @@ import pytest
 import hetsched as hs
 
 pytest.importorskip("plotly")
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 Select = pytest.importorskip("selenium.webdriver.support.select").Select
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-if CHROMIUM is None or DRIVER is None:
-    pytest.skip("chromium and its driver are not installed", allow_module_level=True)
+Keys = pytest.importorskip("selenium.webdriver").Keys
+SIZES = {"desk": 1280, "wide": 1920, "tablet": 820, "phone": 390}
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("browser")]
-
-SIZES = {"desk": (1280, 900), "wide": (1920, 1080), "tablet": (820, 1180), "phone": (390, 844)}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for word in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        "--window-size=1280,900",
-    ):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(service=webdriver.ChromeService(DRIVER), options=options)
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +33,6 @@ def page(tmp_path_factory):
     return found.report(tmp_path_factory.mktemp("page") / "page.html", title="<b>Ours</b> & theirs")
 
 
-def opened(browser, page, size="desk"):
-    width, height = SIZES[size]
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == "phone"}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get_log("performance")
-    browser.get(f"file://{page}")
-    until = time.monotonic() + 60
-    while browser.execute_script("return document.documentElement.dataset.drawn") != "yes":
-        assert time.monotonic() < until, "charts are not drawn after a minute"
-        time.sleep(0.05)
-    return browser
-
-
 def ends(browser, chart):
     return browser.execute_script(f"return document.getElementById('{chart}').layout.xaxis.range.map(Number)")
 
@@ -79,8 +43,8 @@ def linked(browser):
     )
 
 
-def test_all_charts_are_drawn_and_nothing_is_loaded(browser, page):
-    opened(browser, page)
+def test_all_charts_are_drawn_and_nothing_is_loaded(opened, page):
+    browser = opened(page)
     shown = "document.querySelectorAll('figure:not([hidden]) .chart')"
     assert browser.execute_script(f"return [...{shown}].filter(x => !x.querySelector('svg')).length") == 0
     assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
@@ -90,8 +54,8 @@ def test_all_charts_are_drawn_and_nothing_is_loaded(browser, page):
     assert all('"url":"file://' in line or '"url":"data:' in line for line in sent), sent
 
 
-def test_charts_over_time_zoom_together_and_come_back(browser, page):
-    opened(browser, page)
+def test_charts_over_time_zoom_together_and_come_back(opened, page):
+    browser = opened(page)
     first, *others = linked(browser)
     assert len(others) >= 3
     whole = ends(browser, first)
@@ -105,8 +69,8 @@ def test_charts_over_time_zoom_together_and_come_back(browser, page):
     assert np.allclose(ends(browser, first), whole)
 
 
-def test_the_keyboard_zooms_and_moves(browser, page):
-    opened(browser, page)
+def test_the_keyboard_zooms_and_moves(opened, page):
+    browser = opened(page)
     chart = linked(browser)[0]
     box = browser.find_element("id", chart)
     from_h, until_h = ends(browser, chart)
@@ -114,13 +78,13 @@ def test_the_keyboard_zooms_and_moves(browser, page):
     time.sleep(0.5)
     low, high = ends(browser, chart)
     assert high - low == pytest.approx((until_h - from_h) / 2, rel=1e-6)
-    box.send_keys(webdriver.Keys.ARROW_RIGHT)
+    box.send_keys(Keys.ARROW_RIGHT)
     time.sleep(0.5)
     assert ends(browser, chart)[0] == pytest.approx(low + (high - low) / 4, rel=1e-6)
 
 
-def test_names_are_shown_as_text(browser, page):
-    opened(browser, page)
+def test_names_are_shown_as_text(opened, page):
+    browser = opened(page)
     assert browser.execute_script("return document.querySelector('h1').textContent") == "<b>Ours</b> & theirs"
     assert "<script>alert(1)</script>" in browser.execute_script(
         "return document.body.innerText + [...document.querySelectorAll('svg text')].map(x => x.textContent).join(' ')"
@@ -128,8 +92,8 @@ def test_names_are_shown_as_text(browser, page):
     assert browser.execute_script("return document.querySelectorAll('script').length") == 3
 
 
-def test_another_policy_can_be_chosen_for_the_nodes(browser, page):
-    opened(browser, page)
+def test_another_policy_can_be_chosen_for_the_nodes(opened, page):
+    browser = opened(page)
     select = browser.find_element("css selector", ".choice select")
     Select(select).select_by_visible_text("easy:sleep=timeout")
     time.sleep(1)
@@ -139,7 +103,7 @@ def test_another_policy_can_be_chosen_for_the_nodes(browser, page):
     assert set(seen) == {"easy:sleep=timeout"}
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_no_size_scrolls_sideways(browser, page, size):
-    opened(browser, page, size)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= SIZES[size][0]
+@pytest.mark.parametrize(("size", "width"), SIZES.items())
+def test_no_size_scrolls_sideways(opened, page, size, width):
+    browser = opened(page, size)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width

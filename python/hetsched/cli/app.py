@@ -101,6 +101,15 @@ def _app() -> Any:
     return group
 
 
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its words, such as ``power fit``, as typer made it."""
+    for name, command in _app().commands.items():
+        if name in FAMILIES:
+            yield from ((f"{name} {verb}", one) for verb, one in command.commands.items())
+        else:
+            yield name, command
+
+
 def _verb(name: str, module: str) -> Any:
     one = typer.Typer(add_completion=False)
     own = "_" if iskeyword(name) else ""

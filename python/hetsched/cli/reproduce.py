@@ -75,7 +75,7 @@ def reproduce(
         )
     _show(screen, found)
     _write(screen, found, out)
-    written = [] if report is None else [found._page(title=title, command=command_line()).write(report)]
+    written = None if report is None else [found._page(title=title, command=command_line()).write(report)]
     screen.give(found.to_dict(), written)
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hetsched.report.canvas import COLOURS
 from hetsched.report.page.words import plain
+from hetsched.report.tables import folded
 
 Floats = npt.NDArray[np.float64]
 Figure = dict[str, Any]
@@ -27,6 +28,12 @@ def colour(place: int) -> str:
     """Colour of a series: seven that people with any colour vision can tell apart, on light and on dark."""
     turn = place % (len(_SERIES) + 1)
     return _GREY if turn == len(_SERIES) else COLOURS[_SERIES[turn]]
+
+
+def _mark(place: int) -> str:
+    """Mark of a series; that of one with the same colour as another is another, and open or filled."""
+    turn = place // (len(_SERIES) + 1)
+    return _MARKS[(place + 3 * turn) % len(_MARKS)] + ("-open" if turn % 2 else "")
 
 
 def packed(values: npt.ArrayLike, kind: str = "f4") -> dict[str, str]:
@@ -230,7 +237,7 @@ def _dot(point: Dot) -> Figure:
         "name": plain(point.name),
         "x": [point.x],
         "y": [point.y],
-        "marker": {"symbol": _MARKS[point.place % len(_MARKS)], "size": 11, "color": colour(point.place)},
+        "marker": {"symbol": _mark(point.place), "size": 11, "color": colour(point.place)},
         "hovertext": plain(point.text or point.name),
         "hoverinfo": "text",
         **{way: {"type": "data", "array": [half], "width": 4} for way, half in halves.items() if half is not None},
@@ -270,7 +277,7 @@ def _curve(one: Curve) -> Figure:
     dash, shape = _DASHES[one.place % len(_DASHES)], "hv" if one.is_step else "linear"
     marked: Figure = {"mode": "lines"}
     if one.halves is not None:
-        mark = {"symbol": _MARKS[one.place % len(_MARKS)], "size": 7, "color": colour(one.place)}
+        mark = {"symbol": _mark(one.place), "size": 7, "color": colour(one.place)}
         marked = {"mode": "lines+markers" if one.is_joined else "markers", "marker": mark}
         marked["error_y"] = {"type": "data", "array": [half or 0.0 for half in one.halves], "width": 3}
     return {
@@ -296,7 +303,7 @@ class Bars:
 
 def bars(categories: Sequence[str], series: Sequence[Bars], *, title: str) -> Figure:
     """Lying bars by category, side by side, the first category on top."""
-    names = [plain(name) for name in categories]
+    names = ["<br>".join(map(plain, _lines(name))) for name in categories]
     data = [_lying(one, names) for one in series]
     x = _axis(title) | {"rangemode": "tozero"}
     y = {"type": "category", "automargin": True, "autorange": "reversed"}
@@ -308,17 +315,24 @@ def _lying(one: Bars, names: Sequence[str]) -> Figure:
     if one.halves is not None:
         known["error_x"] = {"type": "data", "array": [half or 0.0 for half in one.halves], "width": 3, "color": _GREY}
     if one.is_marks:
-        mark = {"symbol": _MARKS[one.place % len(_MARKS)], "size": 9, "color": colour(one.place)}
+        mark = {"symbol": _mark(one.place), "size": 9, "color": colour(one.place)}
         return {"type": "scatter", "mode": "markers", "marker": mark, **known}
     return {"type": "bar", "orientation": "h", "marker": {"color": colour(one.place)}, **known}
 
 
-def bar_height(categories: int, series: int = 1) -> int:
-    """Height of a chart of lying bars in which each can be seen."""
-    return _FRAME_PX + categories * (_GROUP_PX + _BAR_PX * series)
+def _lines(name: str) -> list[str]:
+    """A name in lines that leave room for bars on a phone."""
+    return folded(name, _MOST_LETTERS)
 
 
-_BAR_PX, _GROUP_PX, _FRAME_PX = 9, 10, 90
+def bar_height(categories: Sequence[str], series: int = 1) -> int:
+    """Height of a chart of lying bars in which each can be seen, and each name read."""
+    rows = (max(_GROUP_PX + _BAR_PX * series, _LINE_PX * len(_lines(name))) for name in categories)
+    return _FRAME_PX + sum(rows)
+
+
+_BAR_PX, _GROUP_PX, _LINE_PX, _FRAME_PX = 9, 10, 17, 90
+_MOST_LETTERS = 26
 
 
 def level(figure: Figure, at: float, *, is_upright: bool = False, name: str = "", place: int = 6) -> None:
@@ -376,7 +390,7 @@ def _cloud(one: Cloud) -> Figure:
         "name": plain(one.name),
         "x": packed(one.x, "f8"),
         "y": packed(one.y, "f8"),
-        "marker": {"symbol": _MARKS[one.place % len(_MARKS)], "size": one.size, "color": colour(one.place)},
+        "marker": {"symbol": _mark(one.place), "size": one.size, "color": colour(one.place)},
         "hovertext": [plain(text) for text in one.texts],
         "hoverinfo": "text",
         **errors,

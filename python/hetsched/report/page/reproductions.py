@@ -201,7 +201,7 @@ def _ratios(table: pl.DataFrame) -> Iterator[Block]:
         "Ours against the paper's",
         "Ours as a share of the paper's numbers",
         figure,
-        charts.bar_height(len(rows)),
+        charts.bar_height(names),
         note=note,
     )
 
@@ -246,7 +246,7 @@ def _joined(key: Sequence[object]) -> str:
 def _panel(own: pl.DataFrame) -> tuple[charts.Figure, int]:
     """A panel as its columns say: savings as bars, curves with intervals, or dots with their front."""
     if "saving" in own.columns:
-        return _savings(own), charts.bar_height(own["label"].n_unique(), 2) + 20
+        return _savings(own), charts.bar_height(own["label"].unique().to_list(), 2) + 20
     is_curves = "value" in own.columns and own["value"].is_not_null().any()
     return (_curves(own), 340) if is_curves else (_dots(own), 360)
 
@@ -300,13 +300,19 @@ def _by_label(own: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def _parameters(parameters: Sequence[Parameter]) -> Grid:
-    rows = [[one.name, settings({"": one.value}).strip(), _origin(one)] for one in parameters]
+    rows = [[one.name, _value(one.value), _origin(one)] for one in parameters]
     return Grid("Everything that decides the outcome", ["parameter", "value", "origin"], rows, words=3)
+
+
+def _value(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else settings({"": value}).strip()
 
 
 def _origin(one: Parameter) -> str:
     if one.is_printed:
         return "printed"
+    if one.name in ELSEWHERE:
+        return "this run"
     return "measured" if one.is_measured else "assumed"
 
 

@@ -14,7 +14,6 @@ from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Bars, Curve, Line, TimeAxis
 from hetsched.report.page.document import RULE, Block, Chart, Lines, Number, Page, Section, Words
 from hetsched.report.page.origin import NOT_MODELLED, Origin
-from hetsched.report.page.shown import BINS
 from hetsched.report.page.waits import longer_than
 
 _RIVALS = {
@@ -22,6 +21,8 @@ _RIVALS = {
     "naive_log_error": "the mean wait of the week before",
     "naive_median_log_error": "the median wait of the week before",
 }
+_STEPS = 700
+"""Most steps of a line over an area; more are thinner than the dots of a screen, and hide it."""
 _OBSERVED, _SIMULATED = 5, 1
 """Places of the colours of both."""
 
@@ -73,7 +74,7 @@ def page_of_validation(found: Validated, *, title: str = "", assumed: Sequence[s
         answer=list(_answer(found.scores, found.policy)),
         numbers=list(_numbers(found.scores)),
         sections=[section for section in sections if section.blocks],
-        rule=RULE.format(bins=BINS),
+        rule=RULE.format(bins=_STEPS),
     )
 
 
@@ -174,7 +175,7 @@ def _both(
 ) -> Chart:
     """What was observed as an area, what was simulated as a line over it; of many hours the means of neighbours."""
     own = hours.select("time_s", *columns)
-    group = pl.int_range(pl.len()).floordiv(-(-len(own) // BINS)).alias("group")
+    group = pl.int_range(pl.len()).floordiv(-(-len(own) // _STEPS)).alias("group")
     own = own.group_by(group, maintain_order=True).agg(pl.col("time_s").first(), pl.col(*columns).mean())
     edges_s, values = own["time_s"].to_numpy(), [own[column].to_numpy() * scale for column in columns]
     figure = charts.areas(axis, edges_s, [Line("observed", values[0], place=_OBSERVED)], title=title)

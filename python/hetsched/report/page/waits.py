@@ -62,7 +62,7 @@ def _by(shown: Shown, column: str) -> Chart | None:
     ]
     more = len(counts) - len(names)
     note = f"The {len(names)} {_GROUPS[column]} with the most jobs; {more:,} more are not drawn." if more else ""
-    height = charts.bar_height(len(names), len(shown.runs))
+    height = charts.bar_height(names, len(shown.runs))
     label = f"Mean wait by {'number of nodes' if column == 'size' else column}"
     figure = charts.bars(names, series, title=f"mean wait ({unit})")
     return Chart(label, f"{label}, of {len(names)} {_GROUPS[column]}", figure, height, note=note)

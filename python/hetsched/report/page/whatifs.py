@@ -69,7 +69,7 @@ def page_of_what_if(found: Answered, *, title: str = "", assumed: Sequence[str] 
     return Page(
         title=title or f"{origin.log}: {many(own.tried, 'setting')} against today",
         facts=[*origin.facts(), *facts],
-        assumptions=[*assumed, *origin.assumptions([policy]), *found.notes],
+        assumptions=[*assumed, *origin.assumptions([policy, {"sleep": own.have_boots}]), *found.notes],
         answer=list(own.answer()),
         numbers=list(own.numbers()),
         sections=sections,
@@ -86,6 +86,12 @@ class _Settings:
     @property
     def tried(self) -> int:
         return len(self.found.table) - 1
+
+    @property
+    def have_boots(self) -> bool:
+        """True if nodes sleep under any setting."""
+        runs = self.found.runs
+        return "boots" in runs.columns and bool((runs["boots"] > 0).any())
 
     @property
     def first(self) -> str:
