@@ -19,7 +19,7 @@ export PIP_REQUIRE_VIRTUALENV := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz bench wheel lock clean check-tools
+.PHONY: help demo test docs fuzz bench wheel lock clean check-tools
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ STUBTEST := $(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stub
 # A worker a core, linear algebra in its one thread; a worker that has nothing left to do takes over tests of another.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
 
+docs: $(GATE) $(VENV)/dev ## the site of the documentation, in target/site
+	@$(BIN)/python tools/build_site.py target/site
+
 fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, and what takes minutes
 	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length'
 	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$(date +%s%N)} PROPTEST_CASES=10000 sh -c \
@@ -79,7 +82,7 @@ wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(BIN)/maturin build --release --locked --out dist
 
 lock: ## renew requirements/*.txt (needs uv)
-	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra report --extra testing --group build --group test -o requirements/dev.txt
+	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra report --extra testing --group build --group docs --group test -o requirements/dev.txt
 	uv pip compile $(LOCK) pyproject.toml --extra plots --extra report --group build -c requirements/dev.txt -o requirements/demo.txt
 LOCK := --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock'
 

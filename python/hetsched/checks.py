@@ -142,6 +142,9 @@ def exists(path: str | Path) -> bool:
         return False
 
 
+_LONGEST_WORD = 12
+
+
 class Faults:
     """Collects the faults of one configuration, to report them all at once."""
 
@@ -206,6 +209,12 @@ class Faults:
         """Note a fault unless `value` is one of `known`."""
         if value not in known:
             self.add(parameter, value, f"one of {listed(known)}{did_you_mean(str(value), known)}")
+
+    def word(self, parameter: str, value: object, example: str) -> None:
+        """Note a fault unless `value` is None or a short printable text without spaces."""
+        is_word = isinstance(value, str) and 0 < len(value) <= _LONGEST_WORD and value.isprintable()
+        if value is not None and not (is_word and not any(map(str.isspace, str(value)))):
+            self.add(parameter, value, f"a word such as {example}, of up to {_LONGEST_WORD} characters")
 
     def array(self, parameter: str, given: npt.ArrayLike, expected: str) -> npt.NDArray[Any] | None:
         """The value as an array of real numbers; notes a fault and gives None if it is none."""

@@ -106,3 +106,20 @@ def test_faults_of_options(hetsched, contract):
     assert said.err == "error: none.toml: found no such file, expected a TOML file"
     said = hetsched("simulate", "small.swf", *WATTS, "--contract", "none.toml")
     assert said.err == "error: none.toml: found no such file, expected a TOML file"
+
+
+def test_costs_are_of_the_energy_at_the_meter_and_in_the_currency(hetsched, contract, folder):
+    (folder / "c.toml").write_text('currency = "EUR"\n' + CONTRACT)
+    plain = json.loads(hetsched("simulate", "small.swf", *WATTS, "--contract", "c.toml", "--json").out)["summary"]
+    metered = ("simulate", "small.swf", *WATTS, "--contract", "c.toml", "--pue", "1.5")
+    own = json.loads(hetsched(*metered, "--json").out)["summary"]
+    assert own["meter_energy_j"] == pytest.approx(1.5 * plain["energy_j"])
+    assert own["cost"] - own["penalty"] == pytest.approx(1.5 * (plain["cost"] - plain["penalty"]))
+    lines = [line.split() for line in hetsched(*metered).out.splitlines()]
+    assert any(line[:4] == ["energy", "at", "the", "meter"] for line in lines)
+    assert any(line[:1] == ["cost"] and line[-1] == "EUR" for line in lines)
+    said = hetsched("compare", "small.swf", *WATTS, "--contract", "c.toml", "--pue", 1.5, "--policies", "fcfs,easy")
+    assert "EUR" in said.out.split()
+    for wrong in ("0.9", "nan", "11"):
+        said = hetsched("simulate", "small.swf", *WATTS, "--pue", wrong)
+        assert (said.code, "--pue: found" in said.err) == (2, True)

@@ -1,9 +1,13 @@
 """``hetsched inspect``: its screen, files and faults."""
 
 import json
+import shlex
+from importlib.resources import files
 
 import polars as pl
 import pytest
+
+import hetsched as hs
 
 
 @pytest.fixture
@@ -42,7 +46,8 @@ def test_files_and_json(hetsched, folder, log):
     found = json.loads(said.out)
     assert next(iter(found)) == "summary"
     assert found["summary"]["nodes"] == 2, "no more are ever in use"
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["events.csv", "findings.csv", "inspection.json"]
+    names = ["events.csv", "findings.csv", "inspection.json", "platform.toml", "policy.toml", "trace.parquet"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == names
     settings = json.loads((folder / "out" / "inspection.json").read_text())["settings"]
     assert settings == found["summary"]
     assert pl.read_csv(folder / "out" / "findings.csv").height == len(found["findings"])
@@ -57,6 +62,68 @@ def test_events_are_read_by_simulate(hetsched, folder):
     assert (folder / "out" / "events.csv").read_text().splitlines()[1:] == ["29970.0,maintenance,0-3,40000.0,29970.0"]
     said = hetsched("simulate", "log.csv", "--nodes", "4", "--events", "out/events.csv")
     assert said.code == 0, said.err
+
+
+def next_of(said):
+    """Words of the command that a screen names, without its first."""
+    lines = said.out.splitlines()
+    return shlex.split(lines[lines.index("to try it:") + 1])[1:]
+
+
+def test_the_command_that_it_names_runs_with_what_was_found(hetsched, folder, log):
+    """A user who runs two jobs at once does so in the run, where the machine has room for eight."""
+    said = hetsched("inspect", log, "--nodes", "8", "--out", "a folder")
+    assert "hetsched validate 'a folder/trace.parquet'" in said.out
+    policy = (folder / "a folder" / "policy.toml").read_text()
+    assert "array_id, array_limit in trace.parquet: at most 2 running of user ann" in policy.replace("\n# ", " ")
+    found = hetsched(*next_of(said), "--warmup-s", "0", "--cooldown-s", "0", "--json")
+    assert found.code == 0, found.err
+    scores = json.loads(found.out)["summary"]
+    without = hetsched("validate", log, "--nodes", "8", "--warmup-s", "0", "--cooldown-s", "0", "--json")
+    assert scores["log_error"] < 0.1 < json.loads(without.out)["summary"]["log_error"]
+
+
+def test_a_real_machine_whose_partitions_overlap(hetsched, folder):
+    """The dump that is shipped: its policy has a backfill that names nodes, which `easy` does not."""
+    data = files("hetsched") / "data"
+    (folder / "jobs.sacct.gz").write_bytes((data / "slurm-testbed.sacct.gz").read_bytes())
+    (folder / "slurm.conf").write_bytes((data / "slurm-testbed.conf").read_bytes())
+    said = hetsched("inspect", "jobs.sacct.gz", "--platform", "slurm.conf", "--out", "found")
+    assert said.code == 0, said.err
+    written = hs.read_platform(folder / "found" / "platform.toml")
+    assert [(queue.name, len(queue.numbers)) for queue in written.queues] == [("debug", 4), ("batch", 32)]
+    assert hs.read_policy(folder / "found" / "policy.toml").parts["backfill"]["name"] == "plan"
+    found = hetsched(*next_of(said), "--json")
+    assert found.code == 0, found.err
+    assert json.loads(found.out)["summary"]["skill_best"] > 0
+
+
+def test_events_are_in_the_command_where_there_are_some(hetsched, folder):
+    """What came in an outage starts one by one when it is over."""
+    submits = [30 * k for k in range(2000)]
+    starts = [t if not 30_000 <= t < 40_000 else 40_000 + (t - 30_000) // 5 for t in submits]
+    rows = [f"{k},{30 * k},20,1,u{k % 5},{start}" for k, start in enumerate(starts)]
+    (folder / "log.csv").write_text("job_id,submit_s,runtime_s,node_count,user,observed_start_s\n" + "\n".join(rows))
+    said = hetsched("inspect", "log.csv", "--nodes", "40", "--out", "out")
+    assert next_of(said)[-2:] == ["--events", "out/events.csv"]
+    assert "events.csv, from 29970 to 40000 s: maintenance of all nodes" in (folder / "out/platform.toml").read_text()
+    whole = ("--warmup-s", "0", "--cooldown-s", "0", "--json")
+    scores = json.loads(hetsched(*next_of(said), *whole).out)["summary"]
+    without = json.loads(hetsched("validate", "log.csv", "--nodes", "40", *whole).out)["summary"]
+    assert scores["log_error"] < without["log_error"] / 10
+
+
+def test_what_is_read_is_not_written_over(hetsched, folder, log):
+    assert hetsched("inspect", log, "--nodes", "8", "--out", "out").code == 0
+    before = (folder / "out" / "trace.parquet").read_bytes()
+    said = hetsched("inspect", "out/trace.parquet", "--platform", "out/platform.toml", "--out", "./out/")
+    assert said.code == 2
+    for name in ("trace.parquet", "platform.toml"):
+        assert f"--out: found `./out/`, expected another folder: {name} there is what this command reads" in said.err
+    assert (folder / "out" / "trace.parquet").read_bytes() == before
+    assert hetsched("inspect", log, "--nodes", "8", "--out", "out").code == 0, (
+        "a folder of its own may be written again"
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,25 +1,30 @@
 """README and every page under docs/: their examples run, in the order they stand, in one folder a page.
 
 Blocks marked ``python`` run: statements, or a session with ``>>>`` whose output must be the same. Of blocks marked
-``console``, the lines that start with ``$ hetsched`` run and must succeed; their output is not compared. A block below
-a line that is nothing but a name in back quotes and a colon is a file of that name, there before the first example.
+``console``, the lines that start with ``$ hetsched`` run and must succeed. What stands below such a line, or in a block
+marked ``text`` next below statements or lines that ran, is what they print, but for space and how long it took; a line
+of ``…`` stands for anything, and where there is one more may stand before and behind. A block below a line that is
+nothing but a name in back quotes and a colon is a file of that name, there before the first example.
 Examples that read ``../shared`` are left out where that folder is missing; ``<!-- skip: next "reason" -->`` leaves out
 the next one.
 """
 
 import contextlib
 import doctest
+import io
 import os
 import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import SkipTest
 
 import numpy as np
 import pytest
-from sybil import Document, Example
+from sybil import Document, Example, Region
+from sybil.example import SybilFailure
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
 import hetsched as hs
@@ -28,14 +33,19 @@ from hetsched.cli import main
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SAME_BUT_FOR_SPACE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+TOOK = re.compile(r"\bin \d+\.\d+ s\b")
 SHOWN_FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def calls(block: str) -> list[list[str]]:
-    """The words of each call of hetsched in a console block; a backslash continues a line."""
-    lines = re.sub(r"\\\n\s*", "", block).splitlines()
-    words = [shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.startswith("$ ")]
-    return [call for call in words if call and call[0] == "hetsched"]
+def calls(block: str) -> list[tuple[list[str], str]]:
+    """The words of each call of hetsched in a console block and what it prints; a backslash continues a line."""
+    found: list[tuple[list[str], str]] = []
+    for line in re.sub(r"\\\n\s*", "", block).splitlines():
+        if line.startswith("$ "):
+            found.append((shlex.split(line.removeprefix("$ "), comments=True), ""))
+        elif found:
+            found[-1] = (found[-1][0], f"{found[-1][1]}{line}\n")
+    return [(call, said) for call, said in found if call and call[0] == "hetsched"]
 
 
 def hetsched_command() -> list[str]:
@@ -46,12 +56,63 @@ def hetsched_command() -> list[str]:
 
 def run_calls(example: Example) -> str:
     """Runs a console block in this process; what failed, or nothing."""
-    for call in calls(example.parsed):
+    for call, want in calls(example.parsed):
         if is_readable(" ".join(call)):
-            code = main(call[1:])
+            with printed(example) as said:
+                code = main(call[1:])
             if code != 0:
                 return f"{shlex.join(call)}\nexit {code}"
+            if want and (difference := differs(want, said.getvalue())):
+                return f"{shlex.join(call)}\n{difference}"
     return ""
+
+
+@contextlib.contextmanager
+def printed(example: Example) -> Iterator[io.StringIO]:
+    """Keeps what a block prints for a block of text next below it."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        yield said
+    # Behind the block is the end of its fence.
+    example.namespace["printed"] = (example.end, said.getvalue())
+
+
+def python_blocks(document: Document) -> Iterator[Region]:
+    """Blocks of Python, of which statements keep what they print."""
+    for region in PythonCodeBlockParser(doctest_optionflags=SAME_BUT_FOR_SPACE)(document):
+        if not isinstance(region.parsed, doctest.Example):
+            region.evaluator = keeping(region.evaluator)
+        yield region
+
+
+def keeping(evaluate: Callable[[Example], str | None]) -> Callable[[Example], str | None]:
+    """The same, and what it prints is kept."""
+
+    def run(example: Example) -> str | None:
+        with printed(example):
+            return evaluate(example)
+
+    return run
+
+
+def compare_text(example: Example) -> str:
+    """Compares a block of text with what the block next above it printed, if that ran."""
+    end, said = example.namespace.get("printed", (-1, ""))
+    is_next = end >= 0 and not example.document.text[end : example.start].strip("` \n")
+    return differs(example.parsed, said) if is_next and not example.parsed.startswith("$ ") else ""
+
+
+def differs(want: str, got: str) -> str:
+    """How a text is not what was printed, or nothing; a line of `…` stands for anything."""
+    checker, shown = doctest.OutputChecker(), TOOK.sub("in 0 s", want.replace("…\n", "...\n"))
+    ends = (
+        [(before, behind) for before in ("", "...\n") for behind in ("", "...\n")] if "...\n" in shown else [("", "")]
+    )
+    allowed = [f"{before}{shown}{behind}" for before, behind in ends]
+    printed = TOOK.sub("in 0 s", got)
+    if any(checker.check_output(one, printed, SAME_BUT_FOR_SPACE) for one in allowed):
+        return ""
+    return checker.output_difference(doctest.Example("", shown), printed, doctest.REPORT_NDIFF)
 
 
 def is_readable(text: str) -> bool:
@@ -60,8 +121,9 @@ def is_readable(text: str) -> bool:
 
 
 PARSERS = [
-    PythonCodeBlockParser(doctest_optionflags=SAME_BUT_FOR_SPACE),
+    python_blocks,
     CodeBlockParser(language="console", evaluator=run_calls),
+    CodeBlockParser(language="text", evaluator=compare_text),
     SkipParser(),
 ]
 
@@ -119,7 +181,29 @@ def test_the_command_of_this_environment_runs(workplace: Path) -> None:
 
 def test_calls_are_found_in_console_blocks() -> None:
     block = "$ hetsched simulate a.swf \\\n    --nodes 4\njobs  12\n$ ls out\n$ hetsched policies  # all of them\n"
-    assert calls(block) == [["hetsched", "simulate", "a.swf", "--nodes", "4"], ["hetsched", "policies"]]
+    simulated = (["hetsched", "simulate", "a.swf", "--nodes", "4"], "jobs  12\n")
+    assert calls(block) == [simulated, (["hetsched", "policies"], "")]
+
+
+@pytest.mark.parametrize(
+    ("block", "fault"),
+    [
+        ("```console\n$ hetsched machines\nno such line\n```\n", "no such line"),
+        ("```console\n$ hetsched machines\n```\n\n```text\n…\nno such line\n```\n", "no such line"),
+        ("```python\nprint(1)\n```\n\n```text\n2\n```\n", "1"),
+        ("```python\nprint('in 0.3 s')\n```\n\n```text\nin 5.1 s\n```\n", None),
+        ("```python\nprint('a', 'b', sep=chr(10))\n```\n\n```text\n…\nb\n```\n", None),
+        ("```python\nprint('a', 'b', 'c', 'd', sep=chr(10))\n```\n\n```text\nb\n…\nd\n```\n", None),
+        ("```python\nprint('a', 'b', sep=chr(10))\n```\n\n```text\nb\n```\n", "a"),
+        ("```python\nprint(1)\n```\n\nWords.\n\n```text\n2\n```\n", None),
+    ],
+)
+def test_what_a_page_shows_as_printed_is_compared(workplace: Path, block: str, fault: str | None) -> None:
+    page = workplace / "page.md"
+    page.write_text(block)
+    with contextlib.nullcontext() if fault is None else pytest.raises(SybilFailure, match=fault):
+        for example in Document.parse(str(page), *PARSERS).examples():
+            example.evaluate()
 
 
 def test_a_call_that_fails_fails_the_page(workplace: Path) -> None:

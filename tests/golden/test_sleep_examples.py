@@ -20,6 +20,7 @@ def run(workload: hs.Workload, nodes: int | hs.Platform, sleep: Any, *parts: Any
     return run_of(workload, platform, *(parts or ["plan"]), sleep=sleep, **options)
 
 
+AT_ONCE = {"name": "timeout", "min_idle_s": 0}
 FIRST = jobs((0, 600, 1000, 1), (10000, 600, None, 2))
 
 
@@ -177,6 +178,27 @@ def test_rule_16_so_many_shutdowns_of_a_node_begin_in_a_day() -> None:
 def test_rule_16_some_nodes_stay_on(parameters: dict[str, Any], nodes: list[int], backfill: str) -> None:
     result = run(jobs((0, 5000, 5000, 1)), 3, {"name": "timeout", **parameters}, backfill)
     assert slept(result) == [(600.0, node) for node in nodes]
+
+
+def test_rule_10_jobs_beyond_the_depth_have_nodes_woken_that_wake_in_no_time() -> None:
+    """Both jobs can start now: the second has its node woken by the pass that plans the first, whatever the depth."""
+    log = jobs((0, 10, 10, 2), (100, 5, 5, 1), (100, 5, 5, 1))
+    result = run(log, machine(2, boot_s=0.0, shutdown_s=0.0), AT_ONCE, {"name": "plan", "depth": 1})
+    woken = [(100.0, "wake", 0), (100.0, "wake", 1), (100.0, "ready", 0), (100.0, "ready", 1)]
+    assert [row for row in happened(result) if row[0] == 100.0] == woken
+    assert (starts(result), result.jobs["nodes"].to_list()) == ([0.0, 100.0, 100.0], [[0, 1], [0], [1]])
+
+
+def test_rule_9_no_node_is_kept_for_a_job_that_a_limit_holds_back() -> None:
+    """Two jobs are planned for now; once the first runs, the second waits for its end, and its node sleeps again."""
+    queue = hs.Queue("only", "0-1", max_running=1)
+    platform = machine(2, boot_s=60.0, shutdown_s=0.0, queues=[queue])
+    log = jobs((0, 10, 10, 1), (100, 500, 500, 1), (100, 5, 5, 1), queue=["only"] * 3)
+    result = run(log, platform, AT_ONCE)
+    steps = [row for row in happened(result) if 100.0 <= row[0] < 660.0]
+    both = [(100.0, "wake", 0), (100.0, "wake", 1), (160.0, "ready", 0), (160.0, "ready", 1)]
+    assert steps == [*both, (160.0, "sleep", 1), (160.0, "off", 1)]
+    assert (starts(result), result.jobs["nodes"].to_list()) == ([0.0, 160.0, 660.0], [[0], [0], [0]])
 
 
 def test_rule_17_a_node_that_saves_nothing_by_sleeping_never_does() -> None:

@@ -16,8 +16,9 @@ import pytest
 
 import hetsched as hs
 from hetsched.calibration.calibrating import JOURNAL
-from hetsched.calibration.changes import changed
 from hetsched.calibration.halves import Cut, first_half
+from hetsched.calibration.settings import Evidence, settings_of
+from hetsched.validation.changes import changed
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -198,6 +199,27 @@ def test_limits_of_users_and_queues_are_kept() -> None:
     assert most(jobs.filter(user="u3")) == 2
     assert most(jobs.filter(user="u2", queue="long")) == 1
     assert most(jobs.filter(queue="short")) == 4
+
+
+def test_a_limit_of_users_that_the_log_is_above_is_not_tried() -> None:
+    """A user with 9 jobs at once for a hundredth of their time, else 1; then for a little longer, which leaves 9."""
+    alone, together = 99_000.0, 1000.0
+
+    def limits(long_s: float) -> list[str]:
+        runs = [*[long_s] * 9, alone, *[10.0] * 20]
+        at = [*[0.0] * 9, long_s + 1, *(long_s + alone + 100.0 * k for k in range(1, 21))]
+        users = [*["u"] * 10, *["v"] * 20]
+        frame = pl.DataFrame({"job_id": range(30), "submit_s": at, "runtime_s": runs, "node_count": 1, "user": users})
+        workload = hs.Workload.from_polars(frame.with_columns(observed_start_s="submit_s"))
+        until_s = at[-1] + 20
+        evidence = Evidence(
+            workload, platform(), hs.Policy.preset("easy"), hs.inspect(workload, platform(), until_s=until_s), until_s
+        )
+        found = settings_of(evidence, ("jobs a user may hold",))
+        return [value.label for one in found for value in one.values]
+
+    assert limits(together) == ["off", "1", "2", "4", "8"]
+    assert limits(together * 1.02) == ["off", "9"]
 
 
 def test_priorities_partitions_and_delays_of_changes() -> None:

@@ -22,7 +22,7 @@ def named_rest(machine: Machine, first: dict[int, tuple[int, int]]) -> None:
     sleep, due = machine.sleep, list[int]()
     assert sleep is not None
     serving = {number for job in machine.jobs if job.state == "running" for number in job.nodes}
-    waiting_rows = {job.row for job in machine.jobs if job.state == "queued"}
+    waiting_rows = {job.row for job in machine.jobs if job.state == "queued" and not machine.is_full(job)}
     for number, node in enumerate(machine.state):
         if number in serving or node.kept not in waiting_rows:
             node.kept = None

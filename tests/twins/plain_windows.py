@@ -76,8 +76,8 @@ class _Pass:
         self.stay += 1
         if found is None or found[0] - self.now > machine.horizon:
             return
-        # One that is to start now, on nodes that are off and wake at once, holds them like those that start later.
-        if self.reserved >= (machine.depth or 0):
+        # One that is to start now, on nodes that are off and wake at once, has them woken whatever else is planned.
+        if found[0] > self.now and self.reserved >= (machine.depth or 0):
             return
         self.reserved += 1
         self.promised.append(Hold(found[1], job.slots, found[0], found[0] + length, job))

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -350,3 +351,66 @@ def test_intervals_are_those_of_the_nodes(lists: list[set[int]]) -> None:
         ends = [[int(end) for end in part.split("-")] for part in text.split(" ")]
         assert [node for end in ends for node in range(end[0], end[-1] + 1)] == sorted(own)
         assert all(one[-1] + 1 < other[0] for one, other in itertools.pairwise(ends))
+
+
+EVALYS_JOBS = (
+    *("job_id", "workload_name", "submission_time", "requested_number_of_resources", "requested_time", "success"),
+    *("starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time", "stretch"),
+    "allocated_resources",
+)
+"""Columns that evalys documents for sets of jobs (`evalys.jobset.JobSet.columns`)."""
+
+EVALYS_STATES = ("time", "nb_sleeping", "nb_switching_on", "nb_switching_off", "nb_idle", "nb_computing")
+"""Columns that it asks of machines' states (`evalys.mstates.MachineStatesChanges`)."""
+
+
+def states_by_hand(result: hs.Result) -> list[tuple[float, ...]]:
+    """Machines in each state at each row of the timeline, by what happened to every node until then."""
+    timeline, events = result.timeline.rows(named=True), result.events.rows(named=True)
+    now: dict[int, str] = {}
+    rows, place = [], 0
+    for row in timeline:
+        while place < len(events) and events[place]["time_s"] <= row["time_s"]:
+            if events[place]["node"] is not None:
+                now[events[place]["node"]] = events[place]["kind"]
+            place += 1
+        count = {kind: sum(own == kind for own in now.values()) for kind in ("wake", "sleep", "off", "failed")}
+        asleep = count["off"] + count["failed"]
+        rest = len(result.nodes) - asleep - count["wake"] - count["sleep"] - row["busy_nodes"]
+        rows.append((row["time_s"], asleep, count["wake"], count["sleep"], rest, row["busy_nodes"]))
+    return rows
+
+
+def test_machines_states_are_those_that_evalys_reads(tmp_path: Path) -> None:
+    """Nodes sleep, boot, fail on their way and come back: as many in each state as their own events say."""
+    rng = np.random.default_rng(3)
+    jobs = pl.DataFrame(
+        {
+            "job_id": range(60),
+            "submit_s": np.sort(rng.uniform(0, 20_000, 60)).round(),
+            "runtime_s": rng.uniform(20, 900, 60).round(),
+            "node_count": rng.integers(1, 8, 60),
+        }
+    )
+    sleepy = {"off_w": 5, "boot_s": 120, "boot_w": 150, "shutdown_s": 60, "shutdown_w": 90}
+    machine = hs.Platform.homogeneous(8, 100, 300, **sleepy)
+    workload = hs.Workload.from_polars(jobs)
+    calm = hs.simulate(workload, machine, "easy:sleep=timeout:sleep.min_idle_s=100")
+    wake_s = calm.events.filter(kind="wake")["time_s"][2] + 30
+    node = calm.events.filter(kind="wake")["node"][2]
+    failed = pl.DataFrame(
+        {"time_s": [wake_s, wake_s + 2000], "kind": ["node_failed", "node_repaired"], "nodes": [f"{node}"] * 2}
+    )
+    events = hs.Events.from_polars(failed)
+    own = {"policy": "easy:sleep=timeout:sleep.min_idle_s=100", "events": events, "on_failure": "requeue"}
+    for name, result in (("calm", calm), ("failing", hs.simulate(workload, machine, **own))):
+        result.to_batsim_csv(tmp_path / name)
+        told = pl.read_csv(tmp_path / f"{name}_jobs.csv")
+        assert set(EVALYS_JOBS) <= set(told.columns)
+        states = pl.read_csv(tmp_path / f"{name}_machine_states.csv")
+        assert tuple(states.columns) == EVALYS_STATES
+        assert set(states.select(pl.sum_horizontal(EVALYS_STATES[1:])).to_series()) == {8}
+        assert states.rows() == states_by_hand(result)
+        assert states["nb_switching_on"].max() > 0
+        assert states["nb_switching_off"].max() > 0
+    assert "failed" in result.events["kind"].to_list()

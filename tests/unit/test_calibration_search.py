@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from hetsched.calibration.search import Choice, Search
-from hetsched.calibration.settings import OFF, Setting, Value, ranks
-from hetsched.calibration.toml import toml
+from hetsched.calibration.settings import OFF, Setting, Value
 from hetsched.calibration.trial import refusal
+from hetsched.toml import toml
 from hetsched.units import TICKS_S
+from hetsched.validation.changes import ranks
 from hetsched.validation.windows import after_windows
 from hetsched.workload.clock import WallClock
 

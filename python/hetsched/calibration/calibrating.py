@@ -15,7 +15,6 @@ import polars as pl
 
 from hetsched import __version__
 from hetsched.calibration.calibration import Calibration
-from hetsched.calibration.changes import changed
 from hetsched.calibration.contest import Contest
 from hetsched.calibration.halves import Cut, first_half
 from hetsched.calibration.search import Choice, Found, Search
@@ -34,6 +33,7 @@ from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.simulation import check_inputs, policy_of
+from hetsched.validation.changes import changed
 from hetsched.validation.inspection import Inspection, inspect
 from hetsched.workload import Workload
 

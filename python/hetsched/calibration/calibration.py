@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.calibration.toml import toml
 from hetsched.checks import many
 from hetsched.files import write_whole
 from hetsched.naming import named_in
@@ -19,6 +18,7 @@ from hetsched.notebook import card
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.events import Events
+from hetsched.validation.run_files import EVENTS, run_files
 from hetsched.workload import Workload
 
 
@@ -117,10 +117,8 @@ class Calibration:
         OutputError
             If a file cannot be written.
         """
-        files: dict[str, Any] = {
-            "platform.toml": toml(self.platform.to_dict()).encode(),
-            "policy.toml": toml({"policy": self.policy.to_dict()}).encode(),
-            "trace.parquet": self.workload.to_polars().write_parquet,
+        files = {
+            **run_files(self.workload, self.platform, self.policy),
             "calibration.json": (json.dumps(self.to_dict(), indent=2) + "\n").encode(),
             "scores.csv": self.scores.write_csv().encode(),
             "trials.csv": self.trials.write_csv().encode(),
@@ -129,8 +127,8 @@ class Calibration:
         for path, content in paths.items():
             write_whole(path, content)
         if self.events is not None:
-            paths[Path(folder) / "events.csv"] = b""
-            self.events.write(Path(folder) / "events.csv")
+            paths[Path(folder) / EVENTS] = b""
+            self.events.write(Path(folder) / EVENTS)
         return [str(path) for path in paths]
 
     def _repr_html_(self) -> str:

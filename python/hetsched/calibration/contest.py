@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.calibration.changes import changed
 from hetsched.calibration.halves import Cut
 from hetsched.calibration.scoring import SCHEMA, Half, broken, difference
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.events import Events
+from hetsched.validation.changes import changed
 from hetsched.validation.inspection import inspect
 from hetsched.workload import Workload
 

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.event_rows import HOLD, MAINTENANCE
+from hetsched.validation.changes import is_scalable, ranks
 from hetsched.validation.groups import Groups
 from hetsched.validation.inspection import Inspection
+from hetsched.validation.limits import MOST_ABOVE
 from hetsched.validation.observed import Observed
 from hetsched.workload import Workload
 from hetsched.workload.clock import wall_clock
@@ -90,16 +91,6 @@ def _machine_size(log: Evidence) -> Values:
                 yield Value(f"{nodes:,} nodes ({name}{times})", {"nodes": nodes})
 
 
-def is_scalable(platform: Platform) -> bool:
-    """True if a platform may have another number of nodes: one class, without tables or queues that name nodes."""
-    nodes = platform.to_dict()
-    own = nodes["classes"][0]
-    has_lists = any(isinstance(value, list) for name, value in own.items() if name != "features")
-    plain = {"classes", "exclusive", "known_draws", "licences"}
-    is_plain = all(value is None for name, value in nodes.items() if name not in plain)
-    return len(nodes["classes"]) == 1 and is_plain and not has_lists and not own.get("node_names")
-
-
 def _backfill(log: Evidence) -> Values:
     own = log.policy.parts["backfill"]
     # A machine whose queues share some nodes needs a backfill that names nodes, and has it already.
@@ -129,25 +120,6 @@ def _order(log: Evidence) -> Values:
 def _is_same(part: Mapping[str, Any], own: Mapping[str, Any] | None) -> bool:
     """True if a policy has this part already, whatever else is said of it."""
     return own is not None and all(own.get(name) == value for name, value in part.items())
-
-
-def ranks(pairs: Any) -> list[tuple[str | None, int]]:
-    """A priority for each queue of pairs of which one goes before the other: the longest chain below it.
-
-    Queues that go before each other in a circle get one and the same.
-    """
-    below: dict[str | None, set[str | None]] = {}
-    for pair in pairs:
-        below.setdefault(pair["queue"], set()).add(pair["over"])
-        below.setdefault(pair["over"], set())
-    found: dict[str | None, int] = {}
-    rank = 0
-    while below:
-        lowest = [queue for queue, others in below.items() if not others] or list(below)
-        found |= dict.fromkeys(lowest, rank)
-        below = {queue: others.difference(lowest) for queue, others in below.items() if queue not in lowest}
-        rank += 1
-    return sorted(found.items(), key=lambda item: (item[0] is not None, item[0] or ""))
 
 
 def _partitions(log: Evidence) -> Values:
@@ -189,17 +161,14 @@ def _beat(log: Evidence) -> Values:
 def _user_jobs(log: Evidence) -> Values:
     if not log.has("user") or (log.has("array_id") and log.platform.queues is None):
         return
-    most = int(_of_users(log, "running").max(initial=0))
-    limit = 1
+    users = Groups.of(Observed.of(log.workload, log.platform, log.until_s), "user")
+    most = int(users.most(users.running(users.start)).max(initial=0))
+    # A limit that the log does not obey makes less of the machine than it was seen to be: a user's jobs then queue
+    # without end as soon as they come as fast as they once ran, which the load of one half may hide.
+    limit = next((limit for limit in range(1, most + 1) if users.above(limit).max() <= MOST_ABOVE), most + 1)
     while limit <= most:
         yield Value(f"{limit:,}", {"user_running": limit})
         limit *= 2
-
-
-def _of_users(log: Evidence, what: str) -> Any:
-    """The most that ran of each user, or was held, at once."""
-    users = Groups.of(Observed.of(log.workload, log.platform, log.until_s), "user")
-    return users.most(getattr(users, what)(users.start)) if len(users) else np.zeros(0, np.int64)
 
 
 def _holds(log: Evidence) -> Values:

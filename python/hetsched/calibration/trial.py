@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.analysis.weeks import paired_weeks
-from hetsched.calibration.changes import changed
 from hetsched.calibration.halves import middle
 from hetsched.errors import ConfigError
 from hetsched.many.spec import read_platform, read_workload
 from hetsched.policy import Policy
 from hetsched.run.events import Events
+from hetsched.validation.changes import changed
 from hetsched.validation.hours import Spans, hours_within
 from hetsched.validation.jobs import LONG_WAIT_S, WEEK_S, reason_left_out
 

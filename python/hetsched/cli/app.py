@@ -13,12 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from hetsched.cli.declare import as_command
+from hetsched.cli.first_screen import show
 from hetsched.cli.terminal import INTERRUPTED, begin, ended
 
 VERBS = (
     "simulate",
     "compare",
     "whatif",
+    "sweep",
     "report",
     "import",
     "inspect",
@@ -62,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-_HELP: dict[str, Any] = {"no_args_is_help": True, "context_settings": {"help_option_names": ["-h", "--help"]}}
+_HELP: dict[str, Any] = {"context_settings": {"help_option_names": ["-h", "--help"]}}
 
 
 class _Commands(Mapping[str, Any]):
@@ -88,6 +90,7 @@ def _app() -> Any:
     app = typer.Typer(
         help="Replay a supercomputer's job log under scheduling policies and meter the energy of every node.",
         pretty_exceptions_enable=False,
+        invoke_without_command=True,
         **_HELP,
     )
     app.callback()(_root)
@@ -98,6 +101,15 @@ def _app() -> Any:
     return group
 
 
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its words, such as ``power fit``, as typer made it."""
+    for name, command in _app().commands.items():
+        if name in FAMILIES:
+            yield from ((f"{name} {verb}", one) for verb, one in command.commands.items())
+        else:
+            yield name, command
+
+
 def _verb(name: str, module: str) -> Any:
     one = typer.Typer(add_completion=False)
     own = "_" if iskeyword(name) else ""
@@ -106,7 +118,7 @@ def _verb(name: str, module: str) -> Any:
 
 
 def _family(word: str, about: str, verbs: Sequence[str]) -> Any:
-    group: Any = typer.main.get_group(typer.Typer(name=word, help=about, **_HELP))
+    group: Any = typer.main.get_group(typer.Typer(name=word, help=about, no_args_is_help=True, **_HELP))
     group.commands = _Commands({name: partial(_verb, name, f"hetsched.cli.{word}_{name}") for name in verbs})
     return group
 
@@ -122,9 +134,13 @@ def _tell_version(wanted: bool) -> None:
 
 
 def _root(
+    context: typer.Context,
+    *,
     version: Annotated[
         bool,
         typer.Option("--version", metavar="", help="Show the version and exit.", callback=_tell_version, is_eager=True),
     ] = False,
 ) -> None:
     del version
+    if context.invoked_subcommand is None:
+        show()

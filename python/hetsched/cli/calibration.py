@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.cli.declare import flag, option, whole
 from hetsched.cli.inputs import Inputs
-from hetsched.cli.options import check_output
+from hetsched.cli.options import RUN_FILES, check_not_written_over, check_output, next_command
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen
 from hetsched.run.options import RunOptions
@@ -68,6 +66,9 @@ class CalibrationGiven:
 
     def answer(self, screen: Screen, inputs: Inputs, policy: hs.Policy | None, run: RunGiven, out: str | None) -> None:
         """Calibrate, and show and write what is found."""
+        faults = Faults()
+        check_not_written_over(faults, out, RUN_FILES, inputs.log.trace, inputs.platform)
+        faults.check()
         check_output(out)
         workload, machine = inputs.read(screen)
         found = hs.calibrate(
@@ -89,15 +90,7 @@ class CalibrationGiven:
                 screen.show(block)
         files = [] if out is None else found.write(out)
         if out is not None:
-            screen.tell(_next(out, has_events=found.events is not None))
+            command = next_command("simulate", out, "--no-kill-at-walltime", has_events=found.events is not None)
+            screen.tell("to run it:")
+            screen.command(command)
         screen.give(found.to_dict(), files)
-
-
-def _next(out: str, *, has_events: bool) -> str:
-    """The command that runs what was found."""
-    folder = Path(out)
-    words = ["hetsched", "simulate", str(folder / "trace.parquet"), "--platform", str(folder / "platform.toml")]
-    words += ["--policy-file", str(folder / "policy.toml")]
-    if has_events:
-        words += ["--events", str(folder / "events.csv")]
-    return f"to run it: {shlex.join([*words, '--no-kill-at-walltime'])}"

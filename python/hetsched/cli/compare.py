@@ -89,7 +89,7 @@ def compare(
         written += draw_comparison(plot, result.table, result._outcomes, baseline=base)
     if report is not None:
         written.append(result._page(title=title, assumed=machine.notes, command=command_line()).write(report))
-    screen.show(comparison_table(result.table, baseline=base, width=screen.width))
+    screen.show(comparison_table(result.table, baseline=base, width=screen.width, currency=result.currency))
     for note in [*([] if measured is None else [measured.note]), *result.notes]:
         screen.say(note)
     screen.give({**result.to_dict(), "assumed": machine.assumed_w}, written)

@@ -154,6 +154,56 @@ def _of_every_verb(
     """Take the options of every verb."""
 
 
+def keys_of(group: type) -> dict[str, str]:
+    """Options of a group by the keys that they have in a file: ``idle_w`` for ``--idle-w``."""
+    return {_key(one): one.name for _, one in _options(group)}
+
+
+def group_of(group: type, given: Mapping[str, Any], faults: Faults) -> Any:
+    """A group from values by their keys in a file; options without one have their defaults.
+
+    Numbers and texts are read like those of a command line; flags are true or false.
+    """
+    texts: dict[str, Any] = {}
+    for name, declared in _options(group):
+        key, default = _key(declared), _defaults(group)[name]
+        value = given.get(key)
+        if declared.kind is bool:
+            if value is not None and not isinstance(value, bool):
+                faults.add(declared.name, value, "true or false")
+            # A flag counts as given where it differs from what holds without it.
+            texts[name] = isinstance(value, bool) and value is not default
+        elif value is None or not isinstance(value, str | int | float) or isinstance(value, bool):
+            if value is not None:
+                faults.add(declared.name, value, "a number or a text")
+            texts[name] = None
+        else:
+            text = value if isinstance(value, str) else repr(value)
+            texts[name] = text.split(",") if declared.kind == list[str] else text
+    return _made(group, texts, faults)
+
+
+def _options(group: type) -> Iterator[tuple[str, Option]]:
+    """Options of a group and of the groups in it, by the names of their parameters."""
+    for name, declared, _ in _parameters(group):
+        if isinstance(declared, Option):
+            yield name, declared
+        elif is_dataclass(declared):
+            yield from _options(declared)  # type: ignore[arg-type]
+
+
+def _defaults(group: type) -> dict[str, Any]:
+    """Defaults of a group and of the groups in it."""
+    found: dict[str, Any] = {}
+    for name, declared, default in _parameters(group):
+        found |= {name: default} if isinstance(declared, Option) else _defaults(declared)
+    return found
+
+
+def _key(declared: Option) -> str:
+    return declared.name.removeprefix("--").removeprefix("no-").replace("-", "_")
+
+
 def _parameters(thing: Any) -> Iterator[tuple[str, Any, Any]]:
     """The parameters of a verb or a group: name, option or group of its own, and default."""
     if inspect.isclass(thing) and issubclass(thing, Declared):

@@ -16,6 +16,7 @@ from hetsched.cli.terminal import inside, noted, renamed
 from hetsched.cli.window import WindowOptions
 from hetsched.errors import ConfigError
 from hetsched.params import ASSUMED_W
+from hetsched.platform.facility import MAX_PUE
 from hetsched.typing import KnownDraws
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ _PLATFORM_HELP = (
 _DRAWS_HELP = (
     "What decisions know of a job's power_w before it runs; table, tdp: nothing, and use busy_w or TDP instead."
 )
+_PUE_HELP = "Power usage effectiveness: watts at the meter for each watt of the nodes; prices are of those."
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,9 @@ class Inputs:
     table: Annotated[str | None, option("--table", "F", _TABLE_HELP, MACHINE)] = None
     cap_w: Annotated[float | None, option("--cap-w", "W", _CAP_HELP, MACHINE, read=_cap_w)] = None
     known_draws: Annotated[str | None, choice("--known-draws", get_args(KnownDraws), _DRAWS_HELP, MACHINE)] = None
+    pue: Annotated[
+        float | None, option("--pue", "X", _PUE_HELP, MACHINE, read=number("a factor", low=1.0, high=MAX_PUE))
+    ] = None
 
     def check(self, faults: Faults) -> None:
         """Note values that do not fit together, before anything is read."""
@@ -98,22 +103,35 @@ class Inputs:
 
     def read(self, screen: Screen) -> tuple[hs.Workload, Machine]:
         """The jobs and the machine, saying what the log held and what was assumed."""
-        from_file, table = self._files()
+        files = self._files()
         workload = self.log.read(screen)
+        machine, remarks = self._with_files(workload, *files)
+        for remark in remarks:
+            screen.say(remark)
+        return workload, machine
+
+    def machine_of(self, workload: hs.Workload) -> tuple[Machine, list[str]]:
+        """The machine for jobs that have been read or made, and what a reader should know of it."""
+        return self._with_files(workload, *self._files())
+
+    def _with_files(
+        self, workload: hs.Workload, from_file: hs.Platform | None, table: hs.VariationTable | None
+    ) -> tuple[Machine, list[str]]:
         machine = self._machine(workload) if from_file is None else Machine(from_file, (), self._assumed_of_file())
-        for note in machine.notes:
-            screen.say(note)
+        remarks = [*machine.notes]
         if self.log.procs_per_node is None and (hint := _processors_hint(_header(workload))):
-            screen.say(hint)
+            remarks.append(hint)
         if table is not None:
             with renamed({"actual": f"--table {self.table}", "predicted": f"{self.platform}: predicted"}):
                 tabled = machine.platform.with_tables(actual=table, predicted=machine.platform.predicted)
             machine = replace(machine, platform=tabled)
         if self.known_draws is not None:
             machine = replace(machine, platform=machine.platform.with_known_draws(self.known_draws))  # type: ignore[arg-type]
+        if self.pue is not None:
+            machine = replace(machine, platform=machine.platform.with_facility(pue=self.pue))
         if machine.platform.actual is not None and not _names_applications(workload):
-            screen.say("no job names its application, so the table of the nodes' draw changes nothing")
-        return workload, machine
+            remarks.append("no job names its application, so the table of the nodes' draw changes nothing")
+        return machine, remarks
 
     def _files(self) -> tuple[hs.Platform | None, hs.VariationTable | None]:
         """The platform's and the table's file, read before the log, which may take a while."""

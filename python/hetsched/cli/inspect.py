@@ -9,7 +9,14 @@ import hetsched as hs
 from hetsched.checks import Faults
 from hetsched.cli.declare import MACHINE, OUTPUT, number, option, whole
 from hetsched.cli.job_log import JobLog
-from hetsched.cli.options import check_output, complete_platform, folder
+from hetsched.cli.options import (
+    RUN_FILES,
+    check_not_written_over,
+    check_output,
+    complete_platform,
+    folder,
+    next_command,
+)
 from hetsched.cli.platforms import platform_of
 from hetsched.cli.terminal import Screen, renamed
 from hetsched.params import ASSUMED_W
@@ -28,7 +35,10 @@ class InspectionGiven:
         str | None, option("--platform", "F.toml|NAME", _PLATFORM_HELP, MACHINE, complete=complete_platform)
     ] = None
     until_s: Annotated[float | None, option("--until-s", "S", _UNTIL_HELP, "Inspection", read=number("seconds"))] = None
-    out: Annotated[str | None, option("--out", "DIR", "Write the findings there, as CSV.", OUTPUT, read=folder)] = None
+    out: Annotated[
+        str | None,
+        option("--out", "DIR", "Write the findings there, and files for hetsched validate.", OUTPUT, read=folder),
+    ] = None
 
     def machine(self) -> hs.Platform | None:
         """The machine that is given, if one is; its draw plays no part."""
@@ -43,6 +53,7 @@ def inspect(screen: Screen, faults: Faults, *, log: JobLog, asked: InspectionGiv
     """Say what the observed starts of a log tell of its machine, limits and order, and what they suggest."""
     if asked.platform is not None and asked.nodes is not None:
         faults.add("--nodes", asked.nodes, "nothing with --platform, whose file says it")
+    check_not_written_over(faults, asked.out, RUN_FILES, log.trace, asked.platform)
     faults.check()
     check_output(asked.out)
     platform = asked.machine()
@@ -56,4 +67,11 @@ def inspect(screen: Screen, faults: Faults, *, log: JobLog, asked: InspectionGiv
             screen.tell(block)
         else:
             screen.show(block)
-    screen.give(found.to_dict(), [] if asked.out is None else found.write(asked.out))
+    if asked.out is None:
+        screen.tell("with --out DIR these settings are written as files for hetsched validate")
+        screen.give(found.to_dict(), [])
+        return
+    files = found.write(asked.out)
+    screen.tell("to try it:")
+    screen.command(next_command("validate", asked.out, has_events=len(found.events) > 0))
+    screen.give(found.to_dict(), files)

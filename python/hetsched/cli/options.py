@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import hetsched as hs
-from hetsched.checks import Faults, can_name_a_file, did_you_mean, listed
+from hetsched.checks import Faults, can_name_a_file, did_you_mean, listed, shown
 from hetsched.cli.declare import OUTPUT, RUN, Option, option, whole
 from hetsched.errors import OutputError
 from hetsched.params import parameters_of
@@ -97,6 +98,29 @@ def _check_folder(folder: str) -> None:
         raise OutputError(folder, "not a folder" if above == Path(folder) else f"{above} is not a folder")
     if not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(folder, f"{above} is not writable")
+
+
+RUN_FILES = ("trace.parquet", "platform.toml", "policy.toml", "events.csv")
+"""Files of a run that was found: those that the next command takes."""
+
+
+def check_not_written_over(faults: Faults, out: str | None, names: Iterable[str], *given: str | None) -> None:
+    """Note a folder in which files of these names would replace those that the command reads."""
+    for path in given:
+        if out is None or path is None or not os.path.lexists(path):
+            continue
+        for name in names:
+            written = Path(out) / name
+            if written.exists() and written.samefile(path):
+                faults.note("--out", shown(out), f"another folder: {name} there is what this command reads")
+
+
+def next_command(verb: str, out: str, *more: str, has_events: bool) -> str:
+    """The command that takes a run's files from a folder."""
+    folder = Path(out)
+    trace, platform, policy, events = (str(folder / name) for name in RUN_FILES)
+    words = ["hetsched", verb, trace, "--platform", platform, "--policy-file", policy]
+    return shlex.join([*words, *(["--events", events] if has_events else ()), *more])
 
 
 def only_of_a_log(faults: Faults, *groups: Any) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     import hetsched as hs
+    from hetsched.cli.sweep_file import Axis
     from hetsched.many.outcome import Outcome
 
 
@@ -160,6 +161,34 @@ def _of_comparison(
     for name, outcome in first.items():
         yield f"overview-{names[name]}.png", _overview(outcome, outcome.title)
         yield from ((f"{kind}-{names[name]}.png", figure) for kind, figure in _details(outcome, outcome.title))
+
+
+def draw_sweep(plot: str, table: pl.DataFrame, axes: Mapping[str, Axis], baseline: str) -> list[str]:
+    """Draw a sweep: the first metric over an axis of it, or in a folder a picture a metric and machine or workload."""
+    pictures = _of_sweep(table, axes, baseline)
+    if is_picture(plot):
+        return _save([(plot, next(pictures)[1])])
+    return _save((str(Path(plot) / f"{name}.png"), figure) for name, figure in pictures)
+
+
+def _of_sweep(table: pl.DataFrame, axes: Mapping[str, Axis], baseline: str) -> Iterator[tuple[str, Picture]]:
+    """Curves over the axis that has several names, first of all one of numbers; without one, bars of ratios."""
+    from hetsched.many.comparison import file_names
+    from hetsched.report import figures
+    from hetsched.report.over_axis import over_axis
+
+    several = [name for name in axes if table[name].n_unique() > 1]
+    if not several:
+        yield "ratios", figures.ratios(table, baseline=baseline)
+        return
+    along = next((name for name in several if axes[name].at), several[0])
+    (across,) = (name for name in axes if name != along)
+    title = axes[along].title or along
+    names = file_names(table[across].unique(maintain_order=True))
+    for metric in table["metric"].unique(maintain_order=True):
+        for value, own in table.partition_by(across, maintain_order=True, as_dict=True).items():
+            name = metric if len(names) == 1 else f"{metric}-{names[str(value[0])]}"
+            yield name, over_axis(own.rename({along: title}), metric, axis=title, at=axes[along].at)
 
 
 def _save(pictures: Iterable[tuple[str, Picture]]) -> list[str]:

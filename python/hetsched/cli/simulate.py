@@ -100,7 +100,8 @@ def _show(screen: Screen, machine: Machine, result: hs.Result, written: list[str
     name = result.provenance["policy"]["name"]
     screen.head(f"{name} on {many(machine.platform.nodes, 'node')}, in {timing['wall_s']:.2f} s")
     is_lost = any(issubclass(concern.category, WorkWarning) for concern in result.concerns)
-    screen.show(summary_table(summary, with_work=is_lost))
+    currency = result.provenance.get("currency")
+    screen.show(summary_table(summary, with_work=is_lost, currency=currency))
     if window is not None:
         screen.say(window.note)
     if low := result.provenance["counts"]["low_busy_rows"]:

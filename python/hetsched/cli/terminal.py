@@ -282,6 +282,10 @@ class Screen:
         """A sentence, wrapped at words everywhere."""
         self._print(text)
 
+    def command(self, text: str) -> None:
+        """A command, whole however long it is: to be copied."""
+        self._console.print(text, soft_wrap=True)
+
     @property
     def width(self) -> int:
         """Characters a line: the width of the terminal, 80 in a pipe."""

@@ -19,11 +19,13 @@ _BILLIONTH = 1e-9
 
 @dataclass(frozen=True)
 class Drawn:
-    """Stretches in which nothing changes: the watts drawn, and the clause of each kind that is in force."""
+    """Stretches in which nothing changes: the watts that nodes draw, and the clause of each kind that is in force."""
 
     since_s: Floats
     lasts_s: Floats
     power_w: Floats
+    meter_w: Floats
+    """The draw at the meter, to which prices and carbon intensities belong."""
     limit: Ints
     price: Ints
     carbon: Ints
@@ -32,8 +34,8 @@ class Drawn:
 
     @property
     def energy_j(self) -> Floats:
-        """Energy of each stretch."""
-        return self.power_w * self.lasts_s
+        """Energy of each stretch at the meter."""
+        return self.meter_w * self.lasts_s
 
 
 @dataclass(frozen=True)
@@ -185,8 +187,8 @@ class Terms:
         return both.with_columns(pl.col("budget_w").fill_null(free_w))
 
     def bill(self, timeline: pl.DataFrame) -> Bill:
-        """Bill of a run that drew ``power_w`` from each ``time_s`` until the next."""
-        time_s, power_w = timeline["time_s"].to_numpy(), timeline["power_w"].to_numpy()
+        """Bill of a run that drew ``power_w``, and ``meter_w`` at the meter, from each ``time_s`` until the next."""
+        time_s, power_w, meter_w = (timeline[name].to_numpy() for name in ("time_s", "power_w", "meter_w"))
         if len(time_s) < 2 or time_s[0] == time_s[-1]:
             return Bill.of_nothing(self.contract)
         ends = float(time_s[0]), float(time_s[-1])
@@ -195,10 +197,12 @@ class Terms:
         cuts = [limits.at_s, *(series.at_s for series in rates), self._months(*ends)]
         at_s = np.unique(np.concatenate([time_s, *cuts]))
         since_s = at_s[:-1]
+        row = np.searchsorted(time_s, since_s, side="right") - 1
         drawn = Drawn(
             since_s=since_s,
             lasts_s=np.diff(at_s),
-            power_w=power_w[np.searchsorted(time_s, since_s, side="right") - 1],
+            power_w=power_w[row],
+            meter_w=meter_w[row],
             limit=limits.at(since_s),
             price=rates[0].at(since_s),
             carbon=rates[1].at(since_s),

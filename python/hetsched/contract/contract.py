@@ -200,6 +200,7 @@ class Contract:
         starts: str | datetime | None = None,
         peak_w: float | None = None,
         unfit: Unfit = "wait",
+        currency: str | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         self._given = {
@@ -218,6 +219,8 @@ class Contract:
             faults.number("peak_w", self.peak_w, low=0.0, high=MAX_VALUE)
         faults.choice("unfit", unfit, get_args(Unfit))
         self.unfit = unfit
+        faults.word("currency", currency, "EUR")
+        self.currency = currency
         if not faults.found and not (self.limits or self.prices or self.carbon):
             faults.note("limits", "no limit, no price and no carbon intensity", "at least one of them")
         faults.check()

@@ -13,6 +13,7 @@ from hetsched import _core
 from hetsched.checks import Faults
 from hetsched.contract.bill import Bill, Terms
 from hetsched.errors import ResultWarning
+from hetsched.features.facility import metered
 from hetsched.features.feature import Ended, Found, Setting
 from hetsched.features.tariffs import CHARGES, Charge
 from hetsched.platform import Platform
@@ -54,10 +55,11 @@ def drive(run: Setting, session: _core.Session) -> _core.Session | Extended:
 def after(ended: Ended) -> Found:
     """The bill, and what the energy comes to under prices."""
     events, terms = ended.setting.events, ended.setting.terms
-    charges = [] if events is None else events._charges(ended.timeline)
+    timeline = metered(ended.setting, ended.timeline)
+    charges = [] if events is None else events._charges(timeline.select("time_s", power_w="meter_w"))
     if terms is None:
         return Found(_concerns(charges, of_contract=False), metrics=lambda _before: _amounts(charges))
-    bill, charges = _billed(terms, ended.timeline, charges)
+    bill, charges = _billed(terms, timeline, charges)
     return Found(_concerns(charges, of_contract=True), metrics=lambda _before: _summed(bill, charges))
 
 
@@ -69,6 +71,8 @@ def _check_terms(terms: Terms, platform: Platform, policy: Policy, options: RunO
         if clauses and options.events is not None and options.events.has(kind):
             expected = f"no such rows with a contract, which has {'limits' if kind == BUDGET else kind} of its own"
             faults.note("events.kind", f"rows of kind {kind}", expected)
+    if contract.currency is not None and platform.currency not in (None, contract.currency):
+        faults.add("contract.currency", contract.currency, f"{platform.currency}, the currency of the platform")
     if policy.parts["power"] is not None:
         least_w, expected = least_budget(platform, policy)
         for place, limit in enumerate(contract.limits):

@@ -129,6 +129,9 @@ _IN_PLAY: dict[str, Callable[[Setting], bool]] = {
     "queues": lambda run: run.platform.queues is not None and not run.needs("observed_starts"),
     "events": lambda run: run.options.events is not None,
     "budgets": lambda run: any(policy.parts["power"] is not None for policy in run.policies),
+    "facility": lambda run: (
+        bool(run.platform._facility) or (run.options.contract is not None and run.options.contract.currency is not None)
+    ),
     "contracts": lambda run: (
         run.options.contract is not None or (run.events is not None and run.events.has(PRICE, CARBON))
     ),

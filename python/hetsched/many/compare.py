@@ -223,6 +223,7 @@ def _warn_of(outcomes: Sequence[Outcome], *, before: int) -> None:
 def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
     """Metrics if none are asked for: in windows that differ, idle nodes make the energy differ, too."""
     billed = tuple(key for key in OF_CONTRACT if "penalty" in runs.columns and key in runs.columns)
+    billed = (*(key for key in ("meter_energy_j",) if key in runs.columns), *billed)
     if "makespan_s" not in runs.columns:  # a part of each run was measured, the same of all
         return (*DEFAULT_METRICS, *billed)
     if not windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):

@@ -75,9 +75,15 @@ class Comparison(Reported):
     def __str__(self) -> str:
         """The table and the notes, as ``hetsched compare`` shows them."""
         with (console := Console(width=80, file=StringIO(), highlight=False)).capture() as captured:
-            console.print(comparison_table(self.table, baseline=self.baseline))
+            console.print(comparison_table(self.table, baseline=self.baseline, currency=self.currency))
         lines = [line.rstrip() for line in captured.get().splitlines()]
         return "\n".join([*lines, *self.notes]).strip("\n")
+
+    @property
+    def currency(self) -> str | None:
+        """The unit of costs; None if neither the contract nor the platform says it."""
+        found: str | None = self._outcomes[0].provenance.get("currency")
+        return found
 
     def _repr_html_(self) -> str:
         return card(repr(self).strip("<>"), None, self.table._repr_html_(), notes=self.notes)

@@ -19,6 +19,7 @@ from hetsched.naming import named_in
 from hetsched.notebook import card, table
 from hetsched.params import ASSUMED_W
 from hetsched.platform.draws import ByCap, CapModel, Draws
+from hetsched.platform.facility import GivenPue, Pue
 from hetsched.platform.node_class import CLASS_KEYS, SLEEP_KEYS, NodeClass, as_homogeneous, node_classes, repeated
 from hetsched.platform.queues import Queue, check_queues, queue_list
 from hetsched.platform.reading import arguments_of, machine_file
@@ -65,6 +66,14 @@ class Platform:
     queues
         Queues, or dictionaries of their parameters: every job's ``queue`` names one of them. None: there are none, and
         the column means nothing. Nodes in no queue serve no job.
+    pue
+        Power usage effectiveness: watts at the meter for each watt that the nodes draw, 1 to 10. Or a table by load,
+        ``{"load_ratio": [0, 0.5, 1], "pue": [2, 1.5, 1.4]}``, whose load is what the nodes draw of the sum of their
+        ``tdp_w``, linear between the rows; or by time, ``{"time_s": […], "pue": […]}``, seconds on the log's clock,
+        each value until the next row. With it `Result.summary` has ``meter_energy_j``, and prices and carbon
+        intensities are of that energy. None: nothing is said of the meter.
+    currency
+        The unit of prices, such as ``"EUR"``, which stands behind costs. None: none does.
 
     Raises
     ------
@@ -90,12 +99,16 @@ class Platform:
         cap_model: CapModel | Mapping[str, Any] | None = None,
         licences: Mapping[str, int] | None = None,
         queues: Sequence[Queue | Mapping[str, Any]] | None = None,
+        pue: GivenPue | None = None,
+        currency: str | None = None,
     ) -> None:
         faults = Faults()
         faults.flag("exclusive", exclusive)
         faults.choice("known_draws", known_draws, KNOWN_DRAWS)
         made = node_classes(classes, idle_w, faults)
         _check_licences(licences, faults)
+        faults.word("currency", currency, "EUR")
+        effectiveness = Pue.checked(pue, faults)
         if not faults.found:
             _check_names(made, faults)
         nodes = sum(node_class.count for node_class in made)
@@ -110,6 +123,8 @@ class Platform:
         self._known_draws = known_draws
         self._licences = None if licences is None else {name: int(count) for name, count in sorted(licences.items())}
         self._queues = named
+        self._pue = effectiveness
+        self._currency = currency
 
     @classmethod
     def homogeneous(
@@ -139,6 +154,8 @@ class Platform:
         known_draws: KnownDraws = "measured",
         licences: Mapping[str, int] | None = None,
         queues: Sequence[Queue | Mapping[str, Any]] | None = None,
+        pue: GivenPue | None = None,
+        currency: str | None = None,
     ) -> Platform:
         """Nodes of one make; the parameters are those of `NodeClass` and `Platform`.
 
@@ -156,7 +173,7 @@ class Platform:
             As in `NodeClass`.
         weight, node_names
             As in `NodeClass`.
-        exclusive, actual, predicted, known_draws, licences, queues
+        exclusive, actual, predicted, known_draws, licences, queues, pue, currency
             As in `Platform`.
 
         Raises
@@ -174,7 +191,7 @@ class Platform:
             node_class = NodeClass("node", nodes, **{name: given[name] for name in CLASS_KEYS})
         except ConfigError as error:
             raise error.mapped(as_homogeneous) from None
-        others = ("exclusive", "actual", "predicted", "known_draws", "licences", "queues")
+        others = ("exclusive", "actual", "predicted", "known_draws", "licences", "queues", "pue", "currency")
         return cls([node_class], **{name: given[name] for name in others})
 
     @classmethod
@@ -188,7 +205,7 @@ class Platform:
             Besides them ``exclusive``, ``known_draws``, and ``actual`` and ``predicted``, each a table's file or its
             content; and ``cap_w``, the power cap whose rows to take where their files hold several, or ``"all"``: each
             a table by cap. ``cap_model`` holds the parameters of `with_cap_model`, ``licences`` numbers by name,
-            ``queue`` a list of the parameters of queues.
+            ``queue`` a list of the parameters of queues; ``pue`` and ``currency`` are those of `Platform`.
         folder
             Folder that the files' paths are relative to.
 
@@ -277,7 +294,7 @@ class Platform:
         Parameters
         ----------
         paths
-            The files, each told by its content; what slurm.conf includes is read, too.
+            The files, each known by its content; what slurm.conf includes is read, too.
         idle_w, tdp_w
             Watts, as in `NodeClass`: one number, or by the name of a class or by feature, such as ``{"gpu": 900}``,
             with ``"*"`` for all others. Slurm's files have none: 100 W and 400 W are assumed, and said to be.
@@ -336,6 +353,15 @@ class Platform:
             **self._draws.to_dict(described),
             **({} if self._licences is None else {"licences": dict(self._licences)}),
             **({} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}),
+            **self._facility,
+        }
+
+    @property
+    def _facility(self) -> dict[str, Any]:
+        """The parts of the facility that are known, as plain values."""
+        return {
+            **({} if self._pue is None else {"pue": self._pue.plain}),
+            **({} if self._currency is None else {"currency": self._currency}),
         }
 
     def with_tables(
@@ -444,6 +470,27 @@ class Platform:
         """
         return self._with(known_draws=known_draws)
 
+    def with_facility(self, *, pue: GivenPue | None = None, currency: str | None = None) -> Platform:
+        """The same nodes in another facility.
+
+        Parameters
+        ----------
+        pue, currency
+            As in `Platform`. None: as it is.
+
+        Raises
+        ------
+        ConfigError
+            If a value is invalid.
+
+        Examples
+        --------
+        >>> Platform.homogeneous(nodes=2, idle_w=100, tdp_w=250).with_facility(pue=1.4, currency="EUR").pue
+        1.4
+        """
+        given = {"pue": pue, "currency": currency}
+        return self._with(**{name: value for name, value in given.items() if value is not None})
+
     def _with(self, **changes: Any) -> Platform:
         return Platform(self._classes, **self._options | changes)
 
@@ -455,6 +502,8 @@ class Platform:
             "known_draws": self._known_draws,
             "licences": self._licences,
             "queues": self._queues,
+            "pue": self._pue,
+            "currency": self._currency,
         }
 
     @property
@@ -521,6 +570,16 @@ class Platform:
     def queues(self) -> tuple[Queue, ...] | None:
         """The queues; None if there are none."""
         return self._queues
+
+    @property
+    def pue(self) -> float | dict[str, list[float]] | None:
+        """Watts at the meter for each watt of the nodes: a number, or a table; None if nothing is said of it."""
+        return None if self._pue is None else self._pue.plain
+
+    @property
+    def currency(self) -> str | None:
+        """The unit of prices; None if nothing is said of it."""
+        return self._currency
 
     @cached_property
     def idle_w(self) -> npt.NDArray[np.float64]:
@@ -601,7 +660,7 @@ class Platform:
 
     @cached_property
     def sha256(self) -> str:
-        """Sha256 over the nodes' parameters, `known_draws`, cap model, licences, queues; the tables have their own."""
+        """Sha256 over nodes, `known_draws`, cap model, licences, queues, facility; the tables have their own."""
         # What is not said counts as 0, and known_draws is named where it is no default: earlier versions' sums hold.
         unsaid = dict.fromkeys(SLEEP_KEYS, 0.0)
         classes = [unsaid | node_class.to_dict() for node_class in self._classes]
@@ -609,7 +668,8 @@ class Platform:
         model = self._draws.model_dict
         licences = {} if self._licences is None else {"licences": self._licences}
         queues = {} if self._queues is None else {"queue": [queue.to_dict() for queue in self._queues]}
-        return json_sha256({"classes": classes, "exclusive": self._exclusive, **known, **model, **licences, **queues})
+        own = {"classes": classes, "exclusive": self._exclusive, **known, **model, **licences, **queues}
+        return json_sha256({**own, **self._facility})
 
     @cached_property
     def _tables_sha256(self) -> dict[str, str | None]:
@@ -643,7 +703,8 @@ class Platform:
 
     def _identity(self) -> tuple[Any, ...]:
         licences = None if self._licences is None else tuple(self._licences.items())
-        return self._classes, self._exclusive, self._draws, self._known_draws, licences, self._queues
+        own = (self._classes, self._exclusive, self._draws, self._known_draws, licences, self._queues)
+        return *own, self._pue, self._currency
 
     def _per_node(self, name: str) -> npt.NDArray[np.float64]:
         values = np.concatenate([node_class.per_node(name) for node_class in self._classes])

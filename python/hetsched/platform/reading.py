@@ -75,8 +75,8 @@ _ALL_CAPS = "all"
 
 _TABLE_FILE = "a file of app, node, cap_w, power_w or power_ratio, and time_ratio if it varies"
 
-_OPTIONS = ("exclusive", "known_draws", "cap_model", "licences")
-_KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws", "cap_model", "licences", "queue")
+_OPTIONS = ("exclusive", "known_draws", "cap_model", "licences", "pue", "currency")
+_KEYS = ("classes", "exclusive", *_TABLES, "cap_w", "known_draws", "cap_model", "licences", "queue", "pue", "currency")
 
 
 def arguments_of(data: Mapping[str, Any], folder: Path) -> tuple[list[NodeClass], dict[str, Any]]:

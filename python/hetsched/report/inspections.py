@@ -101,14 +101,18 @@ def report(answer: Answer) -> Iterator[str | RenderableType]:
         yield _not_shown(below)
 
 
+def evidence(row: Mapping[str, Any]) -> str:
+    """Evidence of a finding in words, from its row."""
+    return _KINDS[row["finding"]].evidence(row)
+
+
 def _suggested(shown: pl.DataFrame) -> RenderableType:
     table = new_table("finding", words=("evidence", "suggestion"), title="What the log says of its machine")
     for finding, rows in shown.group_by("finding", maintain_order=True):
-        kind = _KINDS[str(finding[0])]
         # Those with the most evidence.
         most = rows.sort("evidence", descending=True, maintain_order=True).head(_MOST_ROWS)
         for row in most.iter_rows(named=True):
-            table.add_row(_subject(row), kind.evidence(row), row["suggestion"])
+            table.add_row(_subject(row), evidence(row), row["suggestion"])
         if len(rows) > _MOST_ROWS:
             table.add_row(f"{_title(str(finding[0]))}: {len(rows) - _MOST_ROWS:,} more", "", "")
     return table

@@ -24,10 +24,10 @@ _TITLE_LETTERS = 40
 _OFF_RATIO = 0.1
 """Distance of the lines next to the diagonal."""
 
-_NUMBERS = ("MAPE mean", "no variation", "MAPE max", "devices")
+_NUMBERS = ("MAPE\nmean", "no\nvariation", "MAPE\nmax", "devices")
 _LEAST_MODEL = 20
 _MOST_OUTSIDE = 20
-_GAP = 2
+_GAP = 3
 
 
 def predicted_against_measured(cells: Mapping[str, pl.DataFrame], *, title: str = "") -> Figure:
@@ -87,7 +87,7 @@ def errors_table(
     Next to the mean stands that of the rival: one number an application for all devices.
     """
     frames = list(errors.values())
-    taken = sum(len(name) + _GAP for name in _NUMBERS)
+    taken = sum(max(map(len, (*name.split("\n"), "99.99 %"))) + _GAP for name in _NUMBERS)
     longest = max(len(text) for text in errors)
     longest_app = max(map(len, ("application", *frames[0]["app"])))
     room = max(min(longest, width - taken - longest_app - 2 * _GAP), min(longest, _LEAST_MODEL))

@@ -62,7 +62,9 @@ def console_table(grid: Grid) -> Table:
     return table
 
 
-def summary_table(summary: Mapping[str, float | None], *, with_work: bool = False) -> Table:
+def summary_table(
+    summary: Mapping[str, float | None], *, with_work: bool = False, currency: str | None = None
+) -> Table:
     """A run's metrics below each other, parts of a sum indented, without what did not occur or is not set.
 
     Parameters
@@ -71,6 +73,8 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
         As `Result.summary` or `hetsched.analysis.measured` gives it.
     with_work
         Whether to show the metrics of completed and lost work.
+    currency
+        The unit of costs.
     """
     table = new_table("", numbers=[""], show_header=False)
     for section in SECTIONS:
@@ -84,11 +88,13 @@ def summary_table(summary: Mapping[str, float | None], *, with_work: bool = Fals
         for depth, metric in rows:
             is_part = depth > 0 and metric.part_of in summary
             title = "  " * depth + metric.short_title if is_part else metric.title
-            table.add_row(title, metric.text(summary[metric.key]), end_section=metric is rows[-1][1])
+            table.add_row(
+                title, metric.in_currency(currency).text(summary[metric.key]), end_section=metric is rows[-1][1]
+            )
     return table
 
 
-def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80) -> Group:
+def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80, currency: str | None = None) -> Group:
     """Policies below each other and metrics side by side: values first, then ratios to the baseline.
 
     Parameters
@@ -99,9 +105,11 @@ def comparison_table(comparison: pl.DataFrame, *, baseline: str, width: int = 80
         The policy whose ratios are 1.
     width
         Most characters a line.
+    currency
+        The unit of costs.
     """
     policies = comparison["policy"].unique(maintain_order=True).to_list()
-    metrics = [METRICS[key] for key in comparison["metric"].unique(maintain_order=True)]
+    metrics = [METRICS[key].in_currency(currency) for key in comparison["metric"].unique(maintain_order=True)]
     cells = {(row["policy"], row["metric"]): row for row in comparison.iter_rows(named=True)}
     runs = [cells[policy, metrics[0].key]["runs"] for policy in policies]
     columns = [_column([cells[policy, metric.key] for policy in policies], metric) for metric in metrics]

@@ -1,8 +1,9 @@
-"""A result as Batsim writes it: a table of jobs and one of the schedule, which evalys reads."""
+"""A result as Batsim writes it: tables of jobs, of the schedule and of machines' states, which evalys reads."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +22,15 @@ STATES = {
 """Batsim's words for how jobs end. Jobs that have not ended, or were cancelled while they waited, have none."""
 
 
-def write_batsim(prefix: str | os.PathLike[str], jobs: pl.DataFrame, *, nodes: int, energy_j: float) -> None:
-    """Write PREFIX_jobs.csv and PREFIX_schedule.csv; see `Result.to_batsim_csv`."""
+def write_batsim(prefix: str | os.PathLike[str], frames: Mapping[str, pl.DataFrame], *, energy_j: float) -> None:
+    """Write PREFIX_jobs.csv, _schedule.csv and _machine_states.csv of a result's frames; see `Result.to_batsim_csv`."""
     faults = Faults()
     faults.folder("prefix", prefix)
     faults.check()
-    told = jobs_table(jobs)
-    schedule = pl.DataFrame([schedule_row(told, nodes=nodes, energy_j=energy_j)])
-    for name, frame in {"jobs": told, "schedule": schedule}.items():
+    told = jobs_table(frames["jobs"])
+    schedule = pl.DataFrame([schedule_row(told, nodes=len(frames["nodes"]), energy_j=energy_j)])
+    states = states_table(frames["timeline"], frames["events"])
+    for name, frame in {"jobs": told, "schedule": schedule, "machine_states": states}.items():
         write_whole(Path(f"{os.fspath(prefix)}_{name}.csv"), frame.write_csv().encode())
 
 
@@ -110,3 +112,25 @@ def schedule_row(jobs: pl.DataFrame, *, nodes: int, energy_j: float) -> dict[str
         "consumed_joules": energy_j,
         "nb_computing_machines": nodes,
     }
+
+
+_TURNS = ("wake", "ready", "sleep", "off", "failed", "repaired", "out", "back")
+"""Kinds of events that begin or end a node's boot."""
+
+
+def states_table(timeline: pl.DataFrame, events: pl.DataFrame) -> pl.DataFrame:
+    """Numbers of machines in each of Batsim's states, a row an instant; those that are down count as asleep."""
+    turns = events.filter(pl.col("kind").is_in(_TURNS))
+    boots = (pl.col("kind") == "wake").cast(pl.Int64)
+    changes = turns.select("time_s", change=boots - boots.shift(1, fill_value=0).over("node"))
+    at_once = changes.group_by("time_s").agg(pl.col("change").sum()).sort("time_s")
+    booting = at_once.select("time_s", nb_switching_on=pl.col("change").cum_sum())
+    rows = timeline.join_asof(booting, on="time_s").with_columns(pl.col("nb_switching_on").fill_null(0))
+    return rows.select(
+        time="time_s",
+        nb_sleeping=pl.col("sleeping_nodes") + pl.col("down_nodes"),
+        nb_switching_on="nb_switching_on",
+        nb_switching_off=pl.col("transition_nodes") - pl.col("nb_switching_on"),
+        nb_idle="idle_nodes",
+        nb_computing="busy_nodes",
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -34,7 +34,7 @@ class Unit:
 
 Direction = Literal["lower", "higher", "neither"]
 
-Needs = Literal["", "bound", "prices", "limits"]
+Needs = Literal["", "bound", "prices", "limits", "pue"]
 
 
 SECTIONS = ("jobs", "machine", "waits", "energy", "work", "power", "budget")
@@ -122,7 +122,9 @@ class Metric:
     of
         From the facts of a run to its value; None where it is not known.
     needs
-        What an optional one asks of a run: ``"bound"``, ``"prices"`` or ``"limits"``; empty: its policy.
+        What an optional one asks of a run: ``"bound"``, ``"prices"``, ``"limits"`` or ``"pue"``; empty: its policy.
+    is_money
+        Whether a currency is its unit.
 
     Examples
     --------
@@ -146,6 +148,18 @@ class Metric:
     in_windows: bool = False
     of: Callable[[Facts], Any] = lambda _facts: None
     needs: Needs = ""
+    is_money: bool = False
+
+    def in_currency(self, currency: str | None) -> Metric:
+        """The same metric with a currency as its unit, if it is money and there is one.
+
+        Examples
+        --------
+        >>> from hetsched.analysis import METRICS
+        >>> METRICS["cost"].in_currency("EUR").text(1234.5)
+        '1,234 EUR'
+        """
+        return replace(self, units=(Unit(currency, 1.0),)) if self.is_money and currency is not None else self
 
     @property
     def short_title(self) -> str:

@@ -102,6 +102,7 @@ def _extra(
     part_title: str = "",
     digits: int = 4,
     needs: Needs = "",
+    is_money: bool = False,
 ) -> Metric:
     """The row of a metric that only some runs have."""
     return Metric(
@@ -115,6 +116,7 @@ def _extra(
         part_of=part_of,
         is_optional=True,
         needs=needs,
+        is_money=is_money,
     )
 
 
@@ -255,9 +257,10 @@ _ROWS = (
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
     _extra("boots", "boots of nodes", _COUNT, section="energy", digits=0),
     _extra("over_budget_kwh", "energy beyond the budget", _KWH, section="budget", needs="limits"),
-    _extra("penalty", "penalty", _COUNT, section="energy", part_of="cost", needs="limits"),
-    _extra("cost", "cost", _COUNT, section="energy", needs="prices"),
-    _extra("boot_cost", "wear of boots", _COUNT, section="energy", part_of="cost"),
+    _extra("meter_energy_j", "energy at the meter", _ENERGY, section="energy", needs="pue"),
+    _extra("penalty", "penalty", _COUNT, section="energy", part_of="cost", needs="limits", is_money=True),
+    _extra("cost", "cost", _COUNT, section="energy", needs="prices", is_money=True),
+    _extra("boot_cost", "wear of boots", _COUNT, section="energy", part_of="cost", is_money=True),
     _extra("carbon_kg", "carbon dioxide", _MASS, section="energy", needs="prices"),
 )
 

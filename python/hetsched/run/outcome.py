@@ -115,6 +115,7 @@ def origin_of(setting: Setting) -> dict[str, Any]:
             "classes": [node_class.to_dict() for node_class in platform.classes],
             **({} if platform.cap_model is None else {"cap_model": platform.cap_model}),
             **({} if platform.queues is None else {"queue": [queue.to_dict() for queue in platform.queues]}),
+            **platform._facility,
         },
         "tables": {**platform._tables_sha256, **_caps_w(platform)},
         "report": workload.report.to_dict(),

@@ -247,15 +247,17 @@ class Result(Reported):
         return page
 
     def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
-        """Write the schedule as Batsim does, for evalys and others: ``PREFIX_jobs.csv`` and ``PREFIX_schedule.csv``.
+        """Write the schedule as Batsim does, for evalys and others: files whose names begin with `prefix`.
 
-        The first has a row a job that ended or was rejected, in Batsim's columns; ``profile`` is the column of that
-        name, the application, or the job's number. The second has totals, and means over the jobs that ran.
+        ``PREFIX_jobs.csv`` has a row a job that ended or was rejected, in Batsim's columns; ``profile`` is the column
+        of that name, the application, or the job's number. ``PREFIX_schedule.csv`` has totals, and means over the jobs
+        that ran. ``PREFIX_machine_states.csv`` has a row an instant at which anything changed: ``time, nb_sleeping``
+        (nodes that are off or down) ``, nb_switching_on, nb_switching_off, nb_idle, nb_computing``.
 
         Parameters
         ----------
         prefix
-            Beginning of both files' paths.
+            Beginning of the files' paths.
 
         Raises
         ------
@@ -264,7 +266,8 @@ class Result(Reported):
         OutputError
             If a file cannot be written.
         """
-        write_batsim(prefix, self.jobs, nodes=self.provenance["platform"]["nodes"], energy_j=self._summary["energy_j"])
+        frames = {"jobs": self.jobs, "nodes": self.nodes, "timeline": self.timeline, "events": self.events}
+        write_batsim(prefix, frames, energy_j=self._summary["energy_j"])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):

@@ -18,6 +18,7 @@ from hetsched.files import write_whole
 from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.platform import Platform
+from hetsched.policy import Policy
 from hetsched.run.events import Events
 from hetsched.validation.finding import Finding, frame_of, settings_of
 from hetsched.validation.limits import ceiling_findings, partition_findings
@@ -26,6 +27,8 @@ from hetsched.validation.observed import Observed
 from hetsched.validation.outages import Gaps, size_findings
 from hetsched.validation.priority import priority_findings
 from hetsched.validation.rhythm import latency_findings, rhythm_findings
+from hetsched.validation.run_files import EVENTS, run_files
+from hetsched.validation.suggested import Given, Suggested, machine_of, suggested
 from hetsched.validation.windows import window_findings
 from hetsched.workload import Workload
 from hetsched.workload.clock import WallClock, wall_clock
@@ -55,11 +58,33 @@ class Inspection:
     notes: tuple[str, ...] = ()
     _outages: pl.DataFrame = field(default_factory=pl.DataFrame)
     """Rows of the events, with ranges of nodes."""
+    _inspected: Given | None = None
 
     @cached_property
     def events(self) -> Events:
         """Maintenance, of all nodes in outages or of some in weeks with fewer of them; and holds."""
         return Events.from_polars(self._outages)
+
+    @property
+    def workload(self) -> Workload:
+        """The log, with columns that settings change: ``start_at_s, array_id, array_limit, queue``."""
+        return self._suggested.run.workload
+
+    @property
+    def platform(self) -> Platform:
+        """The machine with the settings that a platform can have; equal nodes with assumed watts if none was given."""
+        return self._suggested.run.platform
+
+    @property
+    def policy(self) -> Policy:
+        """The policy to begin with: ``easy``, with the backfill ``plan`` where queues share some nodes and not all."""
+        return self._suggested.run.policy
+
+    @cached_property
+    def _suggested(self) -> Suggested:
+        given = self._inspected
+        assert given is not None, "an inspection is made by `inspect`"
+        return suggested(given, self.findings, self.settings, self.events)
 
     def to_dict(self) -> dict[str, Any]:
         """Values as JSON holds them: ``summary`` (the settings) ``, findings, events, notes``."""
@@ -71,7 +96,11 @@ class Inspection:
         }
 
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
-        """Write ``findings.csv``, ``events.csv`` (for ``--events``) and ``inspection.json``; gives their names.
+        """Write the findings, and the files of a run with what they suggest; gives the names of the files.
+
+        ``findings.csv, inspection.json``; and for the next command ``platform.toml, policy.toml``, in which comments
+        name the evidence of each setting and say which could not be set, ``events.csv`` and ``trace.parquet``, the log
+        with the columns that settings change.
 
         Raises
         ------
@@ -81,8 +110,9 @@ class Inspection:
         said = {"settings": dict(self.settings), "notes": list(self.notes)}
         files = {
             "findings.csv": self.findings.write_csv().encode(),
-            "events.csv": self._outages.write_csv().encode(),
             "inspection.json": (json.dumps(said, indent=2) + "\n").encode(),
+            **run_files(self.workload, self.platform, self.policy, self._suggested.comments),
+            EVENTS: self._outages.write_csv().encode(),
         }
         paths = {Path(folder) / name: content for name, content in files.items()}
         for path, content in paths.items():
@@ -135,7 +165,7 @@ def inspect(workload: Workload, platform: Platform | None = None, *, until_s: fl
     faults.check()
     jobs = Observed.of(workload, platform, until_s)
     machine = Machine.of(jobs, header_size(workload, platform, jobs.whole))
-    return _Inspected(jobs, machine, wall_clock(workload)).answer()
+    return _Inspected(jobs, machine, Given(workload, platform, wall_clock(workload))).answer()
 
 
 @dataclass
@@ -144,13 +174,15 @@ class _Inspected:
 
     jobs: Observed
     machine: Machine
-    clock: WallClock | None
+    given: Given
 
     def answer(self) -> Inspection:
         gaps = Gaps.of(self.jobs, self.machine.size)
         findings = list(self._findings(gaps))
-        events = _events(findings, -(-self.machine.size // self.jobs.whole))
-        return Inspection(frame_of(findings), settings_of(findings), tuple(self._notes(findings, gaps)), events)
+        settings = settings_of(findings)
+        # A machine that cannot have as many nodes as the log suggests has no events of those beyond.
+        events = _events(findings, machine_of(self.given.platform, settings["nodes"]).nodes)
+        return Inspection(frame_of(findings), settings, tuple(self._notes(findings, gaps)), events, self.given)
 
     def _findings(self, gaps: Gaps) -> Iterator[Finding]:
         jobs, machine = self.jobs, self.machine
@@ -162,7 +194,7 @@ class _Inspected:
         yield from gaps.findings()
         yield from ceiling_findings(jobs, machine.size)
         yield from partition_findings(jobs, machine.size)
-        yield from window_findings(jobs, self.clock)
+        yield from window_findings(jobs, self.given.clock)
         yield from priority_findings(jobs)
 
     def _notes(self, findings: list[Finding], gaps: Gaps) -> Iterator[str]:
@@ -173,7 +205,7 @@ class _Inspected:
             counts = ", ".join(f"{count:,} {words}" for words, count in others.items() if count)
             yield f"no outages: times without a start {counts}"
         if any(one.finding == "window" for one in findings):
-            yield f"hours and weekdays of windows are of {_zone_text(self.clock)}"
+            yield f"hours and weekdays of windows are of {_zone_text(self.given.clock)}"
 
     def _left_out(self) -> Iterator[str]:
         words = {
@@ -197,6 +229,8 @@ def _events(findings: list[Finding], nodes: int) -> pl.DataFrame:
     for one in findings:
         if one.suggestion is not None and (one.finding == "size over time" or one.subject == "down"):
             first = math.ceil(one.value or 0.0) if one.finding == "size over time" else 0
+            if first >= nodes:
+                continue
             # Known when it begins: only some policies plan for what is known before.
             rows.append((one.from_s, "maintenance", f"{first}-{nodes - 1}", one.until_s, one.from_s))
         elif one.finding == "outage" and one.subject == "hold":

@@ -19,7 +19,8 @@ _MOST_OF_THEM = 0.8
 _AFTER_AN_END = 120 * TICKS_S
 _PROMPT = 0.6
 _FEWEST_USERS = 3
-_ABOVE = 0.01
+MOST_ABOVE = 0.01
+"""Part of the time in which a log may be above a limit that it obeys."""
 _FEWEST_JOBS = 50
 _ELSEWHERE = 0.01
 _SMALLER = 0.95
@@ -65,7 +66,7 @@ def _for_all(groups: Groups, limits: set[float | None], users: int) -> Iterator[
     limit = int(limits.pop() or 0)
     above = groups.above(limit)
     found = Finding("ceiling", "all users", limit, "jobs", evidence=users, evidence_ratio=float(above.max()))
-    if above.max() <= _ABOVE:
+    if above.max() <= MOST_ABOVE:
         setting = {"user_running": limit}
         found = found._replace(suggestion=f"at most {limit} running of each user", setting=setting)
     yield found

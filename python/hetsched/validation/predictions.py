@@ -196,7 +196,7 @@ def _check_instants(jobs: pl.DataFrame, time_s: float) -> None:
 
 
 def _with_jobs(now: Snapshot, jobs: pl.DataFrame | None) -> pl.DataFrame:
-    """The jobs of the state and those that are asked for beside."""
+    """The jobs of the state, and those that are asked for besides."""
     if jobs is None:
         return _together([now.jobs])
     if not isinstance(jobs, pl.DataFrame):

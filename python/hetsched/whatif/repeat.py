@@ -66,7 +66,8 @@ def _jobs(result: Result) -> Workload:
 
 def _platform(said: Mapping[str, Any]) -> Platform:
     own = said["platform"]
-    content = {name: own[name] for name in ("classes", "exclusive", "cap_model", "queue") if name in own}
+    names = ("classes", "exclusive", "cap_model", "queue", "pue", "currency")
+    content = {name: own[name] for name in names if name in own}
     platform = Platform.from_dict({**content, "known_draws": said["known_draws"]["rule"]})
     if platform.sha256 != own["sha256"]:
         expected = "the platform of the run, sum and all; give the log and the platform instead"

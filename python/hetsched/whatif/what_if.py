@@ -122,7 +122,7 @@ def what_if(
         own = options_given(what_if, options)
     check_inputs(workload, platform, faults)
     own = own.checked(faults)
-    _check_metrics(metrics, own, settings, faults)
+    _check_metrics(metrics, platform, own, settings, faults)
     _check_how(workers, out, progress, executor, faults)
     faults.check()
     assert isinstance(workload, Workload)
@@ -153,7 +153,7 @@ def _check_alone(platform: object, policy: object, faults: Faults) -> None:
             faults.note(name, "a value", "nothing with a result, which has one")
 
 
-def _check_metrics(metrics: Any, options: RunOptions, settings: Any, faults: Faults) -> None:
+def _check_metrics(metrics: Any, platform: Any, options: RunOptions, settings: Any, faults: Faults) -> None:
     """Note metrics that there are not, that are neither good nor bad, and that these runs do not have."""
     if isinstance(metrics, str) or not isinstance(metrics, Sequence):
         faults.add("metrics", metrics, "a list of keys of the summary")
@@ -169,6 +169,8 @@ def _check_metrics(metrics: Any, options: RunOptions, settings: Any, faults: Fau
         missing["prices"] = "events or a contract as well, with prices or carbon intensities"
     if options.contract is None and "contract" not in set_keys:
         missing["limits"] = "a contract as well, with limits"
+    if isinstance(platform, Platform) and platform.pue is None and "platform" not in set_keys:
+        missing["pue"] = "a platform with a pue"
     for metric in known:
         if metric.better == "neither":
             faults.add("metrics", metric.key, "metrics of which less or more is better")

@@ -57,7 +57,7 @@ class Workload:
 
     Attributes
     ----------
-    report : Report
+    report : hetsched.workload.Report
         What reading kept, changed, dropped and counted.
     source : str
         The file it was read from, as it was named, or what else it came from.

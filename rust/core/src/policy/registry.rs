@@ -285,7 +285,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         unit: "s",
         default: "0",
         range: "0, or seconds from 1e-6",
-        doc: "jobs are gathered and matched at multiples of this; 0: whenever something happened",
+        doc: "passes wait for multiples of this, so that more jobs are matched together; 0: whenever something happened",
     }])
     .reading_draws(ReadsDraws::WithFactors),
     plain::<dyn Placement>(

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::chosen::{Chosen, Memory};
-use crate::policy::backfill::named::future::{Future, are_on, future, need};
+use crate::policy::backfill::named::future::{Future, are_on, future, need, units_back_now};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
 use crate::policy::backfill::queued::Queued;
@@ -69,8 +69,9 @@ impl NamedPlan {
         let (view, mut reach) = (desk.view, self.reach::<F>(desk.view, queue, 0));
         let mut spares = F::spares(view, &mut self.memory);
         let now = F::now(view, spares.pop());
-        let rest = (&*queue, Place::FRONT, Room::of(desk.free_units()));
-        let may_start = |waiting: &Waiting| now.suffices(&now.ask(&need::<F>(view, waiting)));
+        let back_now = units_back_now(view);
+        let rest = (&*queue, Place::FRONT, Room::of(desk.free_units() + back_now));
+        let may_start = |waiting: &Waiting| back_now > 0 || now.suffices(&now.ask(&need::<F>(view, waiting)));
         if reach.goes_on(view, rest, self.depth > 0, may_start) {
             return self.fill(desk, queue, (future(view, now, spares), reach), (Place::FRONT, 0));
         }
@@ -93,10 +94,11 @@ impl NamedPlan {
         (future, mut reach): (Future<'a, F>, Reach),
         (mut place, mut planned): (Place, usize),
     ) -> Result<()> {
-        let (view, now) = (desk.view, desk.view.now);
+        let (view, now, back_now) = (desk.view, desk.view.now, units_back_now(desk.view));
         let mut promises = Promises::new(view, future, &mut self.memory);
         loop {
-            let (rest, plans) = ((&*queue, place, Room::of(desk.free_units())), planned < self.depth);
+            let room = Room::of(desk.free_units() + back_now);
+            let (rest, plans) = ((&*queue, place, room), planned < self.depth);
             if !reach.goes_on(view, rest, plans, |waiting| promises.may_start(waiting)) {
                 break;
             }
@@ -139,8 +141,8 @@ impl NamedPlan {
         (index, reach): (&mut Index, &mut Reach),
     ) -> Result<()> {
         let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
-        let (now, mut at) = (desk.view.now, Place::FRONT);
-        while let Some(found) = index.list().first_fit(at, Room::of(desk.free_units())) {
+        let (now, back_now, mut at) = (desk.view.now, units_back_now(desk.view), Place::FRONT);
+        while let Some(found) = index.list().first_fit(at, Room::of(desk.free_units() + back_now)) {
             desk.examine()?;
             let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
                 at = index.pass_over(found, desk.has_quotas());

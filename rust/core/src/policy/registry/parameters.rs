@@ -8,21 +8,21 @@ pub(super) const PATIENCE: &[Parameter] = &[
         unit: "s",
         default: "86400",
         range: "seconds from 0, or \"none\"",
-        doc: "who has waited longer goes first and, if it does not fit, holds a reservation",
+        doc: "a job that has waited longer goes first and, if it does not fit, holds a reservation",
     },
     Parameter {
         name: "depth",
         unit: "jobs",
         default: "1",
         range: "a whole number from 1, or \"unbounded\"",
-        doc: "how many of them hold a reservation at once, the longest waits first",
+        doc: "number of such reservations at once, the longest waits first",
     },
     Parameter {
         name: "suited_first",
         unit: "",
         default: "true",
         range: "true or false",
-        doc: "start first those whom the placement finds in good hands on the free nodes",
+        doc: "whether jobs that suit the free nodes, according to the placement, start before all others",
     },
 ];
 
@@ -32,7 +32,7 @@ pub(super) const PLAN: &[Parameter] = &[
         unit: "jobs",
         default: "\"unbounded\"",
         range: "a whole number from 1, or \"unbounded\"",
-        doc: "how many jobs are planned for later; the others start if they fit next to these",
+        doc: "number of jobs that are planned on named nodes for later; the others start if they fit next to these",
     },
     Parameter {
         name: "horizon_s",
@@ -53,7 +53,7 @@ pub(super) const PLAN: &[Parameter] = &[
         unit: "",
         default: "\"policy\"",
         range: "policy, fcfs, shortest, longest, smallest, largest or smallest-area",
-        doc: "in which order jobs are looked at that may overtake the first `depth`, which are planned",
+        doc: "the order in which jobs are looked at once `depth` of them are planned for later; without a sleep part",
     },
 ];
 
@@ -70,28 +70,28 @@ pub(super) const VAHRM: &[Parameter] = &[
         unit: "s",
         default: "604800",
         range: "seconds from 0, or \"none\"",
-        doc: "while a job has waited longer than this nothing else starts",
+        doc: "while a job has waited longer than this, nothing else starts; the longest wait goes first",
     },
     Parameter {
         name: "first_run",
         unit: "",
         default: "false",
         range: "true or false",
-        doc: "profile applications: the first run counts with TDP, on random nodes, and takes longer",
+        doc: "whether applications are profiled: a first run counts with TDP, goes to random nodes and takes longer",
     },
     Parameter {
         name: "profiling_ratio",
         unit: "",
         default: "1.05",
         range: "1 to 1000",
-        doc: "how many times longer a profiled run takes",
+        doc: "factor on the time of a profiled run",
     },
     Parameter {
         name: "length",
         unit: "",
         default: "\"runtime\"",
         range: "\"runtime\" or \"walltime\"",
-        doc: "what energies are predicted for",
+        doc: "length for which energies are predicted; a job without a walltime counts with its runtime",
     },
 ];
 
@@ -101,14 +101,14 @@ pub(super) const FAIR_SHARE: &[Parameter] = &[
         unit: "s",
         default: "604800",
         range: "seconds from 1e-6, or \"none\"",
-        doc: "after how long what was used counts half; none: it never counts less",
+        doc: "after how long what was used counts half; none: always as much",
     },
     Parameter {
         name: "by",
         unit: "",
         default: "\"user\"",
         range: "\"user\" or \"account\"",
-        doc: "whose use is added up; jobs of which it is unknown have one share together",
+        doc: "the column of the log by which use is added up; jobs without a value have one share together",
     },
 ];
 
@@ -125,14 +125,14 @@ pub(super) const SLIDING_WINDOW: &[Parameter] = &[
         unit: "",
         default: "\"narrowest\"",
         range: "\"narrowest\" or \"wait\"",
-        doc: "when no window holds enough: take the free nodes that span the fewest ranks, or block",
+        doc: "if no window holds enough: the free nodes that span the fewest ranks, or the job is blocked",
     },
     Parameter {
         name: "application_aware",
         unit: "",
         default: "false",
         range: "true or false",
-        doc: "rank nodes for the job's own application instead of by means over all",
+        doc: "rank by the job's own application instead of by means over all",
     },
 ];
 
@@ -156,7 +156,7 @@ pub(super) const POOLS: &[Parameter] = &[
         unit: "",
         default: "false",
         range: "true or false",
-        doc: "take u_l and u_h from a run with random placement and the same seed",
+        doc: "take both from a run with random placement and the same seed: the lowest and the highest utilization from when the machine first reached its median to the last submit",
     },
 ];
 
@@ -180,28 +180,28 @@ pub(super) const SYSTEM_BUDGET: &[Parameter] = &[
         unit: "s",
         default: "0",
         range: "seconds from 0, or \"all\"",
-        doc: "how far ahead budgets from outside are known when jobs are planned",
+        doc: "how far ahead the policy knows the budgets of events when it plans",
     },
     Parameter {
         name: "allocator",
         unit: "",
         default: "\"static\"",
         range: "\"static\", \"uniform\" or \"equal-slowdown\"",
-        doc: "who splits the watts between running jobs",
+        doc: "what splits the watts between running jobs: uniform sets one cap for all nodes at work, equal-slowdown caps that slow all jobs alike, static none",
     },
     Parameter {
         name: "allocator_interval_s",
         unit: "s",
         default: "0",
         range: "0, or seconds from 1e-6",
-        doc: "caps are set at multiples of this and when jobs start; 0: at every pass",
+        doc: "caps are set at multiples of this, when jobs start and when the budget changes; 0: at every pass",
     },
     Parameter {
         name: "caps_w",
         unit: "W",
         default: "\"tables\"",
         range: "watts above 0, ascending, or \"tables\"",
-        doc: "caps that may be set on a node; tables: the finite caps of the platform's tables",
+        doc: "levels of caps on a node; tables: the finite caps of the platform's tables",
     },
     Parameter {
         name: "slowdown_limit",
@@ -215,14 +215,14 @@ pub(super) const SYSTEM_BUDGET: &[Parameter] = &[
         unit: "",
         default: "[]",
         range: "some of lower-caps, suspend, requeue, kill, in this order",
-        doc: "what is done when the measured draw exceeds the budget",
+        doc: "what is done when the actual draw exceeds the budget",
     },
     Parameter {
         name: "victims",
         unit: "",
         default: "\"newest\"",
         range: "\"newest\" or \"lowest-priority\"",
-        doc: "whom it is done to first",
+        doc: "which running jobs it is done to first",
     },
     Parameter {
         name: "monitor_interval_s",
@@ -246,13 +246,13 @@ pub(super) const RESERVATIONS: &[Parameter] = &[
         unit: "jobs",
         default: "1",
         range: "a whole number from 1, or \"unbounded\"",
-        doc: "how many blocked jobs hold a reservation: 1 is EASY, unbounded is conservative",
+        doc: "number of blocked jobs that hold a reservation, which no job may delay; 1 is EASY, unbounded is conservative",
     },
     Parameter {
         name: "order",
         unit: "",
         default: "\"policy\"",
         range: "policy, fcfs, shortest, longest, smallest, largest or smallest-area",
-        doc: "in which order jobs are looked at that may overtake those with reservations; shortest is EASY-SJBF",
+        doc: "the order in which jobs are looked at that may overtake those with reservations; with `depth` 1, shortest is EASY-SJBF; only on nodes that do not differ in what jobs ask for, and without a sleep part",
     },
 ];

@@ -101,6 +101,13 @@ pub(super) fn are_on(view: &View<'_>, nodes: &[u32]) -> bool {
     asleep.is_none_or(|asleep| !nodes.iter().any(|&node| asleep.contains(node)))
 }
 
+/// Units of nodes that are off and wake up in no time: plans have them now.
+pub(super) fn units_back_now(view: &View<'_>) -> i64 {
+    let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+    let nodes = comebacks.iter().filter(|back| back.at_once).count();
+    i64::try_from(nodes).unwrap_or(i64::MAX).saturating_mul(i64::from(view.slots.per_node()))
+}
+
 /// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
 /// maintenance is free once that is over, one that has failed never, and none is in a window that is known by now.
 pub(super) fn future<'a, F: Chosen<'a>>(view: &'a View<'a>, now: F, spares: Vec<F>) -> Future<'a, F> {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,18 +45,46 @@ def changed(
     workload: Workload, platform: Platform, policy: Policy, changes: Mapping[str, Any], events: Events | None
 ) -> Changed:
     """These three with changes; raises ConfigError where they do not go together."""
-    platform = _platform(platform, changes)
-    jobs = workload.to_polars()
-    queues = _queues(jobs, platform, changes)
-    if queues:
-        jobs = jobs.with_columns(_queue(jobs).alias("queue"))
-        platform = Platform.from_dict({**platform._content(), "queue": queues})
-    # Where the machine has queues, they limit the jobs of a user.
-    jobs = _with_limits(jobs, changes if platform.queues is None else {**changes, "user_running": None})
+    # Where the machine has queues of its own, they limit the jobs of a user.
+    limits = changes if platform.queues is None else {**changes, "user_running": None}
+    jobs, had_queues = workload.to_polars(), platform.queues is not None
+    platform = machine(jobs, platform, changes)
+    if platform.queues is not None and not had_queues:
+        jobs = jobs.with_columns(queue_of(jobs).alias("queue"))
+    jobs = _with_limits(jobs, limits)
     jobs = _with_delays(jobs, changes)
     if jobs is not workload.to_polars():
         workload = Workload(jobs, source=workload.source, report=workload.report, history=workload.history)
     return Changed(workload, platform, _policy(policy, changes), _events(events, changes))
+
+
+def is_scalable(platform: Platform) -> bool:
+    """True if a platform may have another number of nodes: one class, without tables or queues that name nodes."""
+    nodes = platform.to_dict()
+    own = nodes["classes"][0]
+    has_lists = any(isinstance(value, list) for name, value in own.items() if name != "features")
+    plain = {"classes", "exclusive", "known_draws", "licences", "pue", "currency"}
+    is_plain = all(value is None for name, value in nodes.items() if name not in plain)
+    return len(nodes["classes"]) == 1 and is_plain and not has_lists and not own.get("node_names")
+
+
+def ranks(pairs: Any) -> list[tuple[str | None, int]]:
+    """A priority for each queue of pairs of which one goes before the other: the longest chain below it.
+
+    Queues that go before each other in a circle get one and the same.
+    """
+    below: dict[str | None, set[str | None]] = {}
+    for pair in pairs:
+        below.setdefault(pair["queue"], set()).add(pair["over"])
+        below.setdefault(pair["over"], set())
+    found: dict[str | None, int] = {}
+    rank = 0
+    while below:
+        lowest = [queue for queue, others in below.items() if not others] or list(below)
+        found |= dict.fromkeys(lowest, rank)
+        below = {queue: others.difference(lowest) for queue, others in below.items() if queue not in lowest}
+        rank += 1
+    return sorted(found.items(), key=lambda item: (item[0] is not None, item[0] or ""))
 
 
 def _events(events: Events | None, changes: Mapping[str, Any]) -> Events | None:
@@ -67,15 +95,27 @@ def _events(events: Events | None, changes: Mapping[str, Any]) -> Events | None:
     return events.of_kinds(*kinds)
 
 
-def _platform(platform: Platform, changes: Mapping[str, Any]) -> Platform:
-    if platform.queues is not None and "user_running" in changes:
-        limit = {"max_running_per_user": changes["user_running"]}
-        queues = [{**queue.to_dict(), **limit} for queue in platform.queues]
+def machine(jobs: pl.DataFrame, platform: Platform, changes: Mapping[str, Any]) -> Platform:
+    """The platform with changes, whose queues are those that the jobs name; raises as `changed`."""
+    if platform.queues is not None:
+        platform = _with_limits_of_queues(platform, platform.queues, changes)
+    if "nodes" in changes:
+        content = platform._content()
+        platform = Platform.from_dict({**content, "classes": [{**content["classes"][0], "count": changes["nodes"]}]})
+    if platform.queues is None and (queues := _queues(jobs, platform, changes)):
         platform = Platform.from_dict({**platform._content(), "queue": queues})
-    if "nodes" not in changes:
-        return platform
-    content = platform._content()
-    return Platform.from_dict({**content, "classes": [{**content["classes"][0], "count": changes["nodes"]}]})
+    return platform
+
+
+def _with_limits_of_queues(platform: Platform, queues: Sequence[Queue], changes: Mapping[str, Any]) -> Platform:
+    """The same queues, with the limits of jobs that run that are of queues, or of each user."""
+    running = {one["queue"]: one["running"] for one in changes.get("ceilings", ()) if "user" not in one}
+    each = {"max_running_per_user": changes["user_running"]} if "user_running" in changes else {}
+    limited = [
+        {**queue.to_dict(), **each, **({"max_running": running[queue.name]} if queue.name in running else {})}
+        for queue in queues
+    ]
+    return Platform.from_dict({**platform._content(), "queue": limited}) if running or each else platform
 
 
 def _policy(policy: Policy, changes: Mapping[str, Any]) -> Policy:
@@ -83,7 +123,7 @@ def _policy(policy: Policy, changes: Mapping[str, Any]) -> Policy:
     return Policy.from_dict({**policy.parts, **parts}) if parts else policy
 
 
-def _queue(jobs: pl.DataFrame) -> pl.Series:
+def queue_of(jobs: pl.DataFrame) -> pl.Series:
     """The queue of each job, by a name where it has none."""
     if "queue" not in jobs.columns:
         return pl.Series("queue", [NO_QUEUE] * len(jobs), pl.String)
@@ -95,7 +135,7 @@ def _queues(jobs: pl.DataFrame, platform: Platform, changes: Mapping[str, Any]) 
     of_queues = [one for one in changes.get("ceilings", ()) if "user" not in one]
     if not (changes.get("priorities") or changes.get("partitions") or of_queues):
         return []
-    names = _queue(jobs).unique().sort().to_list()
+    names = queue_of(jobs).unique().sort().to_list()
     priorities = {NO_QUEUE if name is None else name: rank for name, rank in changes.get("priorities", ())}
     limits = {one["queue"]: one["running"] for one in of_queues}
     nodes = _nodes_of(names, platform.nodes, changes.get("partitions", ()))
@@ -134,7 +174,7 @@ def _with_limits(jobs: pl.DataFrame, changes: Mapping[str, Any]) -> pl.DataFrame
     everybody = changes.get("user_running")
     if (not own and everybody is None) or "user" not in jobs.columns:
         return jobs
-    user, queue = pl.col("user").cast(pl.String), _queue(jobs)
+    user, queue = pl.col("user").cast(pl.String), queue_of(jobs)
     limit, group = pl.lit(everybody, pl.Int32), user
     # The narrower group counts: a user in a queue before the user.
     for keys in (("user",), ("user", "queue")):

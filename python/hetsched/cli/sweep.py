@@ -1,0 +1,104 @@
+"""``hetsched sweep``: many runs from a file, as tables of ratios with intervals, and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import hetsched as hs
+from hetsched.checks import Faults, did_you_mean, listed, many
+from hetsched.cli import options as opt
+from hetsched.cli.declare import OUTPUT, RUN, argument, option, whole
+from hetsched.cli.options import check_output, folder
+from hetsched.cli.pictures import draw_sweep
+from hetsched.cli.sweep_file import SweepFile, in_file
+from hetsched.cli.terminal import Screen, changed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_FILE_HELP = "What to run: logs or a generator, machines, policies, settings, seeds; see the how-to about sweeps."
+_WORKERS_HELP = "Runs at a time; default: one a core."
+_OUT_HELP = "Keep finished runs there, and write the tables; the same call goes on where it was. Default: as FILE says."
+_CELL = ("workload", "platform")
+_MOST_TABLES = 12
+_TABLE = "comparison.csv"
+
+
+@dataclass(frozen=True)
+class SweepGiven:
+    """Options of a sweep."""
+
+    workers: Annotated[int | None, option("--workers", "N", _WORKERS_HELP, RUN, read=whole(1, 1024))] = None
+    out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None
+    plot: opt.Plot = None
+
+
+def sweep(
+    screen: Screen, faults: Faults, *, file: Annotated[str, argument("FILE.toml", _FILE_HELP)], asked: SweepGiven
+) -> None:
+    """Run every workload of a file on every machine under every policy and seed, and compare the policies."""
+    faults.check()
+    with changed(lambda fault: in_file(file, fault)):
+        given = SweepFile.of(file)
+        out = given.out if asked.out is None else asked.out
+        check_output(out)
+        options = given.options()
+        workloads, of_workloads = given.workloads(screen)
+        machines, of_machines = given.machines(screen, workloads)
+        policies = given.contestants(next(iter(machines.values())))
+        baseline = _baseline(given.baseline, policies)
+        runs = hs.sweep(workloads, machines, policies, seeds=given.seeds, workers=asked.workers, out=out, **options)
+    table = hs.analysis.ratios_to_baseline(runs, baseline=baseline, metrics=given.metrics, by=_CELL)
+    written = [] if out is None else _written(table, out)
+    if asked.plot is not None:
+        written += draw_sweep(asked.plot, table, {"workload": of_workloads, "platform": of_machines}, baseline)
+    _show(screen, table, baseline)
+    screen.say(f"{many(len(runs), 'run')}: {_axes_text(runs)}")
+    screen.give(_value(runs, table, baseline), written)
+
+
+def _baseline(name: str, policies: Mapping[str, Any]) -> str:
+    """The policy whose ratios are 1; the first if none is named."""
+    if not name:
+        return next(iter(policies))
+    if name not in policies:
+        raise hs.ConfigError([("baseline", f"`{name}`", f"one of {listed(policies)}{did_you_mean(name, policies)}")])
+    return name
+
+
+def _written(table: pl.DataFrame, out: str) -> list[str]:
+    from hetsched.files import write_whole
+
+    path = Path(out) / _TABLE
+    write_whole(path, table.write_csv().encode())
+    return [str(path), str(Path(out) / "sweep.parquet")]
+
+
+def _show(screen: Screen, table: pl.DataFrame, baseline: str) -> None:
+    """A table of the policies for each workload and machine."""
+    from hetsched.report.tables import comparison_table
+
+    cells = table.partition_by(_CELL, maintain_order=True, as_dict=True)
+    several = [place for place, name in enumerate(_CELL) if table[name].n_unique() > 1]
+    for names, own in list(cells.items())[:_MOST_TABLES]:
+        if several:
+            screen.head(", ".join(str(names[place]) for place in several))
+        screen.show(comparison_table(own, baseline=baseline, width=screen.width))
+    if len(cells) > _MOST_TABLES:
+        screen.say(f"and {many(len(cells) - _MOST_TABLES, 'more table')}: --out and --json have all")
+
+
+def _axes_text(runs: pl.DataFrame) -> str:
+    """Numbers of workloads, machines, policies and seeds."""
+    workloads, machines, policies, seeds = (runs[name].n_unique() for name in (*_CELL, "policy", "seed"))
+    named = "1 policy" if policies == 1 else f"{policies:,} policies"
+    return f"{many(workloads, 'workload')} × {many(machines, 'machine')} × {named} × {many(seeds, 'seed')}"
+
+
+def _value(runs: pl.DataFrame, table: pl.DataFrame, baseline: str) -> dict[str, Any]:
+    names = {f"{name}s" if name != "policy" else "policies": runs[name].n_unique() for name in (*_CELL, "policy")}
+    summary = {"runs": len(runs), **names, "seeds": runs["seed"].n_unique()}
+    return {"summary": summary, "baseline": baseline, "comparison": table.to_dicts(), "runs": runs.to_dicts()}
