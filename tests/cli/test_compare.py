@@ -83,6 +83,8 @@ def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
         "gantt-random.png",
         "node-map-fcfs.png",
         "node-map-random.png",
+        "nodes-fcfs.png",
+        "nodes-random.png",
         "overview-fcfs.png",
         "overview-random.png",
         "ratios.png",

@@ -57,7 +57,7 @@ def _of_nodes(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     from hetsched.report import node_states
 
     own, dates = outcome.machine, {"unix_zero_s": outcome.unix_zero_s}
-    if own is not None and own.timeline is not None:
+    if own is not None:
         yield "nodes", node_states.states_over_time(own.timeline, title=title, **dates)
     if own is not None and own.busy is not None:
         yield "node-map", node_states.node_use(own.busy, nodes=outcome.nodes, window=own.window, title=title, **dates)
