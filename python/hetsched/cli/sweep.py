@@ -14,7 +14,7 @@ from hetsched.cli.declare import OUTPUT, RUN, argument, option, whole
 from hetsched.cli.options import check_output, folder
 from hetsched.cli.pictures import draw_sweep
 from hetsched.cli.sweep_file import SweepFile, in_file
-from hetsched.cli.terminal import Screen, changed
+from hetsched.cli.terminal import Screen, changed, command_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,12 +34,15 @@ class SweepGiven:
     workers: Annotated[int | None, option("--workers", "N", _WORKERS_HELP, RUN, read=whole(1, 1024))] = None
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None
     plot: opt.Plot = None
+    report: opt.Report = None
+    title: opt.Title = ""
 
 
 def sweep(
     screen: Screen, faults: Faults, *, file: Annotated[str, argument("FILE.toml", _FILE_HELP)], asked: SweepGiven
 ) -> None:
     """Run every workload of a file on every machine under every policy and seed, and compare the policies."""
+    opt.check_title(faults, asked.title, asked.report)
     faults.check()
     with changed(lambda fault: in_file(file, fault)):
         given = SweepFile.of(file)
@@ -55,6 +58,11 @@ def sweep(
     written = [] if out is None else _written(table, out)
     if asked.plot is not None:
         written += draw_sweep(asked.plot, table, {"workload": of_workloads, "platform": of_machines}, baseline)
+    if asked.report is not None:
+        from hetsched.report.page.sweeps import page_of_sweep
+
+        said = {"title": asked.title, "command": command_line()}
+        written.append(page_of_sweep(runs, baseline=baseline, metrics=given.metrics, **said).write(asked.report))
     _show(screen, table, baseline)
     screen.say(f"{many(len(runs), 'run')}: {_axes_text(runs)}")
     screen.give(_value(runs, table, baseline), written)
