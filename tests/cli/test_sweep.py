@@ -121,9 +121,9 @@ def test_files_are_found_from_that_of_the_sweep(sweep, folder):
     (folder / "in" / "m.toml").write_text("nodes = 8\nidle_w = 90\ntdp_w = 310\n")
     (folder / "in" / "e.toml").write_text('[[events]]\ntime_s = 0\nkind = "node_failed"\nnode = 0\n')
     mine = "class Longest:\n    def rank(self, jobs, view):\n        return -jobs.walltime_s\n"
-    (folder / "in" / "mine.py").write_text(mine)
+    (folder / "in" / "longest_first.py").write_text(mine)
     content = 'logs = ["log.csv"]\nplatforms = ["m.toml", "kestrel"]\nbaseline = "mine"\nevents = "e.toml"\n'
-    said = sweep(content + '[policies]\nmine = "mine.py:Longest"\nplain = "easy"\n', "--json")
+    said = sweep(content + '[policies]\nmine = "longest_first.py:Longest"\nplain = "easy"\n', "--json")
     assert said.code == 0, said.err
     runs = pl.DataFrame(json.loads(said.out)["runs"])
     assert runs["platform"].unique(maintain_order=True).to_list() == ["m", "kestrel"]

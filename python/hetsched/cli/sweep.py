@@ -14,7 +14,7 @@ from hetsched.cli.declare import OUTPUT, RUN, argument, option, whole
 from hetsched.cli.options import check_output, folder
 from hetsched.cli.pictures import draw_sweep
 from hetsched.cli.sweep_file import SweepFile, in_file
-from hetsched.cli.terminal import Screen, changed
+from hetsched.cli.terminal import Screen, changed, command_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,10 +59,10 @@ def sweep(
     if asked.plot is not None:
         written += draw_sweep(asked.plot, table, {"workload": of_workloads, "platform": of_machines}, baseline)
     if asked.report is not None:
-        from hetsched.report.page.sweeps import write_sweep_page
+        from hetsched.report.page.sweeps import page_of_sweep
 
-        page = write_sweep_page(runs, asked.report, baseline=baseline, metrics=given.metrics, title=asked.title)
-        written.append(page)
+        said = {"title": asked.title, "command": command_line()}
+        written.append(page_of_sweep(runs, baseline=baseline, metrics=given.metrics, **said).write(asked.report))
     _show(screen, table, baseline)
     screen.say(f"{many(len(runs), 'run')}: {_axes_text(runs)}")
     screen.give(_value(runs, table, baseline), written)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
 import polars as pl
 
 from hetsched.analysis import METRICS, ratios_to_baseline
@@ -271,9 +272,9 @@ class _Sweep:
     def _picture(self, table: pl.DataFrame, along: str, value: str, group: str) -> Chart:
         metric = METRICS[table["metric"][0]]
         names = self.names(along)
-        numbers = [_number(name) for name in names]
-        is_number = None not in numbers
-        at = dict(zip(names, numbers if is_number else range(len(names)), strict=True))
+        key, numbers = _numbered(names)
+        is_number = bool(numbers)
+        at = dict(zip(names, numbers or range(len(names)), strict=True))
         unit = metric.unit_for(table["mean"].to_list())
         rows = table.with_columns(
             x=pl.col(along).cast(pl.String).replace_strict(at, return_dtype=pl.Float64),
@@ -294,7 +295,7 @@ class _Sweep:
         ]
         ticks = [] if is_number else [(float(place), name) for place, name in enumerate(names)]
         y_title = f"{metric.title}{f' ({unit.name})' if unit.name else ''}"
-        figure = charts.curves(curves, x_title=along, y_title=y_title, ticks=ticks)
+        figure = charts.curves(curves, x_title=key or along, y_title=y_title, ticks=ticks)
         label = f"{metric.title.capitalize()} by {along}{f', {value}' if group else ''}"
         return Chart(label, f"{label}, a curve a policy", figure, 320, group=group, member=value if group else "")
 
@@ -320,8 +321,11 @@ def _ratio(table: pl.DataFrame, policy: str, metric: str) -> str:
     return f"{own['ratio'][0]:.3f}" + ("" if half is None else f" ± {half:.3f}")
 
 
-def _number(name: str) -> float | None:
+def _numbered(names: Sequence[str]) -> tuple[str, list[float]]:
+    """The key and the numbers of names such as 0.6 or load=0.6; none of names of other kinds or of several keys."""
+    keys = {key if equals else "" for key, equals, _ in (name.rpartition("=") for name in names)}
     try:
-        return float(name)
+        numbers = [float(name.rpartition("=")[2]) for name in names]
     except ValueError:
-        return None
+        numbers = []
+    return (keys.pop(), numbers) if numbers and len(keys) == 1 and np.isfinite(numbers).all() else ("", [])

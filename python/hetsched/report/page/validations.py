@@ -13,7 +13,7 @@ from hetsched.report import validations
 from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Bars, Curve, Line, TimeAxis
 from hetsched.report.page.document import RULE, Block, Chart, Lines, Number, Page, Section, Words
-from hetsched.report.page.origin import NOT_MODELLED, Origin
+from hetsched.report.page.origin import Origin
 from hetsched.report.page.waits import longer_than
 
 _RIVALS = {
@@ -64,7 +64,7 @@ def page_of_validation(found: Validated, *, title: str = "", assumed: Sequence[s
         Section("waits", "Waits", list(_waits(found))),
         Section("time", "Over time, observed and simulated", list(_over_time(found, origin))),
         Section("groups", "By queue, size and user", list(validations.groups(found))),
-        Section("left-out", "What is not modelled", [Lines(NOT_MODELLED)]),
+        Section("left-out", "What is not modelled", [Lines(list(origin.not_modelled()))]),
         Section("repeat", "To repeat it", [origin.versions(command), origin.settings(policies)]),
     ]
     return Page(

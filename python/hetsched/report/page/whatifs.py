@@ -15,7 +15,7 @@ from hetsched.checks import many
 from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Cloud
 from hetsched.report.page.document import Block, Chart, Grid, Lines, Number, Page, Section
-from hetsched.report.page.origin import NOT_MODELLED, Origin
+from hetsched.report.page.origin import Origin
 from hetsched.report.whatifs import AXES, change_lines, percent_text
 
 _MOST_ROWS = 200
@@ -62,7 +62,7 @@ def page_of_what_if(found: Answered, *, title: str = "", assumed: Sequence[str] 
     figures = list(own.pictures())
     sections = [
         Section("settings", "Settings against today", [own.grid(), *figures]),
-        Section("left-out", "What is not modelled", [Lines(NOT_MODELLED)]),
+        Section("left-out", "What is not modelled", [Lines(list(origin.not_modelled()))]),
         Section("repeat", "To repeat it", [origin.versions(command), origin.settings([policy])]),
     ]
     facts = [("Length of today's run", words.length(today["makespan_s"])), ("Policy today", policy["name"])]
