@@ -157,7 +157,7 @@ def test_a_number_in_the_names_is_the_axis_of_a_sweep(log):
 def test_a_frame_of_something_else_is_refused(answers, tmp_path, runs, options, message):
     runs = answers["sweep"] if isinstance(runs, str) else runs
     with pytest.raises(hs.ConfigError, match=message):
-        hs.report.write_sweep_page(runs, tmp_path / "s.html", **options)
+        hs.report.sweeps.write_page(runs, tmp_path / "s.html", **options)
 
 
 def test_windows_of_a_contract_are_shaded_under_their_names(log, answers):

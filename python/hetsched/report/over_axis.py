@@ -82,7 +82,7 @@ def over_axis(
 
 
 def _reach(y: Floats, half: Floats) -> Floats:
-    """How far intervals reach down and up: of what is not negative not below 0, whatever the mean's interval says."""
+    """Reach of intervals down and up: of what is not negative not below 0, whatever the mean's interval says."""
     return np.stack([np.where(y >= 0, np.minimum(half, y), half), half])
 
 

@@ -28,7 +28,7 @@ _AT_THE_METER = (
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a run came from.
+    """Ingredients of a run: its log, machine, policy and options.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Origin:
         return f"{days[0]:%d %b %Y} to {days[1]:%d %b %Y}, {length}"
 
     def assumptions(self, policies: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
-        """What every run of it assumes; of `policies` with sleep the times of nodes, too."""
+        """Assumptions of every run of it; of `policies` with sleep the times of nodes, too."""
         if self.provenance["tables"]["actual"] is None:
             yield "Nodes of a class draw alike: no table says what an application draws on which node."
         if any(policy.get("sleep") for policy in policies):
@@ -93,7 +93,7 @@ class Origin:
             yield f"A node of the class {name} boots in {boot}, shuts down in {shutdown} and draws {draw} when off."
 
     def not_modelled(self) -> Iterator[str]:
-        """What the run does not know of."""
+        """Things that the run does not know of."""
         yield from NOT_MODELLED
         yield _AT_THE_METER if self.provenance["platform"].get("pue") is not None else _NODES_ALONE
 

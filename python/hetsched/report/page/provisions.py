@@ -41,7 +41,7 @@ class Provisioned(provisions.Tried, Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any] | None:
-        """Of the first run of a trial."""
+        """Record of the first run of a trial."""
 
 
 def page_of_provision(found: Provisioned, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:

@@ -113,7 +113,7 @@ def _counts(table: pl.DataFrame, *, is_printed: bool) -> Counter[str]:
 
 
 def _answer(table: pl.DataFrame, values: Mapping[str, Any]) -> Iterator[str]:
-    """How many numbers of the paper came out again, and how many of its claims hold."""
+    """Numbers of the paper that came out again, and claims that hold."""
     printed, claims = (_counts(table, is_printed=is_printed) for is_printed in (True, False))
     known = table["paper"].is_not_null().sum()
     if not printed and not claims:
@@ -146,7 +146,7 @@ _OF_ONE = {
 
 
 def _of_numbers(printed: Counter[str]) -> str:
-    """How many of the printed numbers were reproduced, in a sentence."""
+    """A sentence on how many of the printed numbers were reproduced."""
     total = sum(printed.values())
     if total == 1:
         return f"The one number that the paper prints {_OF_ONE[next(iter(printed))]}."
@@ -164,7 +164,7 @@ def _verb(count: int, verb: str) -> str:
 
 
 def _off(row: Mapping[str, Any]) -> float | None:
-    """How far ours is from the paper's, as a share of that."""
+    """Difference of ours from the paper's, as a share of that."""
     return None if not row["paper"] else (row["here"] - row["paper"]) / abs(row["paper"])
 
 

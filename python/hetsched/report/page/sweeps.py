@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,8 +24,6 @@ from hetsched.report.page.document import (
     Page,
     Section,
     Words,
-    check_path,
-    require_page,
 )
 from hetsched.report.page.origin import NOT_MODELLED, settings, versions
 from hetsched.report.page.policies import table_of_policies
@@ -39,52 +36,6 @@ _GROUP, _TABLES = "axis", "cells"
 _MOST_ROWS, _MOST_TABLES = 200, 60
 
 
-def write_sweep_page(
-    runs: pl.DataFrame,
-    path: str | os.PathLike[str],
-    *,
-    baseline: str | None = None,
-    metrics: Sequence[str] | None = None,
-    title: str = "",
-) -> str:
-    """Write the frame of `hetsched.sweep` as one HTML page, which opens from disk without a network; gives its name.
-
-    Parameters
-    ----------
-    runs
-        As `hetsched.sweep` gives it, or ``sweep.parquet`` read: ``workload, platform, policy, seed`` and summaries.
-    path
-        A file's name, ending in ``.html``.
-    baseline
-        The policy that the others are held against. None: the first.
-    metrics
-        Keys of the summary. None: energy and waits.
-    title
-        Above the page; empty: made of the numbers of what was run.
-
-    Raises
-    ------
-    ConfigError
-        If `path` names no HTML file, the frame is no sweep's, there is no such policy or metric, or plotly or jinja2 is
-        not installed.
-    OutputError
-        If it cannot be written.
-
-    Examples
-    --------
-    >>> import hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3, 4], "submit_s": [0, 60, 70, 400], "runtime_s": [90, 60, 20, 9],
-    ...                      "walltime_s": [90, 60, 20, 9], "node_count": [2, 3, 1, 1]})
-    >>> machines = {f"{n} nodes": hs.Platform.homogeneous(nodes=n, idle_w=100, tdp_w=300) for n in (3, 6)}
-    >>> runs = hs.sweep(hs.Workload.from_polars(jobs), machines, ["fcfs", "easy"], workers=1)
-    >>> write_sweep_page(runs, "sweep.html", title="Three nodes or six")
-    'sweep.html'
-    """
-    check_path(path)
-    require_page()
-    return page_of_sweep(runs, baseline=baseline, metrics=metrics, title=title).write(path)
-
-
 def page_of_sweep(
     runs: pl.DataFrame,
     *,
@@ -94,7 +45,7 @@ def page_of_sweep(
     assumed: Sequence[str] = (),
     command: str = "",
 ) -> Page:
-    """The page of a sweep; raises as `write_sweep_page`."""
+    """The page of a sweep; raises as `hetsched.report.sweeps.write_page`."""
     own = _Sweep(runs, *_checked(runs, baseline, metrics))
     sections = [
         Section("cells", "Policies on each workload and platform", list(own.tables())),
@@ -226,7 +177,7 @@ class _Sweep:
         yield Number("runs", f"{len(self.runs):,}", detail)
 
     def remarks(self) -> Iterator[str]:
-        """What a reader should know before the numbers."""
+        """Remarks that come before the numbers."""
         yield "Every run begins with an empty machine; seeds pair the runs of a workload and platform."
         for state in ("pending", "rejected", "timeout"):
             if state in self.runs.columns and (count := int(self.runs[state].sum())):

@@ -36,7 +36,7 @@ class Validated(validations.Answer, Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Of the run."""
+        """Record of the run."""
 
     @property
     def jobs(self) -> pl.DataFrame:
@@ -173,7 +173,7 @@ def _over_time(found: Validated, origin: Origin) -> Iterator[Block]:
 def _both(
     axis: TimeAxis, hours: pl.DataFrame, columns: tuple[str, str], title: str, *, label: str, scale: float = 1.0
 ) -> Chart:
-    """What was observed as an area, what was simulated as a line over it; of many hours the means of neighbours."""
+    """A chart of what was observed, an area, and what was simulated, a line; of many hours the means of neighbours."""
     own = hours.select("time_s", *columns)
     group = pl.int_range(pl.len()).floordiv(-(-len(own) // _STEPS)).alias("group")
     own = own.group_by(group, maintain_order=True).agg(pl.col("time_s").first(), pl.col(*columns).mean())
