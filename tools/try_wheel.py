@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -112,6 +113,14 @@ def try_it(wheel: Path, python: Path, folder: Path) -> None:
     import_s = min(float(run("python", "-c", IMPORT)) for _ in range(3))
     assert import_s <= MOST_IMPORT_S, f"import hetsched takes {import_s:.2f} s"
     print(f"import hetsched: {import_s:.3f} s")
+    shutil.copy(ROOT / "tests" / "typing" / "user.py", folder / "user.py")
+    checked = subprocess.run(
+        [sys.executable, "-m", "basedpyright", "--pythonpath", folder / "env" / "bin" / "python", "user.py"],
+        cwd=folder, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    print(f"pyright on a user's script: {checked.stdout.splitlines()[-1] if checked.stdout else checked.stderr}")
+    if "0 errors" not in checked.stdout:
+        sys.exit(checked.stdout)
 
 
 def main(arguments: Sequence[str]) -> int:
