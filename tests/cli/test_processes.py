@@ -257,6 +257,8 @@ def test_a_run_of_over_a_second_shows_progress_on_a_terminal(process, folder, mo
     assert "jobs/s" not in out + err
     took_s = float(re.search(r"in (\d+\.\d+) s", shown)[1])
     assert ("jobs/s" in shown) == (took_s > 1.0) or 0.8 < took_s < 1.2
+    if took_s > 1.5:
+        assert re.search(r"jobs/s +(\x1b\[[0-9;]*m)*(\d+:)?\d\d:\d\d", shown), "and the time that is left"
 
 
 def test_the_version_is_the_librarys(process):

@@ -130,10 +130,14 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
     import polars as pl
 
     from hetsched.report import figures
+    from hetsched.run.metrics import OF_COMPARISON
 
     first: dict[str, Outcome] = {}
     for outcome in outcomes:
         first.setdefault(outcome.policy, outcome)
+    # Counts against the baseline, which has none, have no ratio to it.
+    if len(own := table.filter(~pl.col("metric").is_in(OF_COMPARISON))):
+        table = own
     # One dot has nothing to be compared with.
     runs = pl.DataFrame([_costs(outcome) for outcome in outcomes]) if len(first) > 1 else None
     if is_picture(plot):

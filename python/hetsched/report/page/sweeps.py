@@ -80,7 +80,7 @@ def _checked(runs: pl.DataFrame, baseline: str | None, metrics: Sequence[str] | 
     if baseline is not None and baseline not in policies:
         faults.add("baseline", baseline, f"one of {listed(policies)}{did_you_mean(str(baseline), policies)}")
     known = [name for name in columns if name in METRICS]
-    chosen = tuple(name for name in (*DEFAULT_METRICS, "p95_wait_s") if name in known) if metrics is None else metrics
+    chosen = tuple(name for name in DEFAULT_METRICS if name in known) if metrics is None else metrics
     for name in chosen:
         if name not in known:
             faults.add("metrics", name, f"a column of the frame that is a metric{did_you_mean(str(name), known)}")
