@@ -19,10 +19,10 @@ export PIP_REQUIRE_VIRTUALENV := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test docs fuzz bench wheel lock clean check-tools
+.PHONY: help demo test docs fuzz bench wheel release wheel-test lock clean check-tools
 
 help: ## what there is to make
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 demo: $(RELEASE) ## schedule a real log under four policies; results in ./hetsched-demo
 	@$(BIN)/hetsched demo
@@ -37,7 +37,7 @@ test: check-tools $(VENV)/dev ## all checks and tests
 	$(call step,$(BIN)/ruff format --check .)
 	$(call step,$(BIN)/ruff check .)
 	$(call step,PYTHONPATH=python $(BIN)/lint-imports)
-	$(SIDE_BY_SIDE) '$(BIN)/mypy --strict python tools' '$(CLIPPY) --workspace -- -D warnings'
+	$(SIDE_BY_SIDE) '$(BIN)/mypy --strict python tools tests/typing' '$(CLIPPY) --workspace -- -D warnings'
 	$(call step,$(SHARED) $(CLIPPY) --manifest-path $(EXAMPLE) --target-dir target -- -D warnings)
 	@printf '\n== extension\n'
 	@$(MAKE) --no-print-directory $(GATE)
@@ -79,11 +79,24 @@ bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, the
 	@cargo bench --locked --package hetsched-benches
 
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
-	@$(BIN)/maturin build --release --locked --out dist
+	@$(COMMIT) $(BIN)/maturin build --release --locked --out dist
+
+# Linked by zig against an old glibc, so that the wheel also runs where that is all there is.
+release: $(VENV)/release ## an sdist and a wheel for every Linux with glibc 2.17 or newer, in dist/
+	@rm -rf dist
+	@$(BIN)/maturin sdist --out dist
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(COMMIT) $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
+
+wheel-test: $(VENV)/release $(VENV)/dev ## what `make release` made, as users have it: other Pythons, without Rust
+	@$(BIN)/python tools/try_wheel.py dist
+	@$(BIN)/basedpyright --pythonpath $(BIN)/python tests/typing/user.py
+
+COMMIT = HETSCHED_COMMIT=$$(git rev-parse --short=12 HEAD 2>/dev/null)
 
 lock: ## renew requirements/*.txt (needs uv)
 	uv pip compile $(LOCK) pyproject.toml --extra gym --extra models --extra plots --extra report --extra testing --group build --group docs --group test -o requirements/dev.txt
 	uv pip compile $(LOCK) pyproject.toml --extra plots --extra report --group build -c requirements/dev.txt -o requirements/demo.txt
+	uv pip compile $(LOCK) --group pyproject.toml:release -c requirements/dev.txt -o requirements/release.txt
 LOCK := --quiet --upgrade --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock'
 
 clean: ## remove everything that was made, but for results
@@ -99,7 +112,7 @@ $(VENV)/made:
 	@$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/demo $(VENV)/dev: $(VENV)/%: requirements/%.txt $(VENV)/made
+$(VENV)/demo $(VENV)/dev $(VENV)/release: $(VENV)/%: requirements/%.txt $(VENV)/made
 	@echo 'installing $<'
 	@$(BIN)/python -m pip install --quiet --require-hashes --requirement $<
 	@touch $@

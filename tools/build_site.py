@@ -21,6 +21,8 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
+from nbconvert import MarkdownExporter
+
 import hetsched as hs
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,21 +38,30 @@ def lay_out(folder: Path) -> Path:
     """A source of the site in `folder`: docs/ with what only a site needs. Gives the folder of its pages."""
     pages = folder / "docs"
     shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+    for notebook in list(pages.rglob("*.ipynb")):
+        notebook.with_suffix(".md").write_text(as_page(notebook), encoding="utf-8")
+        notebook.unlink()
     for page in list(pages.rglob("*.md")):
-        page.write_text(
-            OUTSIDE.sub(lambda link: f"]({_brought(pages, *link.groups())}", page.read_text("utf-8")), "utf-8"
-        )
-    index = pages / "index.md"
-    index.write_text(index.read_text(encoding="utf-8") + "\n" + navigation(index.read_text(encoding="utf-8")))
+        text = OUTSIDE.sub(lambda link: f"]({_brought(pages, *link.groups())}", page.read_text(encoding="utf-8"))
+        page.write_text(text.replace(".ipynb)", ".md)"), encoding="utf-8")
+    _add(pages / "index.md", navigation((pages / "index.md").read_text(encoding="utf-8")))
     modules = {name: module for module in (hs, *public_modules(hs)) for name, module in documented(module)}
     for name, module in modules.items():
         page = pages / "reference" / "api" / f"{name}.rst"
         page.parent.mkdir(exist_ok=True)
         page.write_text(page_of(name, module), encoding="utf-8")
-    python = pages / "reference" / "python.md"
-    names = [f"api/{name}" for name in modules]
-    python.write_text(python.read_text(encoding="utf-8") + "\n" + toctree("Every docstring", names), encoding="utf-8")
+    _add(pages / "reference" / "python.md", toctree("Every docstring", [f"api/{name}" for name in modules]))
     return pages
+
+
+def _add(page: Path, text: str) -> None:
+    page.write_text(f"{page.read_text(encoding='utf-8')}\n{text}", encoding="utf-8")
+
+
+def as_page(notebook: Path) -> str:
+    """A notebook as Markdown, with what its cells gave."""
+    content, _ = MarkdownExporter().from_filename(str(notebook))  # type: ignore[no-untyped-call]
+    return str(content)
 
 
 def _brought(pages: Path, name: str) -> str:

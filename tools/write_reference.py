@@ -75,9 +75,9 @@ def _key(cell: str) -> str:
 def presets(_before: str) -> str:
     """Every preset with its parts and source."""
     rows = [
-        (f"`{one.name}`", _composition(one.name), _sentence(one.doc), one.source) for one in hs.policy.PRESETS.values()
+        (f"`{one.name}`", _sentence(one.doc), _composition(one.name), one.source) for one in hs.policy.PRESETS.values()
     ]
-    return table(["preset", "parts", "what it does", "source"], rows)
+    return table(["preset", "what it does", "parts", "source"], rows)
 
 
 def _composition(name: str) -> str:

@@ -1,12 +1,13 @@
 """Predicted quantiles of waits on real logs, beside those of the waits of jobs alike in the week before.
 
     python benches/python/predict_waits.py [FOLDER] [--only ctc|kth|sdsc|theta] [--jobs N] [--forks N] [--seed N]
-        [--more]
+        [--more] [--recalibrate N]
 
 FOLDER holds the logs in SWF, in the folder ``swf``. Of each log some jobs that count (docs/how-to/validate.md) are
 drawn with the named seed. Each is asked for at its submit, from what the log observed to run and to wait until just
 before it, under textbook EASY; with --more also under first fit, and with the submits of the week before again, which
-takes many times as long. Nothing here was tuned on these jobs. Last, EASY's quantiles and the rival's are moved by the
+takes many times as long; with --recalibrate also recalibrated by the N jobs that started last. Nothing here was tuned
+on these jobs. Last, EASY's quantiles and the rival's are moved by the
 errors that they made on earlier jobs of the sample (`hetsched.analysis.recalibrated`).
 """
 
@@ -159,7 +160,10 @@ def main() -> None:
     parser.add_argument("--forks", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--more", action="store_true")
+    parser.add_argument("--recalibrate", type=int, metavar="N")
     given = parser.parse_args()
+    if given.recalibrate is not None:
+        WAYS[f"easy, recalibrate={given.recalibrate}"] = {"recalibrate": given.recalibrate}
     if given.more:
         WAYS.update(MORE)
     warnings.simplefilter("ignore")

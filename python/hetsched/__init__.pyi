@@ -172,8 +172,9 @@ def compare(
     seeds
         How many runs of each policy that uses chance; their seeds count from ``seed``, so that runs are paired.
     metrics
-        Keys of `Result.summary`. None: energy, wait, slowdown and utilization, and the parts of the energy where the
-        runs' windows differ.
+        Keys of `Result.summary`, and ``longer_waits``. None: energy, the mean, the 95th percentile and the longest of
+        the waits, the number of jobs that wait over an hour longer than under the baseline (``longer_waits``), and the
+        parts of the energy where the runs' windows differ.
     window
         From when to when to measure, in seconds on the log's clock, as `hetsched.analysis.measured` does. None: all of
         each run.
@@ -538,6 +539,7 @@ def validate(
     hour_s: float = 3600.0,
     horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
+    progress: Reporting = "bar",
     kill_at_walltime: bool = False,
     seed: int = 0,
     kill_grace_s: float = 0.0,
@@ -579,6 +581,9 @@ def validate(
         As of `hetsched.simulate`; what the log ran, runs.
     baseline
         With a workload: a policy that is scored in the same way, unless it is `policy` itself; None: none.
+    progress
+        ``"bar"``: a bar a run, and a bar for its restarts, on standard error, if that is a terminal. A function: called
+        with (jobs or restarts done, in all), of each in turn. None: nothing.
 
     Returns
     -------

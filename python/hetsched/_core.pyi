@@ -8,6 +8,7 @@ import numpy.typing as npt
 from typing_extensions import disjoint_base
 
 __version__: str
+__commit__: str
 
 @final
 class Frame:

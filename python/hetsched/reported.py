@@ -16,7 +16,7 @@ class Written(Protocol):
 
 
 class Reported:
-    """An answer with a page: whoever has `_page` has `report`."""
+    """An answer with a page: a class with `_page` has `report`."""
 
     def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Written:
         """The page: `assumed` stands in its box of assumptions, `command` made the answer on the command line."""

@@ -23,14 +23,17 @@ def test_a_table_of_values_and_ratios(hetsched):
 5 jobs read from small.swf; 1 cancelled or failed kept
 16 processors, each taken as a node (MaxProcs)
 
-                               energy   mean wait   mean bounded   utilization
- policy                           kWh         min       slowdown             %
- ─────────────────────────────────────────────────────────────────────────────
- fcfs                           1.271       2.375          1.712         32.78
- easy:placement=lowest-power    1.271       2.375          1.712         32.78
+                                                                        waits
+                                                      95th             over 1
+                                         mean   percentile   longest        h
+                               energy    wait     of waits      wait   longer
+ policy                           kWh     min          min       min     jobs
+ ────────────────────────────────────────────────────────────────────────────
+ fcfs                           1.271   2.375        8.075     9.500        0
+ easy:placement=lowest-power    1.271   2.375        8.075     9.500        0
 
  ratio to fcfs
- easy:placement=lowest-power    1.000       1.000          1.000         1.000
+ easy:placement=lowest-power    1.000   1.000        1.000     1.000        –
 
 nodes are alike: which of them a job gets changes no energy
 killed at their walltime: 1 of the jobs under every policy
@@ -80,6 +83,8 @@ def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
         "gantt-random.png",
         "node-map-fcfs.png",
         "node-map-random.png",
+        "nodes-fcfs.png",
+        "nodes-random.png",
         "overview-fcfs.png",
         "overview-random.png",
         "ratios.png",

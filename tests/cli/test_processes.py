@@ -257,10 +257,16 @@ def test_a_run_of_over_a_second_shows_progress_on_a_terminal(process, folder, mo
     assert "jobs/s" not in out + err
     took_s = float(re.search(r"in (\d+\.\d+) s", shown)[1])
     assert ("jobs/s" in shown) == (took_s > 1.0) or 0.8 < took_s < 1.2
+    if took_s > 1.5:
+        assert re.search(r"jobs/s +(\x1b\[[0-9;]*m)*(\d+:)?\d\d:\d\d", shown), "and the time that is left"
 
 
 def test_the_version_is_the_librarys(process):
-    assert process("--version").communicate(timeout=60)[0] == f"hetsched {hs.__version__}\n"
+    first, second = process("--version").communicate(timeout=60)[0].splitlines()
+    assert first == f"hetsched {hs.__version__}"
+    assert re.fullmatch(
+        r"(commit [0-9a-f]{12}|built from a working copy), CPython 3\.\d+\.\S+, with(out)? [a-z ]+", second
+    )
 
 
 def test_of_all_verbs_the_one_that_is_called_is_imported(process, monkeypatch, folder):

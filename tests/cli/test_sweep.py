@@ -83,11 +83,14 @@ def test_a_screen_with_intervals_and_a_journal_that_is_gone_on_with(sweep, folde
 
 
 @pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
-def test_pictures(sweep, folder):
+def test_pictures_and_a_page(sweep, folder):
     assert sweep(GENERATED, "--plot", "one.png").out.endswith("wrote one.png")
     assert (folder / "one.png").read_bytes().startswith(b"\x89PNG")
     assert sweep(GENERATED, "--plot", "all").code == 0
     assert sorted(path.name for path in (folder / "all").iterdir()) == ["energy_j.png", "mean_wait_s.png"]
+    assert sweep(GENERATED, "--report", "page.html", "--title", "Two loads").out.endswith("wrote page.html")
+    assert "Two loads" in (folder / "page.html").read_text()
+    assert sweep(GENERATED, "--title", "Two loads").code == 2
     single = 'logs = "log.csv"\nnodes = 8\npolicies = ["fcfs", "easy"]\n'
     assert sweep(single, "--plot", "bars").code == 0
     assert [path.name for path in (folder / "bars").iterdir()] == ["ratios.png"]
@@ -118,9 +121,9 @@ def test_files_are_found_from_that_of_the_sweep(sweep, folder):
     (folder / "in" / "m.toml").write_text("nodes = 8\nidle_w = 90\ntdp_w = 310\n")
     (folder / "in" / "e.toml").write_text('[[events]]\ntime_s = 0\nkind = "node_failed"\nnode = 0\n')
     mine = "class Longest:\n    def rank(self, jobs, view):\n        return -jobs.walltime_s\n"
-    (folder / "in" / "mine.py").write_text(mine)
+    (folder / "in" / "longest_first.py").write_text(mine)
     content = 'logs = ["log.csv"]\nplatforms = ["m.toml", "kestrel"]\nbaseline = "mine"\nevents = "e.toml"\n'
-    said = sweep(content + '[policies]\nmine = "mine.py:Longest"\nplain = "easy"\n', "--json")
+    said = sweep(content + '[policies]\nmine = "longest_first.py:Longest"\nplain = "easy"\n', "--json")
     assert said.code == 0, said.err
     runs = pl.DataFrame(json.loads(said.out)["runs"])
     assert runs["platform"].unique(maintain_order=True).to_list() == ["m", "kestrel"]

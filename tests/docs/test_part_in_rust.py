@@ -84,7 +84,7 @@ def test_the_examples_wheel_passes_its_own_tests(tmp_path: Path) -> None:
     )
     assert re.search(r"^\d+ passed in", said, flags=re.MULTILINE), said
     said = done(sys.executable, "-m", "hetsched", "--version", cwd=tmp_path, env={"PYTHONPATH": path})
-    assert said == f"hetsched {hs.__version__}, engine of spread-racks 0.1.0\n"
+    assert said.startswith(f"hetsched {hs.__version__}, engine of spread-racks 0.1.0\n")
 
 
 @pytest.mark.at_length

@@ -12,6 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch):
     """The tool that builds the site."""
+    for needed in ("sphinx", "furo", "myst_parser", "nbconvert"):
+        pytest.importorskip(needed, reason=f"the site is built with {needed}")
     spec = importlib.util.spec_from_file_location("build_site", ROOT / "tools" / "build_site.py")
     tool = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "build_site", tool)
@@ -22,13 +24,10 @@ def site(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.slow
 def test_every_page_and_docstring_is_read_without_a_warning(site, tmp_path: Path) -> None:
     # Everything but the writing of HTML: `make docs` does that, and looks up every link in it.
-    for needed in ("sphinx", "furo", "myst_parser"):
-        pytest.importorskip(needed, reason=f"the site is built with {needed}")
     assert site.build(site.lay_out(tmp_path), tmp_path / "out", "dummy") == ""
 
 
 def test_a_link_that_leads_nowhere_fails_the_site(site, tmp_path: Path) -> None:
-    pytest.importorskip("myst_parser", reason="the site is built with myst_parser")
     (tmp_path / "conf.py").write_text((ROOT / "docs" / "conf.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "index.md").write_text("# Pages\n\n[Here](#pages), [there](other.md).\n", encoding="utf-8")
     assert "'other.md'" in site.build(tmp_path, tmp_path / "out", "dummy")

@@ -125,7 +125,7 @@ def pages(answers, tmp_path_factory):
     """Their pages, written with a title that would be markup."""
     folder = tmp_path_factory.mktemp("pages")
     title = f"<b>Ours</b> & theirs {NAME}"
-    write_sweep = hs.report.write_sweep_page
+    write_sweep = hs.report.sweeps.write_page
     return {
         kind: write_sweep(found, folder / f"{kind}.html", title=title)
         if kind == "sweep"

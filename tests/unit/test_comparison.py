@@ -10,6 +10,7 @@ import pytest
 import hetsched as hs
 from hetsched.analysis import measured, ratios_to_baseline, runs_frame
 from hetsched.cli import main
+from hetsched.many.longer_waits import LongerWaits
 
 # Three runs of a policy that draws lots against one that does not.
 #   lots:  mean 110, deviations -10, 0, 10: s = 10, half width 4.302652729911275 * 10 / sqrt(3) = 24.843
@@ -211,9 +212,10 @@ def test_comparing_gives_the_table_of_single_runs():
     found = hs.compare(workload, platform, ["fcfs", "random", "easy"], "random", seeds=3, seed=5, bound=True)
     runs = [("fcfs", 5), *(("random", seed) for seed in (5, 6, 7)), ("easy", 5)]
     alone = [hs.simulate(workload, platform, policy, seed=seed, bound=True) for policy, seed in runs]
-    assert found.runs.equals(runs_frame(alone))
-    metrics = list(dict.fromkeys(found.table["metric"]))
-    assert found.table.equals(ratios_to_baseline(alone, baseline="random", metrics=metrics))
+    assert found.runs.drop("longer_waits").equals(runs_frame(alone))
+    metrics = [key for key in dict.fromkeys(found.table["metric"]) if key != "longer_waits"]
+    of_runs = found.table.filter(pl.col("metric") != "longer_waits")
+    assert of_runs.equals(ratios_to_baseline(alone, baseline="random", metrics=metrics))
     assert found.baseline == "random"
     assert set(found.attained) == {"fcfs", "easy"}
     assert any("placement could save at most" in note for note in found.notes)
@@ -423,3 +425,76 @@ def test_progress_may_be_a_function_of_runs():
     told.clear()
     hs.provision(900, 25, {70: 1}, nodes=[4], sockets=2, workload=log, progress=lambda *numbers: told.append(numbers))
     assert told == [(0, 1), (1, 1)]
+
+
+def heavy():
+    """Jobs of hours that wait for each other, some of which ask for too much, on twelve nodes."""
+    rng, count = np.random.default_rng(3), 200
+    jobs = {
+        "job_id": np.arange(count),
+        "submit_s": np.sort(rng.integers(0, 400_000, count)),
+        "runtime_s": rng.integers(600, 20_000, count),
+        "node_count": np.where(np.arange(count) % 40 == 7, 13, rng.integers(1, 9, count)),
+    }
+    return hs.Workload.from_polars(pl.DataFrame(jobs)), hs.Platform.homogeneous(nodes=12, idle_w=100, tdp_w=300)
+
+
+def longer(result, base, window=None):
+    """Jobs that wait over an hour longer, one by one."""
+    waits = dict(base.jobs.select("job_id", "wait_s").rows())
+    return sum(
+        own is not None and waits[job] is not None and own - waits[job] > 3600
+        for job, submit_s, own in result.jobs.select("job_id", "submit_s", "wait_s").rows()
+        if window is None or window[0] <= submit_s <= window[1]
+    )
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+@pytest.mark.parametrize("window", [None, (50_000.0, 300_000.0)])
+def test_jobs_that_wait_over_an_hour_longer_are_counted(window):
+    workload, platform = heavy()
+    policies = ["easy", "easy:order=shortest", "easy:order=largest"]
+    found = hs.compare(workload, platform, policies, "easy:order=shortest", window=window)
+    alone = {policy: hs.simulate(workload, platform, policy) for policy in policies}
+    expected = {policy: longer(own, alone["easy:order=shortest"], window) for policy, own in alone.items()}
+    assert dict(found.runs.select("policy", "longer_waits").rows()) == expected
+    assert expected["easy:order=shortest"] == 0
+    assert min(expected["easy"], expected["easy:order=largest"]) > 0
+    rows = found.table.filter(metric="longer_waits").select("policy", "mean", "ratio").rows()
+    assert rows == [(policy, expected[policy], None) for policy in policies], "no ratio to 0"
+    asked = hs.compare(workload, platform, policies, metrics=["longer_waits"], window=window)
+    assert asked.value("easy:order=largest", "longer_waits") == longer(
+        alone["easy:order=largest"], alone["easy"], window
+    )
+
+
+def test_pairs_of_runs_are_counted_in_any_order_and_then_let_go_of():
+    runs = [("base", 4), ("base", 5), ("own", 4), ("own", 5), ("fixed", 4)]
+    waits = {
+        ("base", 4): [0.0, 100.0, np.nan, 0.0],
+        ("base", 5): [0.0, 0.0, 0.0, 0.0],
+        ("own", 4): [3600.0, 3701.0, 9e9, np.nan],
+        ("own", 5): [3601.0, 3600.5, 3599.0, 1e6],
+        ("fixed", 4): [1e6, 1e6, 1e6, 1e6],
+    }
+    expected = {("base", 4): 0, ("base", 5): 0, ("own", 4): 1, ("own", 5): 3, ("fixed", 4): 3}
+    for order in (runs, runs[::-1], [runs[2], runs[0], runs[3], runs[4], runs[1]]):
+        counting = LongerWaits(runs, "base")
+        for run in order:
+            counting.add(run, np.array(waits[run]))
+        assert counting.counts == expected
+        assert not counting._waits
+
+
+def test_a_single_run_of_the_baseline_serves_all_seeds():
+    runs = [("fixed", 2), ("lots", 2), ("lots", 3)]
+    counting = LongerWaits(runs, "fixed")
+    for run, wait in zip(runs, (0.0, 3601.0, 10.0), strict=True):
+        counting.add(run, np.array([wait]))
+    assert counting.counts == {("fixed", 2): 0, ("lots", 2): 1, ("lots", 3): 0}
+
+
+def test_metrics_of_comparisons_are_refused_where_there_is_none():
+    workload, platform = heavy()
+    with pytest.raises(hs.ConfigError, match="metrics: found `longer_waits`, expected metrics of a run"):
+        hs.what_if(workload, platform, "easy", {"nodes": [13]}, metrics=["energy_j", "longer_waits"])

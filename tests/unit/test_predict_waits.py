@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -100,6 +101,7 @@ def test_a_session_predicts_from_where_it_is() -> None:
         ({"forks": 0}, "forks: found `0`, expected a whole number between 1 and 100000"),
         ({"seed": -1}, "seed: found"),
         ({"levels": [0.5, 1.0]}, "levels: found"),
+        ({"recalibrate": -1}, "recalibrate: found `-1`, expected a whole number between 0 and 100000"),
         ({"arrivals": "some"}, "arrivals: found `some`, expected one of"),
         ({"platform": None}, "platform: found nothing, expected the platform of the state"),
         ({"state": {"time_s": 1}}, "state: found dict, expected a Session, or a dictionary"),
@@ -126,3 +128,78 @@ def test_a_job_without_a_walltime_needs_a_past() -> None:
 def test_ids_stay_one_a_job() -> None:
     with pytest.raises(hs.TraceError, match="job_id"):
         predicted(jobs=QUEUED.with_columns(submit_s=pl.lit(300.0)))
+
+
+def late_log(jobs: int, delay_s: float) -> pl.DataFrame:
+    """Jobs of one node and 100 s, one every 200 s, that all start so long after their submit."""
+    submit = [200.0 * k for k in range(jobs)]
+    frame = pl.DataFrame({"job_id": range(100, 100 + jobs), "submit_s": submit, "runtime_s": [100.0] * jobs})
+    frame = frame.with_columns(walltime_s=pl.lit(100.0), node_count=1)
+    return frame.with_columns(observed_start_s=pl.col("submit_s") + delay_s)
+
+
+def test_recalibration_learns_what_is_wrong_each_time() -> None:
+    """A scheduler that starts every job 150 s after its submit, for whatever reason."""
+    log = late_log(60, 150.0)
+    now_s = 200.0 * 59 + 300
+    state = {"time_s": now_s, "running": RUNNING.clear(), "queued": QUEUED.clear()}
+    mine = pl.DataFrame({"job_id": [1], "node_count": [1], "walltime_s": [100.0]})
+    assert predicted(state, mine, history=log)["q50"].to_list() == [0.0]
+    moved = predicted(state, mine, history=log, recalibrate=50)
+    assert moved.select("q05", "q50", "q95").row(0) == pytest.approx((150.0, 150.0, 150.0))
+    assert moved["mean_wait_s"].to_list() == [0.0], "means and shares are those of the forks"
+    assert predicted(state, mine, history=log, recalibrate=19)["q50"].to_list() == [0.0], "too few"
+    levels = {"levels": [0.95, 0.05, 0.5]}
+    assert predicted(state, mine, history=log, recalibrate=50, **levels).columns[1:4] == ["q95", "q05", "q50"]
+    waiting = {**state, "queued": mine.with_columns(submit_s=pl.lit(now_s - 2000.0))}
+    assert predicted(waiting, history=log, recalibrate=50)["q05"][0] >= 2000.0, "it has waited for as long already"
+
+
+def test_recalibration_is_of_predictions_that_were_made_before() -> None:
+    """The same, asked one by one: each job that started last at its own submit, from what was known then."""
+    rng = np.random.default_rng(5)
+    jobs = pl.DataFrame(
+        {
+            "job_id": range(100, 160),
+            "submit_s": np.sort(rng.uniform(0, 4000, 60)).round(),
+            "runtime_s": rng.uniform(20, 300, 60).round(),
+            "node_count": rng.integers(1, 3, 60),
+        }
+    ).with_columns(walltime_s=2 * pl.col("runtime_s"))
+    starts = hs.simulate(hs.Workload.from_polars(jobs), MACHINE, "easy:order=shortest").jobs["start_s"]
+    log, now_s = jobs.with_columns(observed_start_s=starts), 3500.0
+
+    def state(at_s: float, before: pl.DataFrame) -> dict[str, Any]:
+        start, end = pl.col("observed_start_s"), pl.col("observed_start_s") + pl.col("runtime_s")
+        own = ["job_id", "submit_s", "node_count", "walltime_s"]
+        running = before.filter((start < at_s) & (end > at_s)).select(*own, start_s=start)
+        return {"time_s": at_s, "running": running, "queued": before.filter(start >= at_s).select(own)}
+
+    mine = pl.DataFrame({"job_id": [1], "node_count": [2], "walltime_s": [100.0]})
+    now = state(now_s, log.filter(pl.col("submit_s") < now_s))
+    given: dict[str, Any] = {"history": log, "forks": 4, "seed": 7}
+    found = predicted(now, mine, recalibrate=25, **given)
+    last = log.filter(pl.col("observed_start_s") <= now_s).sort("observed_start_s", "job_id").tail(25)
+    names, rows = ["q05", "q25", "q50", "q75", "q95"], []
+    for job in last.iter_rows(named=True):
+        at_s = job["submit_s"]
+        earlier = log.filter(
+            (pl.col("submit_s") < at_s) | ((pl.col("submit_s") == at_s) & (pl.col("job_id") < job["job_id"]))
+        )
+        alone = log.filter(job_id=job["job_id"]).select("job_id", "submit_s", "node_count", "walltime_s")
+        rows.append(predicted(state(at_s, earlier), alone, **given).filter(job_id=job["job_id"]).select(names).row(0))
+    raw = predicted(now, mine, **given)
+    waits = last["observed_start_s"] - last["submit_s"]
+    moved = hs.analysis.recalibrated(raw.select(names).to_numpy(), np.array(rows), waits)
+    assert found.select(names).to_numpy() == pytest.approx(np.maximum(moved, (now_s - _submits(now, mine))[:, None]))
+    later = pl.col("observed_start_s") + pl.col("runtime_s") > now_s
+    other = log.with_columns(
+        runtime_s=pl.when(later).then(pl.col("runtime_s") + 999).otherwise("runtime_s"),
+        observed_start_s=pl.when(pl.col("observed_start_s") > now_s).then(9e5).otherwise("observed_start_s"),
+    )
+    assert predicted(now, mine, recalibrate=25, **{**given, "history": other}).equals(found), "nothing later counts"
+
+
+def _submits(now: dict[str, Any], mine: pl.DataFrame) -> Any:
+    """Submits of the jobs that are asked for."""
+    return np.append(now["queued"]["submit_s"].to_numpy(), [now["time_s"]] * len(mine))

@@ -118,3 +118,23 @@ def test_a_result_has_no_horizon() -> None:
 def test_some_job_has_to_be_submitted_after_the_first_instant() -> None:
     with pytest.raises(hs.ConfigError, match="horizon_s: found no job that counts after the first submit"):
         ahead(log(submit_s=[0.0] * 4))
+
+
+def test_progress_is_shown_of_the_restarts_of_both_policies() -> None:
+    """Runs of so few jobs are over before they say anything."""
+    found: list[tuple[float, float]] = []
+    ahead(log(), policy="fcfs", progress=lambda done, total: found.append((done, total)))
+    assert found == [(1, 2), (2, 2)] * 2
+    with pytest.raises(hs.ConfigError, match="progress: found"):
+        ahead(log(), progress="dots")
+
+
+def test_progress_is_shown_of_a_long_run() -> None:
+    count = 40_000
+    submits = [float(k) for k in range(count)]
+    jobs = {"job_id": range(count), "submit_s": submits, "runtime_s": [1.0] * count, "node_count": [1] * count}
+    workload = hs.Workload.from_polars(pl.DataFrame({**jobs, "observed_start_s": submits}))
+    found: list[tuple[float, float]] = []
+    hs.validate(workload, PLATFORM, progress=lambda done, total: found.append((done, total)))
+    assert found
+    assert all(0 < done <= total == count for done, total in found)

@@ -123,6 +123,16 @@ def _family(word: str, about: str, verbs: Sequence[str]) -> Any:
     return group
 
 
+_EXTRAS = {
+    "gym": ["gymnasium"],
+    "models": ["lightgbm"],
+    "plots": ["matplotlib"],
+    "report": ["jinja2", "plotly"],
+    "testing": ["hypothesis"],
+}
+"""Extras of pyproject.toml, and the packages that they install."""
+
+
 def _tell_version(wanted: bool) -> None:
     if wanted:
         from hetsched.engine import engine
@@ -130,7 +140,19 @@ def _tell_version(wanted: bool) -> None:
         running = engine()
         with_parts = "" if running.package is None else f", engine of {running.package}"
         typer.echo(f"hetsched {running.module.__version__}{with_parts}")
+        typer.echo(", ".join(_build(running.module.__commit__)))
         raise typer.Exit
+
+
+def _build(commit: str) -> Iterator[str]:
+    """The commit that the engine was built of, this Python, and the extras whose packages are installed."""
+    from importlib.util import find_spec
+    from platform import python_implementation, python_version
+
+    yield f"commit {commit}" if commit else "built from a working copy"
+    yield f"{python_implementation()} {python_version()}"
+    there = [extra for extra, packages in _EXTRAS.items() if all(map(find_spec, packages))]
+    yield f"with {' '.join(there)}" if there else "without extras"
 
 
 def _root(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,97 +20,113 @@ from hetsched.cli.terminal import Screen, command_line, noted, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hetsched.cli.window import Window
+    from hetsched.many.outcome import Keep
     from hetsched.run.options import RunOptions
 
 _POLICIES = "Policies"
 _POLICIES_HELP = "Presets, NAME:PARAM=VALUE, or FILE.py:NAME for your own, with commas between; see hetsched policies."
 _BASELINE_HELP = "Policy whose ratios are 1; default: the first."
-_METRICS_HELP = "Metrics to compare, such as p95_wait_s: keys of the summary."
+_METRICS_HELP = (
+    "Metrics to compare: keys of the summary, and longer_waits; default: energy, and the mean, 95th percentile and "
+    "longest wait, with the jobs that wait over an hour longer than under the baseline."
+)
 _SEEDS_HELP = "Runs per policy that draws random numbers, for confidence intervals."
 
 
-def compare(
-    screen: Screen,
-    faults: Faults,
-    *,
-    policies: Annotated[str, option("--policies", "A,B,…", _POLICIES_HELP, _POLICIES, complete=opt.complete_policies)],
+def _keys(faults: Faults, option: str, text: str) -> tuple[str, ...]:
+    """Keys with commas between."""
+    del faults, option
+    return tuple(key.strip() for key in text.split(","))
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The policies, and how they are compared."""
+
+    policies: Annotated[str, option("--policies", "A,B,…", _POLICIES_HELP, _POLICIES, complete=opt.complete_policies)]
     baseline: Annotated[
         str | None, option("--baseline", "A", _BASELINE_HELP, _POLICIES, complete=opt.complete_policy)
-    ] = None,
+    ] = None
     metrics: Annotated[
-        str | None, option("--metrics", "KEY,…", _METRICS_HELP, _POLICIES, complete=opt.complete_metrics)
-    ] = None,
-    seeds: Annotated[int, option("--seeds", "K", _SEEDS_HELP, _POLICIES, read=whole(1, 10_000))] = 1,
-    inputs: Inputs,
-    run: RunGiven,
-    out: opt.Out = None,
-    plot: opt.Plot = None,
-    report: opt.Report = None,
-    title: opt.Title = "",
-) -> None:
+        tuple[str, ...] | None,
+        option("--metrics", "KEY,…", _METRICS_HELP, _POLICIES, read=_keys, complete=opt.complete_metrics),
+    ] = None
+    seeds: Annotated[int, option("--seeds", "K", _SEEDS_HELP, _POLICIES, read=whole(1, 10_000))] = 1
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Files that are wanted of a comparison."""
+
+    out: opt.Out = None
+    plot: opt.Plot = None
+    report: opt.Report = None
+    title: opt.Title = ""
+
+    def keep(self, measured: Window | None) -> Keep:
+        """The part of each run that these files need."""
+        from hetsched.many.outcome import Keep
+
+        window = None if measured is None else (measured.from_s, measured.until_s)
+        return Keep(window, drawn=self.plot is not None, shown=self.report is not None)
+
+    def write(self, found: hs.Comparison, machine: Machine) -> list[str]:
+        """Write the pictures and the page; gives the names of all files, those of the comparison first."""
+        written = [] if self.out is None else [str(Path(self.out) / "comparison.csv")]
+        if self.plot is not None:
+            written += draw_comparison(self.plot, found.table, found._outcomes, baseline=found.baseline)
+        if self.report is not None:
+            page = found._page(title=self.title, assumed=machine.notes, command=command_line())
+            written.append(page.write(self.report))
+        return written
+
+
+def compare(screen: Screen, faults: Faults, *, contest: Contest, inputs: Inputs, run: RunGiven, wanted: Wanted) -> None:
     """Schedule a job log under several policies, and show them side by side."""
     from hetsched.many.compare import compared
-    from hetsched.many.outcome import Keep
     from hetsched.report.tables import comparison_table
 
-    inputs.check(faults)
-    run.check(faults, inputs)
-    window = inputs.log.window
-    keys = None if metrics is None else _metrics(faults, metrics, run)
-    window.check_metrics(faults, keys or ())
-    contestants = policies_of(faults, "--policies", policies)
-    base = _baseline(faults, baseline, contestants)
-    opt.check_title(faults, title, report)
-    faults.check()
-    check_output(out)
-
+    policies, baseline = _checked(faults, contest, inputs, run, wanted)
     options = run.options()
     workload, machine = inputs.read(screen)
-    _check_runs(contestants, workload, machine, run, options)
-    measured = window.measured(workload)
+    _check_runs(list(policies.values()), workload, machine, run, options)
+    measured = inputs.log.window.measured(workload)
     with renamed(run.given_names):
-        result = compared(
+        found = compared(
             workload,
             machine.platform,
-            {policy.name: policy for policy in contestants},
-            baseline=base,
+            policies,
+            baseline=baseline,
             options=options,
-            seeds=seeds,
-            metrics=keys,
-            keep=Keep(
-                None if measured is None else (measured.from_s, measured.until_s),
-                drawn=plot is not None,
-                shown=report is not None,
-            ),
-            folder=None if out is None else Path(out),
+            seeds=contest.seeds,
+            metrics=contest.metrics,
+            keep=wanted.keep(measured),
+            folder=None if wanted.out is None else Path(wanted.out),
             change=OTHER_DRAWS,
         )
-    written = [] if out is None else [str(Path(out) / "comparison.csv")]
-    if plot is not None:
-        written += draw_comparison(plot, result.table, result._outcomes, baseline=base)
-    if report is not None:
-        written.append(result._page(title=title, assumed=machine.notes, command=command_line()).write(report))
-    screen.show(comparison_table(result.table, baseline=base, width=screen.width, currency=result.currency))
-    for note in [*([] if measured is None else [measured.note]), *result.notes]:
+    written = wanted.write(found, machine)
+    screen.show(comparison_table(found.table, baseline=baseline, width=screen.width, currency=found.currency))
+    for note in [*([] if measured is None else [measured.note]), *found.notes]:
         screen.say(note)
-    screen.give({**result.to_dict(), "assumed": machine.assumed_w}, written)
+    screen.give({**found.to_dict(), "assumed": machine.assumed_w}, written)
 
 
-def _metrics(faults: Faults, text: str, run: RunGiven) -> tuple[str, ...]:
-    """The keys asked for; notes those that do not exist, or need what these runs do not have."""
-    from hetsched.run.metrics import METRICS, metrics_named
-
-    keys = tuple(key.strip() for key in text.split(","))
-    with noted(faults):
-        metrics_named(keys, parameter="--metrics")
-    missing = {} if run.plain.bound else {"bound": "--bound as well, which computes it"}
-    if run.events is None and run.contract is None:
-        missing["prices"] = "--events or --contract as well, with prices or carbon intensities"
-        missing["limits"] = "--contract as well, with limits"
-    for key in keys:
-        if key in METRICS and (needs := METRICS[key].needs) in missing:
-            faults.add("--metrics", key, missing[needs])
-    return keys
+def _checked(
+    faults: Faults, contest: Contest, inputs: Inputs, run: RunGiven, wanted: Wanted
+) -> tuple[dict[str, hs.Policy], str]:
+    """The policies by name and the baseline's name, once all options are known to be right."""
+    inputs.check(faults)
+    run.check(faults, inputs)
+    if contest.metrics is not None:
+        run.check_metrics(faults, "--metrics", contest.metrics)
+        inputs.log.window.check_metrics(faults, contest.metrics)
+    policies = policies_of(faults, "--policies", contest.policies)
+    baseline = _baseline(faults, contest.baseline, policies)
+    opt.check_title(faults, wanted.title, wanted.report)
+    faults.check()
+    check_output(wanted.out)
+    return {policy.name: policy for policy in policies}, baseline
 
 
 def _check_runs(

@@ -57,7 +57,7 @@ def _of_nodes(outcome: Outcome, title: str) -> Iterator[tuple[str, Picture]]:
     from hetsched.report import node_states
 
     own, dates = outcome.machine, {"unix_zero_s": outcome.unix_zero_s}
-    if own is not None and own.timeline is not None:
+    if own is not None:
         yield "nodes", node_states.states_over_time(own.timeline, title=title, **dates)
     if own is not None and own.busy is not None:
         yield "node-map", node_states.node_use(own.busy, nodes=outcome.nodes, window=own.window, title=title, **dates)
@@ -130,10 +130,14 @@ def draw_comparison(plot: str, table: pl.DataFrame, outcomes: Sequence[Outcome],
     import polars as pl
 
     from hetsched.report import figures
+    from hetsched.run.metrics import OF_COMPARISON
 
     first: dict[str, Outcome] = {}
     for outcome in outcomes:
         first.setdefault(outcome.policy, outcome)
+    # Counts against the baseline, which has none, have no ratio to it.
+    if len(own := table.filter(~pl.col("metric").is_in(OF_COMPARISON))):
+        table = own
     # One dot has nothing to be compared with.
     runs = pl.DataFrame([_costs(outcome) for outcome in outcomes]) if len(first) > 1 else None
     if is_picture(plot):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -145,6 +146,20 @@ class RunGiven:
         """Refuse a predictor that has nothing to predict."""
         if self.predictor is not None:
             self.predictor.check_inputs(workload, platform)
+
+    def check_metrics(self, faults: Faults, place: str, keys: Sequence[str]) -> None:
+        """Note metrics that there are not, and those that need what these runs do not have."""
+        from hetsched.run.metrics import METRICS, metrics_named
+
+        with noted(faults):
+            metrics_named(keys, parameter=place)
+        missing = {} if self.plain.bound else {"bound": "--bound as well, which computes it"}
+        if self.events is None and self.contract is None:
+            missing["prices"] = "--events or --contract as well, with prices or carbon intensities"
+            missing["limits"] = "--contract as well, with limits"
+        for key in keys:
+            if key in METRICS and (needs := METRICS[key].needs) in missing:
+                faults.add(place, key, missing[needs])
 
     def check_contract(self, workload: hs.Workload, platform: hs.Platform, options: RunOptions) -> None:
         """Refuse a contract whose dates say nothing on this log's clock."""

@@ -14,7 +14,7 @@ from hetsched.cli.declare import OUTPUT, argument, option
 from hetsched.cli.options import check_output, folder
 from hetsched.cli.pictures import draw_sweep
 from hetsched.cli.sweep_file import SweepFile, in_file
-from hetsched.cli.terminal import Screen, changed
+from hetsched.cli.terminal import Screen, changed, command_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,6 +36,8 @@ class SweepGiven:
     executor: opt.Executor = None
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None
     plot: opt.Plot = None
+    report: opt.Report = None
+    title: opt.Title = ""
 
 
 def sweep(
@@ -43,6 +45,7 @@ def sweep(
 ) -> None:
     """Run every workload of a file on every machine under every policy and seed, and compare the policies."""
     opt.check_executor(faults, asked.workers, asked.executor)
+    opt.check_title(faults, asked.title, asked.report)
     faults.check()
     with changed(lambda fault: _of_option_or_file(file, fault)):
         given = SweepFile.of(file)
@@ -59,6 +62,11 @@ def sweep(
     written = [] if out is None else _written(table, out)
     if asked.plot is not None:
         written += draw_sweep(asked.plot, table, {"workload": of_workloads, "platform": of_machines}, baseline)
+    if asked.report is not None:
+        from hetsched.report.page.sweeps import page_of_sweep
+
+        said = {"title": asked.title, "command": command_line()}
+        written.append(page_of_sweep(runs, baseline=baseline, metrics=given.metrics, **said).write(asked.report))
     _show(screen, table, baseline)
     screen.say(f"{many(len(runs), 'run')}: {_axes_text(runs)}")
     screen.give(_value(runs, table, baseline), written)

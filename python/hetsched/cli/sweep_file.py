@@ -96,7 +96,7 @@ class SweepFile:
             policies=policies,
             settings=_table(content, "settings", faults),
             seeds=content.get("seeds", 1),
-            metrics=_metrics(content, faults),
+            metrics=_metrics(content, run, faults),
             baseline=str(content.get("baseline", "")),
             out=None if "out" not in content else str(folder / str(content["out"])),
             inputs=inputs,
@@ -281,12 +281,15 @@ def _table(content: Mapping[str, Any], key: str, faults: Faults) -> Mapping[str,
     return value
 
 
-def _metrics(content: Mapping[str, Any], faults: Faults) -> Sequence[str]:
-    from hetsched.run.metrics import DEFAULT_METRICS, metrics_named
+def _metrics(content: Mapping[str, Any], run: RunGiven, faults: Faults) -> Sequence[str]:
+    """Keys of the summary that these runs have; those of comparisons are of pairs of runs."""
+    from hetsched.run.metrics import DEFAULT_METRICS, OF_COMPARISON
 
     keys = _texts(content, "metrics", faults) or DEFAULT_METRICS
-    with noted(faults):
-        metrics_named(keys)
+    run.check_metrics(faults, "metrics", keys)
+    for key in keys:
+        if key in OF_COMPARISON:
+            faults.add("metrics", key, "a key of the summary: this one is of hetsched compare only")
     return keys
 
 

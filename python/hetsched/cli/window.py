@@ -113,10 +113,12 @@ class WindowOptions(SpanOptions):
     def check_metrics(self, faults: Faults, keys: tuple[str, ...]) -> None:
         """Note metrics that a window does not have."""
         from hetsched.analysis.window import MEASURED
+        from hetsched.run.metrics import OF_COMPARISON
 
+        known = (*MEASURED, *OF_COMPARISON)
         for key in keys if self.is_measured else ():
-            if key not in MEASURED:
-                faults.add("--metrics", key, f"what a window has: {', '.join(MEASURED)}")
+            if key not in known:
+                faults.add("--metrics", key, f"what a window has: {', '.join(known)}")
 
     def measured(self, workload: hs.Workload) -> Window | None:
         """The window that is measured, of the jobs to be run: the same under all policies. None: all of the run."""

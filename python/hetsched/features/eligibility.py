@@ -331,7 +331,7 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
         )
     if "scheduler" in own:
         if found.takes_stock or any(want.licences for want in found.wants):
-            expected = f"a policy of parts: {why}, and a whole scheduler is not told how many are free"
+            expected = f"a policy of parts: {why}, and a whole scheduler does not know how many are free"
             faults.note("scheduler", shown(policy.name), expected)
         faults.check()
         return

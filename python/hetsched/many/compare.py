@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 from hetsched.many.comparison import Comparison, file_names, windows_differ
+from hetsched.many.longer_waits import KEY as LONGER_WAITS
+from hetsched.many.longer_waits import Floats, LongerWaits, waits_of
 from hetsched.many.outcome import Keep, Outcome
 
 _MOST_SEEDS = 10_000
@@ -68,8 +70,9 @@ def compare(
     seeds
         How many runs of each policy that uses chance; their seeds count from ``seed``, so that runs are paired.
     metrics
-        Keys of `Result.summary`. None: energy, wait, slowdown and utilization, and the parts of the energy where the
-        runs' windows differ.
+        Keys of `Result.summary`, and ``longer_waits``. None: energy, the mean, the 95th percentile and the longest of
+        the waits, the number of jobs that wait over an hour longer than under the baseline (``longer_waits``), and the
+        parts of the energy where the runs' windows differ.
     window
         From when to when to measure, in seconds on the log's clock, as `hetsched.analysis.measured` does. None: all of
         each run.
@@ -170,15 +173,21 @@ def compared(
     _ = workload.sha256, platform.sha256
     folders, outcomes = file_names(policies), dict[str, Outcome]()
     tasks = [_task(name, run, keep, _folder_of(folders[name], run, folder, seeds)) for name, run in runs]
-    with closing(on_threads(tasks, progress)) as answers:
-        for task, (outcome, result, own) in answers:
+    longer = LongerWaits([(name, run.options.seed) for name, run in runs], baseline)
+    # Seed by seed: no more waits are kept than runs of a seed have.
+    in_order = sorted(tasks, key=lambda task: int(task.names["seed"]))
+    with closing(on_threads(in_order, progress)) as answers:
+        for task, (outcome, waits, result, own) in answers:
             outcomes[task.key] = outcome
+            longer.add((outcome.policy, outcome.seed), waits)
             if own is not None:
                 # Here, in the main thread: Ctrl-C reaches no other, and must not find a file half-written.
                 result.write(own)
     found = [outcomes[task.key] for task in tasks]
     _warn_of(found, before=len(runs[0][1].concerns))
+    counts = [longer.counts[outcome.policy, outcome.seed] for outcome in found]
     frame = pl.DataFrame([outcome.row() for outcome in found], infer_schema_length=None)
+    frame = frame.with_columns(pl.Series(LONGER_WAITS, counts, pl.Int64))
     table = table_of(frame, baseline, _with_boots(_default_metrics(frame), frame) if metrics is None else metrics)
     again = partial(_shown_again, [(name, run) for name, run in runs if run.options.seed == options.seed])
     comparison = Comparison(table, frame, baseline, found, _is_alike=_are_alike(platform), _change=change, _again=again)
@@ -195,9 +204,9 @@ def _shown_again(runs: Sequence[tuple[str, Run]]) -> list[RunShown]:
 def _task(policy: str, run: Run, keep: Keep, folder: Path | None) -> RunTask:
     """A run under the name of its policy; its result is kept as long as its files are to be written."""
 
-    def kept(result: Result) -> tuple[Outcome, Result | None, Path | None]:
+    def kept(result: Result) -> tuple[Outcome, Floats, Result | None, Path | None]:
         outcome = Outcome.of(policy, result, keep, run.terms if keep.drawn or keep.shown else None)
-        return outcome, None if folder is None else result, folder
+        return outcome, waits_of(result, keep.window), None if folder is None else result, folder
 
     seed = run.options.seed
     title = f"{policy}, seed {seed}" if run.policy.uses_chance else policy
@@ -224,12 +233,15 @@ def _default_metrics(runs: pl.DataFrame) -> tuple[str, ...]:
     """Metrics if none are asked for: in windows that differ, idle nodes make the energy differ, too."""
     billed = tuple(key for key in OF_CONTRACT if "penalty" in runs.columns and key in runs.columns)
     billed = (*(key for key in ("meter_energy_j",) if key in runs.columns), *billed)
+    # One policy has nothing to wait longer than.
+    compared = (LONGER_WAITS,) if runs["policy"].n_unique() > 1 else ()
+    metrics = (*DEFAULT_METRICS, *compared, *billed)
     if "makespan_s" not in runs.columns:  # a part of each run was measured, the same of all
-        return (*DEFAULT_METRICS, *billed)
+        return metrics
     if not windows_differ(runs.group_by("policy").agg(pl.col("makespan_s").mean())["makespan_s"].to_list()):
-        return (*DEFAULT_METRICS, *billed)
-    place = DEFAULT_METRICS.index("energy_j") + 1
-    return (*DEFAULT_METRICS[:place], "job_energy_j", "idle_energy_j", *DEFAULT_METRICS[place:], *billed)
+        return metrics
+    place = metrics.index("energy_j") + 1
+    return (*metrics[:place], "job_energy_j", "idle_energy_j", *metrics[place:])
 
 
 def _with_boots(metrics: tuple[str, ...], runs: pl.DataFrame) -> tuple[str, ...]:

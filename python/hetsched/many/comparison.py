@@ -47,7 +47,8 @@ class Comparison(Reported):
     table
         One row a policy and metric, as `hetsched.analysis.ratios_to_baseline` gives it.
     runs
-        One row a run: ``policy, seed``, and the keys of its summary.
+        One row a run: ``policy, seed``, the keys of its summary, and ``longer_waits``, the number of jobs that wait
+        over an hour longer than under the baseline.
     baseline
         The policy whose ratios are 1.
     _outcomes

@@ -6,6 +6,7 @@ gives what a folder already holds of it, and keeps what comes.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor
@@ -109,6 +110,9 @@ def many(
             if place is None:
                 raise
             raise within(place(task), error) from error.__cause__ or error
+        if isinstance(found, dict):
+            # Answers of other processes bring their names along; those of ten thousand runs are most of what they take.
+            found = {sys.intern(name): value for name, value in found.items()}
         if store is not None:
             store.add(task, found)
         yield task, found

@@ -13,7 +13,7 @@ from hetsched.analysis.timeline import busy_grid, node_states, run_bins, waiting
 from hetsched.analysis.window import measured
 from hetsched.checks import many
 from hetsched.report.canvas import unix_zero
-from hetsched.report.charts import MOST_JOBS
+from hetsched.report.charts import MOST_JOBS, boxes_can_be_read
 from hetsched.report.node_states import MAP_BINS, map_rows
 from hetsched.report.page.shown import RunShown
 from hetsched.run.concerns import Concern
@@ -49,7 +49,7 @@ class PowerFrames:
         if terms is not None and terms.contract.limits and "budget_w" not in timeline.columns:
             timeline = terms.with_limits(timeline)
         has_power = "budget_w" in timeline.columns or events["kind"].is_in(_OF_POWER).any()
-        few = result.has_segments and len(result.jobs) <= MOST_JOBS
+        few = result.has_segments and boxes_can_be_read(result.jobs, nodes=len(result.nodes))
         return cls(timeline if has_power else None, events, result.segments if few else None)
 
 
@@ -64,7 +64,7 @@ class NodeFrames:
     `busy`, of `busy_grid`, is of runs whose nodes are always on, `states` of all others.
     """
 
-    timeline: pl.DataFrame | None
+    timeline: pl.DataFrame
     states: pl.DataFrame | None
     waits: pl.DataFrame | None
     busy: np.ndarray | None = None
@@ -77,7 +77,7 @@ class NodeFrames:
         changes = any((timeline[name] > 0).any() for name in _NOT_ALWAYS_ON)
         has_queues = "queue" in result.provenance["platform"]
         return cls(
-            timeline.select("time_s", "busy_nodes", "idle_nodes", *_NOT_ALWAYS_ON) if changes else None,
+            timeline.select("time_s", "busy_nodes", "idle_nodes", *_NOT_ALWAYS_ON),
             node_states(result) if changes else None,
             jobs.select("queue", "wait_s") if has_queues else None,
             None if changes else _busy(result),

@@ -294,7 +294,7 @@ class Platform:
         Parameters
         ----------
         paths
-            The files, each told by its content; what slurm.conf includes is read, too.
+            The files, each known by its content; what slurm.conf includes is read, too.
         idle_w, tdp_w
             Watts, as in `NodeClass`: one number, or by the name of a class or by feature, such as ``{"gpu": 900}``,
             with ``"*"`` for all others. Slurm's files have none: 100 W and 400 W are assumed, and said to be.

@@ -6,10 +6,7 @@ Frames in, files or tables out; the numbers come from `hetsched.analysis`. Modul
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from hetsched.report.page.sweeps import write_sweep_page as write_sweep_page
+from types import ModuleType
 
 __all__ = [
     "budgets",
@@ -19,14 +16,12 @@ __all__ = [
     "observed",
     "over_axis",
     "provisions",
+    "sweeps",
     "tables",
-    "write_sweep_page",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "write_sweep_page":
-        return getattr(import_module("hetsched.report.page.sweeps"), name)
+def __getattr__(name: str) -> ModuleType:
     if name in __all__:
         return import_module(f"hetsched.report.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

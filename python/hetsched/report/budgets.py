@@ -193,7 +193,8 @@ def _draw_speeds(figure: Figure, chart: Chart, segments: pl.DataFrame) -> None:
     chart.add(stands, **_SUSPENDED)
     spans = segments.group_by(pl.struct("job_id", "attempt", "nodes").rle_id(), maintain_order=True)
     frames = spans.agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("nodes").first())
-    chart.add(frames, facecolors="none", edgecolors="black", linewidths=0.4 if len(frames) <= _FEW else 0.2)
+    widths = chart.outlines(frames, 0.4 if len(frames) <= _FEW else 0.2)
+    chart.add(frames, facecolors="none", edgecolors=["black"] * len(frames), linewidths=widths)
     for row in segments.iter_rows(named=True):
         running = row["state"] == "running"
         is_dark = running and colours.norm(row["speed_ratio"]) < 1 - _DARK

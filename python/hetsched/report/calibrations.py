@@ -17,6 +17,9 @@ _SHORT = {
 }
 
 
+_AS_IT_IS = "as it is"
+
+
 class Answer(Protocol):
     """Parts of a calibration that are shown."""
 
@@ -79,13 +82,13 @@ def _table(scores: pl.DataFrame) -> RenderableType:
     wait = METRICS["mean_wait_s"]
     first = dict(scores.filter(half="first").select("rival", "log_error").iter_rows())
     for row in scores.filter(half="second").iter_rows(named=True):
-        name, early = row["rival"], first.get(row["rival"])
+        # The policy's name, which may be of any length, stands below the table.
+        name = _AS_IT_IS if row["rival"].endswith(f", {_AS_IT_IS}") else _SHORT.get(row["rival"], row["rival"])
+        early = first.get(row["rival"])
         errors = ("–" if early is None else f"{early:.3f}", f"{row['log_error']:.3f}")
         skill = "–" if row["skill_best"] is None else f"{row['skill_best']:.3f}"
         near = "–" if row["waited_within_10m"] is None else f"{row['waited_within_10m']:.1%}"
-        table.add_row(
-            _SHORT.get(name, name), *errors, skill, wait.text(row["mean_wait_s"]), wait.text(row["p95_wait_s"]), near
-        )
+        table.add_row(name, *errors, skill, wait.text(row["mean_wait_s"]), wait.text(row["p95_wait_s"]), near)
     table.caption = (
         "log error: mean of |ln((wait + 60 s) / (observed wait + 60 s))|; skill: the part of it that is gone of the "
         "best rival that simulates nothing; skill, waits and shares are of the second half"

@@ -18,7 +18,20 @@ import numpy as np
 from hetsched.checks import listed
 from hetsched.errors import ConfigError
 from hetsched.files import write_whole
-from hetsched.report.lettering import FONT, WIDTH_IN, date_ticks, legend, named, write_title, year_of
+from hetsched.report.lettering import (
+    FONT,
+    WIDTH_IN,
+    date_ticks,
+    legend,
+    named,
+    row_names,
+    tick_names,
+    write_title,
+    year_of,
+)
+from hetsched.report.lettering import (
+    width_in as text_width_in,
+)
 from hetsched.workload.clock import zero_said
 
 if TYPE_CHECKING:
@@ -259,10 +272,24 @@ def write_ticks(axis: Axis, ticks: Sequence[tuple[float, str]]) -> None:
 
 def write_rows(axes: Axes, names: Sequence[str]) -> None:
     """Make y an axis of rows, the first on top, that are named and not measured."""
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), row_names(names))
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
+
+
+def write_names(axes: Axes, ticks: Sequence[tuple[float, str]], *, width_in: float) -> float:
+    """Put names below axes that are about so wide: side by side where they fit, else upwards.
+
+    Gives the height beyond a line that they take.
+    """
+    low, high = axes.get_xlim()
+    at_in = [(at - low) / (high - low) * width_in for at, _ in ticks]
+    names, is_upwards = tick_names([text for _, text in ticks], at_in, width_in)
+    write_ticks(axes.xaxis, [(at, name) for (at, _), name in zip(ticks, names, strict=True)])
+    axes.tick_params(axis="x", labelrotation=90 if is_upwards else 0)
+    lines = [line for name in names for line in name.split("\n")]
+    return max(map(text_width_in, lines)) if is_upwards else 0.0
 
 
 def write_nodes(axes: Axes, nodes: int) -> None:

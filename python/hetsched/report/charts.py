@@ -25,6 +25,31 @@ _HEIGHT_IN = 2.4
 _LETTER_IN = (0.064, 0.12)
 
 
+_OUTLINED_IN, _SEEN_IN = 3 / 72, 1.5 / 72
+"""Least width and height of a box with an outline, and of one that can be seen."""
+
+
+def boxes_can_be_read(jobs: pl.DataFrame, *, nodes: int) -> bool:
+    """True if a chart of jobs shows something: few enough of them, at least half with boxes that can be seen."""
+    ran, (first_s, last_s) = ran_of(jobs), window_of(jobs)
+    if len(jobs) > MOST_JOBS or ran.is_empty() or last_s <= first_s:
+        return False
+    width_in = (ran["end_s"] - ran["start_s"]).to_numpy() / (last_s - first_s) * CHART_AXES_IN[0]
+    height_in = ran["nodes"].list.len().to_numpy() / nodes * CHART_AXES_IN[1]
+    return bool(((width_in >= _SEEN_IN) & (height_in >= _SEEN_IN)).mean() >= 0.5)
+
+
+def ran_of(jobs: pl.DataFrame) -> pl.DataFrame:
+    """The jobs that have ended."""
+    return jobs.filter(pl.col("start_s").is_not_null() & pl.col("end_s").is_not_null())
+
+
+def window_of(jobs: pl.DataFrame) -> tuple[float, float]:
+    """The first submit and the last end."""
+    first_s = float(jobs["submit_s"].min() or 0.0)  # type: ignore[arg-type]
+    return first_s, float(ran_of(jobs)["end_s"].max() or first_s)  # type: ignore[arg-type]
+
+
 def check_count(jobs: int) -> None:
     """Raise a `ValueError` for more jobs than a chart shows."""
     if jobs > MOST_JOBS:
@@ -61,6 +86,10 @@ class Chart:
     def _boxes(self, start_s: float, end_s: float, nodes: list[int]) -> list[np.ndarray]:
         ends = self.axis.shown(start_s), self.axis.shown(end_s)
         return [box(*ends, first - 0.5, first - 0.5 + count) for first, count in _unbroken(np.asarray(nodes))]
+
+    def outlines(self, rows: pl.DataFrame, width: float = 0.4) -> list[float]:
+        """Widths of the outlines of rows' boxes; thin boxes have none, as they would hide them."""
+        return [width if min(self.size_in(row)) >= _OUTLINED_IN else 0.0 for row in rows.iter_rows(named=True)]
 
     def size_in(self, row: Mapping[str, Any]) -> tuple[float, float]:
         """Width and height of a row's tallest box."""

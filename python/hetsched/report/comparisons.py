@@ -35,6 +35,8 @@ _FAR_APART = 20.0
 """From this ratio of longest to shortest wait on, the axis is logarithmic, so that the others stay apart."""
 
 _ROW_IN = 2.1
+_WORDS_RATIO = 0.1
+"""Height of a line of words as a share of an axis of energies."""
 
 
 def draw_energy_against_wait(axes: Axes, runs: pl.DataFrame) -> None:
@@ -95,7 +97,10 @@ def set_energies(axes: Axes, energies: Floats) -> None:
         for height in (0.02, 0.05):
             ends = [-0.015, 0.015], [height - 0.015, height + 0.015]
             axes.plot(*ends, transform=axes.transAxes, color=COLOURS["black"], clip_on=False, linewidth=0.8)
-        axes.text(0.03, 0.03, "energy axis does not start at 0", transform=axes.transAxes, va="bottom", color="#555555")
+        # The words have a line of their own, below all dots.
+        low, high = axes.get_ylim()
+        axes.set_ylim(low - _WORDS_RATIO * (high - low), high)
+        axes.text(0.03, 0.02, "energy axis does not start at 0", transform=axes.transAxes, va="bottom", color="#555555")
 
 
 def _set_scale(axes: Axes, waits: Floats, scale: float) -> None:

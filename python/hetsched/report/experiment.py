@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.report.canvas import COLOURS, draw_panels, interval, look, new_figure, write_rows
-from hetsched.report.lettering import legend, named
+from hetsched.report.canvas import COLOURS, draw_panels, interval, look, new_figure, write_names, write_rows
+from hetsched.report.lettering import WIDTH_IN, legend, named, rows_in
 from hetsched.report.tables import new_table
 
 if TYPE_CHECKING:
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 
 _GRID_ROW_IN = 1.45
-_SLANTED = 4
-"""Ticks with more letters than this are written upwards."""
-
-_UNSEEN = str.maketrans("", "", "$^{}")
+_BESIDE_IN = 0.6
+"""Width that a panel leaves to what stands left of its axes."""
 _WIDE = 0.8
 """Share of the distance of two places that values side by side take."""
 
@@ -86,9 +84,8 @@ def _draw_panel(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> Non
             style["linestyle"] = "none"
         interval(axes, x, mean, yerr=half_width, capsize=1.2, markersize=3, label=label, **style)
     ticks = own.select("x", "tick").filter(pl.col("tick") != "").unique(maintain_order=True).sort("x")
-    names = ticks["tick"].to_list()
-    longest = max((len(name.strip("$").translate(_UNSEEN)) for name in names), default=0)
-    axes.set_xticks(ticks["x"].to_list(), names, rotation=90 if longest > _SLANTED else 0)
+    columns = axes.get_gridspec().ncols  # type: ignore[union-attr]
+    write_names(axes, ticks.rows(), width_in=2 * WIDTH_IN / columns - _BESIDE_IN)
     axes.axhline(float(own["level"][0]), color=COLOURS["black"], linewidth=0.6)
     if own["paper"][0] is not None:
         axes.axhline(own["paper"][0], color=COLOURS["vermilion"], linewidth=1.0, linestyle=(0, (6, 2)), label=_PAPER)
@@ -187,7 +184,7 @@ def experiment_figure(savings: pl.DataFrame, *, title: str = "") -> Figure:
     known, in percent; panels and policies are in the order in which they first come.
     """
     panels = [own for _, own in savings.group_by("panel", maintain_order=True)]
-    heights = [_PANEL_IN + _FOOT_IN / len(panels) + _ROW_IN * own["label"].n_unique() for own in panels]
+    heights = [_PANEL_IN + _FOOT_IN / len(panels) + rows_in(own["label"].unique().to_list(), _ROW_IN) for own in panels]
     low, high = _reach(savings)
     with new_figure(heights, title=title, share_x=True) as (figure, axes):
         for one, own in zip(axes, panels, strict=True):

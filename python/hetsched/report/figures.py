@@ -17,7 +17,7 @@ import polars as pl
 from hetsched.analysis import METRICS
 from hetsched.report import canvas
 from hetsched.report.canvas import COLOURS, DASHES, TimeAxis
-from hetsched.report.charts import CHART_AXES_IN, MOST_JOBS, check_count, new_chart
+from hetsched.report.charts import boxes_can_be_read, check_count, new_chart, ran_of, window_of
 from hetsched.report.comparisons import (
     ENERGY_WAIT_IN,
     FRONT,
@@ -50,8 +50,6 @@ _MOST_BINS = 150
 """Most steps of a line: more are thinner than the line itself, and read as dirt."""
 
 _STARTED_BY = {"immediate": "sky", "reservation": "green", "backfill": "orange"}
-_OUTLINED_IN, _SEEN_IN = 3 / 72, 1.5 / 72
-"""Least width and height of a box with an outline, and of one that can be seen."""
 
 
 def overview(
@@ -230,11 +228,10 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float
         If there are more than `MOST_JOBS` jobs.
     """
     check_count(len(jobs))
-    ran = _ran(jobs)
-    with new_chart(_window(jobs), nodes, title=title, unix_zero_s=unix_zero_s) as (figure, chart):
+    ran = ran_of(jobs)
+    with new_chart(window_of(jobs), nodes, title=title, unix_zero_s=unix_zero_s) as (figure, chart):
         colours = [COLOURS[_STARTED_BY[kind]] for kind in ran["started_by"]]
-        # Outlines of thin boxes would hide them.
-        edges = [0.4 if min(chart.size_in(row)) >= _OUTLINED_IN else 0.0 for row in ran.iter_rows(named=True)]
+        edges = chart.outlines(ran)
         chart.add(ran, facecolors=colours, edgecolors=["black"] * len(ran), linewidths=edges)
         for row in ran.iter_rows(named=True):
             chart.write(row, [str(row["job_id"])])
@@ -245,22 +242,7 @@ def gantt(jobs: pl.DataFrame, *, nodes: int, title: str = "", unix_zero_s: float
 
 def gantt_can_be_read(jobs: pl.DataFrame, *, nodes: int) -> bool:
     """True if `gantt` shows something: few enough jobs, at least half of them with boxes that can be seen."""
-    ran, (first_s, last_s) = _ran(jobs), _window(jobs)
-    if len(jobs) > MOST_JOBS or ran.is_empty() or last_s <= first_s:
-        return False
-    width_in = (ran["end_s"] - ran["start_s"]).to_numpy() / (last_s - first_s) * CHART_AXES_IN[0]
-    height_in = ran["nodes"].list.len().to_numpy() / nodes * CHART_AXES_IN[1]
-    return bool(((width_in >= _SEEN_IN) & (height_in >= _SEEN_IN)).mean() >= 0.5)
-
-
-def _ran(jobs: pl.DataFrame) -> pl.DataFrame:
-    return jobs.filter(pl.col("start_s").is_not_null() & pl.col("end_s").is_not_null())
-
-
-def _window(jobs: pl.DataFrame) -> tuple[float, float]:
-    """The first submit and the last end."""
-    first_s = float(jobs["submit_s"].min() or 0.0)  # type: ignore[arg-type]
-    return first_s, float(_ran(jobs)["end_s"].max() or first_s)  # type: ignore[arg-type]
+    return boxes_can_be_read(jobs, nodes=nodes)
 
 
 def _draw_power(axes: Axes, bins: pl.DataFrame, axis: TimeAxis, budget_w: float | pl.DataFrame | None) -> None:

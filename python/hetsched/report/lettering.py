@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,46 @@ def fitted(text: str, room_in: float, *, points: float = _POINTS, indent: str = 
         if max(width_in(line, points) for line in lines) <= room_in:
             break
     return lines
+
+
+_ROW_NAMES_IN = 0.42 * WIDTH_IN
+"""Most width of the names of rows."""
+
+
+def row_names(names: Sequence[str]) -> list[str]:
+    """Names of rows, wrapped where they would leave no room for what they name."""
+    return [
+        "\n".join(part for line in name.split("\n") for part in fitted(line, _ROW_NAMES_IN, indent="  "))
+        for name in names
+    ]
+
+
+def rows_in(names: Sequence[str], least_in: float) -> float:
+    """Height of rows with those names, each of which is at least so high."""
+    most = max((name.count("\n") + 1 for name in row_names(names)), default=1)
+    return max(least_in, _LINE_IN * most + 0.04) * len(names)
+
+
+_SIDEWAYS_IN, _GAP_IN, _OVER_IN = 1.1, 0.06, 0.2
+"""Most length of a name that is written upwards; gap of those side by side, and how far they reach beyond the axis."""
+
+
+def tick_names(names: Sequence[str], at_in: Sequence[float], room_in: float) -> tuple[list[str], bool]:
+    """Names at places below an axis of some inches, and whether they are written upwards, as too wide ones are."""
+    halves = [width_in(_seen(name)) / 2 for name in names]
+    ends = [(at - half, at + half) for at, half in zip(at_in, halves, strict=True)]
+    are_apart = all(left - right >= _GAP_IN for (_, right), (left, _) in pairwise(ends))
+    if are_apart and all(left >= -_OVER_IN and right <= room_in + _OVER_IN for left, right in ends):
+        return list(names), False
+    return ["\n".join(fitted(name, _SIDEWAYS_IN, indent="  ")) if "$" not in name else name for name in names], True
+
+
+_UNSEEN = str.maketrans("", "", "$^{}")
+
+
+def _seen(name: str) -> str:
+    """The letters of a name that may be a formula."""
+    return name.translate(_UNSEEN)
 
 
 def write_title(figure: Figure, title: str) -> None:

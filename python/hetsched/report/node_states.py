@@ -11,7 +11,7 @@ import polars as pl
 from hetsched.analysis.timeline import NODE_STATES, binned, state_grid
 from hetsched.report import canvas
 from hetsched.report.canvas import COLOURS, TimeAxis
-from hetsched.report.lettering import legend, named, swatch
+from hetsched.report.lettering import legend, named, rows_in, swatch
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,8 +157,9 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
     """
     started = jobs.drop_nulls(["queue", "wait_s"]).sort("queue")
     queues = started["queue"].unique(maintain_order=True).to_list()
-    with canvas.new_figure([_FOOT_IN + _ROW_IN * max(len(queues), 1)], title=title) as (figure, (axes,)):
-        waits = [started.filter(queue=queue)["wait_s"].to_numpy() for queue in queues]
+    waits = [started.filter(queue=queue)["wait_s"].to_numpy() for queue in queues]
+    names = [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)]
+    with canvas.new_figure([_FOOT_IN + max(rows_in(names, _ROW_IN), _ROW_IN)], title=title) as (figure, (axes,)):
         for place, own in enumerate(waits):
             _draw_waits(axes, place, own)
         longest = max((float(np.quantile(own, 0.95)) for own in waits), default=0.0)
@@ -167,7 +168,7 @@ def queue_waits(jobs: pl.DataFrame, *, title: str = "") -> Figure:
         axes.set_xlim(-0.05, longest * 1.3)
         canvas.write_ticks(axes.xaxis, [(0.0, "0"), *canvas.length_ticks(1.0, longest * 1.3)])
         axes.minorticks_off()
-        canvas.write_rows(axes, [f"{queue} ({len(own):,})" for queue, own in zip(queues, waits, strict=True)])
+        canvas.write_rows(axes, names)
         axes.set_xlabel("wait")
         legend(figure, named(axes), columns=4, columnspacing=1.0, handletextpad=0.5)
     return figure

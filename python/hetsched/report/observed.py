@@ -83,7 +83,7 @@ def over_time(
 
 
 def errors(histogram: pl.DataFrame, *, policy: str, title: str = "") -> Figure:
-    """Shares of jobs by how much later they started in reality, beside those if every job started at once.
+    """Shares of jobs by how much later they started in reality, next to those if every job started at once.
 
     Parameters
     ----------

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis import METRICS
 from hetsched.checks import Faults, did_you_mean, listed, shown
-from hetsched.report.canvas import COLOURS, interval, look, new_figure
-from hetsched.report.lettering import legend, named
+from hetsched.report.canvas import COLOURS, interval, look, new_figure, write_names
+from hetsched.report.lettering import WIDTH_IN, legend, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["over_axis"]
 
-_AXES_IN = 2.2
+Floats = npt.NDArray[np.float64]
+
+_AXES_IN, _BESIDE_IN = 2.2, 0.6
 _INTERVALS = {"ratio": "ratio_half_width_95", "mean": "half_width_95"}
 
 
@@ -67,19 +70,27 @@ def over_axis(
             x = np.array([places[value] for value in rows[axis].to_list()])
             y, reach = (rows[name].cast(pl.Float64).to_numpy() / scale for name in (show, _INTERVALS[show]))
             order = np.argsort(x, kind="stable")
-            interval(axes, x[order], y[order], yerr=np.nan_to_num(reach[order]), label=policy, **look(place))
+            ends = _reach(y[order], np.nan_to_num(reach[order]))
+            interval(axes, x[order], y[order], yerr=ends, label=policy, **look(place))
         _name_axes(axes, metric, axis, own, show)
         if not _has_numbers(own[axis], at):
-            axes.set_xticks(list(places.values()), list(map(str, places)))
+            ticks = [(at, str(name)) for name, at in places.items()]
+            more_in = write_names(axes, ticks, width_in=WIDTH_IN - _BESIDE_IN)
+            figure.set_figheight(figure.get_figheight() + more_in)
         legend(figure, named(axes), at="upper left", columns=2)
     return figure
+
+
+def _reach(y: Floats, half: Floats) -> Floats:
+    """Reach of intervals down and up: of what is not negative not below 0, whatever the mean's interval says."""
+    return np.stack([np.where(y >= 0, np.minimum(half, y), half), half])
 
 
 def _name_axes(axes: Axes, metric: str, axis: str, own: pl.DataFrame, show: str) -> None:
     title, unit = METRICS[metric].title, METRICS[metric].unit_for(own["mean"].to_list()).name
     axes.set_xlabel(axis)
     axes.set_ylabel(f"{title}, ratio" if show == "ratio" else f"{title} ({unit})" if unit else title)
-    axes.set_ylim(bottom=0.0 if axes.get_ylim()[0] >= 0 else None)
+    axes.set_ylim(bottom=0.0 if (own[show].drop_nulls() >= 0).all() else None)
 
 
 def _has_numbers(values: pl.Series, at: Mapping[str, float] | None) -> bool:

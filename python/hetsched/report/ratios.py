@@ -29,6 +29,7 @@ _TEXT_IN, _PAD_IN = 0.14, 0.1
 _FARTHEST = 2.5
 """Ratios farther from 1 than this factor are arrows at the edge, so that the others do not all lie on the line at 1."""
 
+_ARROW_PT = 6.5
 _CLOSEST = 1.01
 """A shorter axis would make negligible differences look large."""
 
@@ -68,6 +69,8 @@ def draw_ratios(axes: Axes, table: pl.DataFrame, baseline: str) -> None:
     axes.axvline(1.0, color=COLOURS["black"], linewidth=0.8, zorder=1, label=None if fits else f"baseline: {baseline}")
     write_rows(axes, [_judged(table, metric, baseline) for metric in metrics])
     axes.set_ylim(len(metrics) - 0.5, -0.5)
+    # An arrow at the left edge reaches over it.
+    axes.tick_params(axis="y", pad=_ARROW_PT)
     for edge in np.arange(len(metrics) - 1) + 0.5:
         axes.axhline(edge, color="#DDDDDD", linewidth=0.5, zorder=0)
     directions = {METRICS[key].better for key in metrics}

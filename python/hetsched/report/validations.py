@@ -55,7 +55,7 @@ def report(answer: Answer) -> Iterator[str | RenderableType]:
 
 
 def counted(scores: Mapping[str, Any]) -> str:
-    """How many jobs count, and how many do not, and why."""
+    """Numbers of jobs that count and that do not, and why."""
     return f"{scores['jobs']:,} jobs count, {scores['waited']:,} of them waited for over a minute{_left_out(scores)}"
 
 

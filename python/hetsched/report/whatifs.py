@@ -216,7 +216,9 @@ def _dots(axes: Axes, own: pl.DataFrame, scales: Mapping[str, float], name: str,
     for key, scale in scales.items():
         change, low, high = (own[f"{key}_change{end}"].fill_null(np.nan).to_numpy() for end in ("", "_low", "_high"))
         at.append(own[key].to_numpy() / scale)
-        reach.append(np.nan_to_num(np.clip(np.array([change - low, high - change]), 0.0, None)) / scale)
+        down, up = np.nan_to_num(np.clip(np.array([change - low, high - change]), 0.0, None)) / scale
+        # No wait and no energy is below 0, whatever an interval of its change says.
+        reach.append(np.stack([np.minimum(down, at[-1]) if (at[-1] >= 0).all() else down, up]))
     own_reach: Sequence[Any] = reach if has_intervals else (None, None)
     style = {**_LOOKS[name], "label": name, "linestyle": "none"}
     interval(axes, at[0], at[1], xerr=own_reach[0], yerr=own_reach[1], **style)

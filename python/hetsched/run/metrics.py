@@ -262,6 +262,7 @@ _ROWS = (
     _extra("cost", "cost", _COUNT, section="energy", needs="prices", is_money=True),
     _extra("boot_cost", "wear of boots", _COUNT, section="energy", part_of="cost", is_money=True),
     _extra("carbon_kg", "carbon dioxide", _MASS, section="energy", needs="prices"),
+    _extra("longer_waits", "waits over 1 h longer", (Unit("jobs", 1.0),), section="waits", digits=0, needs="baseline"),
 )
 
 
@@ -287,7 +288,7 @@ def summarised(facts: Facts) -> dict[str, int | float | None]:
 
 def optional_names() -> list[str]:
     """Keys that the summaries of only some runs have, whatever was asked for."""
-    return [key for key, row in METRICS.items() if row.is_optional and key not in OF_BOUND]
+    return [key for key, row in METRICS.items() if row.is_optional and key not in (*OF_BOUND, *OF_COMPARISON)]
 
 
 def columns_of(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -309,7 +310,10 @@ def in_section(section: str) -> list[tuple[int, Metric]]:
     return list(below("", 0))
 
 
-DEFAULT_METRICS = ("energy_j", "mean_wait_s", "mean_bounded_slowdown", "utilization_ratio")
+OF_COMPARISON = tuple(key for key, metric in METRICS.items() if metric.needs == "baseline")
+"""Keys that only runs that are compared have."""
+
+DEFAULT_METRICS = ("energy_j", "mean_wait_s", "p95_wait_s", "max_wait_s")
 """Metrics of a comparison if no others are asked for."""
 
 

@@ -92,7 +92,7 @@ def _recorded(records: _core.Records, policies: Iterable[Policy]) -> pl.DataFram
 
 
 def origin_of(setting: Setting) -> dict[str, Any]:
-    """What a run is made of: the part of its provenance that is known before it begins."""
+    """Ingredients of a run: the part of its provenance that is known before it begins."""
     workload, platform = setting.as_submitted, setting.platform
     options = {name: value for name, value in setting.options.record().items() if name != "seed"}
     return {

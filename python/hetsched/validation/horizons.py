@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,9 @@ class Ahead:
     scores: dict[str, Score]
 
 
-def looking_ahead(restarts: Restarts, judged: Judged, jobs: pl.DataFrame, horizon_s: float) -> Ahead:
+def looking_ahead(
+    restarts: Restarts, judged: Judged, jobs: pl.DataFrame, horizon_s: float, tell: Callable[[int, int], object]
+) -> Ahead:
     """Scores of restarts every `horizon_s`.
 
     Parameters
@@ -67,9 +69,11 @@ def looking_ahead(restarts: Restarts, judged: Judged, jobs: pl.DataFrame, horizo
         The jobs that count, with the naive predictions.
     horizon_s
         Seconds between two restarts.
+    tell
+        Called with (restarts done, restarts in all).
     """
     asked = judged.known["submit_s"].is_between(judged.from_s, judged.until_s).to_numpy()
-    found = restarted(restarts, judged.known, asked, horizon_s)
+    found = restarted(restarts, judged.known, asked, horizon_s, tell)
     if not found.restarts:
         expected = "at least one: the first restart is at the first submit"
         raise ConfigError([("horizon_s", "no job that counts after the first submit", expected)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.analysis.pinball import LEVELS
+from hetsched.analysis.recalibration import recalibrated
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError
 from hetsched.platform import Platform
@@ -19,6 +21,7 @@ from hetsched.run.session import Session
 from hetsched.run.simulation import policy_of, run_of
 from hetsched.units import ticks
 from hetsched.validation.draws import Draws, Past
+from hetsched.validation.past_states import states_before
 from hetsched.workload import Workload
 
 Arrivals = Literal["none", "resample"]
@@ -26,6 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 _STATE = "a Session, or a dictionary with time_s, running and queued"
 _WEEK_S = 604_800.0
+_FEWEST_EARLIER = 20
 _HOUR_S = 3600.0
 _UNTIL_S = 1e12
 _LOG_ONLY = ("runtime_s", "observed_start_s", "observed_end_s", "observed_nodes", "observed_energy_j")
@@ -43,6 +47,7 @@ def predict_waits(
     arrivals: Arrivals = "none",
     platform: Platform | None = None,
     policy: Any = None,
+    recalibrate: int = 0,
 ) -> pl.DataFrame:
     """Predict how long jobs wait: quantiles over many runs that go on from a state with run times drawn from the past.
 
@@ -73,6 +78,11 @@ def predict_waits(
         again, seven days later, with run times of their own in each fork.
     platform, policy
         With a dictionary: as of `hetsched.simulate`; the policy is EASY backfilling by default.
+    recalibrate
+        Predict so many of the jobs that started last as well, each from the state at its own submit, and move the
+        quantiles by the errors made there (`hetsched.analysis.recalibrated`): a machine whose scheduler is not the
+        policy errs in the same way each time. It takes as many times as long. 0, or fewer than 20 such jobs: the
+        quantiles are those of the forks.
 
     Returns
     -------
@@ -80,7 +90,7 @@ def predict_waits(
         A row a queued or asked-for job, in order of submit: ``job_id``, the quantiles of its wait from its submit on,
         ``q05, q25, q50, q75, q95`` by default, ``mean_wait_s``, ``started_ratio`` (forks in which it starts) and
         ``within_1h_ratio`` (forks in which it starts within an hour from the instant, or from its submit if that is
-        later). A quantile is null where too many forks never start the job.
+        later). A quantile is null where too many forks never start the job. Recalibrated are the quantiles only.
 
     Raises
     ------
@@ -104,24 +114,63 @@ def predict_waits(
     >>> found.select("job_id", "q05", "q95").rows()
     [(4, 160.0, 360.0)]
     """
-    _check(forks, levels, seed, arrivals)
+    _check(forks, levels, seed, arrivals, recalibrate)
     past = history.to_polars() if isinstance(history, Workload) else Workload.from_polars(history).to_polars()
     now = _snapshot(state, platform, policy)
-    own = _with_jobs(now, jobs)
-    asked = own.filter(pl.col("observed_start_s").is_null())["job_id"]
-    if arrivals == "resample":
-        own = _with_arrivals(own, past, now.time_s)
-    workload = Workload.from_polars(own, source="state")
-    restarts = Restarts.of(run_of(workload, now.platform, now.policy, now.options))
-    most = 1.0 if now.options.kill_at_walltime else np.inf
-    draws = Draws.of(Past.of(past, now.time_s, most_ratio=most), restarts.jobs, now.time_s)
-    is_asked = restarts.jobs["job_id"].is_in(asked.implode()).to_numpy()
-    starts = np.stack([_fork(restarts, draws, now.time_s, (seed, fork)) for fork in range(forks)])
-    return _summary(restarts.jobs.filter(is_asked), starts[:, is_asked], now.time_s, levels)
+    forking = _Forking(past, forks, seed, arrivals)
+    known, starts = forking.starts(now, _with_jobs(now, jobs))
+    found = _summary(known, starts, now.time_s, levels)
+    if not recalibrate:
+        return found
+    before = list(states_before(now, past, recalibrate))
+    earlier = [_summary(*forking.starts(one.state, one.state.jobs, one.job_id), now.time_s, levels) for one in before]
+    return _moved(found, earlier, [one.wait_s for one in before], (now.time_s - known["submit_s"]).to_numpy(), levels)
 
 
-def _check(forks: object, levels: Sequence[float], seed: object, arrivals: object) -> None:
+@dataclass(frozen=True)
+class _Forking:
+    """Runs with drawn run times, which go on from a state."""
+
+    past: pl.DataFrame
+    forks: int
+    seed: int
+    arrivals: Arrivals
+
+    def starts(self, now: Snapshot, own: pl.DataFrame, only: int | None = None) -> tuple[pl.DataFrame, Floats]:
+        """The jobs that wait, or one of them, and their starts, a row a fork."""
+        asked = own.filter(pl.col("observed_start_s").is_null())["job_id"] if only is None else pl.Series([only])
+        if self.arrivals == "resample":
+            own = _with_arrivals(own, self.past, now.time_s)
+        workload = Workload.from_polars(own, source="state")
+        restarts = Restarts.of(run_of(workload, now.platform, now.policy, now.options))
+        most = 1.0 if now.options.kill_at_walltime else np.inf
+        draws = Draws.of(Past.of(self.past, now.time_s, most_ratio=most), restarts.jobs, now.time_s)
+        is_asked = restarts.jobs["job_id"].is_in(asked.implode()).to_numpy()
+        starts = [_fork(restarts, draws, now.time_s, (self.seed, fork)) for fork in range(self.forks)]
+        return restarts.jobs.filter(is_asked), np.stack(starts)[:, is_asked]
+
+
+def _moved(
+    found: pl.DataFrame, earlier: Sequence[pl.DataFrame], wait_s: Sequence[float], waited_s: Floats, levels: Any
+) -> pl.DataFrame:
+    """Predictions moved by the errors of earlier ones; a wait is not shorter than the time that has passed of it."""
+    names = [_name(level) for level in levels]
+    known = [(one.select(names).row(0), wait) for one, wait in zip(earlier, wait_s, strict=True)]
+    known = [(row, wait) for row, wait in known if None not in row]
+    if len(known) < _FEWEST_EARLIER:
+        return found
+    own = found.select(pl.col(names).fill_null(float("inf"))).to_numpy()
+    order = np.argsort(levels)
+    past = np.array([row for row, _ in known])[:, order]
+    moved = np.empty_like(own)
+    moved[:, order] = recalibrated(own[:, order], past, [wait for _, wait in known], [levels[at] for at in order])
+    moved = np.maximum(moved, np.maximum(waited_s, 0.0)[:, None])
+    return found.with_columns(pl.Series(name, _finite(moved[:, place])) for place, name in enumerate(names))
+
+
+def _check(forks: object, levels: Sequence[float], seed: object, arrivals: object, recalibrate: object) -> None:
     faults = Faults()
+    faults.whole("recalibrate", recalibrate, low=0, high=100_000)
     faults.whole("forks", forks, low=1, high=100_000)
     faults.whole("seed", seed, low=0, high=2**64 - 1)
     faults.choice("arrivals", arrivals, get_args(Arrivals))
@@ -196,7 +245,7 @@ def _check_instants(jobs: pl.DataFrame, time_s: float) -> None:
 
 
 def _with_jobs(now: Snapshot, jobs: pl.DataFrame | None) -> pl.DataFrame:
-    """The jobs of the state and those that are asked for beside."""
+    """The jobs of the state, and those that are asked for besides."""
     if jobs is None:
         return _together([now.jobs])
     if not isinstance(jobs, pl.DataFrame):

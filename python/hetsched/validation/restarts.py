@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,7 +109,9 @@ class Restarted:
     """Jobs that ran at an instant in the log and did not fit, over all restarts."""
 
 
-def restarted(restarts: Restarts, known: pl.DataFrame, asked: Bools, horizon_s: float) -> Restarted:
+def restarted(
+    restarts: Restarts, known: pl.DataFrame, asked: Bools, horizon_s: float, tell: Callable[[int, int], object]
+) -> Restarted:
     """Runs from the observed state every `horizon_s`, as far as a job is submitted in them that is `asked` for.
 
     Parameters
@@ -122,6 +124,8 @@ def restarted(restarts: Restarts, known: pl.DataFrame, asked: Bools, horizon_s: 
         A value each.
     horizon_s
         Seconds between two restarts, and for which each gets submits.
+    tell
+        Called with (restarts done, restarts in all).
     """
     log = Observed.of(restarts.jobs)
     horizon, first = round(horizon_s * TICKS_S), int(log.submit[0])
@@ -129,10 +133,11 @@ def restarted(restarts: Restarts, known: pl.DataFrame, asked: Bools, horizon_s: 
     asked = asked & (number >= 0)
     starts, stops = np.full(len(known), -1, np.int64), np.zeros(len(known), np.int64)
     overfull, numbers = 0, np.unique(number[asked])
-    for rows, own, stop, left_out in _runs(restarts, log, numbers, (first, horizon)):
+    for done, (rows, own, stop, left_out) in enumerate(_runs(restarts, log, numbers, (first, horizon)), 1):
         places, is_own = log.places[rows], np.isin(rows, log.known)
         starts[places[is_own]], stops[places[is_own]] = own[is_own], stop
         overfull += left_out
+        tell(done, len(numbers))
     return Restarted(_placed(known, starts, stops, asked), asked, len(numbers), overfull)
 
 

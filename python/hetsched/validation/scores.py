@@ -1,4 +1,4 @@
-"""Scores of simulated waits against observed ones, beside those of rivals that simulate nothing."""
+"""Scores of simulated waits against observed ones, next to those of rivals that simulate nothing."""
 
 from __future__ import annotations
 

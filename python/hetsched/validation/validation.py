@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from hetsched.checks import Faults, many
 from hetsched.errors import ConfigError
 from hetsched.features.queues import naming_nodes
 from hetsched.files import write_whole
+from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.platform import Platform
@@ -214,6 +215,7 @@ def validate(
     hour_s: float = 3600.0,
     horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
+    progress: Reporting = "bar",
     **options: Unpack[RunKeywords],
 ) -> Validation: ...
 @takes_run_options(without=("kill_at_walltime",))
@@ -228,6 +230,7 @@ def validate(  # type: ignore[misc]
     hour_s: float = 3600.0,
     horizon_s: float | Horizons | None = None,
     baseline: Any = "easy",
+    progress: Reporting = "bar",
     kill_at_walltime: bool = False,
     **options: Unpack[RunKeywords],
 ) -> Validation:
@@ -260,6 +263,9 @@ def validate(  # type: ignore[misc]
         As of `hetsched.simulate`; what the log ran, runs.
     baseline
         With a workload: a policy that is scored in the same way, unless it is `policy` itself; None: none.
+    progress
+        ``"bar"``: a bar a run, and a bar for its restarts, on standard error, if that is a terminal. A function: called
+        with (jobs or restarts done, in all), of each in turn. None: nothing.
 
     Returns
     -------
@@ -287,6 +293,7 @@ def validate(  # type: ignore[misc]
             faults.number(name, cut_s, low=0.0, high=1e12)
     faults.number("hour_s", hour_s, low=1.0, high=86_400.0)
     horizons = checked_horizons(horizon_s, faults)
+    check_progress(progress, faults, "jobs or restarts")
     faults.check()
     scored = _Scored(warmup_s, cooldown_s, power, float(hour_s), horizons)
     if isinstance(subject, Result):
@@ -296,7 +303,9 @@ def validate(  # type: ignore[misc]
         raise ConfigError([("platform", "nothing", "the platform that the workload is run on")])
     policies = ("easy" if policy is None else policy, baseline)
     given = {"kill_at_walltime": kill_at_walltime, **options}
-    return _simulated(subject, platform, policies, scored, given)
+    with Bars(shown=progress == "bar") as bars:
+        bar: _Bar = bars.bar if progress == "bar" else lambda *_, **__: _of_two(teller(progress))
+        return _simulated(subject, platform, policies, replace(scored, bar=bar), given)
 
 
 def _check_alone(platform: object, policy: object, options: Mapping[str, Any]) -> None:
@@ -319,12 +328,23 @@ def _simulated(
     check_observed(workload.columns)
     run = run_of(workload, platform, policy, options_given(simulate, options))
     restarts = scored.restarts(run)
-    found = scored.of(simulate(workload, platform, policy, **options), restarts)
+    tell = scored.bar(run.policy.name, unit="jobs")
+    found = scored.of(simulate(workload, platform, policy, progress=tell, **options), restarts)
     baseline = naming_nodes(policy_like(baseline), platform)
     if baseline is None or policy_like(policy) == baseline:
         return found
     other = run_of(workload, platform, baseline, run.options)
-    return replace(found, baseline=replace(scored, power=None).of(other.execute(), scored.restarts(other)))
+    result = other.execute(scored.bar(other.policy.name, unit="jobs"))
+    return replace(found, baseline=replace(scored, power=None).of(result, scored.restarts(other)))
+
+
+_Bar = Callable[..., Callable[..., object]]
+"""From a name and a unit to a function that is called with (done, in all)."""
+
+
+def _of_two(tell: Callable[[int, int], object]) -> Callable[..., object]:
+    """The function without what a run tells besides: the instant that it has come to."""
+    return lambda done, total, *_: tell(done, total)
 
 
 @dataclass(frozen=True)
@@ -336,6 +356,7 @@ class _Scored:
     power: pl.DataFrame | None
     hour_s: float
     horizons: Horizons = (None,)
+    bar: _Bar = lambda *_, **__: lambda *_: None
 
     def restarts(self, run: Run) -> Restarts | None:
         """Restarts of a run, if one is asked for."""
@@ -349,7 +370,11 @@ class _Scored:
 
     def _ahead(self, whole: Validation, judged: Judged, restarts: Restarts) -> Validation:
         """The scores of the first horizon, and a table of all."""
-        ahead = {one: looking_ahead(restarts, judged, whole.jobs, one) for one in self.horizons if one is not None}
+        ahead = {
+            one: looking_ahead(restarts, judged, whole.jobs, one, self.bar(f"every {one:g} s", unit="restarts"))
+            for one in self.horizons
+            if one is not None
+        }
         by_horizon = {one: whole.scores if one is None else ahead[one].scores for one in self.horizons}
         found = replace(whole, horizons=table(by_horizon))
         first, told = self.horizons[0], _note_ahead(list(ahead))

@@ -110,7 +110,7 @@ class Trials:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What today's run is made of."""
+        """Ingredients of today's run."""
         today = self.settings[0]
         return origin_of(run_of(self.workload, today.platform, today.policy, self.options[0]))
 

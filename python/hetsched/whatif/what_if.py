@@ -164,7 +164,9 @@ def _check_metrics(metrics: Any, platform: Any, options: RunOptions, settings: A
         faults.extend(error)
         return
     set_keys = set(settings) if isinstance(settings, Mapping) else set()
-    missing = {} if options.bound else {"bound": "bound=True as well, which computes it"}
+    missing = {"baseline": "metrics of a run; this one is of a comparison of policies"}
+    if not options.bound:
+        missing["bound"] = "bound=True as well, which computes it"
     if options.events is None and options.contract is None and not set_keys & {"events", "contract"}:
         missing["prices"] = "events or a contract as well, with prices or carbon intensities"
     if options.contract is None and "contract" not in set_keys:

@@ -52,6 +52,8 @@ pub fn engine(module: &Bound<'_, PyModule>, rows: Rows) -> PyResult<()> {
     hetsched_core::policy::registry::add(rows).map_err(|error| errors::to_py(module.py(), error))?;
     module.gil_used(true)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    // Said to the build of a wheel; builds of a working copy do not change with every commit.
+    module.add("__commit__", option_env!("HETSCHED_COMMIT").unwrap_or_default())?;
     functions(module)?;
     classes(module)
 }

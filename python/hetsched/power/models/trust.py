@@ -2,7 +2,7 @@
 
 A device's factors say how it differs under an application that it has not run as far as applications correlate, and
 nothing where they do not. Each application is judged by devices that ran it and others: what the others say of them,
-with loadings that were fitted without them, beside one number for all devices. Where what is gained is certain, all of
+with loadings that were fitted without them, against one number for all devices. Where what is gained is certain, all of
 it is kept; elsewhere the share that would have erred least, the less of it the less certain its gain is.
 """
 

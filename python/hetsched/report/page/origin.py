@@ -18,14 +18,17 @@ _MOST_KINDS = 4
 NOT_MODELLED = (
     "Submits stay as the log has them: users who wait less or longer do not submit otherwise.",
     "Jobs do not slow each other down by the network, by file systems or by shared memory.",
-    "Cooling, losses of power supplies and the network draw nothing here: watts are those of nodes.",
 )
 """What no run knows of."""
+_NODES_ALONE = "Cooling, losses of power supplies and the network draw nothing here: watts are those of nodes."
+_AT_THE_METER = (
+    "Cooling and losses are in energy at the meter, costs and carbon alone, by a PUE: watts are those of nodes."
+)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a run came from.
+    """Ingredients of a run: its log, machine, policy and options.
 
     Parameters
     ----------
@@ -76,7 +79,7 @@ class Origin:
         return f"{days[0]:%d %b %Y} to {days[1]:%d %b %Y}, {length}"
 
     def assumptions(self, policies: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
-        """What every run of it assumes; of `policies` with sleep the times of nodes, too."""
+        """Assumptions of every run of it; of `policies` with sleep the times of nodes, too."""
         if self.provenance["tables"]["actual"] is None:
             yield "Nodes of a class draw alike: no table says what an application draws on which node."
         if any(policy.get("sleep") for policy in policies):
@@ -88,6 +91,11 @@ class Origin:
             boot, shutdown = (words.length(one.get(name, 0.0)) for name in ("boot_s", "shutdown_s"))
             draw, name = words.watts(one.get("off_w", 0.0)), one["name"]
             yield f"A node of the class {name} boots in {boot}, shuts down in {shutdown} and draws {draw} when off."
+
+    def not_modelled(self) -> Iterator[str]:
+        """Things that the run does not know of."""
+        yield from NOT_MODELLED
+        yield _AT_THE_METER if self.provenance["platform"].get("pue") is not None else _NODES_ALONE
 
     def versions(self, command: str = "", *more: Sequence[str]) -> Grid:
         """Version, hashes and seed, and `more` rows of that kind."""

@@ -17,16 +17,17 @@ from hetsched.report.page.document import Block, Chart, Grid, Words
 from hetsched.report.page.shown import Shown
 
 
-def table_of_policies(table: pl.DataFrame, baseline: str) -> Grid:
+def table_of_policies(table: pl.DataFrame, baseline: str, currency: str | None = None) -> Grid:
     """The policies with their values, and ratios to the baseline with intervals."""
     policies = table["policy"].unique(maintain_order=True).to_list()
     cells = {(row["policy"], row["metric"]): row for row in table.iter_rows(named=True)}
     header, rows = ["policy"], [[policy] for policy in policies]
     for key in table["metric"].unique(maintain_order=True):
         values = [cells[policy, key]["mean"] for policy in policies]
-        unit = METRICS[key].unit_for(values).name
-        header += [f"{METRICS[key].title}{f' ({unit})' if unit else ''}", "ratio"]
-        for row, text, policy in zip(rows, METRICS[key].texts(values), policies, strict=True):
+        metric = METRICS[key].in_currency(currency)
+        unit = metric.unit_for(values).name
+        header += [f"{metric.title}{f' ({unit})' if unit else ''}", "ratio"]
+        for row, text, policy in zip(rows, metric.texts(values), policies, strict=True):
             row += [text, "" if policy == baseline else _ratio(cells[policy, key])]
     is_repeated = table["half_width_95"].null_count() < len(table)
     return Grid(f"Means, and ratios to {baseline}{' with 95 % intervals' if is_repeated else ''}", header, rows)

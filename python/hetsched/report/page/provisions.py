@@ -11,7 +11,7 @@ from hetsched.report import provisions
 from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Curve
 from hetsched.report.page.document import Block, Chart, Lines, Number, Page, Section
-from hetsched.report.page.origin import NOT_MODELLED, Origin, settings, versions
+from hetsched.report.page.origin import Origin, settings, versions
 from hetsched.report.provisions import METRICS
 
 _READINGS = {"guideline": "by the guideline", "steady": "in the steady state"}
@@ -41,7 +41,7 @@ class Provisioned(provisions.Tried, Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any] | None:
-        """Of the first run of a trial."""
+        """Record of the first run of a trial."""
 
 
 def page_of_provision(found: Provisioned, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
@@ -51,7 +51,7 @@ def page_of_provision(found: Provisioned, *, title: str = "", assumed: Sequence[
     sections = [
         Section("tables", "Numbers of nodes", [*provisions.tables(found), *_pictures(found)]),
         Section("readings", "Both readings in full", [Lines(found.notes)]),
-        Section("left-out", "What is not modelled", [Lines(NOT_MODELLED)] if origin is not None else []),
+        Section("left-out", "What is not modelled", [Lines(list(origin.not_modelled()))] if origin is not None else []),
         Section("repeat", "To repeat it", list(_repeat(found, origin, command))),
     ]
     return Page(

@@ -113,7 +113,7 @@ def _counts(table: pl.DataFrame, *, is_printed: bool) -> Counter[str]:
 
 
 def _answer(table: pl.DataFrame, values: Mapping[str, Any]) -> Iterator[str]:
-    """How many numbers of the paper came out again, and how many of its claims hold."""
+    """Numbers of the paper that came out again, and claims that hold."""
     printed, claims = (_counts(table, is_printed=is_printed) for is_printed in (True, False))
     known = table["paper"].is_not_null().sum()
     if not printed and not claims:
@@ -122,23 +122,37 @@ def _answer(table: pl.DataFrame, values: Mapping[str, Any]) -> Iterator[str]:
         yield f"A quick run of {many(values['repetitions'], 'repetition')} decides nothing{said}."
         yield "The whole run judges every row."
         return
-    total = sum(printed.values())
-    if total:
-        rest = [f"{printed[one]:,} {said}" for one, said in _REST.items() if printed[one]]
-        yield (
-            f"Of the {many(total, 'number')} that the paper prints, {printed['yes'] or 'none'} "
-            f"{'was' if printed['yes'] <= 1 else 'were'} reproduced{''.join(f', {one}' for one in rest)}."
-        )
+    if printed:
+        yield _of_numbers(printed)
     else:
         yield "The paper prints no numbers that could be held against ours."
     if claims:
         holds, fails = _verb(claims["yes"], "hold"), _verb(claims["no"], "fail")
-        yield f"Of {many(sum(claims.values()), 'claim')} in words, {holds}, and {fails}."
+        undecided = sum(claims.values()) - claims["yes"] - claims["no"]
+        rest = f"; {undecided:,} undecided" if undecided else ""
+        yield f"Of {many(sum(claims.values()), 'claim')} in words, {holds}, and {fails}{rest}."
     elif (off := _median_off(table)) is not None:
         yield f"Half of the numbers are within {_percent(off)} of the paper's."
 
 
 _REST = {"shape": "only in shape", "no": "not", "uncertain": "uncertain", "not tested": "not tested"}
+_OF_ONE = {
+    "yes": "was reproduced",
+    "shape": "was reproduced only in shape",
+    "no": "was not reproduced",
+    "uncertain": "may or may not be reproduced: the interval is too wide",
+    "not tested": "was not tested",
+}
+
+
+def _of_numbers(printed: Counter[str]) -> str:
+    """A sentence on how many of the printed numbers were reproduced."""
+    total = sum(printed.values())
+    if total == 1:
+        return f"The one number that the paper prints {_OF_ONE[next(iter(printed))]}."
+    rest = "".join(f", {printed[one]:,} {said}" for one, said in _REST.items() if printed[one])
+    were = "was" if printed["yes"] <= 1 else "were"
+    return f"Of the {total:,} numbers that the paper prints, {printed['yes'] or 'none'} {were} reproduced{rest}."
 
 
 def _percent(share: float) -> str:
@@ -150,7 +164,7 @@ def _verb(count: int, verb: str) -> str:
 
 
 def _off(row: Mapping[str, Any]) -> float | None:
-    """How far ours is from the paper's, as a share of that."""
+    """Difference of ours from the paper's, as a share of that."""
     return None if not row["paper"] else (row["here"] - row["paper"]) / abs(row["paper"])
 
 

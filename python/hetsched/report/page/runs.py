@@ -15,7 +15,7 @@ from hetsched.checks import many
 from hetsched.report.page import over_time, policies, words
 from hetsched.report.page.document import RULE, Lines, Number, Page, Section, check_path
 from hetsched.report.page.nodes import nodes
-from hetsched.report.page.origin import NOT_MODELLED, Origin
+from hetsched.report.page.origin import Origin
 from hetsched.report.page.shown import BINS, RunShown, Shown
 from hetsched.report.page.waits import waits
 from hetsched.run.concerns import joined
@@ -142,7 +142,13 @@ class RunsPage:
         base, best = (run.summary.get("cost") for run in (self._shown.base, self._shown.best))
         if base is None or best is None or base == best == 0:
             return ""
-        return f", and costs {abs(base - best):,.0f} {'less' if base >= best else 'more'}"
+        amount = METRICS["cost"].in_currency(self._currency).text(abs(base - best))
+        return f", and costs {amount} {'less' if base >= best else 'more'}"
+
+    @property
+    def _currency(self) -> str | None:
+        found: str | None = self._shown.base.provenance.get("currency")
+        return found
 
     def _numbers(self) -> Iterator[Number]:
         base, best = self._shown.base, self._shown.best
@@ -164,7 +170,7 @@ class RunsPage:
     def _sections(self) -> Iterator[Section]:
         shown = self._shown
         if self.table is not None:
-            table = policies.table_of_policies(self.table, shown.base.policy)
+            table = policies.table_of_policies(self.table, shown.base.policy, self._currency)
             yield Section("policies", "Policies", [table, policies.energy_against_wait(shown, self.table)])
         yield Section("power", "Power over time", list(over_time.power(shown)))
         yield Section("use", "Utilization and queue", list(over_time.use(shown)))
@@ -177,7 +183,7 @@ class RunsPage:
         yield Section("repeat", "To repeat it", repeat)
 
     def _not_modelled(self) -> Iterator[str]:
-        yield from NOT_MODELLED
+        yield from self._origin.not_modelled()
         if not any((run.events["kind"] == "failed").any() for run in self.runs):
             yield "No node fails."
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
 import polars as pl
 
 from hetsched.analysis import METRICS, ratios_to_baseline
@@ -24,8 +24,6 @@ from hetsched.report.page.document import (
     Page,
     Section,
     Words,
-    check_path,
-    require_page,
 )
 from hetsched.report.page.origin import NOT_MODELLED, settings, versions
 from hetsched.report.page.policies import table_of_policies
@@ -38,52 +36,6 @@ _GROUP, _TABLES = "axis", "cells"
 _MOST_ROWS, _MOST_TABLES = 200, 60
 
 
-def write_sweep_page(
-    runs: pl.DataFrame,
-    path: str | os.PathLike[str],
-    *,
-    baseline: str | None = None,
-    metrics: Sequence[str] | None = None,
-    title: str = "",
-) -> str:
-    """Write the frame of `hetsched.sweep` as one HTML page, which opens from disk without a network; gives its name.
-
-    Parameters
-    ----------
-    runs
-        As `hetsched.sweep` gives it, or ``sweep.parquet`` read: ``workload, platform, policy, seed`` and summaries.
-    path
-        A file's name, ending in ``.html``.
-    baseline
-        The policy that the others are held against. None: the first.
-    metrics
-        Keys of the summary. None: energy, waits, slowdown and utilization.
-    title
-        Above the page; empty: made of the numbers of what was run.
-
-    Raises
-    ------
-    ConfigError
-        If `path` names no HTML file, the frame is no sweep's, there is no such policy or metric, or plotly or jinja2 is
-        not installed.
-    OutputError
-        If it cannot be written.
-
-    Examples
-    --------
-    >>> import hetsched as hs
-    >>> jobs = pl.DataFrame({"job_id": [1, 2, 3, 4], "submit_s": [0, 60, 70, 400], "runtime_s": [90, 60, 20, 9],
-    ...                      "walltime_s": [90, 60, 20, 9], "node_count": [2, 3, 1, 1]})
-    >>> machines = {f"{n} nodes": hs.Platform.homogeneous(nodes=n, idle_w=100, tdp_w=300) for n in (3, 6)}
-    >>> runs = hs.sweep(hs.Workload.from_polars(jobs), machines, ["fcfs", "easy"], workers=1)
-    >>> write_sweep_page(runs, "sweep.html", title="Three nodes or six")
-    'sweep.html'
-    """
-    check_path(path)
-    require_page()
-    return page_of_sweep(runs, baseline=baseline, metrics=metrics, title=title).write(path)
-
-
 def page_of_sweep(
     runs: pl.DataFrame,
     *,
@@ -93,7 +45,7 @@ def page_of_sweep(
     assumed: Sequence[str] = (),
     command: str = "",
 ) -> Page:
-    """The page of a sweep; raises as `write_sweep_page`."""
+    """The page of a sweep; raises as `hetsched.report.sweeps.write_page`."""
     own = _Sweep(runs, *_checked(runs, baseline, metrics))
     sections = [
         Section("cells", "Policies on each workload and platform", list(own.tables())),
@@ -225,7 +177,7 @@ class _Sweep:
         yield Number("runs", f"{len(self.runs):,}", detail)
 
     def remarks(self) -> Iterator[str]:
-        """What a reader should know before the numbers."""
+        """Remarks that come before the numbers."""
         yield "Every run begins with an empty machine; seeds pair the runs of a workload and platform."
         for state in ("pending", "rejected", "timeout"):
             if state in self.runs.columns and (count := int(self.runs[state].sum())):
@@ -271,9 +223,9 @@ class _Sweep:
     def _picture(self, table: pl.DataFrame, along: str, value: str, group: str) -> Chart:
         metric = METRICS[table["metric"][0]]
         names = self.names(along)
-        numbers = [_number(name) for name in names]
-        is_number = None not in numbers
-        at = dict(zip(names, numbers if is_number else range(len(names)), strict=True))
+        key, numbers = _numbered(names)
+        is_number = bool(numbers)
+        at = dict(zip(names, numbers or range(len(names)), strict=True))
         unit = metric.unit_for(table["mean"].to_list())
         rows = table.with_columns(
             x=pl.col(along).cast(pl.String).replace_strict(at, return_dtype=pl.Float64),
@@ -294,7 +246,7 @@ class _Sweep:
         ]
         ticks = [] if is_number else [(float(place), name) for place, name in enumerate(names)]
         y_title = f"{metric.title}{f' ({unit.name})' if unit.name else ''}"
-        figure = charts.curves(curves, x_title=along, y_title=y_title, ticks=ticks)
+        figure = charts.curves(curves, x_title=key or along, y_title=y_title, ticks=ticks)
         label = f"{metric.title.capitalize()} by {along}{f', {value}' if group else ''}"
         return Chart(label, f"{label}, a curve a policy", figure, 320, group=group, member=value if group else "")
 
@@ -320,8 +272,11 @@ def _ratio(table: pl.DataFrame, policy: str, metric: str) -> str:
     return f"{own['ratio'][0]:.3f}" + ("" if half is None else f" ± {half:.3f}")
 
 
-def _number(name: str) -> float | None:
+def _numbered(names: Sequence[str]) -> tuple[str, list[float]]:
+    """The key and the numbers of names such as 0.6 or load=0.6; none of names of other kinds or of several keys."""
+    keys = {key if equals else "" for key, equals, _ in (name.rpartition("=") for name in names)}
     try:
-        return float(name)
+        numbers = [float(name.rpartition("=")[2]) for name in names]
     except ValueError:
-        return None
+        numbers = []
+    return (keys.pop(), numbers) if numbers and len(keys) == 1 and np.isfinite(numbers).all() else ("", [])

@@ -13,7 +13,7 @@ from hetsched.report import validations
 from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Bars, Curve, Line, TimeAxis
 from hetsched.report.page.document import RULE, Block, Chart, Lines, Number, Page, Section, Words
-from hetsched.report.page.origin import NOT_MODELLED, Origin
+from hetsched.report.page.origin import Origin
 from hetsched.report.page.waits import longer_than
 
 _RIVALS = {
@@ -36,7 +36,7 @@ class Validated(validations.Answer, Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Of the run."""
+        """Record of the run."""
 
     @property
     def jobs(self) -> pl.DataFrame:
@@ -64,7 +64,7 @@ def page_of_validation(found: Validated, *, title: str = "", assumed: Sequence[s
         Section("waits", "Waits", list(_waits(found))),
         Section("time", "Over time, observed and simulated", list(_over_time(found, origin))),
         Section("groups", "By queue, size and user", list(validations.groups(found))),
-        Section("left-out", "What is not modelled", [Lines(NOT_MODELLED)]),
+        Section("left-out", "What is not modelled", [Lines(list(origin.not_modelled()))]),
         Section("repeat", "To repeat it", [origin.versions(command), origin.settings(policies)]),
     ]
     return Page(
@@ -173,7 +173,7 @@ def _over_time(found: Validated, origin: Origin) -> Iterator[Block]:
 def _both(
     axis: TimeAxis, hours: pl.DataFrame, columns: tuple[str, str], title: str, *, label: str, scale: float = 1.0
 ) -> Chart:
-    """What was observed as an area, what was simulated as a line over it; of many hours the means of neighbours."""
+    """A chart of what was observed, an area, and what was simulated, a line; of many hours the means of neighbours."""
     own = hours.select("time_s", *columns)
     group = pl.int_range(pl.len()).floordiv(-(-len(own) // _STEPS)).alias("group")
     own = own.group_by(group, maintain_order=True).agg(pl.col("time_s").first(), pl.col(*columns).mean())

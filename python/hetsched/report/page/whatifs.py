@@ -15,7 +15,7 @@ from hetsched.checks import many
 from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Cloud
 from hetsched.report.page.document import Block, Chart, Grid, Lines, Number, Page, Section
-from hetsched.report.page.origin import NOT_MODELLED, Origin
+from hetsched.report.page.origin import Origin
 from hetsched.report.whatifs import AXES, change_lines, percent_text
 
 _MOST_ROWS = 200
@@ -51,7 +51,7 @@ class Answered(Protocol):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Of today's run."""
+        """Record of today's run."""
 
 
 def page_of_what_if(found: Answered, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
@@ -62,7 +62,7 @@ def page_of_what_if(found: Answered, *, title: str = "", assumed: Sequence[str] 
     figures = list(own.pictures())
     sections = [
         Section("settings", "Settings against today", [own.grid(), *figures]),
-        Section("left-out", "What is not modelled", [Lines(NOT_MODELLED)]),
+        Section("left-out", "What is not modelled", [Lines(list(origin.not_modelled()))]),
         Section("repeat", "To repeat it", [origin.versions(command), origin.settings([policy])]),
     ]
     facts = [("Length of today's run", words.length(today["makespan_s"])), ("Policy today", policy["name"])]
@@ -104,7 +104,7 @@ class _Settings:
 
     @cached_property
     def best(self) -> Mapping[str, Any] | None:
-        """Of these the best in the first metric; None if none is better in it than today."""
+        """The best of these in the first metric; None if none is better in it than today."""
         sign = -1.0 if METRICS[self.first].better == "higher" else 1.0
         better = self.unbeaten.filter(sign * pl.col(f"{self.first}_change") < 0)
         if not len(better):
@@ -259,7 +259,7 @@ def _with_ends(dots: Cloud, rows: pl.DataFrame, scales: Mapping[str, float]) -> 
 
 
 def _ends(rows: pl.DataFrame, key: str, scale: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """How far the interval of a change reaches down and up; None without intervals."""
+    """Reach of the interval of a change down and up; None without intervals."""
     change, low, high = (rows[f"{key}_change{end}"].fill_null(np.nan).to_numpy() for end in ("", "_low", "_high"))
     if np.isnan(low).all():
         return None

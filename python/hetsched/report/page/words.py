@@ -41,7 +41,7 @@ def window(clause: Mapping[str, Any], limit_w: float) -> str:
     """The name of a contract's limit: its hours and days as the contract says them, and its watts.
 
     >>> window({"from": "17:00", "until": "20:00", "days": "mon-fri", "limit_w": 360e3}, 360e3)
-    '17:00–20:00, mon-fri: 360 kW'
+    '17:00–20:00, mon-fri: 360.0 kW'
     """
     hours = f"{clause.get('from', '00:00')}–{clause.get('until', '24:00')}"
     said = [_said(name, clause[name]) for name in _DAYS if name in clause]
