@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -329,9 +330,15 @@ def test_a_scheduler_without_workers_is_not_waited_for_for_ever(monkeypatch):
 @dask_warns
 def test_a_machine_without_slurm_is_said_to_be(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
+    handler = signal.getsignal(signal.SIGINT)
+    monkeypatch.delitem(sys.modules, "dask_jobqueue.runner", raising=False)
+    monkeypatch.delitem(sys.modules, "dask_jobqueue", raising=False)
     assert message(executor="dask-slurm") == (
         "executor: found `dask-slurm`, expected a machine that has sbatch, such as a login node of the cluster"
     )
+    # The package takes Ctrl-C for itself when it is imported.
+    assert "dask_jobqueue.runner" in sys.modules
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 # MPI

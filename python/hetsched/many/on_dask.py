@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import time
 import uuid
 import warnings
@@ -49,7 +50,8 @@ def at_scheduler(address: str) -> Iterator[OnDask]:
 @contextmanager
 def in_slurm(jobs: int) -> Iterator[OnDask]:
     """So many Slurm jobs, each with the workers that dask-jobqueue's configuration gives it; they end with the runs."""
-    from dask_jobqueue import SLURMCluster  # noqa: PLC0415 -- an extra of its own
+    with _signals_kept():
+        from dask_jobqueue import SLURMCluster  # noqa: PLC0415 -- an extra of its own
 
     if shutil.which("sbatch") is None:
         raise ConfigError(
@@ -66,6 +68,17 @@ def in_slurm(jobs: int) -> Iterator[OnDask]:
         cluster.adapt(minimum_jobs=jobs, maximum_jobs=jobs)
         with Client(cluster, set_as_default=False) as client, OnDask(client, "dask-slurm") as executor:
             yield executor
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Ctrl-C means what it did before: dask-jobqueue, when it is imported, makes it an exit without a word."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class OnDask(Far):
