@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import pickle
 import shutil
@@ -360,9 +361,13 @@ if __name__ == "__main__":
 
 def by_mpi(folder, *launch):
     (folder / "script.py").write_text(MPI_SCRIPT)
+    return launched(*launch, str(folder / "script.py"))
+
+
+def launched(*words):
     given = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "POLARS_MAX_THREADS": "1"}
     given["PYTHONPATH"] = str(Path(hs.__file__).parents[1])
-    command = ["mpirun", "--oversubscribe", "-n", *launch, str(folder / "script.py")]
+    command = ["mpirun", "--oversubscribe", "-n", *words]
     return subprocess.run(
         command, env={**os.environ, **given}, capture_output=True, text=True, timeout=300, check=False
     )
@@ -373,6 +378,35 @@ def by_mpi(folder, *launch):
 def test_ranks_give_the_same_rows(tmp_path):
     done = by_mpi(tmp_path, "2", sys.executable, "-m", "mpi4py.futures")
     assert done.stdout == "True 8\n", done.stderr
+
+
+@has_mpi
+@pytest.mark.slow
+def test_ranks_run_a_sweep_from_a_file(tmp_path):
+    (tmp_path / "log.csv").write_text(JOBS.write_csv())
+    words = [
+        'logs = ["log.csv"]',
+        'policies = ["easy", "random"]',
+        "seeds = 3",
+        "nodes = 4",
+        "idle_w = 100",
+        "tdp_w = 300",
+    ]
+    (tmp_path / "sweep.toml").write_text("\n".join([*words, 'metrics = ["mean_wait_s"]']))
+    command = [
+        "-m",
+        "mpi4py.futures",
+        "-m",
+        "hetsched",
+        "sweep",
+        str(tmp_path / "sweep.toml"),
+        "--json",
+        "--executor",
+        "mpi",
+    ]
+    done = launched("2", sys.executable, *command)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["summary"]["runs"] == 6
 
 
 @has_mpi
