@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import queue
 import re
 import resource
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ContextDecorator, contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -56,6 +58,7 @@ Done = TypeVar("Done")
 
 _STEP_S = 0.1
 _MOST_WORKERS = 16
+_MOST_OUTSTANDING = 1000
 _own = threading.local()
 
 
@@ -78,7 +81,7 @@ def watched(work: Callable[[Part], Done], parts: Sequence[Part], tell: Callable[
     done: dict[int, Done] = {}
     with threads(len(parts)) as pool:
         tell(0, len(parts))
-        for place, future in ended({pool.submit(work, part): place for place, part in enumerate(parts)}):
+        for place, future in ended(lambda place: pool.submit(work, parts[place]), deque(range(len(parts)))):
             done[place] = future.result()
             tell(len(done), len(parts))
     return [done[place] for place in range(len(parts))]
@@ -106,20 +109,36 @@ def threads(most: int, *, stop: Callable[[], object] = lambda: None) -> Iterator
         pool.shutdown(wait=is_patient, cancel_futures=True)
 
 
-def ended(futures: Mapping[Future[Done], Part]) -> Iterator[tuple[Part, Future[Done]]]:
-    """Each future with the thing it stands for, as they end; what has not begun is cancelled at the end."""
-    waiting = dict(futures)
-    # What a future answers may be large: once it has been given out, nothing here holds it any more.
-    del futures
+def ended(
+    submit: Callable[[Part], Future[Done]],
+    parts: deque[Part],
+    *,
+    most: Callable[[], int] = lambda: _MOST_OUTSTANDING,
+    look: Callable[[], object] = lambda: None,
+) -> Iterator[tuple[Part, Future[Done]]]:
+    """Each part with its future, as they end; what has not begun is cancelled at the end.
+
+    Parts are taken from the left, and no more than `most` of them are outstanding at a time; whoever takes the futures
+    may put a part back. `look` is called now and then, and ends it all by an error.
+    """
+    over: queue.SimpleQueue[Future[Done]] = queue.SimpleQueue()
+    waiting: dict[Future[Done], Part] = {}
     try:
-        while waiting:
-            # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
-            done, _ = wait(waiting, timeout=_STEP_S, return_when=FIRST_COMPLETED)
-            batch = [future for future in waiting if future in done]
-            del done
-            while batch:
-                future = batch.pop(0)
-                yield waiting.pop(future), future
+        while parts or waiting:
+            while parts and len(waiting) < most():
+                part = parts.popleft()
+                future = submit(part)
+                waiting[future] = part
+                future.add_done_callback(over.put)
+            # What a future answers may be large: once it has been given out, nothing here holds it any more.
+            future = part = None  # type: ignore[assignment]
+            try:
+                # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
+                future = over.get(timeout=_STEP_S)
+            except queue.Empty:
+                look()
+                continue
+            yield waiting.pop(future), future
     finally:
         for future in waiting:
             future.cancel()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,15 +24,14 @@ from hetsched.calibration.trial import Goal, Trial, refusal
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
+from hetsched.many.executors import Where, check_where, executor_of
 from hetsched.many.many import many as answers_of
-from hetsched.many.processes import Processes
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.many.spec import clear, platform_sha256, write_platform, write_workload
 from hetsched.many.store import Store, code_sha256
 from hetsched.params import ASSUMED_W
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.simulation import check_inputs, policy_of
 from hetsched.validation.changes import changed
 from hetsched.validation.inspection import Inspection, inspect
@@ -54,6 +54,7 @@ def calibrate(
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Reporting = "bar",
+    executor: Executor | str | None = None,
 ) -> Calibration:
     """Find settings of the machine and the policy under which the first half of a log comes out as it was observed.
 
@@ -86,6 +87,8 @@ def calibrate(
     progress
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (evaluations made, the most
         that will be). None: nothing.
+    executor
+        Where to run, in place of processes of its own, as in `hetsched.sweep`.
 
     Returns
     -------
@@ -113,8 +116,7 @@ def calibrate(
     names = _names(settings, faults)
     faults.whole("evaluations", evaluations, low=1, high=_MOST_EVALUATIONS)
     faults.whole("seed", seed, low=0, high=2**64 - 1)
-    if workers is not None:
-        faults.whole("workers", workers, low=1, high=MOST_WORKERS)
+    check_where(workers, executor, faults)
     check_progress(progress, faults, "evaluations")
     if out is not None:
         faults.folder("out", out)
@@ -122,7 +124,9 @@ def calibrate(
     own = policy_of(policy)
     if own.own:
         raise ConfigError([("policy", own.name, "one whose parts are hetsched's own, which other parts can stand for")])
-    asked = _Asked(names, evaluations, seed, known_events, workers, None if out is None else Path(out), progress)
+    asked = _Asked(
+        names, evaluations, seed, known_events, workers, executor, None if out is None else Path(out), progress
+    )
     return _Calibrating(workload, Cut.of(workload), platform, own, asked).answer()
 
 
@@ -145,6 +149,7 @@ class _Asked:
     seed: int
     known_events: bool
     workers: int | None
+    executor: Where
     out: Path | None
     progress: Reporting
 
@@ -269,7 +274,10 @@ class _Calibrating:
         goal = Goal.of(first.workload_file, first.workload_name, first.from_s, first.until_s)
         observed = goal.observed(first.until_s)
         with ExitStack() as stack:
-            executor = stack.enter_context(Processes(self._workers)) if self._workers > 1 else None
+            asked = self.asked
+            # As many at a time as memory is free for: a step of the search has about as many choices.
+            where = (asked.executor, asked.workers, asked.evaluations)
+            executor = stack.enter_context(executor_of(*where, [self.first], [self.platform]))
             bars = stack.enter_context(Bars(shown=self.asked.progress == "bar"))
             bar = bars.bar("calibrate", unit="runs") if self.asked.progress == "bar" else teller(self.asked.progress)
 
@@ -290,11 +298,6 @@ class _Calibrating:
         if "impossible" in (base := search.found[search.steps[0]]):
             raise ConfigError([("policy", self.policy.name, f"one that runs on this platform: {base['impossible']}")])
         return search, observed
-
-    @cached_property
-    def _workers(self) -> int:
-        most = most_at_once([self.first], [self.platform], in_processes=True)
-        return most if self.asked.workers is None else self.asked.workers
 
     def _table(self, search: Search, observed: Mapping[str, Any]) -> pl.DataFrame:
         """Every evaluation, in order."""

@@ -116,6 +116,11 @@ class Trial:
     until_s: float
     seed: int
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it reads."""
+        return self.workload_file, self.platform_file
+
     def __str__(self) -> str:
         return ", ".join(f"{name}: {label}" for name, label in self.names.get("settings", {}).items()) or "as it is"
 

@@ -4,4 +4,6 @@ import sys
 
 from hetsched.cli import main
 
-sys.exit(main())
+# Workers of MPI import it under another name.
+if __name__ == "__main__":
+    sys.exit(main())

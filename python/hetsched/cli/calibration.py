@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed
+from hetsched.cli import options as opt
 from hetsched.cli.declare import flag, option, whole
 from hetsched.cli.inputs import Inputs
 from hetsched.cli.options import RUN_FILES, check_not_written_over, check_output, next_command
@@ -45,11 +46,15 @@ class CalibrationGiven:
         None
     )
     known_events: Annotated[bool, flag("--known-events", _EVENTS_HELP, _PANEL)] = False
+    workers: opt.Workers = None
+    executor: opt.Executor = None
 
     def check(self, faults: Faults, run: RunGiven, others: Mapping[str, Any]) -> None:
         """Note options of a calibration without one, and with one those that it has no use for."""
+        opt.check_executor(faults, self.workers, self.executor)
         if not self.calibrate:
             own = {"--evaluations": self.evaluations, "--settings": self.calibrated}
+            own |= {"--workers": self.workers, "--executor": self.executor}
             for name, value in own.items():
                 if value is not None:
                     faults.note(name, str(value), "--calibrate as well")
@@ -79,6 +84,8 @@ class CalibrationGiven:
             evaluations=200 if self.evaluations is None else self.evaluations,
             seed=run.plain.seed,
             known_events=self.known_events,
+            workers=self.workers,
+            executor=self.executor,
             out=out,
         )
         from hetsched.report.calibrations import report

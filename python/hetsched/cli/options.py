@@ -134,6 +134,36 @@ def only_of_a_log(faults: Faults, *groups: Any) -> None:
 
 MOST_SEED = 2**64 - 1
 
+
+def executor(faults: Faults, option: str, text: str) -> str:
+    """The word of an executor; what it needs must be there."""
+    from hetsched.many.executors import check_word
+
+    check_word(text, faults, option)
+    return text
+
+
+Workers = Annotated[
+    int | None, option("--workers", "N", "Runs at a time; default: one a core.", RUN, read=whole(1, 1024))
+]
+Executor = Annotated[
+    str | None,
+    option(
+        "--executor",
+        "WHERE",
+        "Run elsewhere: dask://HOST:PORT, dask-slurm:N (jobs), mpi, or processes:N.",
+        RUN,
+        read=executor,
+    ),
+]
+
+
+def check_executor(faults: Faults, workers: int | None, executor: str | None) -> None:
+    """Note a number of workers beside an executor, which has its own."""
+    if workers is not None and executor is not None:
+        faults.note("--workers", str(workers), "nothing with --executor, which has its own")
+
+
 Out = Annotated[
     str | None, option("--out", "DIR", "Write jobs, timeline, nodes and summary there.", OUTPUT, read=folder)
 ]

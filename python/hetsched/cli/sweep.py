@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import hetsched as hs
 from hetsched.checks import Faults, did_you_mean, listed, many
 from hetsched.cli import options as opt
-from hetsched.cli.declare import OUTPUT, RUN, argument, option, whole
+from hetsched.cli.declare import OUTPUT, argument, option
 from hetsched.cli.options import check_output, folder
 from hetsched.cli.pictures import draw_sweep
 from hetsched.cli.sweep_file import SweepFile, in_file
@@ -19,8 +19,9 @@ from hetsched.cli.terminal import Screen, changed, command_line
 if TYPE_CHECKING:
     import polars as pl
 
+    from hetsched.errors import Fault
+
 _FILE_HELP = "What to run: logs or a generator, machines, policies, settings, seeds; see the how-to about sweeps."
-_WORKERS_HELP = "Runs at a time; default: one a core."
 _OUT_HELP = "Keep finished runs there, and write the tables; the same call goes on where it was. Default: as FILE says."
 _CELL = ("workload", "platform")
 _MOST_TABLES = 12
@@ -31,7 +32,8 @@ _TABLE = "comparison.csv"
 class SweepGiven:
     """Options of a sweep."""
 
-    workers: Annotated[int | None, option("--workers", "N", _WORKERS_HELP, RUN, read=whole(1, 1024))] = None
+    workers: opt.Workers = None
+    executor: opt.Executor = None
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None
     plot: opt.Plot = None
     report: opt.Report = None
@@ -42,9 +44,10 @@ def sweep(
     screen: Screen, faults: Faults, *, file: Annotated[str, argument("FILE.toml", _FILE_HELP)], asked: SweepGiven
 ) -> None:
     """Run every workload of a file on every machine under every policy and seed, and compare the policies."""
+    opt.check_executor(faults, asked.workers, asked.executor)
     opt.check_title(faults, asked.title, asked.report)
     faults.check()
-    with changed(lambda fault: in_file(file, fault)):
+    with changed(lambda fault: _of_option_or_file(file, fault)):
         given = SweepFile.of(file)
         out = given.out if asked.out is None else asked.out
         check_output(out)
@@ -53,7 +56,8 @@ def sweep(
         machines, of_machines = given.machines(screen, workloads)
         policies = given.contestants(next(iter(machines.values())))
         baseline = _baseline(given.baseline, policies)
-        runs = hs.sweep(workloads, machines, policies, seeds=given.seeds, workers=asked.workers, out=out, **options)
+        where: dict[str, Any] = {"workers": asked.workers, "executor": asked.executor, "out": out}
+        runs = hs.sweep(workloads, machines, policies, seeds=given.seeds, **where, **options)
     table = hs.analysis.ratios_to_baseline(runs, baseline=baseline, metrics=given.metrics, by=_CELL)
     written = [] if out is None else _written(table, out)
     if asked.plot is not None:
@@ -66,6 +70,12 @@ def sweep(
     _show(screen, table, baseline)
     screen.say(f"{many(len(runs), 'run')}: {_axes_text(runs)}")
     screen.give(_value(runs, table, baseline), written)
+
+
+def _of_option_or_file(file: str, fault: Fault) -> Fault:
+    """A fault of where runs are made at its option; all others are the file's."""
+    at_option = fault.moved("executor", "--executor")
+    return in_file(file, fault) if at_option == fault else at_option
 
 
 def _baseline(name: str, policies: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import hetsched as hs
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
-from hetsched.cli.declare import OUTPUT, RUN, argument, flag, option, whole
+from hetsched.cli.declare import OUTPUT, argument, flag, option
 from hetsched.cli.inputs import Inputs, MeasuredLog
 from hetsched.cli.named_policies import BASE, policy_of
 from hetsched.cli.options import check_output, folder, only_of_a_log, picture
@@ -28,7 +28,6 @@ _SET_HELP = (
 _POLICY_HELP = "Today's: a preset, NAME:PARAM=VALUE, or FILE.py:NAME; default: easy."
 _METRICS_HELP = "Keys of the summary that settings are compared in; default: energy_j,mean_wait_s,p95_wait_s."
 _KEYS_HELP = "List the keys of settings and their values, and run nothing."
-_WORKERS_HELP = "Runs at a time; default: one a core."
 _OUT_HELP = "Keep finished runs there, and write the tables as CSV; the same call goes on where it was."
 _PLOT_HELP = "Draw energy against wait: a .png, .svg or .pdf."
 
@@ -89,7 +88,8 @@ class Asked:
         tuple[str, ...] | None,
         option("--metrics", "KEY,…", _METRICS_HELP, _SETTINGS, read=_metrics, complete=opt.complete_metrics),
     ] = None
-    workers: Annotated[int | None, option("--workers", "N", _WORKERS_HELP, RUN, read=whole(1, 1024))] = None
+    workers: opt.Workers = None
+    executor: opt.Executor = None
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None
     plot: Annotated[str | None, option("--plot", "FILE", _PLOT_HELP, OUTPUT, read=picture)] = None
     report: opt.Report = None
@@ -98,7 +98,7 @@ class Asked:
     @property
     def options(self) -> dict[str, Any]:
         """Options of `hetsched.what_if` that are given."""
-        given = {"workers": self.workers, "out": self.out, "metrics": self.metrics}
+        given = {"workers": self.workers, "executor": self.executor, "out": self.out, "metrics": self.metrics}
         return {name: value for name, value in given.items() if value is not None}
 
     def values(self, faults: Faults) -> dict[str, Any]:
@@ -185,6 +185,7 @@ def _check(
     if not inputs.log.trace:
         faults.note("TRACE", "nothing", "a job log, or the folder of a result")
     opt.check_title(faults, asked.title, asked.report)
+    opt.check_executor(faults, asked.workers, asked.executor)
     if asked.plot is not None and asked.metrics is not None and len(asked.metrics) < 2:
         faults.add("--plot", asked.plot, "two metrics at least, one an axis")
     if not is_result:
@@ -224,7 +225,7 @@ def _show(screen: Screen, found: hs.WhatIf) -> None:
 
 def _of_option(fault: Fault) -> Fault:
     """A fault of a setting at the option that gave it."""
-    for place in ("metrics", "workers"):
+    for place in ("metrics", "workers", "executor"):
         fault = fault.moved(place, f"--{place}")
     if fault.path.startswith("settings"):
         rest = fault.path.removeprefix("settings").lstrip("., ")

@@ -6,13 +6,17 @@ gives what a folder already holds of it, and keeps what comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from hetsched.errors import ConfigError, HetschedError, TraceError
+from hetsched.errors import ConfigError, HetschedError, SimulationError, TraceError
+from hetsched.many.carried import Build, build, check_build
+from hetsched.many.far import MOST_LOSSES, Far, WorkerLost
 from hetsched.many.progress import Bars, Reporting, teller
 from hetsched.many.store import Named, Store
 from hetsched.resources import ended, threads
@@ -78,39 +82,71 @@ def many(
 ) -> Generator[tuple[AnyTask, Any], None, None]:
     """Each task with its answer, in the order in which answers come; of tasks of one key only the first.
 
-    Without an executor they run here, one after the other. The first error of a task is raised, with the task's
-    `place` before its text, and what has not begun is not begun any more. Ctrl-C is never waited for: what runs
-    meanwhile is the executor's to end.
+    Without an executor they run here, one after the other; with one, tasks of the same `files` follow each other, and
+    of the answers no more are held than are outstanding at a time. A task whose process or machine was lost runs again,
+    up to three times. The first error of a task is raised, with the task's `place` before its text, and what has not
+    begun is not begun any more. Ctrl-C is never waited for: what runs meanwhile is the executor's to end.
     """
     first: dict[str, AnyTask] = {}
     for task in tasks:
         first.setdefault(task.key, task)
     known = {} if store is None else store.answers
     yield from [(task, known[key]) for key, task in first.items() if key in known]
-    missing = [task for key, task in first.items() if key not in known]
+    missing = deque(task for key, task in first.items() if key not in known)
+    losses: Counter[str] = Counter()
     for task, answer in _executed(missing, executor):
         try:
-            found = answer()
+            try:
+                found = answer()
+            except WorkerLost as error:
+                losses[task.key] += 1
+                if losses[task.key] < MOST_LOSSES:
+                    missing.append(task)
+                    continue
+                raise SimulationError(f"{error}; it was the {MOST_LOSSES}rd to be lost while running it") from error
+            except BrokenExecutor as error:
+                raise SimulationError(f"the executor has broken down: {error}") from error
         except HetschedError as error:
             if place is None:
                 raise
             raise within(place(task), error) from error.__cause__ or error
+        if isinstance(found, dict):
+            # Answers of other processes bring their names along; those of ten thousand runs are most of what they take.
+            found = {sys.intern(name): value for name, value in found.items()}
         if store is not None:
             store.add(task, found)
         yield task, found
 
 
-def _executed(tasks: Sequence[AnyTask], executor: Executor | None) -> Iterator[tuple[AnyTask, Callable[[], Any]]]:
-    """Each task with what gives its answer or raises its error."""
+def _executed(tasks: deque[AnyTask], executor: Executor | None) -> Iterator[tuple[AnyTask, Callable[[], Any]]]:
+    """Each task with what gives its answer or raises its error; whoever takes them may put one back."""
     if executor is None:
-        for task in tasks:
+        while tasks:
+            task = tasks.popleft()
             yield task, task.execute
         return
-    for task, future in ended({executor.submit(_execute, task): task for task in tasks}):
+    grouped = _grouped(tasks)
+    tasks.clear()
+    tasks.extend(grouped)
+    own = build()
+    watch: dict[str, Any] = {"most": executor.outstanding, "look": executor.look} if isinstance(executor, Far) else {}
+    for task, future in ended(lambda task: executor.submit(execute, task, own), tasks, **watch):
         yield task, future.result
 
 
-def _execute(task: Task) -> Any:
+def _grouped(tasks: Iterable[AnyTask]) -> list[AnyTask]:
+    """Tasks that read the same files one after the other, in the order in which files are first read."""
+    place: dict[str, int] = {}
+
+    def places(task: AnyTask) -> tuple[int, ...]:
+        return tuple(place.setdefault(file, len(place)) for file in getattr(task, "files", ()))
+
+    return sorted(tasks, key=places)
+
+
+def execute(task: Task, own: Build) -> Any:
+    """The answer of a task, wherever this is called; only hetsched of this build may give it."""
+    check_build(own)
     return task.execute()
 
 

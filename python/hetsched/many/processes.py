@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from hetsched.checks import one_line
 from hetsched.errors import HetschedError, SimulationError
+from hetsched.many.far import WorkerLost
 
 Work = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 Answer = TypeVar("Answer")
@@ -189,7 +190,7 @@ class _Worker:
         said = self._said.read().decode(errors="replace").strip().splitlines()
         last = f" ({one_line(said[-1])})" if said else ""
         assert future is not None
-        future.set_exception(SimulationError(f"the process running it {how}{last}"))
+        future.set_exception(WorkerLost(f"the process running it {how}{last}"))
 
 
 def _with_traceback(error: BaseException, trace: str) -> BaseException:

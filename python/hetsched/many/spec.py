@@ -22,6 +22,7 @@ from hetsched.errors import ConfigError, TraceError
 from hetsched.features.replay import options_under
 from hetsched.files import UNREADABLE, json_sha256, write_whole
 from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
+from hetsched.many.carried import content_of
 from hetsched.many.store import code_sha256
 from hetsched.naming import named_in
 from hetsched.platform import Platform
@@ -90,6 +91,11 @@ class Spec(Plan):
     composition: dict[str, Any] | Policy = field(hash=False)
     options: dict[str, Any] = field(hash=False)
     engine: str | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it reads."""
+        return self.workload_file, self.platform_file
 
     def execute(self) -> dict[str, Any]:
         """The run's summary."""
@@ -319,7 +325,7 @@ def platform_sha256(platform: Platform) -> str:
 def read_workload(path: str, name: str) -> Workload:
     """A workload from `write_workload`; held for the next run on it."""
     with _unless_gone(path, "the jobs"):
-        frame = pl.read_ipc(path).rechunk()
+        frame = pl.read_ipc(content_of(path)).rechunk()
     return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
 
 
@@ -327,7 +333,9 @@ def read_workload(path: str, name: str) -> Workload:
 def read_platform(path: str) -> Platform:
     """A platform from `write_platform`; held for the next run on it."""
     with _unless_gone(path, "the platform"):
-        content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        held = content_of(path)
+        text = Path(held).read_bytes() if isinstance(held, str) else held.read()
+        content: dict[str, Any] = json.loads(text)
     return Platform.from_dict(content)
 
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -20,19 +20,16 @@ from hetsched.checks import Faults, reason_of
 from hetsched.errors import OutputError
 from hetsched.files import write_whole
 from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
+from hetsched.many.executors import Where, check_where, executor_of
 from hetsched.many.many import RunTask, Task, many
-from hetsched.many.processes import Processes
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.many.spec import Plan, clear, plan_of, written
 from hetsched.many.store import Store
-from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.run.memory import MOST_WORKERS, most_at_once
 from hetsched.run.metrics import columns_of, optional_names
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.run.simulation import run_of
-from hetsched.workload import Workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,7 +47,7 @@ def sweep(
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Reporting = "bar",
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     **options: Unpack[RunKeywords],
 ) -> pl.DataFrame:
     """Run every workload on every platform under every policy and seed, as many runs at a time as there are cores.
@@ -82,8 +79,9 @@ def sweep(
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
         None: nothing.
     executor
-        Of `concurrent.futures`, to run in, in place of processes of its own: what it runs must find hetsched and the
-        files below `out`, or below the system's folder for temporary files.
+        Where to run, in place of processes of its own. A word: ``"processes:4"``, ``"dask://host:8786"``,
+        ``"dask-slurm"`` or ``"dask-slurm:16"`` (Slurm jobs), ``"mpi"``. Or an executor of `concurrent.futures`: what it
+        runs must find hetsched and the files below `out`, or below the system's folder for temporary files.
     **options
         As in `hetsched.simulate`, but for ``seed``: ``kill_at_walltime, kill_grace_s, walltimes, on_unknown_app, bound,
         until_s, predictor, events``.
@@ -92,7 +90,7 @@ def sweep(
     -------
     polars.DataFrame
         A row a run: ``workload, platform, policy, seed``, and the keys of `Result.summary`. Rows are in the order of
-        the arguments, the seed changing fastest: the same rows, bit for bit, whatever the number of workers. Where
+        the arguments, the seed changing fastest: the same rows, bit for bit, wherever they are run. Where
         neither policy nor workload depends on the seed, one run serves the rows of all seeds.
 
     Raises
@@ -100,7 +98,8 @@ def sweep(
     ConfigError
         Before the first run, if anything is invalid; lists all of it.
     SimulationError
-        If a run cannot go on, or its process was ended from outside; says which. Finished runs stay in `out`.
+        If a run cannot go on, or the third process that runs it is ended from outside; says which. Finished runs stay
+        in `out`.
     OutputError
         If `out` cannot be written to, or another sweep is using it.
     TraceError
@@ -127,10 +126,7 @@ def sweep(
     faults = Faults()
     axes = axes_of(workloads, platforms, policies, seeds, faults)
     checked = options_given(sweep, options).checked(faults)
-    if workers is not None:
-        faults.whole("workers", workers, low=1, high=MOST_WORKERS)
-        if executor is not None:
-            faults.add("workers", workers, "nothing with an executor, which has its own")
+    check_where(workers, executor, faults)
     check_progress(progress, faults, "rows")
     if out is not None:
         faults.folder("out", out)
@@ -165,7 +161,7 @@ class _Work:
     folder: Path | None
 
     def summaries(
-        self, plans: Sequence[Plan], executor: Executor | None, workers: int | None, tell: Callable[[int, int], object]
+        self, plans: Sequence[Plan], executor: Where, workers: int | None, tell: Callable[[int, int], object]
     ) -> Mapping[str, Mapping[str, Any]]:
         """Each plan's summary by its key: from the store, or run and noted there."""
         known = {} if self.store is None else dict(self.store.answers)
@@ -208,27 +204,6 @@ def check_portable(policies: Mapping[str, Policy]) -> None:
         with noted_within(f"policy `{name}`", faults):
             policy._check_portable()
     faults.check()
-
-
-@contextmanager
-def executor_of(
-    given: Executor | None,
-    workers: int | None,
-    runs: int,
-    workloads: Iterable[Workload],
-    platforms: Iterable[Platform],
-) -> Iterator[Executor | None]:
-    """The user's own executor, processes, or none: one run after the other, in this process."""
-    if given is not None:
-        yield given
-        return
-    most = most_at_once(workloads, platforms, in_processes=True) if workers is None else workers
-    count = min(runs, most)
-    if count == 1:
-        yield None
-    else:
-        with Processes(count) as processes:
-            yield processes
 
 
 def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from hetsched.analysis.weeks import Resampled, bootstrap, paired_weeks
 from hetsched.checks import reason_of
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE, write_whole
+from hetsched.many.carried import content_of
 from hetsched.run.result import Result
 
 Floats = npt.NDArray[np.float64]
@@ -64,7 +65,7 @@ class Jobs:
     def read(cls, path: str) -> Jobs:
         """Those that `write` wrote."""
         try:
-            return cls(pl.read_ipc(path).rechunk())
+            return cls(pl.read_ipc(content_of(path)).rechunk())
         except UNREADABLE as error:
             raise TraceError(file=path, found=reason_of(error), expected="jobs of the run that is today's") from None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,9 @@ from hetsched.errors import ConfigError
 from hetsched.features.replay import options_under
 from hetsched.files import json_sha256
 from hetsched.many.axes import on_clock_of
+from hetsched.many.executors import Where, executor_of
 from hetsched.many.many import many
+from hetsched.many.processes import Processes
 from hetsched.many.spec import (
     Spec,
     belief_of,
@@ -30,7 +31,7 @@ from hetsched.many.spec import (
     write_workload,
 )
 from hetsched.many.store import Store
-from hetsched.many.sweep import check_portable, executor_of, inputs_folder, remove_inputs
+from hetsched.many.sweep import check_portable, inputs_folder, remove_inputs
 from hetsched.platform import Platform
 from hetsched.run.concerns import Concern
 from hetsched.run.options import RunOptions
@@ -56,6 +57,11 @@ class Trial(Spec):
         """The setting in words."""
         return {"setting": self.title}
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it reads."""
+        return *super().files, self.today_file
+
     def __str__(self) -> str:
         return self.title
 
@@ -72,7 +78,7 @@ class Trials:
     workload: Workload
     settings: Sequence[Setting]
     folder: Path | None = None
-    executor: Executor | None = None
+    executor: Where = None
     workers: int | None = None
 
     @cached_property
@@ -172,6 +178,7 @@ class Trials:
             if chosen is not None:
                 policies = {self.settings[place].title: self.settings[place].policy for place in others}
                 check_portable(policies)
+            if isinstance(chosen, Processes):
                 for _ in range(min(len(others), self.workers or os.cpu_count() or 1)):
                     chosen.submit(_warm_up, trials[0].workload_file, trials[0].workload)
             if 0 in missing or not today_file.exists():

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError
+from hetsched.many.executors import check_where
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
-from hetsched.run.memory import MOST_WORKERS
 from hetsched.run.metrics import metrics_named
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.result import Result
@@ -43,7 +43,7 @@ def what_if(
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Reporting = "bar",
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     **options: Unpack[RunKeywords],
 ) -> WhatIf:
     """Run a log under every combination of settings, and hold each against today: what ``hetsched whatif`` shows.
@@ -74,7 +74,7 @@ def what_if(
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
         None: nothing.
     executor
-        Of `concurrent.futures`, to run in, in place of processes of its own, as in `hetsched.sweep`.
+        Where to run, in place of processes of its own, as in `hetsched.sweep`.
     **options
         Today's, as in `hetsched.simulate`.
 
@@ -183,10 +183,7 @@ def _check_metrics(metrics: Any, platform: Any, options: RunOptions, settings: A
 
 
 def _check_how(workers: object, out: object, progress: object, executor: object, faults: Faults) -> None:
-    if workers is not None:
-        faults.whole("workers", workers, low=1, high=MOST_WORKERS)
-        if executor is not None:
-            faults.add("workers", workers, "nothing with an executor, which has its own")
+    check_where(workers, executor, faults)
     check_progress(progress, faults, "rows")
     if out is not None:
         faults.folder("out", out)

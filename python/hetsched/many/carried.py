@@ -1,0 +1,65 @@
+"""Calls that go to other machines: the files that they read go along, and the code there must be that of here."""
+
+from __future__ import annotations
+
+import io
+import platform
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from hetsched import __version__
+from hetsched.errors import ConfigError
+from hetsched.many.store import code_sha256
+
+_own = threading.local()
+Build = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and what it is called with."""
+
+    function: Callable[..., Any]
+    arguments: Sequence[Any]
+    keywords: Mapping[str, Any]
+
+
+def build() -> Build:
+    """The version of hetsched and the sum of its compiled module, which decide what a run answers."""
+    return __version__, code_sha256()
+
+
+def check_build(wanted: Build) -> None:
+    """Raise a ConfigError if hetsched is another one than where runs are handed out."""
+    if build() != wanted:
+        found = f"{_named(build())} on {platform.node()}"
+        raise ConfigError([("executor", found, f"{_named(wanted)} on every machine, as where runs are handed out")])
+
+
+def _named(own: Build) -> str:
+    return f"hetsched {own[0]} (build {own[1][:8]})"
+
+
+def called_with(call: Call, paths: Sequence[str], *contents: bytes) -> Any:
+    """The answer of a call for which files of these names have these contents, wherever it runs."""
+    with _holding(dict(zip(paths, contents, strict=True))):
+        return call.function(*call.arguments, **call.keywords)
+
+
+@contextmanager
+def _holding(files: Mapping[str, bytes]) -> Iterator[None]:
+    before = getattr(_own, "files", {})
+    _own.files = files
+    try:
+        yield
+    finally:
+        _own.files = before
+
+
+def content_of(path: str) -> str | io.BytesIO:
+    """The content of a file that came along; its name where it did not, and is to be read from disk."""
+    files: Mapping[str, bytes] = getattr(_own, "files", {})
+    return io.BytesIO(files[path]) if path in files else path
