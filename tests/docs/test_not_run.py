@@ -40,6 +40,7 @@ LANGUAGES = {
     "text": "what is printed, or a drawing: compared where it stands next below what prints it",
     "json": "a piece of a file",
     "toml": "a piece of a file: read as TOML below",
+    "yaml": "a piece of a file of another program",
 }
 
 SKIPPED = {
