@@ -444,7 +444,7 @@ def sweep(
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Reporting = "bar",
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
@@ -485,8 +485,9 @@ def sweep(
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
         None: nothing.
     executor
-        Of `concurrent.futures`, to run in, in place of processes of its own: what it runs must find hetsched and the
-        files below `out`, or below the system's folder for temporary files.
+        Where to run, in place of processes of its own. A word: ``"processes:4"``, ``"dask://host:8786"``,
+        ``"dask-slurm"`` or ``"dask-slurm:16"`` (Slurm jobs), ``"mpi"``. Or an executor of `concurrent.futures`: what it
+        runs must find hetsched and the files below `out`, or below the system's folder for temporary files.
     **options
         As in `hetsched.simulate`, but for ``seed``: ``kill_at_walltime, kill_grace_s, walltimes, on_unknown_app, bound,
         until_s, predictor, events``.
@@ -495,7 +496,7 @@ def sweep(
     -------
     polars.DataFrame
         A row a run: ``workload, platform, policy, seed``, and the keys of `Result.summary`. Rows are in the order of
-        the arguments, the seed changing fastest: the same rows, bit for bit, whatever the number of workers. Where
+        the arguments, the seed changing fastest: the same rows, bit for bit, wherever they are run. Where
         neither policy nor workload depends on the seed, one run serves the rows of all seeds.
 
     Raises
@@ -503,7 +504,8 @@ def sweep(
     ConfigError
         Before the first run, if anything is invalid; lists all of it.
     SimulationError
-        If a run cannot go on, or its process was ended from outside; says which. Finished runs stay in `out`.
+        If a run cannot go on, or the third process that runs it is ended from outside; says which. Finished runs stay
+        in `out`.
     OutputError
         If `out` cannot be written to, or another sweep is using it.
     TraceError
@@ -616,7 +618,7 @@ def what_if(
     workers: int | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Reporting = "bar",
-    executor: Executor | None = None,
+    executor: Executor | str | None = None,
     seed: int = 0,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
@@ -657,7 +659,7 @@ def what_if(
         ``"bar"``: a bar on standard error, if that is a terminal. A function: called with (rows done, rows in all).
         None: nothing.
     executor
-        Of `concurrent.futures`, to run in, in place of processes of its own, as in `hetsched.sweep`.
+        Where to run, in place of processes of its own, as in `hetsched.sweep`.
     **options
         Today's, as in `hetsched.simulate`.
 

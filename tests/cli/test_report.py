@@ -75,3 +75,49 @@ def test_faults_are_a_line(hetsched, folder, words, message):
     assert message in said.err
     assert not list(folder.glob("*.html"))
     assert not list(folder.glob("*.pdf"))
+
+
+OBSERVED = "job_id,submit_s,runtime_s,walltime_s,node_count,observed_start_s\n" + "".join(
+    f"{job},{4000 * job},{3000 + 900 * (job % 7)},9000,{1 + job % 3},{4000 * job + 600 * (job % 5)}\n"
+    for job in range(300)
+)
+SWEEP = 'logs = ["log.csv"]\npolicies = ["fcfs", "easy"]\nnodes = 6\nidle_w = 100\ntdp_w = 300\n'
+PROVISION = ["--budget-w", "900", "--base-w", "25", "--mix", "85:1,70:1"]
+VERBS = {
+    "validate": ["validate", "log.csv", *MACHINE],
+    "whatif": ["whatif", "log.csv", *MACHINE, "--set", "nodes=8", "--workers", "1"],
+    "provision": ["provision", *PROVISION, "--nodes", "6,9"],
+    "sweep": ["sweep", "s.toml", "--workers", "1"],
+    "reproduce": ["reproduce", "swa-multi", "--quick", "--repetitions", "2"],
+}
+
+
+@pytest.fixture
+def verb(hetsched, folder):
+    """Calls a verb that has a page, with more words."""
+    (folder / "log.csv").write_text(OBSERVED)
+    (folder / "s.toml").write_text(SWEEP)
+    return lambda name, *more: hetsched(*VERBS[name], *more)
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+@pytest.mark.parametrize("name", VERBS)
+def test_each_verb_writes_its_page_with_the_command_that_made_it(verb, folder, name):
+    said = verb(name, "--report", "page.html", "--title", "What <we> asked")
+    assert said.code == 0, said.err
+    assert said.out.splitlines()[-1] == "wrote page.html"
+    text = (folder / "page.html").read_text()
+    assert headline(folder / "page.html") == "What &lt;we&gt; asked"
+    assert f"hetsched {VERBS[name][0]} " in text
+    assert text.count('<p class="answer">') == 2
+    assert text.count('<div class="number">') == 3
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_title_needs_a_page_and_a_page_its_ending(verb, folder, name):
+    said = verb(name, "--title", "Ours")
+    assert (said.code, said.err) == (2, "error: --title: found no --report, expected a page for it: --report FILE.html")
+    said = verb(name, "--report", "page.png")
+    assert said.code == 2
+    assert said.err.startswith("error: --report: found `page.png`, expected a name ending in .html, .htm")
+    assert sorted(path.name for path in folder.iterdir() if path.suffix == ".html") == []

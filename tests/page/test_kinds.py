@@ -201,3 +201,15 @@ def block_list(page, section):
 def test_a_page_is_an_html_file(answers, kind, path):
     with pytest.raises(hs.ConfigError, match=r"ending in \.html"):
         answers[kind].report(path)
+
+
+def test_a_sweep_without_a_ratio_has_three_numbers_too(log):
+    machine = hs.Platform.homogeneous(400, 100, 300)
+    idle = hs.sweep(log, machine, ["fcfs", "easy"], workers=1, progress=None)
+    assert idle["mean_wait_s"].to_list() == [0.0, 0.0]
+    numbers = page_of_sweep(idle).numbers
+    assert [one.value for one in numbers] == ["×1.000", "–", "2"]
+    alone = page_of_sweep(idle.head(1))
+    assert len(alone.numbers) == 3
+    assert len(alone.answer) == 2
+    assert len(page_of_sweep(idle, metrics=["energy_j"]).numbers) == 3

@@ -33,6 +33,14 @@ _CUT = f"""return {_SHOWN}.flatMap(box => {{
 }})"""  # noqa: E501 -- as a script is written
 
 
+_OVERLAPPING = f"""return {_SHOWN}.flatMap(box => {{
+  const boxes = [...box.querySelectorAll('.ytick text')].map(text => text.getBoundingClientRect());
+  boxes.sort((one, other) => one.top - other.top);
+  return boxes.slice(1).filter((own, place) => own.top < boxes[place].bottom - 2)
+    .map(() => box.parentElement.querySelector('figcaption').textContent);
+}})"""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_size_scrolls_sideways_and_no_axis_is_cut(opened, resized, pages, kind):
     opened(pages[kind])
@@ -40,6 +48,7 @@ def test_no_size_scrolls_sideways_and_no_axis_is_cut(opened, resized, pages, kin
         browser = resized(size)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= width, size
         assert browser.execute_script(_CUT) == [], size
+        assert browser.execute_script(_OVERLAPPING) == [], size
 
 
 @pytest.mark.parametrize("kind", KINDS)

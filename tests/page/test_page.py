@@ -161,3 +161,10 @@ def test_without_the_library_the_extra_is_named(monkeypatch):
 def test_a_page_is_an_html_file(path):
     with pytest.raises(hs.ConfigError, match=r"ending in \.html"):
         hs.simulate(log(), machine(), "easy").report(path)
+
+
+def test_a_chart_of_bars_has_room_for_the_longest_name_in_each_row():
+    names = ["a", "package power saved vs sequence, ids uncorrelated, run time as in the paper, %"]
+    lines = charts.bars(names, [charts.Bars("ours", [1.0, 2.0])], title="")["data"][0]["y"][1].count("<br>") + 1
+    assert lines >= 3
+    assert charts.bar_height(names * 8) >= 16 * 16 * lines

@@ -32,7 +32,7 @@ def write_page(
     baseline
         The policy that the others are held against. None: the first.
     metrics
-        Keys of the summary. None: energy, waits, slowdown and utilization.
+        Keys of the summary. None: energy and waits.
     title
         Above the page; empty: made of the numbers of what was run.
 

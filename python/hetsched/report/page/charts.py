@@ -327,8 +327,9 @@ def _lines(name: str) -> list[str]:
 
 def bar_height(categories: Sequence[str], series: int = 1) -> int:
     """Height of a chart of lying bars in which each can be seen, and each name read."""
-    rows = (max(_GROUP_PX + _BAR_PX * series, _LINE_PX * len(_lines(name))) for name in categories)
-    return max(_FRAME_PX + sum(rows), _LEAST_PX)
+    lines = max((len(_lines(name)) for name in categories), default=1)
+    row = max(_GROUP_PX + _BAR_PX * series, _LINE_PX * lines)
+    return max(_FRAME_PX + row * len(categories), _LEAST_PX)
 
 
 _BAR_PX, _GROUP_PX, _LINE_PX, _FRAME_PX, _LEAST_PX = 9, 10, 17, 90, 190

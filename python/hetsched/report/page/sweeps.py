@@ -80,7 +80,7 @@ def _checked(runs: pl.DataFrame, baseline: str | None, metrics: Sequence[str] | 
     if baseline is not None and baseline not in policies:
         faults.add("baseline", baseline, f"one of {listed(policies)}{did_you_mean(str(baseline), policies)}")
     known = [name for name in columns if name in METRICS]
-    chosen = tuple(name for name in (*DEFAULT_METRICS, "p95_wait_s") if name in known) if metrics is None else metrics
+    chosen = tuple(name for name in DEFAULT_METRICS if name in known) if metrics is None else metrics
     for name in chosen:
         if name not in known:
             faults.add("metrics", name, f"a column of the frame that is a metric{did_you_mean(str(name), known)}")
@@ -164,17 +164,28 @@ class _Sweep:
         yield f"It is better on {count:,} of them{price}."
 
     def numbers(self) -> Iterator[Number]:
-        best = self.best
-        if best is not None:
-            for metric in (self.first, self.second):
-                own = [] if metric is None else self._ratios(best, metric)
-                if metric is not None and own:
-                    detail = f"{best}, of {self.baseline}'s; {min(own):.3f} to {max(own):.3f}"
-                    yield Number(METRICS[metric].title, f"×{sum(own) / len(own):.3f}", detail)
+        """The best policy's ratios in two metrics, and the number of runs; of one policy its own means."""
+        for metric in (self.first, self.second):
+            if metric is not None:
+                yield self._number(metric)
+        if self.second is None:
+            yield Number("pairs of workload and platform", f"{len(self.cells):,}", "with a run of every policy")
         workloads, platforms = (len(self.names(name)) for name in _AXES)
         policies = f"{1 + len(self.others):,} {'policies' if self.others else 'policy'}"
         detail = f"{many(workloads, 'workload')}, {many(platforms, 'platform')}, {policies}"
         yield Number("runs", f"{len(self.runs):,}", detail)
+
+    def _number(self, metric: str) -> Number:
+        title = METRICS[metric].title
+        if self.best is None:
+            return Number(
+                title, METRICS[metric].text(float(self.runs[metric].to_numpy().mean())), f"mean under {self.baseline}"
+            )
+        own = self._ratios(self.best, metric)
+        if not own:
+            return Number(title, "–", f"no ratio to {self.baseline}, under which it is 0")
+        detail = f"{self.best}, of {self.baseline}'s; {min(own):.3f} to {max(own):.3f}"
+        return Number(title, f"×{sum(own) / len(own):.3f}", detail)
 
     def remarks(self) -> Iterator[str]:
         """Remarks that come before the numbers."""
