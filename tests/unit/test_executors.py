@@ -21,6 +21,7 @@ from hypothesis import settings
 from lost_workers import Kills
 
 import hetsched as hs
+from hetsched.experiments import reproduce
 from hetsched.many import executors, specs
 from hetsched.many.carried import build, check_build
 from hetsched.many.many import many
@@ -115,6 +116,16 @@ def test_settings_and_calibrations_take_words():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are ended by a signal")
+def test_an_experiment_takes_words(quick_report, recwarn):
+    here = quick_report("pools")
+    found = reproduce("pools", quick=True, executor="processes:2")
+    assert found.runs.equals(here.runs)
+    assert found.to_dict() == here.to_dict()
+    assert not recwarn.list
+    with pytest.raises(hs.ConfigError, match="executor: found `nodes`, expected processes:N"):
+        reproduce("pools", quick=True, executor="nodes")
+
+
 def test_a_lost_worker_repeats_only_what_it_had(tmp_path):
     tasks = [Kills(number, str(tmp_path), times=2 * (number == 3)) for number in range(8)]
     with Processes(2) as processes:

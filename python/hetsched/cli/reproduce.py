@@ -48,6 +48,7 @@ def reproduce(
     logs: Annotated[str | None, option("--logs", "DIR", _LOGS_HELP, read=folder)] = None,
     seed: Annotated[int, opt.seed()] = 0,
     out: Annotated[str | None, option("--out", "DIR", _OUT_HELP, OUTPUT, read=folder)] = None,
+    executor: opt.Executor = None,
     report: opt.Report = None,
     title: opt.Title = "",
 ) -> None:
@@ -72,6 +73,7 @@ def reproduce(
             logs=logs,
             out=out,
             progress=bars.bar(name, unit="repetitions"),
+            executor=executor,
         )
     _show(screen, found)
     _write(screen, found, out)
@@ -80,7 +82,7 @@ def reproduce(
 
 
 def _as_options(fault: Fault) -> Fault:
-    for parameter in ("policies", "logs", "repetitions"):
+    for parameter in ("policies", "logs", "repetitions", "executor"):
         fault = fault.moved(parameter, f"--{parameter}")
     return fault
 

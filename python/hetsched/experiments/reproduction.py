@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from hetsched.experiments.experiment import Experiment, Parameter, Repetition, R
 from hetsched.experiments.runs import MARK
 from hetsched.files import json_sha256
 from hetsched.many.axes import Policies, named_policies
+from hetsched.many.executors import Where, check_where, executor_of
 from hetsched.many.many import many
 from hetsched.many.store import Store, versions
+from hetsched.many.sweep import check_portable
 from hetsched.policy import Policy
 from hetsched.resources import threads
 
@@ -44,6 +46,7 @@ def reproduce(
     logs: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    executor: Where = None,
 ) -> Report:
     """Run a published experiment again.
 
@@ -72,6 +75,9 @@ def reproduce(
         are missing.
     progress
         Called with (repetitions done, repetitions in all).
+    executor
+        Where to make repetitions, in place of threads of this process: as in `hetsched.sweep`. Logs are read there
+        under the same paths.
 
     Returns
     -------
@@ -81,8 +87,8 @@ def reproduce(
     Raises
     ------
     ConfigError
-        If there is no such experiment; the seed or a policy is invalid; a policy completes no job; or there are
-        policies, and the experiment runs none.
+        If there is no such experiment; the seed, a policy or the executor is invalid; a policy completes no job; or
+        there are policies, and the experiment runs none.
     OutputError
         If `out` cannot be written to, or is being written to by another call.
     TraceError
@@ -102,6 +108,7 @@ def reproduce(
     if repetitions is not None:
         faults.whole("repetitions", repetitions, low=2, high=MOST_REPETITIONS)
     _check_progress(progress, faults)
+    check_where(None, executor, faults)
     for parameter, folder in (("out", out), ("logs", logs)):
         if folder is not None:
             faults.folder(parameter, folder)
@@ -122,7 +129,8 @@ def reproduce(
         Repetition(own, is_quick=quick, number=number, policies=yours, logs=found) for number, own in enumerate(seeds)
     ]
     folder = None if out is None else Path(out)
-    frame = _frame(_all_runs(experiment, all_of_them, folder, progress or (lambda _done, _total: None)), seeds)
+    tell = progress or (lambda _done, _total: None)
+    frame = _frame(_all_runs(experiment, all_of_them, folder, tell, executor), seeds)
     _check_started(frame, yours)
     rows = [*experiment.rows(frame), *(row for label in yours for row in _of_yours(experiment, frame, label))]
     return Report(
@@ -160,45 +168,70 @@ def _labelled(policies: Policies, faults: Faults) -> dict[str, Policy]:
 
 @dataclass(frozen=True)
 class _Task:
-    """A repetition, with or without the further runs."""
+    """A repetition of an experiment by its name, with or without the further runs."""
 
-    experiment: Experiment
+    name: str
     one: Repetition
     has_more: bool
 
     @property
     def names(self) -> dict[str, Any]:
         """Names for people to read."""
-        return {"experiment": self.experiment.name, "seed": self.one.seed}
+        return {"experiment": self.name, "seed": self.one.seed}
 
     @property
     def key(self) -> str:
         """Sha256 over everything that decides its runs, the versions of what computes them among it."""
         policies = {name: policy.parts for name, policy in self.one.policies.items()}
-        decides = [self.experiment.name, self.one.seed, self.one.is_quick, self.has_more, policies]
+        decides = [self.name, self.one.seed, self.one.is_quick, self.has_more, policies]
         if self.one.logs:
             decides.append({Path(path).name: sha256 for path, sha256 in self.one.logs.items()})
         return json_sha256([*versions(), *decides])
 
     def execute(self) -> list[dict[str, Any]]:
         """A row a run."""
-        return [*self.experiment.repeat(self.one), *(self.experiment.further(self.one) if self.has_more else ())]
+        experiment = experiment_named(self.name)
+        return [*experiment.repeat(self.one), *(experiment.further(self.one) if self.has_more else ())]
+
+
+@dataclass(frozen=True)
+class _TaskElsewhere(_Task):
+    """The same in another process."""
+
+    def execute(self) -> list[dict[str, Any]]:
+        """A row a run."""
+        with _known_as_unusual():
+            return super().execute()
+
+
+@contextmanager
+def _known_as_unusual() -> Iterator[None]:
+    """What is unusual about a published experiment, such as its load, is known and said where it is asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunWarning)
+        yield
 
 
 def _all_runs(
-    experiment: Experiment, repetitions: Sequence[Repetition], folder: Path | None, progress: Progress
+    experiment: Experiment,
+    repetitions: Sequence[Repetition],
+    folder: Path | None,
+    progress: Progress,
+    where: Where,
 ) -> list[list[dict[str, Any]]]:
     """The runs of all repetitions: from the folder, or executed side by side and noted there."""
     further = 0 if repetitions[0].is_quick else experiment.further_repetitions
-    tasks = [_Task(experiment, one, has_more=number < further) for number, one in enumerate(repetitions)]
+    made = _Task if where is None else _TaskElsewhere
+    tasks = [made(experiment.name, one, has_more=number < further) for number, one in enumerate(repetitions)]
+    if where is not None:
+        check_portable(repetitions[0].policies)
     with ExitStack() as stack:
-        # What is unusual about a published experiment, such as its load, is known and said where it is asked for.
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore", RunWarning)
+        stack.enter_context(_known_as_unusual())
         store = None if folder is None else stack.enter_context(Store(folder, FILE, field="runs", by="reproduce"))
         found: dict[str, list[dict[str, Any]]] = {}
         progress(0, len(tasks))
-        executor = stack.enter_context(threads(len(tasks)))
+        own = threads(len(tasks)) if where is None else executor_of(where, None, len(tasks), (), ())
+        executor = stack.enter_context(own)
         for task, runs in stack.enter_context(closing(many(tasks, executor=executor, store=store))):
             found[task.key] = runs
             progress(len(found), len(tasks))
