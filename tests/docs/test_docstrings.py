@@ -25,13 +25,21 @@ class Finder(doctest.DocTestFinder):
 SAME_BUT_FOR_SPACE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+#: Modules that need a package which is not always installed.
+OF_EXTRAS = {
+    "hetsched.gym": "gymnasium",
+    "hetsched.many.on_dask": "distributed",
+    "hetsched.many.on_mpi": "mpi4py",
+}
+
+
 def examples() -> list[doctest.DocTest]:
     """One entry a docstring with examples; they may use `hs`, `np`, `pl` and whatever their module knows."""
     names = ["hetsched", *(module.name for module in pkgutil.walk_packages(hs.__path__, "hetsched."))]
     finder = Finder(exclude_empty=True)
     found = []
     for name in names:
-        if name.startswith("hetsched.gym") and importlib.util.find_spec("gymnasium") is None:
+        if any(name.startswith(own) and importlib.util.find_spec(extra) is None for own, extra in OF_EXTRAS.items()):
             continue
         if name.rpartition(".")[2] not in ("__main__", "_core"):
             module = importlib.import_module(name)

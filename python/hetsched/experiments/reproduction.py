@@ -206,7 +206,7 @@ class _TaskElsewhere(_Task):
 
 @contextmanager
 def _known_as_unusual() -> Iterator[None]:
-    """What is unusual about a published experiment, such as its load, is known and said where it is asked for."""
+    """No warnings of runs: an experiment says itself what is unusual about it, such as its load."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)
         yield

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor
+from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -128,7 +128,8 @@ def _executed(tasks: deque[AnyTask], executor: Executor | None) -> Iterator[tupl
     grouped = _grouped(tasks)
     tasks.clear()
     tasks.extend(grouped)
-    own = build()
+    # Threads of this process have the code of here.
+    own = None if isinstance(executor, ThreadPoolExecutor) else build()
     watch: dict[str, Any] = {"most": executor.outstanding, "look": executor.look} if isinstance(executor, Far) else {}
     for task, future in ended(lambda task: executor.submit(execute, task, own), tasks, **watch):
         yield task, future.result
@@ -144,9 +145,10 @@ def _grouped(tasks: Iterable[AnyTask]) -> list[AnyTask]:
     return sorted(tasks, key=places)
 
 
-def execute(task: Task, own: Build) -> Any:
-    """The answer of a task, wherever this is called; only hetsched of this build may give it."""
-    check_build(own)
+def execute(task: Task, own: Build | None) -> Any:
+    """The answer of a task, wherever this is called; where a build is given, only hetsched of that one may give it."""
+    if own is not None:
+        check_build(own)
     return task.execute()
 
 

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 
-def with_node_names(jobs: pl.DataFrame, names: Sequence[str] | None) -> pl.DataFrame:
-    """The engine's records of jobs with a column ``node_names``, if nodes have names."""
-    if names is None:
-        return jobs
+def with_node_names(jobs: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The engine's records of jobs with a column ``node_names``."""
     # Numbers into the list of names, not texts: a job of 4,000 nodes has 4,000 of them.
     return jobs.with_columns(node_names=pl.col("nodes").list.eval(pl.element().cat.to(pl.Enum(names))))
 

@@ -29,7 +29,9 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
     workload, platform, totals = setting.workload, setting.platform, records.totals
     # Before the jobs are taken, which these are a part of.
     between = pl.DataFrame(records.take_between())
-    recorded = with_node_names(_recorded(records, setting.policies), platform.node_names)
+    recorded = _recorded(records, setting.policies)
+    if platform.node_names is not None:
+        recorded = with_node_names(recorded, platform.node_names)
     timeline = pl.DataFrame(records.take_timeline())
     has_lost, has_events = records.has_lost_attempts, records.has_events
 
