@@ -117,13 +117,13 @@ def test_settings_and_calibrations_take_words():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are ended by a signal")
 def test_an_experiment_takes_words(quick_report, recwarn):
-    here = quick_report("pools")
-    found = reproduce("pools", quick=True, executor="processes:2")
+    here = quick_report("swa-multi")
+    found = reproduce("swa-multi", quick=True, executor="processes:2")
     assert found.runs.equals(here.runs)
     assert found.to_dict() == here.to_dict()
     assert not recwarn.list
     with pytest.raises(hs.ConfigError, match="executor: found `nodes`, expected processes:N"):
-        reproduce("pools", quick=True, executor="nodes")
+        reproduce("swa-multi", quick=True, executor="nodes")
 
 
 def test_a_lost_worker_repeats_only_what_it_had(tmp_path):
