@@ -1,6 +1,7 @@
 """A browser for tests of pages, and pages of each kind with names that would be markup."""
 
 import importlib
+import os
 import shutil
 import time
 
@@ -17,6 +18,8 @@ NAME = '<script>alert(1)</script> o\'hara "x" \x1b[31m'
 @pytest.fixture(scope="session")
 def browser():
     """Chromium, driven through selenium; skips where either is missing."""
+    # Selenium's manager of drivers asks the network and reports its use, unless these say otherwise.
+    os.environ |= {"SE_OFFLINE": "true", "SE_AVOID_STATS": "true"}
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or driver is None:
