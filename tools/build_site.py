@@ -31,7 +31,7 @@ ITEM = re.compile(r"(?:^\* |, )\[[^\]]+\]\(([\w/.-]+)\.(?:md|ipynb)\)", re.MULTI
 OUTSIDE = re.compile(r"\]\(\.\./\.\./(?!docs/)([\w/-]+)\.md")
 """A link from a page to one that is not under docs/."""
 LOADED = {"img": "src", "script": "src", "source": "src", "iframe": "src", "link": "href"}
-"""What a page loads by itself, by the tags that say so."""
+"""Attributes of tags that have a page load something by itself."""
 
 
 def lay_out(folder: Path) -> Path:

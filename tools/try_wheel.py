@@ -50,14 +50,14 @@ def interpreters() -> dict[tuple[int, int], Path]:
 
 
 def _runs(path: Path, version: str) -> bool:
-    """Whether it is that version, and no shim for one that is not chosen here."""
+    """True if it is that version, and no shim for one that is not chosen here."""
     code = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2], sys.implementation.name)"
     done = subprocess.run([path, "-c", code], capture_output=True, encoding="utf-8", check=False)
     return done.returncode == 0 and done.stdout.split() == [version, "cpython"]
 
 
 def faults_of(wheel: Path) -> Iterator[str]:
-    """What is wrong with the file: its tags, its size, what it lacks."""
+    """Faults of the file: its tags, its size, what it lacks."""
     tags = wheel.stem.split("-")[-3:]
     if tags[:2] != ["cp310", "abi3"]:
         yield f"for {tags[0]}-{tags[1]}, not for every CPython from 3.10 on"

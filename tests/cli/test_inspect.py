@@ -99,7 +99,7 @@ def test_a_real_machine_whose_partitions_overlap(hetsched, folder):
 
 
 def test_events_are_in_the_command_where_there_are_some(hetsched, folder):
-    """What came in an outage starts one by one when it is over."""
+    """Jobs that came in an outage start one by one when it is over."""
     submits = [30 * k for k in range(2000)]
     starts = [t if not 30_000 <= t < 40_000 else 40_000 + (t - 30_000) // 5 for t in submits]
     rows = [f"{k},{30 * k},20,1,u{k % 5},{start}" for k, start in enumerate(starts)]

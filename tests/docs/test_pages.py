@@ -103,7 +103,7 @@ def compare_text(example: Example) -> str:
 
 
 def differs(want: str, got: str) -> str:
-    """How a text is not what was printed, or nothing; a line of `…` stands for anything."""
+    """The difference between a text and what was printed, or nothing; a line of `…` stands for anything."""
     checker, shown = doctest.OutputChecker(), TOOK.sub("in 0 s", want.replace("…\n", "...\n"))
     ends = (
         [(before, behind) for before in ("", "...\n") for behind in ("", "...\n")] if "...\n" in shown else [("", "")]

@@ -18,7 +18,7 @@ GivenPue: TypeAlias = "float | Mapping[str, Any]"
 
 MAX_PUE = 10.0
 _AXES = {"load_ratio": (0.0, 10.0), "time_s": (-1e12, 1e12)}
-"""What a table may be by, with the least and the most of it."""
+"""Axes of a table, with the least and the most of each."""
 _EXPECTED = "a number, or a table of pue by load_ratio or by time_s"
 
 

@@ -360,7 +360,7 @@ class Cloud:
     size: int = 8
     x_ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
     y_ends: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
-    """How far the interval reaches down, and how far up."""
+    """Lengths of the interval below the mean and above it."""
 
 
 def clouds(own: Sequence[Cloud], *, x_title: str, y_title: str) -> Figure:

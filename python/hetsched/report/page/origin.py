@@ -19,7 +19,7 @@ NOT_MODELLED = (
     "Submits stay as the log has them: users who wait less or longer do not submit otherwise.",
     "Jobs do not slow each other down by the network, by file systems or by shared memory.",
 )
-"""What no run knows of."""
+"""Effects that no run models."""
 _NODES_ALONE = "Cooling, losses of power supplies and the network draw nothing here: watts are those of nodes."
 _AT_THE_METER = (
     "Cooling and losses are in energy at the meter, costs and carbon alone, by a PUE: watts are those of nodes."
