@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol
@@ -15,12 +16,12 @@ class Written(Protocol):
         """Write it; gives its name."""
 
 
-class Reported:
+class Reported(ABC):
     """An answer with a page: a class with `_page` has `report`."""
 
+    @abstractmethod
     def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Written:
         """The page: `assumed` stands in its box of assumptions, `command` made the answer on the command line."""
-        raise NotImplementedError
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> str:
         """Write all of it as one HTML page, which opens from disk without a network; gives its name.

@@ -118,7 +118,7 @@ def ended(
 ) -> Iterator[tuple[Part, Future[Done]]]:
     """Each part with its future, as they end; what has not begun is cancelled at the end.
 
-    Parts are taken from the left, and no more than `most` of them are outstanding at a time; whoever takes the futures
+    Parts are taken from the left, and no more than `most` of them are outstanding at a time; the caller
     may put a part back. `look` is called now and then, and ends it all by an error.
     """
     over: queue.SimpleQueue[Future[Done]] = queue.SimpleQueue()

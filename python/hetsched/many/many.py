@@ -119,7 +119,7 @@ def many(
 
 
 def _executed(tasks: deque[AnyTask], executor: Executor | None) -> Iterator[tuple[AnyTask, Callable[[], Any]]]:
-    """Each task with what gives its answer or raises its error; whoever takes them may put one back."""
+    """Each task with what gives its answer or raises its error; the caller may put one back among the tasks."""
     if executor is None:
         while tasks:
             task = tasks.popleft()
