@@ -11,14 +11,14 @@ const LEVELS: [(&str, usize); 14] = [
     ("params", 1),
     ("algo", 1),
     ("workload", 2),
-    ("platform", 2),
-    ("trace", 2),
-    ("power", 3),
-    ("cluster", 4),
-    ("policy", 5),
-    ("control", 6),
-    ("sim", 7),
-    ("prelude", 8),
+    ("platform", 3),
+    ("trace", 3),
+    ("power", 4),
+    ("cluster", 5),
+    ("policy", 6),
+    ("control", 7),
+    ("sim", 8),
+    ("prelude", 9),
 ];
 
 fn level(module: &str) -> usize {
