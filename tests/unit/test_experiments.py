@@ -291,7 +291,7 @@ def test_an_unknown_name_is_reported_with_the_nearest_one():
 
 @pytest.fixture(scope="module")
 def swa(quick_report):
-    return quick_report("swa-multi")
+    return quick_report("swa-multi", now=True)
 
 
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
