@@ -25,8 +25,11 @@ JOBS = "\n".join(
 
 
 def patched(folder: Path, title: str, *tops: str) -> Path:
-    """A copy of some of the project's folders, with the page's diff of that title applied."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.so", "target")
+    """A copy of some of the project's folders, with the page's diff of that title applied.
+
+    What Python has compiled goes along: only what the diff changes is compiled again.
+    """
+    ignored = shutil.ignore_patterns("*.so", "target")
     for top in tops:
         shutil.copytree(ROOT / top, folder / top, ignore=ignored)
         for extension in (ROOT / top).rglob("*.so"):
