@@ -63,7 +63,7 @@ docs: $(GATE) $(VENV)/dev ## the site of the documentation, in target/site
 	@$(BIN)/python tools/build_site.py target/site
 
 fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, and what takes minutes
-	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length'
+	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length or at_length_only'
 	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$(date +%s%N)} PROPTEST_CASES=10000 sh -c \
 	    'echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; exec $(CARGO_TEST)'
 	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet

@@ -29,6 +29,13 @@ def is_at_length():
     return settings.get_current_profile_name() == "long"
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what `make fuzz` alone has time for."""
+    if not is_at_length():
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("at_length_only")])
+        items[:] = [item for item in items if not item.get_closest_marker("at_length_only")]
+
+
 @pytest.fixture(scope="session", autouse=True)
 def one_process():
     """Where nobody says how many processes make runs, it is this one: starting others takes seconds.
