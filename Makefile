@@ -9,8 +9,9 @@ RELEASE := $(VENV)/extension-release
 GATE := $(VENV)/extension-gate
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust \( -name '*.rs' -o -name Cargo.toml \) -type f)
 
-# Another environment that happens to be active must not be built for, nor found by cargo or maturin.
-unexport CONDA_PREFIX PYTHONHOME PYTHONPATH
+# Another environment that happens to be active must not be built for, nor found by cargo or maturin. What Python compiles
+# of the package and its tests is kept: each of a hundred processes would compile it again.
+unexport CONDA_PREFIX PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
