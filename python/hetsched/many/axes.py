@@ -127,6 +127,15 @@ def noted_within(place: str, faults: Faults) -> Iterator[None]:
         raise within(place, error) from None
 
 
+def check_portable(policies: Mapping[str, Policy]) -> None:
+    """Refuse policies, by name, that cannot be given to other processes."""
+    faults = Faults()
+    for name, policy in policies.items():
+        with noted_within(f"policy `{name}`", faults):
+            policy._check_portable()
+    faults.check()
+
+
 def summary_names(options: RunOptions) -> Collection[str]:
     """Keys of the summaries of a sweep's runs."""
     one_node = Platform.homogeneous(nodes=1, idle_w=0, tdp_w=1)

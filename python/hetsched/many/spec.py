@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
@@ -22,7 +21,7 @@ from hetsched.errors import ConfigError, TraceError
 from hetsched.features.replay import options_under
 from hetsched.files import UNREADABLE, json_sha256, write_whole
 from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
-from hetsched.many.carried import content_of
+from hetsched.many.carried import content_of, held
 from hetsched.many.store import code_sha256
 from hetsched.naming import named_in
 from hetsched.platform import Platform
@@ -103,7 +102,7 @@ class Spec(Plan):
         return run_of(*self._inputs(), options).execute().summary()
 
     def _inputs(self) -> tuple[Workload, Platform, Policy]:
-        _check_engine(self.engine)
+        check_engine(self.engine)
         workload, platform = read_workload(self.workload_file, self.workload), read_platform(self.platform_file)
         composition = self.composition
         policy = composition if isinstance(composition, Policy) else Policy.from_dict(composition)
@@ -250,8 +249,8 @@ def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path
     ]
 
 
-def _check_engine(package: str | None) -> None:
-    """True if this process has the engine that a run is for."""
+def check_engine(package: str | None) -> None:
+    """Raise a ConfigError if this process has another engine than a run is for."""
     own = "hetsched's own"
     if package != engine().package:
         raise ConfigError([("engine", engine().package or own, f"{package or own}, which the spec was made with")])
@@ -320,35 +319,29 @@ def platform_sha256(platform: Platform) -> str:
     return json_sha256([platform.sha256, *platform._tables_sha256.values()])
 
 
-# Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.
-@functools.lru_cache(maxsize=2)
+@held
 def read_workload(path: str, name: str) -> Workload:
     """A workload from `write_workload`; held for the next run on it."""
-    with _unless_gone(path, "the jobs"):
+    with unless_gone(path, "the jobs"):
         frame = pl.read_ipc(content_of(path)).rechunk()
     return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
 
 
-@functools.lru_cache(maxsize=2)
+@held
 def read_platform(path: str) -> Platform:
     """A platform from `write_platform`; held for the next run on it."""
-    with _unless_gone(path, "the platform"):
-        held = content_of(path)
-        text = Path(held).read_bytes() if isinstance(held, str) else held.read()
+    with unless_gone(path, "the platform"):
+        found = content_of(path)
+        text = Path(found).read_bytes() if isinstance(found, str) else found.read()
         content: dict[str, Any] = json.loads(text)
     return Platform.from_dict(content)
 
 
 @contextmanager
-def _unless_gone(path: str, what: str) -> Iterator[None]:
+def unless_gone(path: str, what: str) -> Iterator[None]:
+    """Name a file of inputs that cannot be read any more."""
     try:
         yield
     except (*UNREADABLE, ValueError) as error:
         expected = f"{what} that `specs` wrote there; keep its folder until all runs are done"
         raise TraceError(file=path, found=reason_of(error), expected=expected) from None
-
-
-def clear() -> None:
-    """Let go of what is held for next runs."""
-    read_workload.cache_clear()
-    read_platform.cache_clear()

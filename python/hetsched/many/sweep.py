@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from hetsched.checks import Faults, reason_of
-from hetsched.errors import OutputError
+from hetsched.checks import Faults
 from hetsched.files import write_whole
-from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
+from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, check_portable, summary_names
+from hetsched.many.carried import inputs_folder, remove_inputs
 from hetsched.many.executors import Where, check_where, executor_of
-from hetsched.many.many import RunTask, Task, many
+from hetsched.many.many import Task, many
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
-from hetsched.many.spec import Plan, clear, plan_of, written
+from hetsched.many.runs import RunTask, summary_of
+from hetsched.many.spec import Plan, plan_of, written
 from hetsched.many.store import Store
-from hetsched.policy import Policy
 from hetsched.run.metrics import columns_of, optional_names
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
-from hetsched.run.result import Result
 from hetsched.run.simulation import run_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-_INPUTS = ".inputs-"
 
 
 @takes_run_options(without=("seed",))
@@ -194,16 +189,7 @@ class _Work:
         """A run in this process."""
         workload, platform = self.axes.workloads[plan.workload][plan.seed], self.axes.platforms[plan.platform]
         run = run_of(workload, platform, self.axes.policies[plan.policy], replace(self.options, seed=plan.seed))
-        return RunTask(plan.key, plan.names, run, Result.summary, str(plan))
-
-
-def check_portable(policies: Mapping[str, Policy]) -> None:
-    """Refuse policies, by name, that cannot be given to other processes."""
-    faults = Faults()
-    for name, policy in policies.items():
-        with noted_within(f"policy `{name}`", faults):
-            policy._check_portable()
-    faults.check()
+        return RunTask(plan.key, plan.names, run, summary_of, str(plan))
 
 
 def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
@@ -222,23 +208,3 @@ def _column(values: list[int | float | None]) -> pl.Series:
     known = [value for value in values if value is not None]
     is_whole = bool(known) and all(isinstance(value, int) for value in known)
     return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64, strict=False)
-
-
-def remove_inputs(folder: Path) -> None:
-    """Remove what a call that was killed has left in its folder."""
-    for old in folder.glob(f"{_INPUTS}*"):
-        shutil.rmtree(old, ignore_errors=True)
-
-
-@contextmanager
-def inputs_folder(folder: Path | None) -> Iterator[Path]:
-    """Folder of workloads and platforms while runs need them."""
-    try:
-        made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()
-    except OSError as error:
-        raise OutputError(str(folder or tempfile.gettempdir()), reason_of(error)) from None
-    try:
-        yield made
-    finally:
-        clear()
-        shutil.rmtree(made, ignore_errors=True)
