@@ -43,12 +43,16 @@ def many(
     up to three times. The first error of a task is raised, with the task's `place` before its text, and what has not
     begun is not begun any more. Ctrl-C is never waited for: what runs meanwhile is the executor's to end.
     """
-    first: dict[str, AnyTask] = {}
+    missing, known = deque[AnyTask](), deque[AnyTask]()
+    seen: set[str] = set()
     for task in tasks:
-        first.setdefault(task.key, task)
-    known = {} if store is None else store.answers
-    yield from [(task, known[key]) for key, task in first.items() if key in known]
-    missing = deque(task for key, task in first.items() if key not in known)
+        if task.key not in seen:
+            (missing if store is None or task.key not in store.answers else known).append(task)
+            seen.add(task.key)
+    # Nothing here holds a task that is over.
+    del tasks, seen
+    while known and store is not None:
+        yield (task := known.popleft()), store.answers[task.key]
     losses: Counter[str] = Counter()
     for task, answer in _executed(missing, executor):
         try:
@@ -81,9 +85,10 @@ def _executed(tasks: deque[AnyTask], executor: Executor | None) -> Iterator[tupl
             task = tasks.popleft()
             yield task, task.execute
         return
-    grouped = _grouped(tasks)
+    in_groups = _grouped(tasks)
     tasks.clear()
-    tasks.extend(grouped)
+    while in_groups:
+        tasks.append(in_groups.popleft())
     # Threads of this process have the code of here.
     own = None if isinstance(executor, ThreadPoolExecutor) else build()
     watch: dict[str, Any] = {"most": executor.outstanding, "look": executor.look} if isinstance(executor, Far) else {}
@@ -91,14 +96,14 @@ def _executed(tasks: deque[AnyTask], executor: Executor | None) -> Iterator[tupl
         yield task, future.result
 
 
-def _grouped(tasks: Iterable[AnyTask]) -> list[AnyTask]:
+def _grouped(tasks: Iterable[AnyTask]) -> deque[AnyTask]:
     """Tasks that read the same files one after the other, in the order in which files are first read."""
     place: dict[str, int] = {}
 
     def places(task: AnyTask) -> tuple[int, ...]:
         return tuple(place.setdefault(file, len(place)) for file in getattr(task, "files", ()))
 
-    return sorted(tasks, key=places)
+    return deque(sorted(tasks, key=places))
 
 
 def execute(task: Task, own: Build | None) -> Any:

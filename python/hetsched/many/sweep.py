@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,7 +24,8 @@ from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.many.runs import RunTask, summary_of
 from hetsched.many.spec import Plan, plan_of, written
 from hetsched.many.store import Store
-from hetsched.run.metrics import columns_of, optional_names
+from hetsched.many.summaries import Summaries
+from hetsched.run.metrics import optional_names
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.simulation import run_of
 
@@ -157,10 +158,14 @@ class _Work:
 
     def summaries(
         self, plans: Sequence[Plan], executor: Where, workers: int | None, tell: Callable[[int, int], object]
-    ) -> Mapping[str, Mapping[str, Any]]:
+    ) -> Summaries:
         """Each plan's summary by its key: from the store, or run and noted there."""
-        known = {} if self.store is None else dict(self.store.answers)
         rows = Counter(plan.key for plan in plans)
+        known = Summaries(rows)
+        held = {} if self.store is None else self.store.answers
+        for key in rows:
+            if key in held:
+                known.add(key, held[key])
         done = sum(count for key, count in rows.items() if key in known)
         tell(done, len(plans))
         missing = [plan for plan in plans if plan.key not in known]
@@ -168,22 +173,23 @@ class _Work:
             return known
         runs = len({plan.key for plan in missing})
         with ExitStack() as stack:
-            tasks: Sequence[Task] = []
             axes = self.axes
             most = (axes.distinct_workloads.values(), axes.platforms.values())
             chosen = stack.enter_context(executor_of(executor, workers, runs, *most))
-            if chosen is None:
-                tasks = [self._task(plan) for plan in missing]
-            else:
-                check_portable({plan.policy: axes.policies[plan.policy] for plan in missing})
-                inputs = stack.enter_context(inputs_folder(self.folder))
-                tasks = written(missing, self.axes, self.options, inputs)
-            with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
+            inputs = None if chosen is None else stack.enter_context(inputs_folder(self.folder))
+            with closing(many(self._tasks(missing, inputs), executor=chosen, store=self.store, place=str)) as answers:
                 for task, summary in answers:
-                    known[task.key] = summary
+                    known.add(task.key, summary)
                     done += rows[task.key]
                     tell(done, len(plans))
         return known
+
+    def _tasks(self, plans: Sequence[Plan], inputs: Path | None) -> Sequence[Task]:
+        """The plans as tasks: of this process, or for others with their files in a folder."""
+        if inputs is None:
+            return [self._task(plan) for plan in plans]
+        check_portable({plan.policy: self.axes.policies[plan.policy] for plan in plans})
+        return written(plans, self.axes, self.options, inputs)
 
     def _task(self, plan: Plan) -> RunTask:
         """A run in this process."""
@@ -192,19 +198,11 @@ class _Work:
         return RunTask(plan.key, plan.names, run, summary_of, str(plan))
 
 
-def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def _frame(plans: Sequence[Plan], summaries: Summaries) -> pl.DataFrame:
     names = {
         "workload": pl.Series([plan.workload for plan in plans], dtype=pl.String),
         "platform": pl.Series([plan.platform for plan in plans], dtype=pl.String),
         "policy": pl.Series([plan.policy for plan in plans], dtype=pl.String),
         "seed": pl.Series([plan.seed for plan in plans], dtype=pl.UInt64),
     }
-    own = [summaries[plan.key] for plan in plans]
-    return pl.DataFrame({**names, **{key: _column(values) for key, values in columns_of(own).items()}})
-
-
-def _column(values: list[int | float | None]) -> pl.Series:
-    """Whole numbers if all are; a metric that is never known is one all the same."""
-    known = [value for value in values if value is not None]
-    is_whole = bool(known) and all(isinstance(value, int) for value in known)
-    return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64, strict=False)
+    return pl.DataFrame({**names, **summaries.columns([plan.key for plan in plans])})
