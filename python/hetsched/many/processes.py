@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from hetsched.checks import one_line
 from hetsched.errors import HetschedError, SimulationError
 from hetsched.many.far import Far, WorkerLost
+from hetsched.policy.own_files import FOLDERS
 
 Work = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 Answer = TypeVar("Answer")
@@ -133,7 +134,7 @@ class _Worker:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 -- closed in `end`
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM.format(os.pathsep), str(theirs.fileno()), os.pathsep.join(sys.path)],
+                [sys.executable, "-c", _PROGRAM.format(os.pathsep), str(theirs.fileno()), os.pathsep.join(_path())],
                 env={**os.environ, **_ONE_THREAD},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.PIPE,
@@ -198,6 +199,15 @@ class _Worker:
         last = f" ({one_line(said[-1])})" if said else ""
         assert future is not None
         future.set_exception(WorkerLost(f"the process running it {how}{last}"))
+
+
+def _path() -> list[str]:
+    """Places of modules, but for folders of policies: their files come along, and may be called as what runs need."""
+    left = [*sys.path]
+    for folder in FOLDERS:
+        if folder in left:
+            left.remove(folder)
+    return left
 
 
 def _with_traceback(error: BaseException, trace: str) -> BaseException:
