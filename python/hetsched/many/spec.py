@@ -20,7 +20,7 @@ from hetsched.engine import engine
 from hetsched.errors import ConfigError, TraceError
 from hetsched.features.replay import options_under
 from hetsched.files import UNREADABLE, json_sha256, write_whole
-from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
+from hetsched.many.axes import Axes, Options, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
 from hetsched.many.carried import content_of, held
 from hetsched.many.store import code_sha256
 from hetsched.naming import named_in
@@ -161,7 +161,8 @@ def specs(
     checked = sweep_options(options, faults)
     faults.folder("folder", folder)
     faults.check()
-    return written(plan_of(axes, checked), axes, checked, Path(folder).absolute())
+    own = dict.fromkeys(axes.platforms, checked)
+    return written(plan_of(axes, own), axes, own, Path(folder).absolute())
 
 
 def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
@@ -171,11 +172,11 @@ def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
     return RunOptions(**{name: given[name] for name in given if name in known}).checked(faults)
 
 
-def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
+def plan_of(axes: Axes, options: Options) -> list[Plan]:
     """Every run of a sweep with its key, in the order of its rows."""
     workloads = {id(workload): workload for workload in axes.distinct_workloads.values()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
-    beliefs = {(w, p): belief_of(workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
+    beliefs = {(w, p): belief_of(workloads[w], axes.platforms[p], options[p]) for w, p in product(workloads, platforms)}
     own = {
         (*pair, name): deciding(options_under(policy, dated))
         for pair, dated in _options_of(axes, options).items()
@@ -184,8 +185,8 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
 
     def key(workload: str, platform: str, policy_name: str, seed: int) -> str:
         jobs = axes.workloads[workload][seed]
-        options, belief = own[id(jobs), platform, policy_name], beliefs[id(jobs), platform]
-        return run_key(jobs, platforms[platform], axes.policies[policy_name], seed, options=options, belief=belief)
+        decides, belief = own[id(jobs), platform, policy_name], beliefs[id(jobs), platform]
+        return run_key(jobs, platforms[platform], axes.policies[policy_name], seed, options=decides, belief=belief)
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
     return [Plan(w, p, policy, seed, key(w, p, policy, seed)) for w, p, policy, seed in names]
@@ -210,10 +211,12 @@ def deciding(options: RunOptions) -> dict[str, Any]:
     return {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
 
 
-def _options_of(axes: Axes, options: RunOptions) -> dict[tuple[int, str], RunOptions]:
+def _options_of(axes: Axes, options: Options) -> dict[tuple[int, str], RunOptions]:
     """Options by workload (its `id`) and platform: dates and racks are resolved, which files of runs do not hold."""
     pairs = product(axes.distinct_workloads.values(), axes.platforms)
-    return {(id(workload), name): on_clock_of(options, workload, axes.platforms[name]) for workload, name in pairs}
+    return {
+        (id(workload), name): on_clock_of(options[name], workload, axes.platforms[name]) for workload, name in pairs
+    }
 
 
 def belief_of(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
@@ -225,7 +228,7 @@ def belief_of(workload: Workload, platform: Platform, options: RunOptions) -> li
     return [platform._tables_sha256["predicted"], draws]
 
 
-def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path) -> list[Spec]:
+def written(plans: Sequence[Plan], axes: Axes, options: Options, folder: Path) -> list[Spec]:
     """The plans as specs, with each workload and platform that they need written once to the folder."""
     drawn = {(plan.workload, plan.seed): axes.workloads[plan.workload][plan.seed] for plan in plans}
     files = {id(workload): write_workload(workload, folder) for workload in drawn.values()}

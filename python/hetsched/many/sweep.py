@@ -16,7 +16,17 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.files import write_whole
-from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, check_portable, summary_names
+from hetsched.many.axes import (
+    Axes,
+    Options,
+    Platforms,
+    Policies,
+    Seeds,
+    Workloads,
+    axes_of,
+    check_portable,
+    summary_names,
+)
 from hetsched.many.carried import inputs_folder, remove_inputs
 from hetsched.many.executors import Where, check_where, executor_of
 from hetsched.many.many import Task, many
@@ -26,7 +36,7 @@ from hetsched.many.spec import Plan, plan_of, written
 from hetsched.many.store import Store
 from hetsched.many.summaries import Summaries
 from hetsched.run.metrics import optional_names
-from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
+from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.simulation import run_of
 
 if TYPE_CHECKING:
@@ -127,20 +137,33 @@ def sweep(
     if out is not None:
         faults.folder("out", out)
     faults.check()
-    for concern in axes.check(checked):
-        warnings.warn(str(concern), concern.category, stacklevel=2)
+    own = dict.fromkeys(axes.platforms, checked)
+    return swept(axes, own, workers=workers, out=out, progress=progress, executor=executor)
 
-    plans = plan_of(axes, checked)
+
+def swept(
+    axes: Axes,
+    options: Options,
+    *,
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Reporting = "bar",
+    executor: Where = None,
+) -> pl.DataFrame:
+    """The same of axes; runs on each platform have options of their own."""
+    for concern in axes.check(options):
+        warnings.warn(str(concern), concern.category, stacklevel=3)
+    plans = plan_of(axes, options)
     folder = None if out is None else Path(out)
     with ExitStack() as stack:
         store = None if folder is None else stack.enter_context(Store(folder))
         if store is not None:
-            store.check({plan.key for plan in plans}, summary_names(checked), optional_names())
+            _check_journal(store, plans, options)
         if folder is not None:
             remove_inputs(folder)
         bars = stack.enter_context(Bars(shown=progress == "bar"))
         tell = bars.bar("sweep", unit="runs") if progress == "bar" else teller(progress)
-        work = _Work(axes, checked, store, folder)
+        work = _Work(axes, options, store, folder)
         frame = _frame(plans, work.summaries(plans, executor, workers, tell))
         if folder is not None:
             write_whole(folder / "sweep.parquet", frame.write_parquet)
@@ -152,7 +175,7 @@ class _Work:
     """The things that all runs of a sweep share."""
 
     axes: Axes
-    options: RunOptions
+    options: Options
     store: Store | None
     folder: Path | None
 
@@ -194,8 +217,17 @@ class _Work:
     def _task(self, plan: Plan) -> RunTask:
         """A run in this process."""
         workload, platform = self.axes.workloads[plan.workload][plan.seed], self.axes.platforms[plan.platform]
-        run = run_of(workload, platform, self.axes.policies[plan.policy], replace(self.options, seed=plan.seed))
+        run = run_of(
+            workload, platform, self.axes.policies[plan.policy], replace(self.options[plan.platform], seed=plan.seed)
+        )
         return RunTask(plan.key, plan.names, run, summary_of, str(plan))
+
+
+def _check_journal(store: Store, plans: Sequence[Plan], options: Options) -> None:
+    """Raise a TraceError if a line of the store lacks a number that runs with these options have."""
+    for own in {id(one): one for one in options.values()}.values():
+        keys = {plan.key for plan in plans if options[plan.platform] is own}
+        store.check(keys, summary_names(own), optional_names())
 
 
 def _frame(plans: Sequence[Plan], summaries: Summaries) -> pl.DataFrame:

@@ -63,7 +63,7 @@ class OwnFile:
 
 
 class _Loader(SourceLoader):
-    """What the import system asks of a file."""
+    """The source of a file, as the import system asks for it."""
 
     def __init__(self, file: OwnFile) -> None:
         self.file = file
