@@ -121,7 +121,10 @@ def test_settings_of_runs_are_axes(sweep, folder):
     """Each combination is a column of the tables, and equal runs of the library have its numbers."""
     (folder / "in" / "e.toml").write_text('[[events]]\ntime_s = 4000\nkind = "node_failed"\nnode = 0\n')
     settings = '[settings]\nkill_grace_s = [0, 60]\nevents = ["none", "e.toml"]\n'
-    given = 'logs = ["log.csv"]\nnodes = 6\nidle_w = 100\ntdp_w = 400\npolicies = ["fcfs", "easy"]\nuntil_s = 9000\n' + settings
+    given = (
+        'logs = ["log.csv"]\nnodes = 6\nidle_w = 100\ntdp_w = 400\npolicies = ["fcfs", "easy"]\nuntil_s = 9000\n'
+        + settings
+    )
     said = sweep(given, "--json", "--out", "out")
     assert said.code == 0, said.err
     runs = pl.DataFrame(json.loads(said.out)["runs"])

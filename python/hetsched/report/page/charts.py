@@ -398,9 +398,7 @@ def _cloud(one: Cloud) -> Figure:
     }
 
 
-def grid_map(
-    x: Mapping[str, str], count: int, percent: npt.NDArray[np.float64], *, axis: Figure, title: str
-) -> Figure:
+def grid_map(x: Mapping[str, str], count: int, percent: npt.NDArray[np.float64], *, axis: Figure, title: str) -> Figure:
     """A map of shares, in percent, of `count` things numbered from 0: columns to the right, rows upwards."""
     data = {
         "type": "heatmap",
@@ -420,7 +418,7 @@ def grid_map(
 def _step(count: int) -> int:
     """A round number of things between ticks, of which there are no more than a dozen."""
     steps = (factor * 10**power for power in range(12) for factor in (1, 2, 5))
-    return next(step for step in steps if count <= 12 * step)
+    return int(next(step for step in steps if count <= 12 * step))
 
 
 def squares(rows: Sequence[Sequence[float | None]], texts: Sequence[Sequence[str]], unit: str) -> Figure:
