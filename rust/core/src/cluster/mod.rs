@@ -4,13 +4,23 @@
 //! the world's. Events and decisions change the cluster; each change says what a host must do or write down for it.
 
 mod carry_out;
+pub mod counted;
+pub mod decisions;
 mod divided;
-mod growth;
+pub mod eligible;
+pub mod forecasts;
+pub mod growth;
+pub mod jobs;
 mod power;
 mod resizing;
+pub mod runs;
 mod service;
+pub mod shares;
+pub mod standby;
 mod succession;
+pub mod truth;
 mod under_way;
+pub mod view;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -18,19 +28,20 @@ use std::sync::Arc;
 
 use crate::algo::releases::{Claim, Release, Releases};
 use crate::algo::span::Span;
+use crate::cluster::eligible::Eligible;
+use crate::cluster::forecasts::Forecasts;
+use crate::cluster::jobs::Jobs;
 use crate::cluster::power::Governed;
+use crate::cluster::runs::{Homes, Run, RunId, Runs};
+use crate::cluster::shares::Shares;
+use crate::cluster::standby::Standby;
 use crate::error::SimulationError;
 use crate::platform::Platform;
+use crate::platform::cells::{Cells, Lack};
 use crate::platform::node_state::{Class, NodeState};
+use crate::platform::outages::Outages;
+use crate::platform::queues::{Bar, Group, Queues};
 use crate::platform::slots::Slots;
-use crate::policy::analyzer::forecast::Forecasts;
-use crate::policy::cells::{Cells, Lack};
-use crate::policy::outages::Outages;
-use crate::policy::queues::{Bar, Group, Queues};
-use crate::policy::runs::{Homes, Run, RunId, Runs};
-use crate::policy::shares::Shares;
-use crate::policy::sleep::standby::Standby;
-use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
@@ -256,32 +267,6 @@ impl Cluster {
         let array = self.workload.array(job).map(|(array, limit)| (Group::Array(array), limit));
         let [queue, user] = self.queues.as_ref().map_or([None; 2], |queues| queues.limits(job));
         [array, queue, user].into_iter().flatten()
-    }
-
-    /// What a policy may see of it, when the machine was measured to draw so much more than is predicted.
-    #[must_use]
-    pub fn view<'a>(&'a self, surplus: Watts, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
-        View {
-            now: self.now,
-            jobs: self.jobs(),
-            platform: &self.platform,
-            slots: &self.slots,
-            nodes: &self.nodes,
-            standby: self.standby.as_ref(),
-            runs: &self.runs,
-            releases: self.foreseen.as_ref().unwrap_or(&self.releases),
-            predicted: &self.predicted,
-            claimed: self.claimed,
-            saved: self.saved,
-            is_held: false,
-            budgets: &self.budgets,
-            outages: &self.outages,
-            surplus,
-            withheld: Watts::ZERO,
-            shares: self.shares.as_ref(),
-            queues: self.queues.as_deref(),
-            interrupted,
-        }
     }
 
     /// What a policy may know of the jobs.

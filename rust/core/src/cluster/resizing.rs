@@ -4,11 +4,11 @@
 
 use crate::algo::releases::Release;
 use crate::cluster::carry_out::{Headroom, Moved};
+use crate::cluster::decisions::Resize;
 use crate::cluster::power::gone;
+use crate::cluster::runs::{Resized, Run, RunId};
 use crate::cluster::{Cluster, enter, retimed};
 use crate::error::SimulationError;
-use crate::policy::Resize;
-use crate::policy::runs::{Resized, Run, RunId};
 use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime};
 

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use crate::algo::releases::{Release, Releases};
+use crate::cluster::decisions::Basis;
 use crate::cluster::power::Governed;
+use crate::cluster::runs::{Run, RunId};
+use crate::cluster::standby::Standby;
 use crate::cluster::{Cluster, Phase, sizes};
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
-use crate::policy::Basis;
-use crate::policy::runs::{Run, RunId};
-use crate::policy::sleep::standby::Standby;
 use crate::power::in_force::CapsInForce;
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};

@@ -1,9 +1,9 @@
 //! Jobs before their runs and between them: what waits, what is held, and what is believed of it.
 
+use crate::cluster::eligible::Eligible;
+use crate::cluster::forecasts::Forecasts;
+use crate::cluster::runs::Runs;
 use crate::cluster::{Cluster, Phase, homes};
-use crate::policy::Eligible;
-use crate::policy::analyzer::forecast::Forecasts;
-use crate::policy::runs::Runs;
 use crate::power::known::{Belief, KnownDraw};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;

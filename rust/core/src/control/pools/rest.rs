@@ -3,12 +3,12 @@
 //!
 //! A pool knows of its nodes what its policy needs; the machine tells it what has become of them.
 
+use crate::cluster::standby::Expected;
 use crate::control::pools::Pools;
 use crate::error::Result;
 use crate::platform::node_state::NodeState;
 use crate::policy::sleep::Sleeper;
 use crate::policy::sleep::proposal::Proposal;
-use crate::policy::sleep::standby::Expected;
 use crate::policy::{Decision, Decisions, View};
 use crate::units::SimTime;
 

@@ -1,11 +1,11 @@
 //! A policy of parts puts nodes to sleep by its plan, if that names nodes, and by counts otherwise.
 
 use crate::algo::fit_list::{FitList, Waiting};
+use crate::cluster::standby::Expected;
 use crate::error::Result;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::counted::{Outlook, Plan};
 use crate::policy::sleep::proposal::Proposal;
-use crate::policy::sleep::standby::Expected;
 use crate::policy::sleep::{Leave, Sleep, Sleeper, Wakes, named};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};

@@ -8,9 +8,9 @@ use std::cell::OnceCell;
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::partial_plan::PartialPlan;
+use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::standby::Return;
 use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 

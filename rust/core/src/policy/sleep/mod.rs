@@ -12,24 +12,23 @@ pub mod proposal;
 pub mod rest;
 mod resting;
 pub mod rules;
-pub mod standby;
 mod under_budget;
 pub(super) mod wake_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::algo::node_set::NodeSet;
+use crate::cluster::standby::{Comeback, Expected, Return};
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
-use crate::policy::queues::Queues;
+use crate::platform::queues::Queues;
 use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::resting::Resting;
 use crate::policy::sleep::rules::{NodeRule, Rules};
-use crate::policy::sleep::standby::{Comeback, Expected, Return};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;

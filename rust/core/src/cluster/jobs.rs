@@ -1,12 +1,14 @@
 //! What a policy may know of the jobs.
 
+use crate::cluster::eligible::Eligible;
+use crate::cluster::forecasts::Forecasts;
+use crate::cluster::truth::Truth;
 use crate::platform::Platform;
-use crate::policy::analyzer::forecast::Forecasts;
-use crate::policy::eligible::Eligible;
+use crate::power::in_force::Profile;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
 /// What a policy may know of the jobs: all they said when they were submitted.
@@ -14,7 +16,7 @@ use crate::workload::{AppId, JobId, Workload};
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
 pub struct Jobs<'a> {
-    pub(super) workload: &'a Workload,
+    workload: &'a Workload,
     slowest: Option<&'a Slowest>,
     own_caps: Option<&'a OwnSlowdowns>,
     /// A job that is to get so many nodes of one cell.
@@ -61,10 +63,9 @@ impl<'a> Jobs<'a> {
         Self { eligible, ..self }
     }
 
-    /// All there are.
-    #[must_use]
-    pub fn workload(self) -> &'a Workload {
-        self.workload
+    /// The jobs there are or will be.
+    pub fn all(self) -> impl ExactSizeIterator<Item = JobId> {
+        (0..u32::try_from(self.workload.len()).unwrap_or(u32::MAX)).map(JobId)
     }
 
     /// The same with sizes that were chosen, one a job, where there are any.
@@ -209,17 +210,22 @@ impl<'a> Jobs<'a> {
         belief.map_or_else(|| predicted.known_draw(self.workload, job), KnownDraw::Believed)
     }
 
-    /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
-    /// others plan with [`Jobs::planned`].
+    /// What caps that are made for the job go by, where these are the predictions.
     #[must_use]
-    pub fn runtime(self, job: JobId) -> SimDuration {
-        self.workload.runtime(job).stretched(self.size_time(job))
+    pub fn profile(self, predicted: &Predicted, job: JobId) -> Profile {
+        Profile { app: self.app(job), own: self.known_draw(predicted, job) }
     }
 
-    /// What communication adds to the job's run on whatever nodes; known in advance like [`Jobs::runtime`].
+    /// Watts of whole nodes that fall to the slots a job holds of each: all of them where nodes are not shared.
     #[must_use]
-    pub fn comm(self, job: JobId) -> SimDuration {
-        self.workload.comm(job)
+    pub fn held(self, job: JobId, platform: &Platform, whole: Watts) -> Watts {
+        whole.share(self.need(job, platform), platform.shared_slots())
+    }
+
+    /// Truth about the job, for parts that a paper describes as knowing it and for those that repeat a log.
+    #[must_use]
+    pub fn truth(self, job: JobId) -> Truth<'a> {
+        Truth { workload: self.workload, job, size_time: self.size_time(job) }
     }
 
     /// Nodes of the job: those it asks for, or those that were chosen for it.
@@ -255,24 +261,6 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn first_run(self, job: JobId) -> Option<bool> {
         self.workload.first_run(job)
-    }
-
-    /// When the job started in reality, if the log says so. Only policies that repeat the log read this and the next two.
-    #[must_use]
-    pub fn observed_start(self, job: JobId) -> Option<SimTime> {
-        self.workload.observed_start(job)
-    }
-
-    /// The nodes the job ran on in reality, if the log says so.
-    #[must_use]
-    pub fn observed_nodes(self, job: JobId) -> Option<&'a [u32]> {
-        self.workload.observed_nodes(job)
-    }
-
-    /// Whether the job ends at the instant at which it starts.
-    #[must_use]
-    pub fn takes_no_time(self, job: JobId) -> bool {
-        self.workload.takes_no_time(job)
     }
 
     /// Nodes, or slots where nodes are shared, that the job takes in all.
