@@ -117,7 +117,7 @@ def test_settings_and_calibrations_take_words():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are ended by a signal")
 def test_an_experiment_takes_words(quick_report, recwarn):
-    here = quick_report("swa-multi")
+    here = quick_report("swa-multi", now=True)
     found = reproduce("swa-multi", quick=True, executor="processes:2")
     assert found.runs.equals(here.runs)
     assert found.to_dict() == here.to_dict()

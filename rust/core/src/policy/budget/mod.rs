@@ -11,9 +11,10 @@ mod word_sums;
 
 use dyn_clone::DynClone;
 
+use crate::cluster::counted::Estimate;
 use crate::error::Result;
 use crate::platform::Platform;
-use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::analyzer::Ask;
 use crate::policy::budget::ceiling::Ceiling;
 use crate::policy::budget::prices::Prices;
 use crate::policy::governing::Governance;
