@@ -82,6 +82,7 @@ bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, the
 	@$(BIN)/python benches/python/roles.py
 	@$(BIN)/python benches/python/machine_day.py
 	@$(BIN)/python benches/python/cliffs.py
+	@$(BIN)/python benches/python/core.py
 	@cargo bench --locked --package hetsched-benches
 
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
