@@ -195,7 +195,7 @@ def test_a_comparison_can_be_pickled_with_what_its_page_needs():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are ended by a signal")
 def test_an_experiment_takes_words(quick_report, recwarn):
-    here = quick_report("swa-multi")
+    here = quick_report("swa-multi", now=True)
     found = reproduce("swa-multi", quick=True, executor="processes:2")
     assert found.runs.equals(here.runs)
     assert found.to_dict() == here.to_dict()

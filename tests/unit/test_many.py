@@ -195,7 +195,7 @@ def test_signatures_show_every_option_with_its_default(function, without):
 
 
 def test_a_reproduction_that_was_stopped_goes_on_where_it_was(tmp_path, quick_report):
-    whole = quick_report("swa-multi")
+    whole = quick_report("swa-multi", now=True)
     told = []
 
     def stop_after_two(done, total):

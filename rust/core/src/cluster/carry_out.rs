@@ -223,7 +223,7 @@ impl Cluster {
         if !(low..=high).contains(&nodes) {
             return Err(SimulationError(format!("it runs on {low} to {high} nodes")));
         }
-        if let Some(sizes) = &mut self.sizes {
+        if let Some(sizes) = &mut self.beliefs.sizes {
             sizes[job.0 as usize] = nodes;
         }
         Ok(())

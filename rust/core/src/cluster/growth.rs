@@ -65,27 +65,27 @@ impl Cluster {
         let (before, jobs) = (self.phases.len(), growth.workload.len());
         let predicted = &growth.predicted;
         let slowest = |_| Slowest::new(predicted, self.platform.len(), growth.workload.app_names().len());
-        self.slowest = self.slowest.take().map(slowest).map(Arc::new);
-        self.own_caps = Arc::new(OwnSlowdowns::new(predicted, &growth.workload));
+        self.beliefs.slowest = self.beliefs.slowest.take().map(slowest).map(Arc::new);
+        self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(predicted, &growth.workload)));
         self.predicted = Arc::clone(predicted);
         self.phases.resize(jobs, Phase::Unborn);
         if let Some(all) = sizes(&growth.workload, &self.platform) {
-            match &mut self.sizes {
+            match &mut self.beliefs.sizes {
                 Some(own) => own.extend_from_slice(&all[before..]),
-                None => self.sizes = Some(all),
+                None => self.beliefs.sizes = Some(all),
             }
         }
-        match &mut self.eligible {
+        match &mut self.beliefs.eligible {
             Some(eligible) => eligible.grow(jobs),
             None if growth.workload.has_waits() => {
                 let mut eligible = Eligible::new(jobs);
                 let known = (0..).map(JobId).take(before).filter(|&job| has_joined(job));
                 known.for_each(|job| eligible.note(job, self.workload.submit(job)));
-                self.eligible = Some(eligible);
+                self.beliefs.eligible = Some(eligible);
             }
             None => {}
         }
-        if let Some(forecasts) = &mut self.forecasts {
+        if let Some(forecasts) = &mut self.beliefs.forecasts {
             forecasts.grow(jobs);
         }
         if let Some((shares, cells)) = self.shares.as_mut().zip(growth.cells.as_ref()) {

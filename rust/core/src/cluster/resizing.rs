@@ -28,7 +28,7 @@ impl Cluster {
         nodes.extend_from_slice(added);
         let places = self.runs.write(old.job, false, &nodes);
         self.move_nodes(id, &moved)?;
-        if let Some(sizes) = &mut self.sizes {
+        if let Some(sizes) = &mut self.beliefs.sizes {
             sizes[old.job.0 as usize] = resize.nodes;
         }
         let size_time = self.workload.time_at(old.job, resize.nodes);
