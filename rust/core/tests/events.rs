@@ -29,6 +29,7 @@ struct Script {
     act: Act,
     told: Vec<Notice>,
     interval: SimDuration,
+    budget_w: f64,
 }
 
 impl Facets for Script {}
@@ -45,6 +46,14 @@ impl Policy for Script {
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         (self.act)(view, &self.told, out);
         self.told.clear();
+        // Each node of the platform draws 300 W when it serves a job.
+        let beyond_idle = |&node: &u32| Watts::of_system(300.0) - view.platform.node(node).idle;
+        out.revise(|start, nodes| {
+            if start.granted == Watts::ZERO {
+                start.granted = nodes.iter().filter(|&&node| node < view.platform.len()).map(beyond_idle).sum();
+                start.claim = start.granted;
+            }
+        });
         Ok(())
     }
 
@@ -53,13 +62,17 @@ impl Policy for Script {
     }
 
     fn budget(&self) -> Option<Watts> {
-        Some(Watts::of_system(500.0))
+        Some(Watts::of_system(self.budget_w))
     }
 }
 
 fn scripted(jobs: &[Job], act: Act, interval: i64) -> Simulation {
+    scripted_within(5000.0, jobs, act, interval)
+}
+
+fn scripted_within(budget_w: f64, jobs: &[Job], act: Act, interval: i64) -> Simulation {
     let interval = SimDuration::from_micros(interval * 1_000_000);
-    let script = Box::new(Script { act, told: Vec::new(), interval });
+    let script = Box::new(Script { act, told: Vec::new(), interval, budget_w });
     simulation(jobs, platform(2, 1, true), script, Options::default())
 }
 
@@ -114,7 +127,7 @@ fn the_watch_is_asked_in_an_instant_that_goes_on_and_on() {
     let act: Act = |view, _, out| {
         if view.nodes[1] == NodeState::Off { out.wake(1) } else { out.sleep(1) }
     };
-    let script = Box::new(Script { act, told: Vec::new(), interval: SimDuration::ZERO });
+    let script = Box::new(Script { act, told: Vec::new(), interval: SimDuration::ZERO, budget_w: 5000.0 });
     let endless = simulation(&[(3, 10, 1, 0, 0)], platform_that_turns_at_once(2), script, Options::default());
     let mut looks = 0;
     let stopped = endless.run(&mut |progress| {
@@ -175,7 +188,7 @@ fn a_job_on_shared_nodes_gets_no_node_twice() {
             out.start_with(JobId(0), |nodes| nodes.extend([1, 1]));
         }
     };
-    let script = Box::new(Script { act, told: Vec::new(), interval: SimDuration::ZERO });
+    let script = Box::new(Script { act, told: Vec::new(), interval: SimDuration::ZERO, budget_w: 5000.0 });
     let shared = simulation(&[(3, 10, 2, 0, 1)], platform(3, 4, false), script, Options::default());
     let message = run(shared).unwrap_err().to_string();
     assert_eq!(message, "policy script, at 3 s: cannot start job 1: node 1 was given twice");
@@ -360,18 +373,39 @@ fn what_outgrows_the_books_is_an_error_and_never_a_wrong_number() {
 #[test]
 fn a_start_that_passes_the_ceiling_is_refused() {
     // The two nodes idle at 200.1 W together, and the script's budget is 500 W.
-    fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
-        start_all(view, told, out);
-        out.revise(|start, _| {
-            let watts = if start.job == JobId(0) { 100.0 } else { 199.9 + f64::from(start.job.0) };
-            (start.granted, start.claim) = (Watts::of_system(watts), Watts::of_system(watts));
-        });
-    }
+    let act: Act = start_all;
     let jobs: [Job; 2] = [(0, 10, 1, 0, 0), (0, 10, 1, 0, 0)];
-    let error = run(scripted(&jobs, act, 0)).unwrap_err().to_string();
+    let error = run(scripted_within(500.0, &jobs, act, 0)).unwrap_err().to_string();
     let expected =
-        "policy script, at 0 s: cannot start job 2: the system would draw 501 W, more than the budget of 500 W";
+        "policy script, at 0 s: cannot start job 2: the system would draw 600 W, more than the budget of 500 W";
     assert_eq!(error, expected);
-    assert!(run(scripted(&jobs[..1], act, 0)).is_ok());
-    assert!(run(scripted(&[(0, 10, 1, 0, 0), (20, 10, 1, 0, 0)], act, 0)).is_ok(), "what has ended claims nothing");
+    assert!(run(scripted_within(500.0, &jobs[..1], act, 0)).is_ok());
+    assert!(
+        run(scripted_within(500.0, &[(0, 10, 1, 0, 0), (20, 10, 1, 0, 0)], act, 0)).is_ok(),
+        "what has ended claims nothing"
+    );
+}
+
+#[test]
+fn a_policy_that_counts_other_watts_than_a_job_draws_is_refused() {
+    fn counting(granted: f64, claim: f64, out: &mut Decisions) {
+        let [granted, claim] = [granted, claim].map(Watts::of_system);
+        out.revise(|start, _| (start.granted, start.claim) = (granted, claim));
+    }
+    let less: Act = |view, told, out| {
+        start_all(view, told, out);
+        counting(199.0, 199.0, out);
+    };
+    let claims_less: Act = |view, told, out| {
+        start_all(view, told, out);
+        counting(200.0, 150.0, out);
+    };
+    for (act, watts) in [(less, 199), (claims_less, 150)] {
+        let error = run(scripted(&[(0, 10, 1, 0, 0)], act, 0)).unwrap_err().to_string();
+        let expected = format!(
+            "policy script, at 0 s: cannot start job 1: the policy counts {watts} W for it, and it is predicted to draw \
+             200 W beyond idle"
+        );
+        assert_eq!(error, expected);
+    }
 }

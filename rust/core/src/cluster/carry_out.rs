@@ -94,7 +94,7 @@ impl Cluster {
         match *decision {
             Decision::Start(ref start) => {
                 headroom.take(start.granted)?;
-                self.start(start, of.nodes_of(start)).map(Effect::Started)
+                self.start(start, of.nodes_of(start), headroom.counts).map(Effect::Started)
             }
             Decision::Wake(nodes) => {
                 self.check_node(nodes.first())?;
@@ -190,12 +190,13 @@ impl Cluster {
         job.map_or_else(|| format!("the run in slot {}", id.slot()), |job| format!("job {job}"))
     }
 
-    fn start(&mut self, start: &Start, nodes: &[u32]) -> Result<RunId, SimulationError> {
+    /// Starts a job; `counts`: watts are counted, and must be what the cluster counts.
+    fn start(&mut self, start: &Start, nodes: &[u32], counts: bool) -> Result<RunId, SimulationError> {
         self.check_queued(start.job)?;
         self.check_groups(start.job)?;
         let places = self.take_nodes(start.job, nodes)?;
         let planned_end = self.planned_end(start.job, self.runs.written(places.clone()));
-        self.begin(Run {
+        let run = Run {
             job: start.job,
             started: self.now,
             attempt: self.lost_attempts(start.job) + 1,
@@ -213,7 +214,23 @@ impl Cluster {
             profiling_ratio: start.profiling_ratio,
             places,
             resize: None,
-        })
+        };
+        if counts {
+            self.check_watts(start, &run)?;
+        }
+        self.begin(run)
+    }
+
+    /// A run claims the watts that it draws at least. A first run may have been granted others: its start teaches how much
+    /// its application draws.
+    fn check_watts(&self, start: &Start, run: &Run) -> Result<(), SimulationError> {
+        let own = self.watts_under(run, &run.caps.allotting(run.basis.least.clone()));
+        let counted = if start.profiling_ratio.is_some() { start.claim } else { start.granted };
+        if start.claim == own && counted == own {
+            return Ok(());
+        }
+        let wrong = if start.claim == own { counted } else { start.claim };
+        Err(miscounted(wrong, own))
     }
 
     /// A job that waits gets so many nodes from now on.
@@ -317,4 +334,10 @@ impl Cluster {
         let nodes = self.platform.len();
         if node < nodes { Ok(()) } else { Err(SimulationError(format!("there is no node {node} of {nodes}"))) }
     }
+}
+
+/// The policy counts with watts that a run does not draw.
+pub(super) fn miscounted(counted: Watts, own: Watts) -> SimulationError {
+    let (counted, own) = (counted.watts(), own.watts());
+    SimulationError(format!("the policy counts {counted} W for it, and it is predicted to draw {own} W beyond idle"))
 }

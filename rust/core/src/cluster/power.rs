@@ -5,6 +5,7 @@
 
 use crate::algo::releases::{Claim, Release, Releases};
 use crate::cluster::Cluster;
+use crate::cluster::carry_out::miscounted;
 use crate::cluster::counted::Counted;
 use crate::cluster::runs::{Run, RunId, Suspension};
 use crate::error::SimulationError;
@@ -315,8 +316,11 @@ impl Cluster {
     pub(super) fn allot(&mut self, id: RunId, allotted: Allotted, watts: Watts) -> Result<(), SimulationError> {
         let run = self.runs.get(id).ok_or_else(gone)?;
         let caps = run.caps.allotting(allotted);
-        debug_assert_eq!(watts, self.watts_under(run, &caps));
-        self.cap(id, caps, watts)
+        let own = self.watts_under(run, &caps);
+        if watts != own {
+            return Err(miscounted(watts, own));
+        }
+        self.cap(id, caps, own)
     }
 
     /// Caps of a run with another emergency's cap, W.

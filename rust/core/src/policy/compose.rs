@@ -406,8 +406,8 @@ impl Composed {
             out.starts().for_each(|start| power.prices.forget(start.job));
         }
         self.teach(view, out)?;
-        let Self { parts, least, governance, .. } = self;
-        if governance.is_none() && parts.sizing.as_ref().is_none_or(|sizing| !sizing.resizes_runs()) {
+        let Self { parts, least, power, .. } = self;
+        if power.is_none() && parts.sizing.as_ref().is_none_or(|sizing| !sizing.resizes_runs()) {
             return Ok(());
         }
         let estimate = |job| parts.analyzer.estimate(view.jobs, job);
