@@ -1,26 +1,50 @@
 """What is made once for all tests, on however many workers they run."""
 
-import dataclasses
 import fcntl
 import os
 import pickle
 import signal
+import sys
+from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hetsched.experiments import reproduce
+from hetsched.many import executors
+
+# Other modules are found by name, however pytest imports the tests themselves.
+sys.path.insert(0, str(Path(__file__).with_name("golden")))
+
+import known_runs
 
 # `make test` tries the same examples every time, `make fuzz` others each time: `--hypothesis-profile=long`.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("gate", max_examples=30, derandomize=True, database=None, **_PATIENT)
+settings.register_profile("gate", max_examples=15, derandomize=True, database=None, **_PATIENT)
 settings.register_profile("long", max_examples=1_000, derandomize=False, print_blob=True, **_PATIENT)
 settings.load_profile("gate")
 
-# The policy that runs beside the paper's in every quick report, and the one experiment that runs no policies.
-BESIDE = "sjf:placement=lowest-power"
-WITHOUT_POLICIES = "tsmva"
+
+def is_at_length():
+    """Whether tests take their time, as in `make fuzz`."""
+    return settings.get_current_profile_name() == "long"
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what `make fuzz` alone has time for."""
+    if not is_at_length():
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("at_length_only")])
+        items[:] = [item for item in items if not item.get_closest_marker("at_length_only")]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_process():
+    """Where nobody says how many processes make runs, it is this one: starting others takes seconds.
+
+    That their number changes nothing is tested where it is given, and that there are as many as cores in scripts.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(executors, "most_at_once", lambda *_, **__: 1)
+        yield
 
 
 @pytest.fixture
@@ -56,23 +80,15 @@ def once(tmp_path_factory):
 def quick_report(once):
     """``quick_report(name)`` is what ``reproduce(name, quick=True)`` returns; no other test has it run again.
 
-    With ``beside=True`` it holds what is said of the policy `BESIDE`, too (of `WITHOUT_POLICIES` nothing is).
+    It is made of the known runs, which ``tests/golden`` holds to what is run today; with ``now=True``, or at length, it
+    is run. With ``beside=True`` it holds what is said of the policy `known_runs.BESIDE`, too.
     """
 
-    def report(name, *, beside=False):
-        policies = [] if name == WITHOUT_POLICIES else [BESIDE]
-        whole = once(f"quick-{name}", lambda: reproduce(name, quick=True, policies=policies))
-        return whole if beside or not policies else _without_beside(whole)
+    def report(name, *, beside=False, now=False):
+        if now or is_at_length():
+            whole = once(f"run-{name}", lambda: known_runs.run(name))
+        else:
+            whole = once(f"quick-{name}", lambda: known_runs.report_of(name))
+        return whole if beside else known_runs.without_beside(whole)
 
     return report
-
-
-def _without_beside(report):
-    label = f"yours: {BESIDE}"
-    return dataclasses.replace(
-        report,
-        rows=[row for row in report.rows if not row.quantity.startswith(f"{label}: ")],
-        parameters=[one for one in report.parameters if one.name != "your_policies"],
-        runs=report.runs.filter(pl.col("policy") != label),
-        savings=report.savings.filter(pl.col("label") != label),
-    )

@@ -4,6 +4,7 @@
 
 Without names of interpreters it takes CPython 3.10 and the newest of those that are here, on the path or where pyenv
 and uv keep theirs. It looks at the wheel itself first: what auditwheel says of the systems it runs on, and its size.
+The sdist beside it is built by pip in an empty folder, which needs Rust, and what comes out is tried in the same way.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST, MOST_MB, MOST_IMPORT_S = (3, 10), 8.0, 0.3
 OLDEST_GLIBC = (2, 17)
+NEEDED = ("py.typed", "__init__.pyi", "_core.pyi", "_core.abi3.so", "data/slurm-testbed.conf")
 PLACES = ("~/.pyenv/versions/*/bin", "~/.local/share/uv/python/*/bin", "/opt/python/*/bin")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -73,14 +75,31 @@ def faults_of(wheel: Path) -> Iterator[str]:
         yield f"{size_mb:.1f} MB, more than {MOST_MB:g}"
     with zipfile.ZipFile(wheel) as content:
         names = set(content.namelist())
-    needed = ("py.typed", "__init__.pyi", "_core.pyi", "_core.abi3.so", "data/slurm-testbed.conf")
-    yield from (f"no hetsched/{name} in it" for name in needed if f"hetsched/{name}" not in names)
+    yield from (f"no hetsched/{name} in it" for name in NEEDED if f"hetsched/{name}" not in names)
 
 
 def _consistent_with(said: str) -> str:
     """The platform of which auditwheel says that a wheel runs on it."""
     found = re.search(r"consistent with\s+the following platform tag:\s+\"([^\"]+)\"", said)
     return found[1] if found else said
+
+
+def built_from(sdist: Path, folder: Path) -> Path:
+    """The wheel that pip makes of an sdist where there is none for a system, with nothing else at hand."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-cache-dir", "--wheel-dir", "built"]
+    outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HETSCHED_COMMIT")}
+    subprocess.run([*command, sdist], cwd=folder, env=outside, check=True)
+    (wheel,) = (folder / "built").glob("*.whl")
+    return wheel
+
+
+def same_files(one: Path, other: Path) -> Iterator[str]:
+    """Files of the package that only one of two wheels has; what is compiled into them differs by the compiler."""
+    names = []
+    for wheel in (one, other):
+        with zipfile.ZipFile(wheel) as content:
+            names.append({name for name in content.namelist() if name.startswith("hetsched/")})
+    yield from (f"{name} is not in both wheels" for name in sorted(names[0] ^ names[1]))
 
 
 def try_it(wheel: Path, python: Path, folder: Path) -> None:
@@ -140,7 +159,24 @@ def main(arguments: Sequence[str]) -> int:
         with TemporaryDirectory() as folder:
             print(f"\n{python}")
             try_it(wheel, python, Path(folder))
+    try_sdist(Path(arguments[0]).resolve(), wheel, chosen[0])
     return 0
+
+
+def try_sdist(dist: Path, wheel: Path, python: Path) -> None:
+    """Build the sdist in a folder, and try what comes out."""
+    (sdist,) = sorted(dist.glob("*.tar.gz"))
+    if shutil.which("cargo") is None:
+        print(f"\n{sdist.name}: not tried: no cargo is here")
+        return
+    with TemporaryDirectory() as folder:
+        print(f"\n{sdist.name}: {sdist.stat().st_size / 1e6:.1f} MB, with {python}")
+        built = built_from(sdist, Path(folder))
+        if wrong := list(same_files(wheel, built)):
+            sys.exit("\n".join(f"{sdist.name}: {fault}" for fault in wrong))
+        place = Path(folder) / "elsewhere"
+        place.mkdir()
+        try_it(built, python, place)
 
 
 if __name__ == "__main__":

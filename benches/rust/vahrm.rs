@@ -6,13 +6,13 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::{machine, share, short};
 use hetsched_core::algo::releases::Releases;
+use hetsched_core::cluster::runs::Runs;
 use hetsched_core::params::Value;
 use hetsched_core::platform::Platform;
+use hetsched_core::platform::outages::Outages;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
-use hetsched_core::policy::outages::Outages;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
-use hetsched_core::policy::runs::Runs;
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::power::budgets::Budgets;
 use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, tables};

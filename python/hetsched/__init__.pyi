@@ -147,6 +147,7 @@ def compare(
     window: tuple[float, float] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Reporting = "bar",
+    executor: Executor | str | None = None,
     seed: int = 0,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
@@ -183,6 +184,8 @@ def compare(
     progress
         ``"bar"``: a bar a run on standard error, if that is a terminal. A function: called with (runs done, runs in
         all). None: nothing.
+    executor
+        Where to make the runs, in place of threads of this process, as in `hetsched.sweep`.
     **options
         As in `hetsched.simulate`.
 

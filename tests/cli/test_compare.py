@@ -66,6 +66,19 @@ def test_policies_that_draw_lots_run_under_every_seed_and_the_others_once(hetsch
     assert any(line.startswith("   ± (95 %)") for line in table)
 
 
+def test_runs_elsewhere_give_the_same_table_pictures_and_page(hetsched, folder):
+    words = ["compare", "small.swf", "--policies", POLICIES, "--idle-w", 90, "--tdp-w", 300, "--bound"]
+    here = hetsched(*words)
+    there = hetsched(*words, "--executor", "processes:1", "--plot", "pictures/", "--report", "page.html")
+    assert there.code == 0, there.err
+    assert there.out.startswith(here.out)
+    assert (folder / "page.html").stat().st_size > 100_000
+    assert (folder / "pictures" / "waits.png").exists()
+    said = hetsched(*words, "--executor", "somewhere")
+    assert said.code == 2
+    assert "--executor: found `somewhere`, expected processes:N, dask://HOST:PORT" in said.err
+
+
 def test_what_is_written_can_be_read_and_repeated(hetsched, folder):
     options = ("--policies", "fcfs,random", "--seeds", 2, "--out", "out", "--plot", "out/pictures")
     said = hetsched("compare", "small.swf", *options)

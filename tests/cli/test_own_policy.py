@@ -1,12 +1,15 @@
 """Policies of users' own on the command line: ``FILE.py:NAME``."""
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+
+from hetsched.cli.named_policies import policy_of
 
 MINE = '''
 import hetsched as hs
@@ -78,7 +81,7 @@ def mine(folder):
     (folder / "mine.py").write_text(MINE, encoding="utf-8")
     (folder / "beside.py").write_text('KEY = "planned_s"\n', encoding="utf-8")
     yield folder
-    for name in [name for name in sys.modules if name.rpartition("policy_file_")[2] in ("mine", "beside", "bad")]:
+    for name in [name for name in sys.modules if name.startswith("policy_file_") or name == "beside"]:
         del sys.modules[name]
     sys.path[:] = [path for path in sys.path if path != str(folder)]
 
@@ -190,6 +193,39 @@ def test_what_reading_an_answer_raises_is_the_objects_too(hetsched, own, told):
     )
 
 
+@pytest.mark.parametrize("executor", [(), ("--executor", "processes:1")])
+def test_files_of_one_name_and_of_a_module_that_is_loaded_run_anywhere(hetsched, mine, executor):
+    """Files named as another that is loaded, as a module of Python's, and one that imports what is beside it."""
+    own = "class {}:\n    def rank(self, jobs, view):\n        return {}jobs.node_count\n"
+    for name, kind, sign in (("platform.py", "Small", ""), ("other/mine.py", "Large", "-")):
+        (mine / name).parent.mkdir(exist_ok=True)
+        (mine / name).write_text(own.format(kind, sign), encoding="utf-8")
+    policies = "platform.py:Small,other/mine.py:Large,mine.py:MyOrder"
+    try:
+        said = hetsched("compare", "small.swf", "--policies", policies, *executor, "--json")
+    finally:
+        sys.path[:] = [path for path in sys.path if path != str(mine / "other")]
+    assert said.code == 0, said.err
+    found = json.loads(said.out)
+    runs = [run["provenance"]["policy"]["order"]["python"] for run in found["runs"]]
+    assert runs == ["platform.Small", "mine.Large", "mine.MyOrder"]
+    orders = ("smallest", "largest", "shortest")
+    named = hetsched("compare", "small.swf", "--policies", ",".join(f"easy:order={one}" for one in orders), "--json")
+    assert [list(one.values()) for one in found["summary"].values()] == [
+        list(one.values()) for one in json.loads(named.out)["summary"].values()
+    ]
+
+
+def test_a_policy_of_a_file_brings_the_file_along(mine):
+    sent = pickle.dumps(policy_of("mine.py:MyOrder"))
+    for name in [name for name in sys.modules if name.startswith("policy_file_")]:
+        del sys.modules[name]
+    (mine / "mine.py").unlink()
+    there = pickle.loads(sent)
+    assert type(there.own["order"]).__qualname__ == "MyOrder"
+    assert there.parts["order"]["python"] == "mine.MyOrder"
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_monitor_takes_its_role_in_power_slurm(hetsched, folder):
     text = "class Gauge:\n    def read(self, draw_w, view):\n        return draw_w\n"
@@ -197,7 +233,6 @@ def test_a_monitor_takes_its_role_in_power_slurm(hetsched, folder):
     try:
         said = hetsched("simulate", "small.swf", "--policy", "gauge.py:Gauge", "--set", "budget_w=5000", "--json")
     finally:
-        sys.modules.pop("gauge", None)
         sys.path.remove(str(folder))
     assert json.loads(said.out)["policy"]["name"] == "power-slurm:power.budget_w=5000:power.monitor=Gauge"
 

@@ -56,6 +56,16 @@ def test_a_trial_is_a_table_files_a_picture_and_json(hetsched, folder, log):
     assert all(len(line) <= 80 for line in shown.out.splitlines())
 
 
+def test_a_trial_is_made_where_an_executor_says(hetsched, log):
+    words = ["provision", log, *SMALL, "--nodes", "4,8", "--json"]
+    here, there = hetsched(*words), hetsched(*words, "--executor", "processes:1")
+    assert there.code == 0, there.err
+    assert json.loads(there.out) == json.loads(here.out)
+    said = hetsched("provision", *SMALL, "--nodes", "4", "--executor", "processes:1")
+    assert said.code == 2
+    assert "--executor: found `processes:1`, expected a TRACE as well: only a trial has runs" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

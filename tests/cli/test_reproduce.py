@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hetsched.errors import SimulationError
-from hetsched.experiments import EXPERIMENTS, reproduction
+from hetsched.experiments import EXPERIMENTS, experiment_named, reproduction
 from hetsched.experiments.claims import number, statement, value
 from hetsched.experiments.experiment import Experiment, Parameter, assumed, printed
 from hetsched.experiments.runs import Runs, saved_over
@@ -236,7 +236,7 @@ def test_a_real_one_fits_the_terminal_and_shows_no_bar_in_a_pipe(hetsched):
 
 @pytest.mark.slow
 def test_ctrl_c_ends_it_at_once(process, folder):
-    running = process("reproduce", "coa-single", "--out", "out")
+    running = process("reproduce", "swa-multi", "--out", "out")
     until = time.monotonic() + 60
     while not (folder / "out" / "repetitions.jsonl").exists() and time.monotonic() < until:
         time.sleep(0.1)
@@ -246,5 +246,7 @@ def test_ctrl_c_ends_it_at_once(process, folder):
     assert running.returncode == 130
     assert (out, err.strip()) == ("", "interrupted")
     assert time.monotonic() - began < 10
-    # What was finished is there for the next time.
+    # What was finished is there for the next time, and the rest was not waited for.
     assert [path.name for path in (folder / "out").iterdir()] == ["repetitions.jsonl"]
+    finished = (folder / "out" / "repetitions.jsonl").read_text().splitlines()
+    assert len(finished) < experiment_named("swa-multi").repetitions // 2

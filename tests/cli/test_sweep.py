@@ -117,6 +117,33 @@ def test_settings_of_machines_and_policies_are_axes(sweep):
         assert {key: row[key] for key in own} == own
 
 
+def test_settings_of_runs_are_axes(sweep, folder):
+    """Each combination is a column of the tables, and equal runs of the library have its numbers."""
+    (folder / "in" / "e.toml").write_text('[[events]]\ntime_s = 4000\nkind = "node_failed"\nnode = 0\n')
+    settings = '[settings]\nkill_grace_s = [0, 60]\nevents = ["none", "e.toml"]\n'
+    given = (
+        'logs = ["log.csv"]\nnodes = 6\nidle_w = 100\ntdp_w = 400\npolicies = ["fcfs", "easy"]\nuntil_s = 9000\n'
+        + settings
+    )
+    said = sweep(given, "--json", "--out", "out")
+    assert said.code == 0, said.err
+    runs = pl.DataFrame(json.loads(said.out)["runs"])
+    titles = [f"kill_grace_s={seconds}, events={events}" for seconds in (0, 60) for events in ("none", "e.toml")]
+    assert runs["platform"].unique(maintain_order=True).to_list() == titles
+    log, machine = hs.read_csv("in/log.csv"), hs.Platform.homogeneous(6, idle_w=100, tdp_w=400)
+    for title, seconds, events in zip(titles, (0, 0, 60, 60), (None, hs.read_events("in/e.toml")) * 2, strict=True):
+        own = hs.simulate(log, machine, "easy", until_s=9000, kill_grace_s=seconds, events=events).summary()
+        row = runs.filter(platform=title, policy="easy").row(0, named=True)
+        assert {key: row[key] for key in own} == own
+    assert runs.filter(policy="easy")["failed"].to_list() == [0, 1, 0, 1]
+    # Another call in the folder takes the runs that both have.
+    again = sweep(given.replace("[0, 60]", "[60]"), "--out", "out")
+    assert again.code == 0, again.err
+    assert len((folder / "out" / "sweep.jsonl").read_text().splitlines()) == 8
+    assert "4 runs: 1 workload × 2 settings × 2 policies × 1 seed" in again.out
+    assert all(len(line) <= 80 for line in again.out.splitlines())
+
+
 def test_files_are_found_from_that_of_the_sweep(sweep, folder):
     (folder / "in" / "m.toml").write_text("nodes = 8\nidle_w = 90\ntdp_w = 310\n")
     (folder / "in" / "e.toml").write_text('[[events]]\ntime_s = 0\nkind = "node_failed"\nnode = 0\n')
@@ -154,7 +181,23 @@ def test_files_are_found_from_that_of_the_sweep(sweep, folder):
             'logs = "log.csv"\nnodes = 8\n[settings]\ndepth = 4\n',
             "settings.depth: found `4`, expected a list of values",
         ),
-        ('logs = "log.csv"\nnodes = 8\n[settings]\nseed = [1, 2]\n', "settings.seed: found a list, expected seed by"),
+        (
+            'logs = "log.csv"\nnodes = 8\n[settings]\nseed = [1, 2]\n',
+            "settings.seed: found it, expected seeds by itself",
+        ),
+        (
+            'logs = "log.csv"\nnodes = 8\n[settings]\nuntil_s = [1, 2]\n',
+            "settings.until_s: found it, expected until_s by itself, outside of [settings]",
+        ),
+        ('logs = "log.csv"\nnodes = 8\n[settings]\nidle_w = [1]\n', "settings.idle_w: found it, expected node.idle_w"),
+        (
+            'logs = "log.csv"\nnodes = 8\n[settings]\nwalltimes = ["fixd"]\n',
+            "settings.walltimes: found `fixd`, expected `fixed` or `stretch`",
+        ),
+        (
+            'logs = "log.csv"\nnodes = 8\n[settings]\nevents = ["no.csv"]\n',
+            "no.csv: found no such file, expected",
+        ),
         ('[generator]\nkind = "posson"\n', "generator.kind: found `posson`"),
         ('[generator]\nkind = "poisson"\nlod = [0.5]\n', "generator.lod: found `[0.5]`"),
         ('[generator]\nkind = "poisson"\nload = [0.5, -1]\n', "generator.load: found `-1`"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hetsched import experiments
+from hetsched.testing import conforming
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,6 +26,12 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if importlib.util.find_spec("matplotlib") is not None:
         monkeypatch.setenv("MPLBACKEND", "agg")
     return folder
+
+
+@pytest.fixture
+def few_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a page shows that a part has a fault, few smaller inputs are tried: it does not show the smallest."""
+    monkeypatch.setattr(conforming, "_MOST_TRIES", 10)
 
 
 @pytest.fixture

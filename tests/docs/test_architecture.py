@@ -25,8 +25,11 @@ JOBS = "\n".join(
 
 
 def patched(folder: Path, title: str, *tops: str) -> Path:
-    """A copy of some of the project's folders, with the page's diff of that title applied."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.so", "target")
+    """A copy of some of the project's folders, with the page's diff of that title applied.
+
+    What Python has compiled goes along: only what the diff changes is compiled again.
+    """
+    ignored = shutil.ignore_patterns("*.so", "target")
     for top in tops:
         shutil.copytree(ROOT / top, folder / top, ignore=ignored)
         for extension in (ROOT / top).rglob("*.so"):
@@ -50,35 +53,41 @@ def apply(folder: Path, title: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def said(folder: Path, *arguments: str) -> str:
-    """What a command of the copy says, on both streams."""
-    environment = {**os.environ, "PYTHONPATH": str(folder / "python"), "COLUMNS": "100"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "hetsched", *arguments],
-        cwd=folder,
-        env=environment,
-        encoding="utf-8",
-        capture_output=True,
-        check=False,
-        timeout=300,
-    )
+CALLS = """
+import json, sys
+from hetsched.cli import main
+
+for call in json.loads(sys.argv[1]):
+    assert main(call) == 0
+    print("\f", end="", flush=True)
+"""
+
+
+def said(folder: Path, *calls: list[str]) -> list[str]:
+    """What each call of the command of the copy says, one after the other in one process."""
+    done = ran(folder, CALLS, json.dumps(calls))
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    return done.stdout.split("\f")[:-1]
 
 
-def said_by_python(folder: Path, program: str) -> str:
-    """The last line of what a program says that knows the jobs of the log and a machine."""
-    environment = {**os.environ, "PYTHONPATH": str(folder / "python")}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", RUN + program],
+def said_by_python(folder: Path, *programs: str) -> list[str]:
+    """The last line of what each program says or raises that knows the jobs of the log and a machine."""
+    done = ran(folder, RUN + "".join(f"told({program!r})\n" for program in programs))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def ran(folder: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A program that imports the copy."""
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, *arguments],
         cwd=folder,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(folder / "python"), "COLUMNS": "100"},
         encoding="utf-8",
         capture_output=True,
         check=False,
         timeout=300,
     )
-    return (done.stdout + done.stderr).strip().splitlines()[-1]
 
 
 @pytest.fixture
@@ -98,7 +107,8 @@ def test_the_page_has_a_diff_for_each_addition() -> None:
 
 def test_a_preset_is_compared(tmp_path: Path, log: str) -> None:
     copy = patched(tmp_path, "A preset", "python")
-    assert "easy-large" in said(copy, "compare", log, "--nodes", "4", "--policies", "easy,easy-large")
+    (compared,) = said(copy, ["compare", log, "--nodes", "4", "--policies", "easy,easy-large"])
+    assert "easy-large" in compared
 
 
 DROPPED = "jobs.drop('deadline_s')"
@@ -106,60 +116,73 @@ RUN = """
 import inspect, sys, polars as pl, hetsched as hs
 jobs = pl.read_csv("jobs.csv").with_columns(deadline_s=pl.col("submit_s") + 61.0)
 machine = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+
+def told(program):
+    try:
+        exec(program)
+    except Exception as error:
+        print(str(error).splitlines()[-1])
+
 """
 
 
 def test_a_run_option_is_checked_and_reaches_the_engine(tmp_path: Path, log: str) -> None:
     copy = patched(tmp_path, "A run option", "python", "rust")
-    assert "longest_s" in said_by_python(copy, "print(inspect.signature(hs.simulate), inspect.signature(hs.sweep))")
-    for verb in ("simulate", "compare"):
-        assert "--longest-s" in said(copy, verb, "--help")
+    assert all("--longest-s" in shown for shown in said(copy, ["simulate", "--help"], ["compare", "--help"]))
+    shown = [f"print('longest_s' in inspect.signature(hs.{function}).parameters)" for function in ("simulate", "sweep")]
     run = "hs.simulate(hs.Workload.from_polars(jobs), machine, longest_s={})"
-    assert "longest_s: found `-1`, expected a number between 0 and 1e+12" in said_by_python(copy, run.format(-1))
+    *is_shown, refused, unknown = said_by_python(copy, *shown, run.format(-1), run.format(5))
+    assert is_shown == ["True", "True"]
+    assert refused == "longest_s: found `-1`, expected a number between 0 and 1e+12"
     # The engine of the copy has not been compiled again: it does not know the option that it is given.
-    assert "unexpected keyword argument 'longest_s'" in said_by_python(copy, run.format(5))
+    assert "unexpected keyword argument 'longest_s'" in unknown
 
 
 def test_a_column_of_the_jobs_is_read_and_checked(tmp_path: Path, log: str) -> None:
     copy = patched(tmp_path, "A column of the jobs", "python")
-    assert "deadline_s" in said_by_python(copy, "print(hs.workload.schema()['name'].to_list())")
+    schema = "print(hs.workload.schema()['name'].to_list())"
     text = "print(hs.Workload.from_polars(jobs.with_columns(deadline_s=pl.lit('soon'))))"
-    assert "column `deadline_s`: found values of type String such as `soon`, expected seconds" in said_by_python(
-        copy, text
-    )
+    names, refused = said_by_python(copy, schema, text)
+    assert "deadline_s" in names
+    assert "column `deadline_s`: found values of type String such as `soon`, expected seconds" in refused
 
 
 def test_a_feature_is_in_play_where_jobs_ask_for_it(tmp_path: Path, log: str) -> None:
     copy = patched(tmp_path, "A feature", "python")
     run = "summary = hs.simulate(hs.Workload.from_polars({}), machine).summary()"
-    late = said_by_python(copy, f"{run.format('jobs')}; print(summary['late_jobs'])")
+    asked = f"{run.format('jobs')}; print(summary['late_jobs'])"
+    other = f"{run.format(DROPPED)}; print('late_jobs' in summary)"
+    late, is_there = said_by_python(copy, asked, other)
     assert int(late) > 0
-    other = said_by_python(copy, f"{run.format(DROPPED)}; print('late_jobs' in summary)")
-    assert other.strip() == "False"
+    assert is_there == "False"
 
 
 def test_a_trace_format_reads_a_file(tmp_path: Path) -> None:
     copy = patched(tmp_path, "A trace format", "python")
     (copy / "jobs.jsonl").write_text(JOBS, encoding="utf-8")
-    assert "8 jobs read from jobs.jsonl" in said(copy, "simulate", "jobs.jsonl", "--nodes", "4")
+    (found,) = said(copy, ["simulate", "jobs.jsonl", "--nodes", "4"])
+    assert "8 jobs read from jobs.jsonl" in found
 
 
 def test_a_metric_is_compared(tmp_path: Path, log: str) -> None:
     copy = patched(tmp_path, "A metric", "python")
-    arguments = ("compare", log, "--nodes", "4", "--policies", "fcfs,easy", "--metrics", "p99_wait_s")
-    assert "percentile" in said(copy, *arguments)
-    assert "99th percentile of waits" in said(copy, "simulate", log, "--nodes", "4")
+    compare = ["compare", log, "--nodes", "4", "--policies", "fcfs,easy", "--metrics", "p99_wait_s"]
+    compared, simulated = said(copy, compare, ["simulate", log, "--nodes", "4"])
+    assert "percentile" in compared
+    assert "99th percentile of waits" in simulated
 
 
 def test_a_generator_generates(tmp_path: Path) -> None:
     copy = patched(tmp_path, "A generator", "python")
-    assert "burst" in said(copy, "generate")
-    assert "7 jobs" in said(copy, "generate", "burst", "--nodes", "4", "--jobs", "7", "--out", "burst.swf")
+    made = ["generate", "burst", "--nodes", "4", "--jobs", "7", "--out", "burst.swf"]
+    listed, found = said(copy, ["generate"], made)
+    assert "burst" in listed
+    assert "7 jobs" in found
 
 
 def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
     copy = patched(tmp_path, "An experiment", "python")
-    found = said(copy, "reproduce", "backfilling", "--repetitions", "4", "--out", "out")
+    (found,) = said(copy, ["reproduce", "backfilling", "--repetitions", "4", "--out", "out"])
     assert "mean wait under EASY" in found
     assert "claim holds" in found
     assert (copy / "out" / "table.csv").is_file()
@@ -167,8 +190,9 @@ def test_an_experiment_is_reproduced(tmp_path: Path) -> None:
 
 def test_a_verb_is_listed_and_runs(tmp_path: Path) -> None:
     copy = patched(tmp_path, "A verb", "python")
-    assert "List the metrics of a run." in said(copy, "--help")
-    assert "mean_wait_s: mean wait" in said(copy, "metrics")
+    listed, found = said(copy, ["--help"], ["metrics"])
+    assert "List the metrics of a run." in listed
+    assert "mean_wait_s: mean wait" in found
 
 
 def test_a_placement_applies(tmp_path: Path) -> None:

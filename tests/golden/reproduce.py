@@ -2,8 +2,8 @@
 
 As a program:
 
-* without arguments, runs all experiments quickly and writes `reproduce.json` anew; do that only after a change that is
-  meant to change numbers, and say in the changelog which
+* without arguments, runs all experiments quickly and writes `reproduce.json` and `runs/` again; do that only after a
+  change that is meant to change numbers, and say in the changelog which
 * with a folder that holds ``NAME.json`` as ``hetsched reproduce NAME --json`` gives it, runs each NAME at full size and
   prints every row that differs; names behind the folder choose among them
 * with two folders, compares the files of the same names, and runs nothing
@@ -12,19 +12,17 @@ As a program:
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import known_runs
+
 from hetsched.experiments import EXPERIMENTS, reproduce
 
 TABLE = Path(__file__).with_name("reproduce.json")
 COLUMNS = ("quantity", "paper", "here", "low", "high", "reproduced")
-RELATIVE, ABSOLUTE = 1e-6, 1e-9
-"""Numbers may differ by this: the former of their size, the latter where they are rounding errors around 0."""
-
 Row = list[Any]
 
 
@@ -56,18 +54,12 @@ def differences(expected: Sequence[Row], found: Sequence[Row]) -> Iterator[str]:
         changed = [
             f"{name} {old!r} -> {new!r}"
             for name, old, new in zip(COLUMNS, asked[quantity], given[quantity], strict=True)
-            if not _alike(old, new)
+            if not known_runs.alike(old, new)
         ]
         if changed:
             yield f"{quantity}: {', '.join(changed)}"
     if list(asked) != list(given) and set(asked) == set(given):
         yield "the same rows in another order"
-
-
-def _alike(old: Any, new: Any) -> bool:
-    if isinstance(old, float) and isinstance(new, float):
-        return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
-    return bool(old == new)
 
 
 def write(tables: Mapping[str, Sequence[Row]]) -> None:
@@ -97,12 +89,15 @@ def _compare(old: Path, new: Path | None, names: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the table anew, or compare."""
+    """Write the table and the runs, or compare."""
     if arguments:
         old, *rest = arguments
         new = Path(rest.pop(0)) if rest and Path(rest[0]).is_dir() else None
         return min(_compare(Path(old), new, rest), 1)
-    write({name: rows_of(reproduce(name, quick=True).to_dict()) for name in EXPERIMENTS})
+    reports = {name: known_runs.run(name) for name in EXPERIMENTS}
+    for report in reports.values():
+        known_runs.write(report)
+    write({name: rows_of(known_runs.without_beside(report).to_dict()) for name, report in reports.items()})
     return 0
 
 

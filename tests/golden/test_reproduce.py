@@ -1,4 +1,8 @@
-"""No row of an experiment changes unnoticed: every quick run beside the table of what was found before."""
+"""No run and no row of an experiment changes unnoticed.
+
+The first repetition of every quick run is held to the known runs, and the rows that are made of all known runs to the
+table. At length all repetitions are run.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
+import known_runs
+import polars as pl
 import pytest
 
 from hetsched.experiments import EXPERIMENTS, Report
@@ -16,7 +22,21 @@ golden = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(golden)
 
 
+# They change one setting each of what `vahrm` runs.
+LIKE_VAHRM = ("vahrm-beta", "vahrm-congestion", "vahrm-first-run", "vahrm-pcr")
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.at_length_only] * (one in LIKE_VAHRM)) for one in EXPERIMENTS]
+)
+def test_every_run_of_the_first_repetition_is_what_it_was(name: str) -> None:
+    known = known_runs.read(name).filter(repetition=0)
+    changed = list(known_runs.differences(known, known_runs.first_repetition(name)))
+    assert not changed, "\n".join(changed)
+
+
+@pytest.mark.at_length
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_row_is_what_it_was(name: str, quick_report: Callable[[str], Report]) -> None:
     changed = list(golden.differences(golden.known()[name], golden.rows_of(quick_report(name).to_dict())))
@@ -40,3 +60,16 @@ def test_differences_are_reported_by_quantity_and_column() -> None:
         "d, %: new",
     ]
     assert list(golden.differences(old, old[::-1])) == ["the same rows in another order"]
+
+
+def test_differences_of_runs_are_reported_by_run_and_column() -> None:
+    old = pl.DataFrame({"scenario": ["a", "b"], "policy": "easy", "jobs": [3, 4], "energy_j": [1.0, None]})
+    new = old.with_columns(jobs=pl.Series([3, 5]), energy_j=pl.Series([1.0000001, None]))
+    assert list(known_runs.differences(old, new)) == ["run 1 (b, easy): jobs 4 -> 5"]
+    assert list(known_runs.differences(old.head(1), new.head(1))) == []
+    assert list(known_runs.differences(old, new.head(1))) == ["2 runs -> 1, columns in one alone: none"]
+    assert list(known_runs.differences(old, new.with_columns(jobs=pl.lit(3.0)))) == [
+        "2 runs -> 2, columns in one alone: jobs: Float64, jobs: Int64"
+    ]
+    unknown = old.with_columns(energy_j=pl.Series([None, None]))
+    assert list(known_runs.differences(old, unknown)) == ["run 0 (a, easy): energy_j 1.0 -> None"]

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -124,7 +124,6 @@ def plain_bill(contract: dict, timeline: pl.DataFrame) -> dict[str, float]:
 POLICIES = ("easy", "conservative", "easy:power=system-budget", "power-slurm:power.on_excess=suspend")
 
 
-@settings(deadline=None, max_examples=50)
 @given(contract=contracts(), log=logs(), policy=st.sampled_from(POLICIES))
 def test_a_bill_is_what_a_plain_program_makes_of_the_timeline(contract, log, policy):
     result = hs.simulate(log, PLATFORM, policy, contract=hs.Contract.from_dict(contract))
@@ -134,7 +133,6 @@ def test_a_bill_is_what_a_plain_program_makes_of_the_timeline(contract, log, pol
     check_schedule(result, log, PLATFORM)
 
 
-@settings(deadline=None, max_examples=50)
 @given(contract=contracts(), log=logs(), unfit=st.sampled_from(["wait", "reject"]))
 def test_who_looks_ahead_keeps_a_contract_and_leaves_out_only_what_fits_nowhere(contract, log, unfit):
     policy = "easy:power=system-budget:power.foresight_s=all"

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -31,7 +31,6 @@ def certain(**more: Any) -> pl.DataFrame:
     return pl.DataFrame({**one, "observed_start_s": [0.0], **more})
 
 
-@settings(max_examples=30)
 @given(jobs, machines, st.sampled_from(["easy", "fcfs", "conservative"]), stops)
 def test_where_all_ask_for_what_they_take_the_prediction_is_the_run(
     workload: hs.Workload, platform: hs.Platform, policy: str, stop: float
@@ -48,7 +47,6 @@ def test_where_all_ask_for_what_they_take_the_prediction_is_the_run(
     assert set(found["started_ratio"]) <= {0.0, 1.0}
 
 
-@settings(max_examples=30)
 @given(jobs, machines, stops, st.integers(0, 99))
 def test_nothing_after_the_instant_changes_a_digit(
     workload: hs.Workload, platform: hs.Platform, stop: float, seed: int
@@ -72,7 +70,6 @@ def test_nothing_after_the_instant_changes_a_digit(
     assert found.equals(hs.predict_waits(twin, history=past, **asked))
 
 
-@settings(max_examples=30)
 @given(st.permutations(range(4)), st.integers(0, 2**64 - 1))
 def test_order_and_neighbours_change_no_draw(order: list[int], seed: int) -> None:
     past = pl.DataFrame(

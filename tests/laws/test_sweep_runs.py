@@ -86,13 +86,13 @@ def test_rows_are_those_of_single_runs() -> None:
         assert row == hs.simulate(workloads[workload], platforms[platform], policy, seed=seed).summary()
 
 
-def test_one_two_and_four_workers_write_the_same_bytes(tmp_path: Path) -> None:
+def test_one_and_three_workers_write_the_same_bytes(tmp_path: Path) -> None:
     workload, platform = week(3)
     written = {}
-    for workers in (1, 2, 4):
+    for workers in (1, 3):
         sweep(workload, platform, POLICIES, seeds=12, workers=workers, out=tmp_path / str(workers))
         written[workers] = (tmp_path / str(workers) / "sweep.parquet").read_bytes()
-    assert written[1] == written[2] == written[4]
+    assert written[1] == written[3]
 
 
 class Started:

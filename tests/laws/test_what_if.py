@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import hetsched as hs
 from hetsched.analysis import METRICS, bootstrap_weeks
@@ -242,9 +243,9 @@ def test_a_result_is_todays_run(tmp_path: Path) -> None:
 
 def test_files_are_the_same_with_any_number_of_workers(tmp_path: Path) -> None:
     log, machine = work(150)
-    for workers in (1, 2, 3):
+    for workers in (1, 3):
         hs.what_if(log, machine, "random", SETTINGS, workers=workers, out=tmp_path / str(workers))
-    assert contents(tmp_path / "1") == contents(tmp_path / "2") == contents(tmp_path / "3")
+    assert contents(tmp_path / "1") == contents(tmp_path / "3")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -264,6 +265,10 @@ hs.what_if(log, machine, "easy", settings, workers=int(sys.argv[3]), out=sys.arg
 """
 
 
+STOPS = (4, 13) if settings.get_current_profile_name() == "long" else (8,)
+"""Lines in the journal when it is killed; sweeps, which keep theirs in the same way, are killed twice."""
+
+
 def test_killed_and_restarted_it_repeats_no_run_and_gives_the_same_bytes(tmp_path: Path) -> None:
     chance = random.Random(3)
 
@@ -271,9 +276,9 @@ def test_killed_and_restarted_it_repeats_no_run_and_gives_the_same_bytes(tmp_pat
         words = [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(Path(__file__).parent), str(workers)]
         return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": PACKAGE}, start_new_session=True)
 
-    assert start("whole", 2).wait() == 0
+    assert start("whole", 1).wait() == 0
     journal, kills = tmp_path / "cut" / "whatif.jsonl", 0
-    for wanted in (4, 13):
+    for wanted in STOPS:
         process = start("cut", 2)
         while process.poll() is None and lines_of(journal) < wanted:
             time.sleep(0.02)
@@ -282,7 +287,7 @@ def test_killed_and_restarted_it_repeats_no_run_and_gives_the_same_bytes(tmp_pat
             os.killpg(process.pid, signal.SIGKILL)
             kills += 1
         process.wait()
-    assert kills == 2, "each was killed before its end"
+    assert kills == len(STOPS), "each was killed before its end"
     before = journal.read_bytes()
     assert start("cut", 2).wait() == 0
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")

@@ -41,7 +41,7 @@ def test_a_validation_says_how_far_off_it_is_and_who_is_nearer(answers):
     assert f"({math.exp(min(rivals)):.2f})" in page.answer[0]
     assert ("no better than" in page.answer[0]) == (scores["log_error"] >= min(rivals))
     smaller = "smaller" if scores["skill_best"] >= 0 else "larger"
-    assert page.numbers[1].value == f"{abs(scores['skill_best']):.0%} {smaller}"
+    assert page.numbers[1].value == f"{100 * abs(scores['skill_best']):.0f} % {smaller}"
     assert words.length(abs(scores["bias_s"])) in page.numbers[2].value
     assert block(page, "rivals").rows[1][0] == "fcfs, as it is"
 
@@ -108,9 +108,9 @@ def test_a_reproduction_counts_its_verdicts_and_shows_differences():
         "Of the 3 numbers that the paper prints, 2 were reproduced, 1 not.",
         "Of 1 claim in words, 1 holds, and 0 fail.",
     ]
-    assert [one.value for one in page.numbers] == ["2 of 3", "52.5%", "1 of 1"]
+    assert [one.value for one in page.numbers] == ["2 of 3", "52.5 %", "1 of 1"]
     grid = block(page, "numbers", kind="grid")
-    assert [line[-1] for line in grid.rows] == ["+5.0%", "+100.0%", "–", "–"]
+    assert [line[-1] for line in grid.rows] == ["+5.0 %", "+100.0 %", "–", "–"]
     assert [line[2] for line in grid.rows] == ["yes", "no", "claim holds", "yes"]
     dots = block(page, "numbers").figure["data"][0]
     assert (dots["y"], dots["x"]) == (["1: a", "2: b"], [105.0, 200.0])

@@ -33,7 +33,7 @@ def few_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_part_that_is_right_conforms(part: Any) -> None:
-    conformance(part, examples=settings().max_examples // 6)
+    conformance(part, examples=settings().max_examples // 3)
 
 
 class OneTooFew(LowestId):

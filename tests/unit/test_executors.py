@@ -11,10 +11,11 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import settings
@@ -112,12 +113,89 @@ def test_settings_and_calibrations_take_words():
             call(observed, MACHINE, "easy", executor="nowhere")
 
 
+def without_times(comparison):
+    """All that a comparison says, but for how long its runs took."""
+    said = comparison.to_dict()
+    for run in said["runs"]:
+        del run["timing"]
+    return said
+
+
+def test_comparisons_and_provisions_take_words(tmp_path, recwarn):
+    log = hs.Workload.from_polars(JOBS.with_columns(team=pl.lit("red"), power_w=pl.lit(250.0)), source="may.swf")
+    given = {"seeds": 2, "bound": True, "predictor": hs.power.Noisy(error_ratio=0.1, seed=3)}
+    here = hs.compare(log, MACHINE, WORK[2], out=tmp_path / "here", **given)
+    there = hs.compare(log, MACHINE, WORK[2], out=tmp_path / "there", executor="processes:2", **given)
+    assert there.table.equals(here.table)
+    assert there.runs.equals(here.runs)
+    assert without_times(there) == without_times(here)
+    assert str(there) == str(here)
+    folders = [path.name for path in (tmp_path / "here").iterdir() if path.is_dir()]
+    assert sorted(folders) == ["easy", "random-seed-0", "random-seed-1"]
+    for folder in folders:
+        whole = hs.read_result(tmp_path / "there" / folder)
+        assert whole == hs.read_result(tmp_path / "here" / folder)
+        # A log's own columns go along.
+        assert whole.jobs["team"].to_list() == ["red"] * 30
+    asked = {"budget_w": 400, "base_w": 25, "mix": {85: 1, 55: 1}, "nodes": [3, 4], "workload": LOG, "seeds": 2}
+    alone = hs.provision(**asked)
+    away = hs.provision(**asked, executor="processes:2")
+    assert away.runs.equals(alone.runs)
+    assert away.to_dict() == alone.to_dict()
+    assert away.provenance == alone.provenance
+    assert not recwarn.list
+
+
+def test_comparisons_and_provisions_say_what_is_no_executor():
+    with pytest.raises(hs.ConfigError, match="executor: found `nowhere`, expected processes:N"):
+        hs.compare(LOG, MACHINE, "easy", executor="nowhere")
+    with pytest.raises(hs.ConfigError, match="executor: found `nowhere`, expected processes:N"):
+        hs.provision(400, 25, {85: 1}, nodes=[3], workload=LOG, executor="nowhere")
+    with pytest.raises(hs.ConfigError, match="executor: found `processes:2`, expected a workload as well"):
+        hs.provision(400, 25, {85: 1}, nodes=[3], executor="processes:2")
+
+
+def test_a_run_that_fails_elsewhere_says_the_same_as_here():
+    unknown = hs.Workload.from_polars(JOBS.with_columns(app=pl.lit("lu")))
+    table = hs.VariationTable(["bt"], power_w=np.full((1, 4), 200.0))
+    machine = hs.Platform.homogeneous(4, 100, 300, actual=table)
+    said = []
+    for executor in (None, "processes:2"):
+        with pytest.raises(hs.HetschedError) as caught:
+            hs.compare(unknown, machine, ["easy", "fcfs"], executor=executor)
+        said.append((type(caught.value), str(caught.value)))
+    assert said[0] == said[1]
+    assert "lu" in said[0][1]
+
+
+def test_the_jobs_and_the_machine_go_to_a_worker_once_for_a_comparison():
+    tasks = []
+
+    class Keeping(ThreadPoolExecutor):
+        def submit(self, fn, /, *args, **kwargs):
+            tasks.append(args[0])
+            return super().submit(fn, *args, **kwargs)
+
+    with Keeping(1) as executor:
+        hs.compare(LOG, MACHINE, WORK[2], seeds=3, executor=executor)
+    assert len(tasks) == 4
+    assert len({task.files for task in tasks}) == 1
+    assert all(len(pickle.dumps(task)) < 4000 for task in tasks)
+
+
+def test_a_comparison_can_be_pickled_with_what_its_page_needs():
+    found = hs.compare(LOG, MACHINE, ["easy", "fcfs"])
+    again = pickle.loads(pickle.dumps(found))
+    assert again.to_dict() == found.to_dict()
+    assert [run.policy for run in again._again()] == ["easy", "fcfs"]
+
+
 # Workers that are lost
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are ended by a signal")
 def test_an_experiment_takes_words(quick_report, recwarn):
-    here = quick_report("swa-multi")
+    here = quick_report("swa-multi", now=True)
     found = reproduce("swa-multi", quick=True, executor="processes:2")
     assert found.runs.equals(here.runs)
     assert found.to_dict() == here.to_dict()
@@ -288,6 +366,19 @@ def test_a_cluster_makes_settings_and_keeps_no_file_behind(cluster):
     asked = {"nodes": [5, 6]}
     alone = hs.what_if(LOG, MACHINE, "easy", asked, workers=1)
     assert hs.what_if(LOG, MACHINE, "easy", asked, executor=word_of(cluster)).table.equals(alone.table)
+    with Client(cluster, set_as_default=False) as client:
+        assert [key for held in client.run(_holds_files).values() for key in held] == []
+
+
+@has_dask
+@dask_warns
+def test_a_cluster_makes_comparisons_and_provisions(cluster, tmp_path):
+    here = hs.compare(*WORK, seeds=2, out=tmp_path / "here")
+    there = hs.compare(*WORK, seeds=2, out=tmp_path / "there", executor=word_of(cluster))
+    assert without_times(there) == without_times(here)
+    assert hs.read_result(tmp_path / "there" / "easy") == hs.read_result(tmp_path / "here" / "easy")
+    asked = {"budget_w": 400, "base_w": 25, "mix": {85: 1, 55: 1}, "nodes": [3, 4], "workload": LOG}
+    assert hs.provision(**asked, executor=word_of(cluster)).runs.equals(hs.provision(**asked).runs)
     with Client(cluster, set_as_default=False) as client:
         assert [key for held in client.run(_holds_files).values() for key in held] == []
 

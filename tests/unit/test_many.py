@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import inspect
 import os
 import subprocess
 import sys
 import threading
+import tracemalloc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ import hetsched as hs
 from hetsched.many.many import many
 from hetsched.many.processes import Processes
 from hetsched.many.store import Store
+from hetsched.many.summaries import Summaries
 from hetsched.resources import threads
 from hetsched.run.options import RunKeywords, RunOptions
 
@@ -192,7 +195,7 @@ def test_signatures_show_every_option_with_its_default(function, without):
 
 
 def test_a_reproduction_that_was_stopped_goes_on_where_it_was(tmp_path, quick_report):
-    whole = quick_report("swa-multi")
+    whole = quick_report("swa-multi", now=True)
     told = []
 
     def stop_after_two(done, total):
@@ -227,3 +230,41 @@ def test_what_has_been_given_out_is_let_go_of():
             del answer
             # The last one given out may still be in a frame; those before are not.
             assert sum(one() is not None for one in alive[:-1]) == 0
+
+
+# Memory
+
+
+def test_what_a_sweep_holds_does_not_grow_with_its_runs(tmp_path):
+    jobs = {"job_id": [1, 2], "submit_s": [0.0, 900.0], "runtime_s": [60.0, 30.0], "node_count": [1, 2]}
+    log, machine = hs.Workload.from_polars(pl.DataFrame(jobs)), hs.Platform.homogeneous(2, idle_w=100, tdp_w=300)
+    held = {}
+
+    def look(done, _):
+        if done in {100, 400}:
+            gc.collect()
+            held[done] = tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            hs.sweep(log, machine, "random", seeds=401, executor=pool, out=tmp_path, progress=look)
+    finally:
+        tracemalloc.stop()
+    # A key and a place in the journal; a summary as a dictionary takes 1.5 kB.
+    assert held[400] - held[100] < 300 * 300
+
+
+def test_summaries_are_columns_of_whole_numbers_where_all_are():
+    held = Summaries(["a", "b", "c"])
+    held.add("a", {"jobs": 2**53 + 1, "energy_j": 1.5, "budget_w": None, "mine": 3})
+    held.add("c", {"jobs": -1, "energy_j": 2, "budget_w": None})
+    assert ("a" in held, "b" in held) == (True, False)
+    found = held.columns(["c", "a", "c"])
+    assert {name: (one.dtype, one.to_list()) for name, one in found.items()} == {
+        "jobs": (pl.Int64, [-1, 2**53 + 1, -1]),
+        "energy_j": (pl.Float64, [2.0, 1.5, 2.0]),
+        "budget_w": (pl.Float64, [None, None, None]),
+        "mine": (pl.Int64, [None, 3, None]),
+    }
+    assert list(found) == ["jobs", "energy_j", "budget_w", "mine"]

@@ -19,9 +19,10 @@ import pytest
 import hetsched as hs
 from hetsched import _core
 from hetsched.many import spec, store
-from hetsched.many.many import RunTask
+from hetsched.many.carried import clear
 from hetsched.many.processes import WorkerTraceback
-from hetsched.many.spec import Plan, clear, run_one, specs
+from hetsched.many.runs import RunTask
+from hetsched.many.spec import Plan, run_one, specs
 from hetsched.many.store import FILE, Store
 from hetsched.many.sweep import sweep
 from hetsched.run.options import RunOptions
@@ -287,7 +288,7 @@ def test_the_users_own_columns_stay_behind(tmp_path):
 
 def keys(*work, **more):
     axes = spec.axes_of(*work, more.pop("seeds", 1), hs.checks.Faults())
-    return [plan.key for plan in spec.plan_of(axes, RunOptions(**more))]
+    return [plan.key for plan in spec.plan_of(axes, dict.fromkeys(axes.platforms, RunOptions(**more)))]
 
 
 def test_everything_that_decides_a_run_is_in_its_key(monkeypatch):
@@ -419,7 +420,7 @@ FILLS_UP = """
 import resource, sys
 from pathlib import Path
 from hetsched.errors import OutputError
-from hetsched.many.spec import clear
+from hetsched.many.carried import clear
 from hetsched.many.store import FILE, Store
 from hetsched.many.spec import Plan
 

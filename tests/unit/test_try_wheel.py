@@ -77,3 +77,19 @@ def test_the_built_wheel_works_in_other_pythons(trial: Any) -> None:
     if not {version for version in known if version != sys.version_info[:2]}:
         pytest.skip("no CPython but this one is here")
     assert trial.main([str(ROOT / "dist")]) == 0
+
+
+def test_what_an_sdist_lacks_is_found(trial: Any, tmp_path: Path) -> None:
+    (tmp_path / "built").mkdir()
+    whole, other = wheel(tmp_path, "a"), wheel(tmp_path / "built", "b", NEEDED[1:])
+    assert list(trial.same_files(whole, whole)) == []
+    assert list(trial.same_files(whole, other)) == ["hetsched/py.typed is not in both wheels"]
+
+
+def test_an_sdist_is_not_tried_without_rust(
+    trial: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(trial.shutil, "which", lambda _: None)
+    (tmp_path / "hetsched-0.1.0.tar.gz").write_bytes(b"")
+    trial.try_sdist(tmp_path, tmp_path / "no.whl", Path(sys.executable))
+    assert capsys.readouterr().out.strip() == "hetsched-0.1.0.tar.gz: not tried: no cargo is here"

@@ -24,10 +24,11 @@ from hetsched.calibration.trial import Goal, Trial, refusal
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
 from hetsched.files import json_sha256
+from hetsched.many.carried import clear
 from hetsched.many.executors import Where, check_where, executor_of
 from hetsched.many.many import many as answers_of
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
-from hetsched.many.spec import clear, platform_sha256, write_platform, write_workload
+from hetsched.many.spec import platform_sha256, write_platform, write_workload
 from hetsched.many.store import Store, code_sha256
 from hetsched.params import ASSUMED_W
 from hetsched.platform import Platform

@@ -82,7 +82,16 @@ class Wanted:
         return written
 
 
-def compare(screen: Screen, faults: Faults, *, contest: Contest, inputs: Inputs, run: RunGiven, wanted: Wanted) -> None:
+def compare(
+    screen: Screen,
+    faults: Faults,
+    *,
+    contest: Contest,
+    inputs: Inputs,
+    run: RunGiven,
+    executor: opt.Executor = None,
+    wanted: Wanted,
+) -> None:
     """Schedule a job log under several policies, and show them side by side."""
     from hetsched.many.compare import compared
     from hetsched.report.tables import comparison_table
@@ -92,7 +101,7 @@ def compare(screen: Screen, faults: Faults, *, contest: Contest, inputs: Inputs,
     workload, machine = inputs.read(screen)
     _check_runs(list(policies.values()), workload, machine, run, options)
     measured = inputs.log.window.measured(workload)
-    with renamed(run.given_names):
+    with renamed({**run.given_names, "executor": "--executor"}):
         found = compared(
             workload,
             machine.platform,
@@ -103,6 +112,7 @@ def compare(screen: Screen, faults: Faults, *, contest: Contest, inputs: Inputs,
             metrics=contest.metrics,
             keep=wanted.keep(measured),
             folder=None if wanted.out is None else Path(wanted.out),
+            where=executor,
             change=OTHER_DRAWS,
         )
     written = wanted.write(found, machine)

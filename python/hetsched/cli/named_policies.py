@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import re
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -166,24 +164,14 @@ def _module(path: str, file: str) -> ModuleType:
     """A file as a module, run once however often it is named."""
     if not exists(path) or not Path(path).is_file():
         raise ConfigError([("policy", shown(file), "a Python file; there is none of this name")])
-    name = Path(path).stem
-    if name in sys.modules:
-        name = f"policy_file_{name}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ConfigError([("policy", shown(file), "a Python file")])
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    # Modules in its folder can be imported, as if it were run as a script.
-    sys.path.insert(0, str(Path(path).parent))
+    from hetsched.policy.own_files import OwnFile
+
     try:
-        spec.loader.exec_module(module)
+        return OwnFile.read(path).module()
     except (Exception, SystemExit) as error:
-        del sys.modules[name]
         reason = reason_of(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         found = one_line(f"{reason}{_line_in(error, path)}", limit=200)
         raise ConfigError([("policy", f"{shown(file)}, where {found}", "a file that runs")]) from error
-    return module
 
 
 def _line_in(error: BaseException, path: str) -> str:

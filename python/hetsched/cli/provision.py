@@ -63,6 +63,7 @@ def provision(
     *,
     asked: Guideline,
     log: TriedLog,
+    executor: opt.Executor = None,
     out: Annotated[str | None, option("--out", "DIR", "Write the tables there, as CSV.", OUTPUT, read=folder)] = None,
     plot: Annotated[
         str | None, option("--plot", "FILE", "Draw the trial: a .png, .svg or .pdf.", OUTPUT, read=picture)
@@ -75,6 +76,8 @@ def provision(
         faults.note("--nodes", "nothing", "the numbers of nodes to try, such as 256,512,1024")
     if not log.trace and plot is not None:
         faults.add("--plot", plot, "a TRACE as well: there is a picture of a trial only")
+    if not log.trace and executor is not None:
+        faults.add("--executor", executor, "a TRACE as well: only a trial has runs")
     opt.check_title(faults, title, report)
     if not faults.found:
         # The guideline alone, before a log of hours is read.
@@ -83,8 +86,8 @@ def provision(
     faults.check()
     check_output(out)
     if log.trace:
-        with renamed(_OPTIONS):
-            answer = hs.provision(**vars(asked), workload=log.read(screen))
+        with renamed({**_OPTIONS, "executor": "--executor"}):
+            answer = hs.provision(**vars(asked), workload=log.read(screen), executor=executor)
     written = [] if out is None else answer.write(out)
     written += [] if plot is None else _drawn(answer, plot)
     if report is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
@@ -147,14 +147,14 @@ class RunGiven:
         if self.predictor is not None:
             self.predictor.check_inputs(workload, platform)
 
-    def check_metrics(self, faults: Faults, place: str, keys: Sequence[str]) -> None:
-        """Note metrics that there are not, and those that need what these runs do not have."""
+    def check_metrics(self, faults: Faults, place: str, keys: Sequence[str], *, settings: Collection[str] = ()) -> None:
+        """Note metrics that there are not, and those that need what these runs do not have; some have `settings`."""
         from hetsched.run.metrics import METRICS, metrics_named
 
         with noted(faults):
             metrics_named(keys, parameter=place)
         missing = {} if self.plain.bound else {"bound": "--bound as well, which computes it"}
-        if self.events is None and self.contract is None:
+        if self.events is None and self.contract is None and not {"events", "contract"} & {*settings}:
             missing["prices"] = "--events or --contract as well, with prices or carbon intensities"
             missing["limits"] = "--contract as well, with limits"
         for key in keys:

@@ -13,7 +13,7 @@ from hetsched.cli import options as opt
 from hetsched.cli.declare import OUTPUT, argument, option
 from hetsched.cli.options import check_output, folder
 from hetsched.cli.pictures import draw_sweep
-from hetsched.cli.sweep_file import SweepFile, in_file
+from hetsched.cli.sweep_file import Place, SweepFile, Workloads, in_file
 from hetsched.cli.terminal import Screen, changed, command_line
 
 if TYPE_CHECKING:
@@ -51,13 +51,11 @@ def sweep(
         given = SweepFile.of(file)
         out = given.out if asked.out is None else asked.out
         check_output(out)
-        options = given.options()
         workloads, of_workloads = given.workloads(screen)
         machines, of_machines = given.machines(screen, workloads)
-        policies = given.contestants(next(iter(machines.values())))
+        policies = given.contestants(next(iter(machines.values())).platform)
         baseline = _baseline(given.baseline, policies)
-        where: dict[str, Any] = {"workers": asked.workers, "executor": asked.executor, "out": out}
-        runs = hs.sweep(workloads, machines, policies, seeds=given.seeds, **where, **options)
+        runs = _runs(given, workloads, machines, policies, workers=asked.workers, executor=asked.executor, out=out)
     table = hs.analysis.ratios_to_baseline(runs, baseline=baseline, metrics=given.metrics, by=_CELL)
     written = [] if out is None else _written(table, out)
     if asked.plot is not None:
@@ -68,8 +66,23 @@ def sweep(
         said = {"title": asked.title, "command": command_line()}
         written.append(page_of_sweep(runs, baseline=baseline, metrics=given.metrics, **said).write(asked.report))
     _show(screen, table, baseline)
-    screen.say(f"{many(len(runs), 'run')}: {_axes_text(runs)}")
+    are_machines = len(machines) == max(len(given.platforms), 1)
+    screen.say(f"{many(len(runs), 'run')}: {_axes_text(runs, 'machine' if are_machines else 'setting')}")
     screen.give(_value(runs, table, baseline), written)
+
+
+def _runs(
+    given: SweepFile, workloads: Workloads, machines: Mapping[str, Place], policies: Mapping[str, hs.Policy], **how: Any
+) -> pl.DataFrame:
+    """A row a run, as `hetsched.sweep` gives it."""
+    from hetsched.many.axes import axes_of
+    from hetsched.many.sweep import swept
+
+    own = Faults()
+    axes = axes_of(workloads, {name: one.platform for name, one in machines.items()}, policies, given.seeds, own)
+    options = {name: one.options.checked(own) for name, one in machines.items()}
+    own.check()
+    return swept(axes, options, **how)
 
 
 def _of_option_or_file(file: str, fault: Fault) -> Fault:
@@ -109,11 +122,11 @@ def _show(screen: Screen, table: pl.DataFrame, baseline: str) -> None:
         screen.say(f"and {many(len(cells) - _MOST_TABLES, 'more table')}: --out and --json have all")
 
 
-def _axes_text(runs: pl.DataFrame) -> str:
-    """Numbers of workloads, machines, policies and seeds."""
+def _axes_text(runs: pl.DataFrame, places: str) -> str:
+    """Numbers of workloads, of machines or settings, of policies and of seeds."""
     workloads, machines, policies, seeds = (runs[name].n_unique() for name in (*_CELL, "policy", "seed"))
     named = "1 policy" if policies == 1 else f"{policies:,} policies"
-    return f"{many(workloads, 'workload')} × {many(machines, 'machine')} × {named} × {many(seeds, 'seed')}"
+    return f"{many(workloads, 'workload')} × {many(machines, places)} × {named} × {many(seeds, 'seed')}"
 
 
 def _value(runs: pl.DataFrame, table: pl.DataFrame, baseline: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Besides its own keys it has those of the options that `hetsched compare` has for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -31,6 +31,8 @@ _INSTEAD = {"TRACE": "logs", "platform": "platforms", "seed": "seeds"}
 """Options of other commands that are lists here."""
 _FILES = ("table", "events", "contract")
 """Options that are files, found from the folder of the sweep's."""
+_SETTINGS_OF_FILES = ("platform", "queues", "events", "contract")
+"""Settings whose values may be files."""
 _MOST_RUNS = 1_000_000
 
 Workloads = dict[str, Any]
@@ -47,6 +49,14 @@ def in_file(path: str, fault: Fault) -> Fault:
     for key, option in _options().items():
         fault = fault.moved(option, key)
     return fault.under(path, ": ") if path not in fault.path else fault
+
+
+@dataclass(frozen=True)
+class Place:
+    """A machine and options of runs, under which policies are compared."""
+
+    platform: Platform
+    options: RunOptions
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ class SweepFile:
             generator=_table(content, "generator", faults),
             platforms=_texts(content, "platforms", faults),
             policies=policies,
-            settings=_table(content, "settings", faults),
+            settings=_settings(folder, _table(content, "settings", faults), faults),
             seeds=content.get("seeds", 1),
             metrics=_metrics(content, run, faults),
             baseline=str(content.get("baseline", "")),
@@ -127,10 +137,6 @@ class SweepFile:
         for name in self.platforms:
             here = self.folder / name
             yield replace(self.inputs, platform=str(here) if exists(here) else name)
-
-    def options(self) -> dict[str, Any]:
-        """Options of the runs, as `hetsched.sweep` takes them."""
-        return {name: value for name, value in vars(self.run.options()).items() if name != "seed"}
 
     def workloads(self, screen: Screen) -> tuple[Workloads, Axis]:
         """The logs, read, or functions of the seed that give draws of the generator; and what their names say."""
@@ -174,8 +180,8 @@ class SweepFile:
                 at[label] = float(each[axes[0]])
         return found, Axis(axes[0], at) if at else Axis()
 
-    def machines(self, screen: Screen, workloads: Workloads) -> tuple[dict[str, Platform], Axis]:
-        """The machines under every combination of the settings that are theirs; and what their names say."""
+    def machines(self, screen: Screen, workloads: Workloads) -> tuple[dict[str, Place], Axis]:
+        """The machines under every combination of the settings of machines and runs; and what their names say."""
         drawn = {name: one(seed=0) if callable(one) else one for name, one in workloads.items()}
         self._check_sizes(drawn)
         first, found, said = next(iter(drawn.values())), dict[str, Platform](), dict[str, None]()
@@ -199,20 +205,21 @@ class SweepFile:
             found = ", ".join(f"{size:,} for {name}" for name, size in sizes.items())
             raise hs.ConfigError([("nodes", f"none, and by the logs {found}", "one number, or platforms")])
 
-    def _with_settings(self, machines: Mapping[str, Platform]) -> tuple[dict[str, Platform], Axis]:
-        from hetsched.whatif.keys import PLATFORM
+    def _with_settings(self, machines: Mapping[str, Platform]) -> tuple[dict[str, Place], Axis]:
+        from hetsched.whatif.keys import OPTIONS, PLATFORM
 
-        found: dict[str, Platform] = {}
+        found: dict[str, Place] = {}
         at: dict[str, float] = {}
         title = ""
         for name, machine in machines.items():
-            axes, rows = self._rows(machine, hs.Policy(), PLATFORM)
+            axes, rows = self._rows(machine, hs.Policy(), (PLATFORM, OPTIONS))
             for row in rows:
                 label = unique_name(row.title if len(machines) == 1 and axes else _joined(name, row.title), found)
-                found[label] = row.platform
+                found[label] = Place(row.platform, row.options)
                 if len(axes) == 1 and len(machines) == 1:
                     title = axes[0].name
-                    number = getattr(row.platform, title, row.given[title])
+                    thing = row.options if axes[0].key.of == OPTIONS else row.platform
+                    number = getattr(thing, title, row.given[title])
                     at |= {label: float(number)} if isinstance(number, int | float) else {}
         return found, Axis(title, at) if len(at) == len(found) else Axis()
 
@@ -222,28 +229,24 @@ class SweepFile:
 
         found: dict[str, hs.Policy] = {}
         for name, policy in self.policies.items():
-            for row in self._rows(machine, policy, POLICY)[1]:
+            for row in self._rows(machine, policy, (POLICY,))[1]:
                 is_named = name != policy.name
                 label = _joined(name, row.title) if is_named else row.policy.name
                 found[unique_name(label, found)] = row.policy
         return found
 
-    def _rows(self, machine: Platform, policy: hs.Policy, of: str) -> tuple[list[Any], list[Any]]:
-        """Axes of the settings of a machine or a policy, and a row for each combination of their values."""
-        from hetsched.whatif.keys import OPTIONS
+    def _rows(self, machine: Platform, policy: hs.Policy, of: Collection[str]) -> tuple[list[Any], list[Any]]:
+        """Axes of the settings of some things, and a row for each combination of their values."""
         from hetsched.whatif.settings import Setting, axes_of, settings_of
 
-        faults = Faults()
+        faults, options = Faults(), self.run.options()
         axes = axes_of(self.settings, machine, faults) if self.settings else []
-        for axis in axes:
-            if axis.key.of == OPTIONS:
-                faults.note(f"settings.{axis.name}", "a list", f"{axis.name} by itself: options are those of all runs")
         faults.check()
-        own = [axis for axis in axes if axis.key.of == of]
+        own = [axis for axis in axes if axis.key.of in of]
         if not own:
-            return [], [Setting(0, {}, machine, policy, RunOptions())]
+            return [], [Setting(0, {}, machine, policy, options)]
         # The first is that without settings.
-        rows = settings_of(own, machine, policy, RunOptions(), faults)[1:]
+        rows = settings_of(own, machine, policy, options, faults)[1:]
         faults.check()
         return own, rows
 
@@ -281,12 +284,36 @@ def _table(content: Mapping[str, Any], key: str, faults: Faults) -> Mapping[str,
     return value
 
 
+def _settings(folder: Path, given: Mapping[str, Any], faults: Faults) -> Mapping[str, Any]:
+    """Lists of values by key: files among them from the folder of the sweep's, under the names that they have there."""
+    from hetsched.whatif.keys import keys_of
+
+    keys = keys_of()
+    # A seed is a key there, and an axis of its own here.
+    alone = {**{key: key for key in (*_OWN, *_options()) if key not in keys}, "seed": "seeds"}
+    for key in [key for key in given if key in alone]:
+        own = f"node.{key}" if f"node.{key}" in keys else f"{alone[key]} by itself, outside of [settings]"
+        faults.note(f"settings.{key}", "it", own)
+    found = {key: value for key, value in given.items() if key not in alone}
+    for key in _SETTINGS_OF_FILES:
+        if isinstance(values := found.get(key), list):
+            found[key] = {str(one): _near(folder, one) for one in values}
+        elif isinstance(values, dict):
+            found[key] = {name: _near(folder, one) for name, one in values.items()}
+    return found
+
+
+def _near(folder: Path, value: Any) -> Any:
+    """The file of this name in a folder, if there is one; else the value."""
+    return str(folder / value) if isinstance(value, str) and exists(folder / value) else value
+
+
 def _metrics(content: Mapping[str, Any], run: RunGiven, faults: Faults) -> Sequence[str]:
     """Keys of the summary that these runs have; those of comparisons are of pairs of runs."""
     from hetsched.run.metrics import DEFAULT_METRICS, OF_COMPARISON
 
     keys = _texts(content, "metrics", faults) or DEFAULT_METRICS
-    run.check_metrics(faults, "metrics", keys)
+    run.check_metrics(faults, "metrics", keys, settings=content.get("settings") or ())
     for key in keys:
         if key in OF_COMPARISON:
             faults.add("metrics", key, "a key of the summary: this one is of hetsched compare only")

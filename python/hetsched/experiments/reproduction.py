@@ -21,11 +21,10 @@ from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, number
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report, Row
 from hetsched.experiments.runs import MARK
 from hetsched.files import json_sha256
-from hetsched.many.axes import Policies, named_policies
+from hetsched.many.axes import Policies, check_portable, named_policies
 from hetsched.many.executors import Where, check_where, executor_of
 from hetsched.many.many import many
 from hetsched.many.store import Store, versions
-from hetsched.many.sweep import check_portable
 from hetsched.policy import Policy
 from hetsched.resources import threads
 

@@ -35,6 +35,8 @@ Workloads = WorkloadLike | Sequence[WorkloadLike] | Mapping[str, WorkloadLike]
 Platforms = Platform | Sequence[Platform] | Mapping[str, Platform]
 Policies = PolicyLike | Sequence[PolicyLike]
 Seeds = int | Iterable[int]
+Options = Mapping[str, RunOptions]
+"""Options of the runs on each platform, by its name."""
 
 _Thing = TypeVar("_Thing")
 _MOST_SEEDS = 10_000_000
@@ -62,21 +64,23 @@ class Axes:
             found |= {(name, None if is_one else seed): workload for seed, workload in by_seed.items()}
         return found
 
-    def check(self, options: RunOptions) -> list[Concern]:
+    def check(self, options: Options) -> list[Concern]:
         """Set up every workload and every policy on every platform and stop before the first job; gives the concerns.
 
         Raises what is wrong with any pair, such as an application that a platform's table lacks, or a bound on a
         platform that has none.
         """
         faults, found = Faults(), list[Concern]()
-        setup = replace(options, bound=False)
+        said: dict[int, set[Concern]] = {}
         for platform_name, platform in self.platforms.items():
-            if options.bound:
+            setup = replace(options[platform_name], bound=False)
+            if options[platform_name].bound:
                 with noted_within(f"platform `{platform_name}`", faults):
                     own = Faults()
                     check_bound(platform, own)
                     own.check()
-            found += self._check_workloads(platform_name, setup, faults)
+            # A platform has several names where runs on it have several options.
+            found += self._check_workloads(platform_name, setup, faults, said.setdefault(id(platform), set()))
             first = next(iter(self.distinct_workloads.values()))
             dated = on_clock_of(replace(setup, predictor=None), first, platform)
             for name, policy in self.policies.items():
@@ -89,8 +93,10 @@ class Axes:
         faults.check()
         return found
 
-    def _check_workloads(self, platform_name: str, setup: RunOptions, faults: Faults) -> Iterator[Concern]:
-        """Set every workload up on a platform; gives the concerns, of draws of one function each matter once."""
+    def _check_workloads(
+        self, platform_name: str, setup: RunOptions, faults: Faults, before: set[Concern]
+    ) -> Iterator[Concern]:
+        """Set every workload up on a platform; gives new concerns, of draws of one function each matter once."""
         said: set[tuple[str, type]] = set()
         for (name, seed), workload in self.distinct_workloads.items():
             place = f"{_workload_place(name, seed)}, platform `{platform_name}`"
@@ -98,9 +104,11 @@ class Axes:
             with noted_within(place, faults):
                 run.stop_before()
             for one in run.concerns:
-                if seed is None or (name, one.category) not in said:
+                told = replace(one, about=f"{_workload_place(name, seed)}: {one.about}")
+                if told not in before and (seed is None or (name, one.category) not in said):
                     yield replace(one, about=f"{place}: {one.about}")
                 said.add((name, one.category))
+                before.add(told)
 
 
 def on_clock_of(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:
@@ -125,6 +133,15 @@ def noted_within(place: str, faults: Faults) -> Iterator[None]:
     except SimulationError as error:
         # Not enough memory.
         raise within(place, error) from None
+
+
+def check_portable(policies: Mapping[str, Policy]) -> None:
+    """Refuse policies, by name, that cannot be given to other processes."""
+    faults = Faults()
+    for name, policy in policies.items():
+        with noted_within(f"policy `{name}`", faults):
+            policy._check_portable()
+    faults.check()
 
 
 def summary_names(options: RunOptions) -> Collection[str]:

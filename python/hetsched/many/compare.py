@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +18,10 @@ import polars as pl
 from hetsched.analysis.ratios import table_of
 from hetsched.checks import Faults, did_you_mean, listed
 from hetsched.errors import ConfigError
-from hetsched.many.axes import Policies, named_policies
-from hetsched.many.many import RunTask, on_threads
+from hetsched.many.axes import Policies, check_portable, named_policies
+from hetsched.many.executors import Where, check_where
 from hetsched.many.progress import Reporting, check_progress
+from hetsched.many.runs import RunTask, answers_of
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.report.page.shown import RunShown
@@ -55,6 +57,7 @@ def compare(
     window: tuple[float, float] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: Reporting = "bar",
+    executor: Executor | str | None = None,
     **options: Unpack[RunKeywords],
 ) -> Comparison:
     """Run several policies on the same jobs and machine, and compare: what ``hetsched compare`` shows.
@@ -81,6 +84,8 @@ def compare(
     progress
         ``"bar"``: a bar a run on standard error, if that is a terminal. A function: called with (runs done, runs in
         all). None: nothing.
+    executor
+        Where to make the runs, in place of threads of this process, as in `hetsched.sweep`.
     **options
         As in `hetsched.simulate`.
 
@@ -120,6 +125,7 @@ def compare(
     chosen = named_policies(policies, faults)
     faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)
     check_progress(progress, faults, "runs")
+    check_where(None, executor, faults)
     if out is not None:
         faults.folder("out", out)
     if metrics is not None:
@@ -144,6 +150,7 @@ def compare(
         keep=Keep(window),
         folder=None if out is None else Path(out),
         progress=progress,
+        where=executor,
     )
 
 
@@ -159,9 +166,12 @@ def compared(
     keep: Keep = _ALL,
     folder: Path | None = None,
     progress: Reporting = "bar",
+    where: Where = None,
     change: str = CHANGE,
 ) -> Comparison:
-    """The same of policies by name; `keep` says what stays of each run."""
+    """The same of policies by name; `keep` says what stays of each run, `where` is the executor."""
+    if where is not None:
+        check_portable(policies)
     runs = [
         (name, run_of(workload, platform, policy, replace(options, seed=seed)))
         for name, policy in policies.items()
@@ -172,17 +182,17 @@ def compared(
     # Made here, so that threads don't make them twice.
     _ = workload.sha256, platform.sha256
     folders, outcomes = file_names(policies), dict[str, Outcome]()
-    tasks = [_task(name, run, keep, _folder_of(folders[name], run, folder, seeds)) for name, run in runs]
+    tasks = [_task(name, run, _Kept(name, keep, is_whole=folder is not None)) for name, run in runs]
     longer = LongerWaits([(name, run.options.seed) for name, run in runs], baseline)
     # Seed by seed: no more waits are kept than runs of a seed have.
     in_order = sorted(tasks, key=lambda task: int(task.names["seed"]))
-    with closing(on_threads(in_order, progress)) as answers:
-        for task, (outcome, waits, result, own) in answers:
+    with closing(answers_of(in_order, progress, where)) as answers:
+        for task, (outcome, waits, result) in answers:
             outcomes[task.key] = outcome
             longer.add((outcome.policy, outcome.seed), waits)
-            if own is not None:
+            if folder is not None:
                 # Here, in the main thread: Ctrl-C reaches no other, and must not find a file half-written.
-                result.write(own)
+                result.write(_folder_of(folders[outcome.policy], task.run, folder, seeds))
     found = [outcomes[task.key] for task in tasks]
     _warn_of(found, before=len(runs[0][1].concerns))
     counts = [longer.counts[outcome.policy, outcome.seed] for outcome in found]
@@ -201,23 +211,31 @@ def _shown_again(runs: Sequence[tuple[str, Run]]) -> list[RunShown]:
     return [RunShown.of(run.execute(), run.terms) for _, run in runs]
 
 
-def _task(policy: str, run: Run, keep: Keep, folder: Path | None) -> RunTask:
-    """A run under the name of its policy; its result is kept as long as its files are to be written."""
+@dataclass(frozen=True)
+class _Kept:
+    """The part of a policy's run that is kept: its outcome, its waits, and the whole where files are to be written."""
 
-    def kept(result: Result) -> tuple[Outcome, Floats, Result | None, Path | None]:
-        outcome = Outcome.of(policy, result, keep, run.terms if keep.drawn or keep.shown else None)
-        return outcome, waits_of(result, keep.window), None if folder is None else result, folder
+    policy: str
+    keep: Keep
+    is_whole: bool
 
+    def __call__(self, run: Run, result: Result) -> tuple[Outcome, Floats, Result | None]:
+        terms = run.terms if self.keep.drawn or self.keep.shown else None
+        outcome = Outcome.of(self.policy, result, self.keep, terms)
+        return outcome, waits_of(result, self.keep.window), result if self.is_whole else None
+
+
+def _task(policy: str, run: Run, kept: _Kept) -> RunTask:
+    """A run under the name of its policy."""
     seed = run.options.seed
     title = f"{policy}, seed {seed}" if run.policy.uses_chance else policy
     return RunTask(f"{policy} {seed}", {"policy": policy, "seed": seed}, run, kept, title)
 
 
-def _folder_of(name: str, run: Run, folder: Path | None, seeds: int) -> Path | None:
+def _folder_of(name: str, run: Run, folder: Path, seeds: int) -> Path:
     """Folder of the files of a run, in a folder of its own."""
     several = seeds > 1 and run.policy.uses_chance
-    own = name + (f"-seed-{run.options.seed}" if several else "")
-    return None if folder is None else folder / own
+    return folder / (name + (f"-seed-{run.options.seed}" if several else ""))
 
 
 def _warn_of(outcomes: Sequence[Outcome], *, before: int) -> None:

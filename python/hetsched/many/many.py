@@ -8,21 +8,15 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from hetsched.errors import ConfigError, HetschedError, SimulationError, TraceError
 from hetsched.many.carried import Build, build, check_build
 from hetsched.many.far import MOST_LOSSES, Far, WorkerLost
-from hetsched.many.progress import Bars, Reporting, teller
 from hetsched.many.store import Named, Store
-from hetsched.resources import ended, threads
-from hetsched.run.memory import most_at_once
-from hetsched.run.result import Result
-from hetsched.run.simulation import Progress, Run
+from hetsched.resources import ended
 
 
 class Task(Named, Protocol):
@@ -33,44 +27,6 @@ class Task(Named, Protocol):
 
 
 AnyTask = TypeVar("AnyTask", bound=Task)
-
-
-@dataclass(frozen=True)
-class RunTask:
-    """A run, and what is kept of its result; `str` of it is its place in messages."""
-
-    key: str
-    names: Mapping[str, Any]
-    run: Run
-    keep: Callable[[Result], Any]
-    title: str = ""
-    tell: Progress | None = None
-
-    def __str__(self) -> str:
-        return self.title
-
-    def execute(self) -> Any:
-        """The part of the result that is kept."""
-        result = self.run.execute(self.tell)
-        if self.tell is not None:
-            self.tell(1, 1, 0.0)
-        return self.keep(result)
-
-
-def on_threads(tasks: Sequence[RunTask], progress: Reporting) -> Generator[tuple[RunTask, Any], None, None]:
-    """Each run with its answer, as `many` gives them: on as many threads as memory suffices for; a bar is a run's."""
-    workloads, platforms = [task.run.workload for task in tasks], [task.run.platform for task in tasks]
-    # Made here, so that threads don't make them twice.
-    _ = [workload._core_columns for workload in workloads], [platform._machine for platform in platforms]
-    tell = teller(progress)
-    tell(0, len(tasks))
-    with Bars(shown=progress == "bar") as bars:
-        count = min(len(tasks), most_at_once(workloads, platforms, in_processes=False))
-        shown = [replace(task, tell=bars.bar(task.title, unit="jobs")) for task in tasks]
-        with threads(count, stop=bars.stop) as executor, closing(many(shown, executor=executor)) as answers:
-            for done, answer in enumerate(answers, 1):
-                yield answer
-                tell(done, len(tasks))
 
 
 def many(
@@ -87,12 +43,16 @@ def many(
     up to three times. The first error of a task is raised, with the task's `place` before its text, and what has not
     begun is not begun any more. Ctrl-C is never waited for: what runs meanwhile is the executor's to end.
     """
-    first: dict[str, AnyTask] = {}
+    missing, known = deque[AnyTask](), deque[AnyTask]()
+    seen: set[str] = set()
     for task in tasks:
-        first.setdefault(task.key, task)
-    known = {} if store is None else store.answers
-    yield from [(task, known[key]) for key, task in first.items() if key in known]
-    missing = deque(task for key, task in first.items() if key not in known)
+        if task.key not in seen:
+            (missing if store is None or task.key not in store.answers else known).append(task)
+            seen.add(task.key)
+    # Nothing here holds a task that is over.
+    del tasks, seen
+    while known and store is not None:
+        yield (task := known.popleft()), store.answers[task.key]
     losses: Counter[str] = Counter()
     for task, answer in _executed(missing, executor):
         try:
@@ -125,9 +85,10 @@ def _executed(tasks: deque[AnyTask], executor: Executor | None) -> Iterator[tupl
             task = tasks.popleft()
             yield task, task.execute
         return
-    grouped = _grouped(tasks)
+    in_groups = _grouped(tasks)
     tasks.clear()
-    tasks.extend(grouped)
+    while in_groups:
+        tasks.append(in_groups.popleft())
     # Threads of this process have the code of here.
     own = None if isinstance(executor, ThreadPoolExecutor) else build()
     watch: dict[str, Any] = {"most": executor.outstanding, "look": executor.look} if isinstance(executor, Far) else {}
@@ -135,14 +96,14 @@ def _executed(tasks: deque[AnyTask], executor: Executor | None) -> Iterator[tupl
         yield task, future.result
 
 
-def _grouped(tasks: Iterable[AnyTask]) -> list[AnyTask]:
+def _grouped(tasks: Iterable[AnyTask]) -> deque[AnyTask]:
     """Tasks that read the same files one after the other, in the order in which files are first read."""
     place: dict[str, int] = {}
 
     def places(task: AnyTask) -> tuple[int, ...]:
         return tuple(place.setdefault(file, len(place)) for file in getattr(task, "files", ()))
 
-    return sorted(tasks, key=places)
+    return deque(sorted(tasks, key=places))
 
 
 def execute(task: Task, own: Build | None) -> Any:

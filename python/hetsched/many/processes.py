@@ -14,14 +14,15 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from hetsched.checks import one_line
 from hetsched.errors import HetschedError, SimulationError
-from hetsched.many.far import WorkerLost
+from hetsched.many.far import Far, WorkerLost
+from hetsched.policy.own_files import FOLDERS
 
 Work = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 Answer = TypeVar("Answer")
@@ -38,7 +39,7 @@ class WorkerTraceback(Exception):  # noqa: N818 -- no error, but where one happe
     """Place in another process at which an error was raised; the cause of the error that is raised here."""
 
 
-class Processes(Executor):
+class Processes(Far):
     """Up to `count` processes; `shutdown` ends them at once, whatever they are doing.
 
     What is submitted must be importable from hetsched, and picklable as its arguments are.
@@ -80,6 +81,13 @@ class Processes(Executor):
             worker.end()
         for future, _ in self._waiting:
             future.cancel()
+
+    def outstanding(self) -> int:
+        """Some more than there are processes, so that none waits; answers, which may be large, do not pile up here."""
+        return 4 + 4 * self._count
+
+    def look(self) -> None:
+        """Nothing ends a wait: what ends a process is raised where its answer is asked for."""
 
     def _keep(self) -> None:
         """Hand out work and take in answers until all is over."""
@@ -126,7 +134,7 @@ class _Worker:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 -- closed in `end`
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _PROGRAM.format(os.pathsep), str(theirs.fileno()), os.pathsep.join(sys.path)],
+                [sys.executable, "-c", _PROGRAM.format(os.pathsep), str(theirs.fileno()), os.pathsep.join(_path())],
                 env={**os.environ, **_ONE_THREAD},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.PIPE,
@@ -191,6 +199,15 @@ class _Worker:
         last = f" ({one_line(said[-1])})" if said else ""
         assert future is not None
         future.set_exception(WorkerLost(f"the process running it {how}{last}"))
+
+
+def _path() -> list[str]:
+    """Places of modules, but for folders of policies: their files come along, and may be called as what runs need."""
+    left = [*sys.path]
+    for folder in FOLDERS:
+        if folder in left:
+            left.remove(folder)
+    return left
 
 
 def _with_traceback(error: BaseException, trace: str) -> BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
@@ -21,8 +20,8 @@ from hetsched.engine import engine
 from hetsched.errors import ConfigError, TraceError
 from hetsched.features.replay import options_under
 from hetsched.files import UNREADABLE, json_sha256, write_whole
-from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
-from hetsched.many.carried import content_of
+from hetsched.many.axes import Axes, Options, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
+from hetsched.many.carried import content_of, held
 from hetsched.many.store import code_sha256
 from hetsched.naming import named_in
 from hetsched.platform import Platform
@@ -103,7 +102,7 @@ class Spec(Plan):
         return run_of(*self._inputs(), options).execute().summary()
 
     def _inputs(self) -> tuple[Workload, Platform, Policy]:
-        _check_engine(self.engine)
+        check_engine(self.engine)
         workload, platform = read_workload(self.workload_file, self.workload), read_platform(self.platform_file)
         composition = self.composition
         policy = composition if isinstance(composition, Policy) else Policy.from_dict(composition)
@@ -162,7 +161,8 @@ def specs(
     checked = sweep_options(options, faults)
     faults.folder("folder", folder)
     faults.check()
-    return written(plan_of(axes, checked), axes, checked, Path(folder).absolute())
+    own = dict.fromkeys(axes.platforms, checked)
+    return written(plan_of(axes, own), axes, own, Path(folder).absolute())
 
 
 def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
@@ -172,11 +172,11 @@ def sweep_options(given: Mapping[str, Any], faults: Faults) -> RunOptions:
     return RunOptions(**{name: given[name] for name in given if name in known}).checked(faults)
 
 
-def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
+def plan_of(axes: Axes, options: Options) -> list[Plan]:
     """Every run of a sweep with its key, in the order of its rows."""
     workloads = {id(workload): workload for workload in axes.distinct_workloads.values()}
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
-    beliefs = {(w, p): belief_of(workloads[w], axes.platforms[p], options) for w, p in product(workloads, platforms)}
+    beliefs = {(w, p): belief_of(workloads[w], axes.platforms[p], options[p]) for w, p in product(workloads, platforms)}
     own = {
         (*pair, name): deciding(options_under(policy, dated))
         for pair, dated in _options_of(axes, options).items()
@@ -185,8 +185,8 @@ def plan_of(axes: Axes, options: RunOptions) -> list[Plan]:
 
     def key(workload: str, platform: str, policy_name: str, seed: int) -> str:
         jobs = axes.workloads[workload][seed]
-        options, belief = own[id(jobs), platform, policy_name], beliefs[id(jobs), platform]
-        return run_key(jobs, platforms[platform], axes.policies[policy_name], seed, options=options, belief=belief)
+        decides, belief = own[id(jobs), platform, policy_name], beliefs[id(jobs), platform]
+        return run_key(jobs, platforms[platform], axes.policies[policy_name], seed, options=decides, belief=belief)
 
     names = product(axes.workloads, axes.platforms, axes.policies, axes.seeds)
     return [Plan(w, p, policy, seed, key(w, p, policy, seed)) for w, p, policy, seed in names]
@@ -211,10 +211,12 @@ def deciding(options: RunOptions) -> dict[str, Any]:
     return {name: value for name, value in options.record().items() if name not in ("seed", "predictor")}
 
 
-def _options_of(axes: Axes, options: RunOptions) -> dict[tuple[int, str], RunOptions]:
+def _options_of(axes: Axes, options: Options) -> dict[tuple[int, str], RunOptions]:
     """Options by workload (its `id`) and platform: dates and racks are resolved, which files of runs do not hold."""
     pairs = product(axes.distinct_workloads.values(), axes.platforms)
-    return {(id(workload), name): on_clock_of(options, workload, axes.platforms[name]) for workload, name in pairs}
+    return {
+        (id(workload), name): on_clock_of(options[name], workload, axes.platforms[name]) for workload, name in pairs
+    }
 
 
 def belief_of(workload: Workload, platform: Platform, options: RunOptions) -> list[str | None]:
@@ -226,7 +228,7 @@ def belief_of(workload: Workload, platform: Platform, options: RunOptions) -> li
     return [platform._tables_sha256["predicted"], draws]
 
 
-def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path) -> list[Spec]:
+def written(plans: Sequence[Plan], axes: Axes, options: Options, folder: Path) -> list[Spec]:
     """The plans as specs, with each workload and platform that they need written once to the folder."""
     drawn = {(plan.workload, plan.seed): axes.workloads[plan.workload][plan.seed] for plan in plans}
     files = {id(workload): write_workload(workload, folder) for workload in drawn.values()}
@@ -250,8 +252,8 @@ def written(plans: Sequence[Plan], axes: Axes, options: RunOptions, folder: Path
     ]
 
 
-def _check_engine(package: str | None) -> None:
-    """True if this process has the engine that a run is for."""
+def check_engine(package: str | None) -> None:
+    """Raise a ConfigError if this process has another engine than a run is for."""
     own = "hetsched's own"
     if package != engine().package:
         raise ConfigError([("engine", engine().package or own, f"{package or own}, which the spec was made with")])
@@ -320,35 +322,29 @@ def platform_sha256(platform: Platform) -> str:
     return json_sha256([platform.sha256, *platform._tables_sha256.values()])
 
 
-# Two of each: runs of one workload come one after the other, and at the seam every process needs the next one.
-@functools.lru_cache(maxsize=2)
+@held
 def read_workload(path: str, name: str) -> Workload:
     """A workload from `write_workload`; held for the next run on it."""
-    with _unless_gone(path, "the jobs"):
+    with unless_gone(path, "the jobs"):
         frame = pl.read_ipc(content_of(path)).rechunk()
     return Workload(frame, source=name, report=Report(name, {"jobs": len(frame)}), history=[f"read {name}"])
 
 
-@functools.lru_cache(maxsize=2)
+@held
 def read_platform(path: str) -> Platform:
     """A platform from `write_platform`; held for the next run on it."""
-    with _unless_gone(path, "the platform"):
-        held = content_of(path)
-        text = Path(held).read_bytes() if isinstance(held, str) else held.read()
+    with unless_gone(path, "the platform"):
+        found = content_of(path)
+        text = Path(found).read_bytes() if isinstance(found, str) else found.read()
         content: dict[str, Any] = json.loads(text)
     return Platform.from_dict(content)
 
 
 @contextmanager
-def _unless_gone(path: str, what: str) -> Iterator[None]:
+def unless_gone(path: str, what: str) -> Iterator[None]:
+    """Name a file of inputs that cannot be read any more."""
     try:
         yield
     except (*UNREADABLE, ValueError) as error:
         expected = f"{what} that `specs` wrote there; keep its folder until all runs are done"
         raise TraceError(file=path, found=reason_of(error), expected=expected) from None
-
-
-def clear() -> None:
-    """Let go of what is held for next runs."""
-    read_workload.cache_clear()
-    read_platform.cache_clear()

@@ -12,7 +12,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -54,10 +54,10 @@ class Store:
         self._path = folder / file
         self._field = field
         self._by = by
-        self.answers: dict[str, Any] = {}
         self._line_of: dict[str, int] = {}
         self._length = 0
         self._file = _opened(self._path)
+        self.answers = _Answers(self._file, field)
         try:
             self._lock()
             _keep_names(folder)
@@ -84,8 +84,7 @@ class Store:
             self._append(line)
         except OSError as error:
             raise OutputError(str(self._path), f"{reason_of(error)}{self._taken_back()}") from None
-        self._length += len(line)
-        self.answers[task.key] = answer
+        self._note(task.key, len(line))
 
     def check(self, keys: Iterable[str], names: Collection[str], optional: Collection[str] = ()) -> None:
         """See that what was read of these keys has just these numbers; a TraceError at the first line that has not.
@@ -150,11 +149,10 @@ class Store:
         self._file.seek(0)
         lines = self._file.read().splitlines(keepends=True)
         for number, line in enumerate(lines, start=1):
-            key, answer = self._answer_in(line)
+            key = self._key_in(line)
             if key:
-                self.answers[key] = answer
                 self._line_of[key] = number
-                self._length += len(line)
+                self._note(key, len(line))
             elif number == len(lines) and _is_torn(line):
                 self._file.truncate(self._length)
                 os.fsync(self._file.fileno())
@@ -162,16 +160,41 @@ class Store:
                 found = f"`{one_line(line.decode(errors='replace').strip(), limit=60)}`"
                 raise TraceError(file=str(self._path), line=number, found=found, expected=_EXPECTED.format(self._by))
 
-    def _answer_in(self, line: bytes) -> tuple[str, Any]:
-        """The content of a line; no key if it is invalid."""
+    def _note(self, key: str, length: int) -> None:
+        """Know that the next line is that of a key."""
+        self.answers.places[key] = (self._length, length)
+        self._length += length
+
+    def _key_in(self, line: bytes) -> str:
+        """The key of a line; nothing if it is invalid."""
         try:
             content = json.loads(line) if line.endswith(b"\n") else None
         except ValueError:
             content = None
-        if isinstance(content, dict) and isinstance(content.get("key"), str):
-            answer = content.get(self._field)
-            return (content["key"], answer) if isinstance(answer, dict | list) else ("", None)
-        return "", None
+        if not isinstance(content, dict) or not isinstance(content.get("key"), str):
+            return ""
+        return content["key"] if isinstance(content.get(self._field), dict | list) else ""
+
+
+class _Answers(Mapping[str, Any]):
+    """Answers by key, read where they stand: what ten thousand runs have answered stays on disk."""
+
+    def __init__(self, file: BinaryIO, field: str) -> None:
+        self.places: dict[str, tuple[int, int]] = {}
+        self._file, self._field = file, field
+
+    def __getitem__(self, key: str) -> Any:
+        start, length = self.places[key]
+        return json.loads(os.pread(self._file.fileno(), length, start))[self._field]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from hetsched.checks import Faults, reason_of
-from hetsched.errors import OutputError
+from hetsched.checks import Faults
 from hetsched.files import write_whole
-from hetsched.many.axes import Axes, Platforms, Policies, Seeds, Workloads, axes_of, noted_within, summary_names
+from hetsched.many.axes import (
+    Axes,
+    Options,
+    Platforms,
+    Policies,
+    Seeds,
+    Workloads,
+    axes_of,
+    check_portable,
+    summary_names,
+)
+from hetsched.many.carried import inputs_folder, remove_inputs
 from hetsched.many.executors import Where, check_where, executor_of
-from hetsched.many.many import RunTask, Task, many
+from hetsched.many.many import Task, many
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
-from hetsched.many.spec import Plan, clear, plan_of, written
+from hetsched.many.runs import RunTask, summary_of
+from hetsched.many.spec import Plan, plan_of, written
 from hetsched.many.store import Store
-from hetsched.policy import Policy
-from hetsched.run.metrics import columns_of, optional_names
-from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
-from hetsched.run.result import Result
+from hetsched.many.summaries import Summaries
+from hetsched.run.metrics import optional_names
+from hetsched.run.options import RunKeywords, options_given, takes_run_options
 from hetsched.run.simulation import run_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-_INPUTS = ".inputs-"
 
 
 @takes_run_options(without=("seed",))
@@ -131,20 +137,33 @@ def sweep(
     if out is not None:
         faults.folder("out", out)
     faults.check()
-    for concern in axes.check(checked):
-        warnings.warn(str(concern), concern.category, stacklevel=2)
+    own = dict.fromkeys(axes.platforms, checked)
+    return swept(axes, own, workers=workers, out=out, progress=progress, executor=executor)
 
-    plans = plan_of(axes, checked)
+
+def swept(
+    axes: Axes,
+    options: Options,
+    *,
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Reporting = "bar",
+    executor: Where = None,
+) -> pl.DataFrame:
+    """The same of axes; runs on each platform have options of their own."""
+    for concern in axes.check(options):
+        warnings.warn(str(concern), concern.category, stacklevel=3)
+    plans = plan_of(axes, options)
     folder = None if out is None else Path(out)
     with ExitStack() as stack:
         store = None if folder is None else stack.enter_context(Store(folder))
         if store is not None:
-            store.check({plan.key for plan in plans}, summary_names(checked), optional_names())
+            _check_journal(store, plans, options)
         if folder is not None:
             remove_inputs(folder)
         bars = stack.enter_context(Bars(shown=progress == "bar"))
         tell = bars.bar("sweep", unit="runs") if progress == "bar" else teller(progress)
-        work = _Work(axes, checked, store, folder)
+        work = _Work(axes, options, store, folder)
         frame = _frame(plans, work.summaries(plans, executor, workers, tell))
         if folder is not None:
             write_whole(folder / "sweep.parquet", frame.write_parquet)
@@ -156,16 +175,20 @@ class _Work:
     """The things that all runs of a sweep share."""
 
     axes: Axes
-    options: RunOptions
+    options: Options
     store: Store | None
     folder: Path | None
 
     def summaries(
         self, plans: Sequence[Plan], executor: Where, workers: int | None, tell: Callable[[int, int], object]
-    ) -> Mapping[str, Mapping[str, Any]]:
+    ) -> Summaries:
         """Each plan's summary by its key: from the store, or run and noted there."""
-        known = {} if self.store is None else dict(self.store.answers)
         rows = Counter(plan.key for plan in plans)
+        known = Summaries(rows)
+        held = {} if self.store is None else self.store.answers
+        for key in rows:
+            if key in held:
+                known.add(key, held[key])
         done = sum(count for key, count in rows.items() if key in known)
         tell(done, len(plans))
         missing = [plan for plan in plans if plan.key not in known]
@@ -173,72 +196,45 @@ class _Work:
             return known
         runs = len({plan.key for plan in missing})
         with ExitStack() as stack:
-            tasks: Sequence[Task] = []
             axes = self.axes
             most = (axes.distinct_workloads.values(), axes.platforms.values())
             chosen = stack.enter_context(executor_of(executor, workers, runs, *most))
-            if chosen is None:
-                tasks = [self._task(plan) for plan in missing]
-            else:
-                check_portable({plan.policy: axes.policies[plan.policy] for plan in missing})
-                inputs = stack.enter_context(inputs_folder(self.folder))
-                tasks = written(missing, self.axes, self.options, inputs)
-            with closing(many(tasks, executor=chosen, store=self.store, place=str)) as answers:
+            inputs = None if chosen is None else stack.enter_context(inputs_folder(self.folder))
+            with closing(many(self._tasks(missing, inputs), executor=chosen, store=self.store, place=str)) as answers:
                 for task, summary in answers:
-                    known[task.key] = summary
+                    known.add(task.key, summary)
                     done += rows[task.key]
                     tell(done, len(plans))
         return known
 
+    def _tasks(self, plans: Sequence[Plan], inputs: Path | None) -> Sequence[Task]:
+        """The plans as tasks: of this process, or for others with their files in a folder."""
+        if inputs is None:
+            return [self._task(plan) for plan in plans]
+        check_portable({plan.policy: self.axes.policies[plan.policy] for plan in plans})
+        return written(plans, self.axes, self.options, inputs)
+
     def _task(self, plan: Plan) -> RunTask:
         """A run in this process."""
         workload, platform = self.axes.workloads[plan.workload][plan.seed], self.axes.platforms[plan.platform]
-        run = run_of(workload, platform, self.axes.policies[plan.policy], replace(self.options, seed=plan.seed))
-        return RunTask(plan.key, plan.names, run, Result.summary, str(plan))
+        run = run_of(
+            workload, platform, self.axes.policies[plan.policy], replace(self.options[plan.platform], seed=plan.seed)
+        )
+        return RunTask(plan.key, plan.names, run, summary_of, str(plan))
 
 
-def check_portable(policies: Mapping[str, Policy]) -> None:
-    """Refuse policies, by name, that cannot be given to other processes."""
-    faults = Faults()
-    for name, policy in policies.items():
-        with noted_within(f"policy `{name}`", faults):
-            policy._check_portable()
-    faults.check()
+def _check_journal(store: Store, plans: Sequence[Plan], options: Options) -> None:
+    """Raise a TraceError if a line of the store lacks a number that runs with these options have."""
+    for own in {id(one): one for one in options.values()}.values():
+        keys = {plan.key for plan in plans if options[plan.platform] is own}
+        store.check(keys, summary_names(own), optional_names())
 
 
-def _frame(plans: Sequence[Plan], summaries: Mapping[str, Mapping[str, Any]]) -> pl.DataFrame:
+def _frame(plans: Sequence[Plan], summaries: Summaries) -> pl.DataFrame:
     names = {
         "workload": pl.Series([plan.workload for plan in plans], dtype=pl.String),
         "platform": pl.Series([plan.platform for plan in plans], dtype=pl.String),
         "policy": pl.Series([plan.policy for plan in plans], dtype=pl.String),
         "seed": pl.Series([plan.seed for plan in plans], dtype=pl.UInt64),
     }
-    own = [summaries[plan.key] for plan in plans]
-    return pl.DataFrame({**names, **{key: _column(values) for key, values in columns_of(own).items()}})
-
-
-def _column(values: list[int | float | None]) -> pl.Series:
-    """Whole numbers if all are; a metric that is never known is one all the same."""
-    known = [value for value in values if value is not None]
-    is_whole = bool(known) and all(isinstance(value, int) for value in known)
-    return pl.Series(values, dtype=pl.Int64 if is_whole else pl.Float64, strict=False)
-
-
-def remove_inputs(folder: Path) -> None:
-    """Remove what a call that was killed has left in its folder."""
-    for old in folder.glob(f"{_INPUTS}*"):
-        shutil.rmtree(old, ignore_errors=True)
-
-
-@contextmanager
-def inputs_folder(folder: Path | None) -> Iterator[Path]:
-    """Folder of workloads and platforms while runs need them."""
-    try:
-        made = Path(tempfile.mkdtemp(prefix=_INPUTS, dir=folder)).absolute()
-    except OSError as error:
-        raise OutputError(str(folder or tempfile.gettempdir()), reason_of(error)) from None
-    try:
-        yield made
-    finally:
-        clear()
-        shutil.rmtree(made, ignore_errors=True)
+    return pl.DataFrame({**names, **summaries.columns([plan.key for plan in plans])})

@@ -15,6 +15,7 @@ import numpy as np
 from hetsched.chance import stream
 from hetsched.checks import one_line, plain
 from hetsched.errors import ConfigError
+from hetsched.policy.own_files import shown_module
 
 METHODS = {
     "order": "rank",
@@ -170,7 +171,7 @@ def identity(given: object) -> dict[str, Any]:
     methods = sorted(name for name in {*METHODS.values(), *MORE_METHODS} if callable(getattr(given, name, None)))
     return {
         "name": kind.__name__,
-        "python": f"{kind.__module__}.{kind.__qualname__}",
+        "python": f"{shown_module(kind.__module__)}.{kind.__qualname__}",
         "methods": methods,
         "parameters": {name: _value(value) for name, value in sorted(_parameters(given).items())},
         "source_sha256": _source_sha256(kind),
@@ -207,7 +208,7 @@ def _value(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype != object:
         content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return {"array": list(value.shape), "dtype": str(value.dtype), "sha256": content}
-    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    kind = f"{shown_module(type(value).__module__)}.{type(value).__qualname__}"
     text = repr(value)
     # A place in memory is another one in the next run.
     return kind if " at 0x" in text else {"type": kind, "repr": one_line(text)}

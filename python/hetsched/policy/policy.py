@@ -13,6 +13,7 @@ from hetsched.errors import ConfigError
 from hetsched.naming import named_in
 from hetsched.notebook import card, table
 from hetsched.policy import objects
+from hetsched.policy.own_files import Modules
 from hetsched.policy.parts import (
     OBJECT_ROLES,
     OPTIONAL_ROLES,
@@ -259,6 +260,10 @@ class Policy:
                 parts[outer] = {key: value for key, value in part.items() if key not in self._own}
         return {"name": self._name, **parts}
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Files of users' own go along: another process finds no module of theirs.
+        return _unpickled, (Modules.of(self._own.values()), vars(self))
+
     def _check_portable(self) -> None:
         """Raise a ConfigError if another process cannot be given the policy."""
         objects.check_portable(self._own)
@@ -359,6 +364,12 @@ class Policy:
             for role, part in own.items()
         ]
         return card(f"Policy {self._name}", None, table(["role", "part", "parameters"], rows, words=3))
+
+
+def _unpickled(_modules: Modules, state: dict[str, Any]) -> Policy:
+    policy = Policy.__new__(Policy)
+    vars(policy).update(state)
+    return policy
 
 
 def policy_like(given: object) -> Policy | None:

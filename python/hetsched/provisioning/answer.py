@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,8 +21,9 @@ from rich.console import Console
 from hetsched.analysis import mean_and_half_width
 from hetsched.checks import Faults, plain
 from hetsched.files import write_whole
-from hetsched.many.many import RunTask, on_threads
+from hetsched.many.executors import Where, check_where
 from hetsched.many.progress import Reporting, check_progress
+from hetsched.many.runs import RunTask, answers_of
 from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.provisioning.budget import Budget
@@ -172,6 +174,7 @@ def provision(
     seeds: int = 1,
     seed: int = 0,
     progress: Reporting = "bar",
+    executor: Executor | str | None = None,
 ) -> Provision:
     """Find the number of nodes that a power budget feeds if jobs run under caps, as ``hetsched provision`` does.
 
@@ -203,6 +206,8 @@ def provision(
         The first seed.
     progress
         As in `hetsched.compare`.
+    executor
+        Where to run the workload, in place of threads of this process, as in `hetsched.sweep`.
 
     Returns
     -------
@@ -231,6 +236,9 @@ def provision(
     faults.whole("seeds", seeds, low=1, high=_MOST_SEEDS)
     faults.whole("seed", seed, low=0, high=2**64 - _MOST_SEEDS - 1)
     check_progress(progress, faults, "runs")
+    check_where(None, executor, faults)
+    if executor is not None and workload is None:
+        faults.add("executor", executor, "a workload as well: only its trial has runs")
     given: object = workload
     if given is not None and not isinstance(given, Workload):
         faults.add("workload", type(given).__name__, "a Workload, as read_swf or Workload.from_polars makes it")
@@ -241,12 +249,18 @@ def provision(
     rows = pl.DataFrame([asked.row(count) for count in counts], schema=schema)
     runs, origin = None, None
     if workload is not None:
-        runs, origin = tried(asked, workload, counts, range(seed, seed + seeds), progress)
+        runs, origin = tried(asked, workload, counts, range(seed, seed + seeds), progress=progress, where=executor)
     return Provision(asked.budget_w, asked.base_w, asked.mix, asked.sockets, rows, runs, origin)
 
 
 def tried(
-    asked: Budget, workload: Workload, nodes: Sequence[int], seeds: Sequence[int], progress: Reporting
+    asked: Budget,
+    workload: Workload,
+    nodes: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    progress: Reporting = None,
+    where: Where = None,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Every number of nodes with the caps of every seed, and what the first of these runs was made of."""
     capped = {seed: asked.capped(workload, seed) for seed in seeds}
@@ -257,7 +271,7 @@ def tried(
         for count in nodes
         for seed, jobs in capped.items()
     ]
-    with closing(on_threads(tasks, progress)) as answers:
+    with closing(answers_of(tasks, progress, where)) as answers:
         found = {task.key: row for task, row in answers}
     frame = pl.DataFrame([found[task.key] for task in tasks], infer_schema_length=None)
     # The log as it was given: jobs with caps are other jobs.
@@ -269,7 +283,19 @@ def _trial(nodes: int, seed: int, budget_w: float, run: Run) -> RunTask:
     """A run on one number of nodes with the caps of one seed."""
     names = {"nodes": nodes, "seed": seed}
     title = f"{nodes:,} nodes, seed {seed}"
-    return RunTask(f"{nodes} {seed}", names, run, lambda result: {**names, **_measures(result, budget_w)}, title)
+    return RunTask(f"{nodes} {seed}", names, run, _Measured(names, budget_w), title)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """The row of a run: its names, and what it measures under this budget."""
+
+    names: Mapping[str, int]
+    budget_w: float
+
+    def __call__(self, run: Run, result: Result) -> dict[str, Any]:
+        del run
+        return {**self.names, **_measures(result, self.budget_w)}
 
 
 def _measures(result: Result, budget_w: float) -> dict[str, Any]:

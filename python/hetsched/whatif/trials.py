@@ -16,7 +16,8 @@ from hetsched.engine import engine
 from hetsched.errors import ConfigError
 from hetsched.features.replay import options_under
 from hetsched.files import json_sha256
-from hetsched.many.axes import on_clock_of
+from hetsched.many.axes import check_portable, on_clock_of
+from hetsched.many.carried import inputs_folder, remove_inputs
 from hetsched.many.executors import Where, executor_of
 from hetsched.many.many import many
 from hetsched.many.processes import Processes
@@ -31,7 +32,6 @@ from hetsched.many.spec import (
     write_workload,
 )
 from hetsched.many.store import Store
-from hetsched.many.sweep import check_portable, inputs_folder, remove_inputs
 from hetsched.platform import Platform
 from hetsched.run.concerns import Concern
 from hetsched.run.options import RunOptions

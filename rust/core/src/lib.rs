@@ -6,8 +6,9 @@
 //! | [`algo`] | what comes next, who fits first, which nodes are free, how much is free when |
 //! | [`trace`] | which jobs a log holds |
 //! | [`workload`], [`platform`], [`power`] | jobs, nodes and their states, what nodes draw |
+//! | [`cluster`] | what is known of a machine and its jobs; a policy sees it through a [view](cluster::view) |
 //! | [`policy`] | who starts, and where |
-//! | [`cluster`], [`control`] | what is known of a machine; a policy in charge of it |
+//! | [`control`] | a policy in charge of a cluster |
 //! | [`sim`] | what happens then |
 //! | [`prelude`] | what parts of a crate of your own are written with |
 //!

@@ -11,14 +11,14 @@ const LEVELS: [(&str, usize); 14] = [
     ("params", 1),
     ("algo", 1),
     ("workload", 2),
-    ("platform", 2),
-    ("trace", 2),
-    ("power", 3),
-    ("policy", 4),
+    ("platform", 3),
+    ("trace", 3),
+    ("power", 4),
     ("cluster", 5),
-    ("control", 6),
-    ("sim", 7),
-    ("prelude", 8),
+    ("policy", 6),
+    ("control", 7),
+    ("sim", 8),
+    ("prelude", 9),
 ];
 
 fn level(module: &str) -> usize {
@@ -75,6 +75,28 @@ fn the_core_does_not_know_python_files_or_clocks() {
             assert!(!text.contains(banned), "{} names {banned}", file.display());
         }
     }
+}
+
+/// Parts that may know a job's true length or what became of it in reality.
+const KNOW_TRUTH: [&str; 5] =
+    ["backfill/observed.rs", "order/observed.rs", "order/vahrm.rs", "placement/assignment.rs", "placement/observed.rs"];
+
+#[test]
+fn policies_read_what_jobs_said_and_only_named_parts_the_truth() {
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/policy");
+    let mut knowing = Vec::new();
+    for file in files(&policy).into_iter().filter(|file| !file.ends_with("testing.rs")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for hidden in ["Workload", "Actual", "sim::", "control::"] {
+            assert!(!code.contains(hidden), "{} names {hidden}", file.display());
+        }
+        if code.contains(".truth(") {
+            knowing.push(file.strip_prefix(&policy).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    knowing.sort();
+    assert_eq!(knowing, KNOW_TRUTH);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What a job adds to the idle machine, beside the plain way to find it: look at every node and sort.
 
+use hetsched_core::cluster::counted::Estimate;
 use hetsched_core::error::Result;
 use hetsched_core::platform::PlatformColumns;
-use hetsched_core::policy::analyzer::{Analyzer, Ask, Estimate};
+use hetsched_core::policy::analyzer::{Analyzer, Ask};
 use hetsched_core::policy::budget::draw::beyond_idle;
 use hetsched_core::policy::budget::least::LeastCaps;
 use hetsched_core::policy::budget::prices::{Price, Prices};

@@ -1,6 +1,6 @@
 //! What nodes offer and jobs ask for, from a dictionary of numbers to the core's cells.
 
-use hetsched_core::policy::cells::{CellColumns, Cells, Lack, Want};
+use hetsched_core::platform::cells::{CellColumns, Cells, Lack, Want};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

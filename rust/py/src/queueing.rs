@@ -1,6 +1,6 @@
 //! Queues of a machine and the queue of each job, from a dictionary of numbers to the core's.
 
-use hetsched_core::policy::queues::{Bar, Queue, QueueColumns, Queues};
+use hetsched_core::platform::queues::{Bar, Queue, QueueColumns, Queues};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

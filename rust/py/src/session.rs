@@ -1,7 +1,7 @@
 //! A run under way: stepped, forked and finished from Python.
 
 use hetsched_core::error::{Error, Result, SimulationError, config};
-use hetsched_core::policy::outages::Maintenance;
+use hetsched_core::platform::outages::Maintenance;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::pvt::OnUnknownApp;
 use hetsched_core::sim::event::Event;

@@ -398,22 +398,27 @@ def _cloud(one: Cloud) -> Figure:
     }
 
 
-def grid_map(
-    x: Mapping[str, str], rows: Sequence[str], percent: npt.NDArray[np.float64], *, axis: Figure, title: str
-) -> Figure:
-    """A map of shares, in percent: columns to the right, rows upwards, brighter for more."""
+def grid_map(x: Mapping[str, str], count: int, percent: npt.NDArray[np.float64], *, axis: Figure, title: str) -> Figure:
+    """A map of shares, in percent, of `count` things numbered from 0: columns to the right, rows upwards."""
     data = {
         "type": "heatmap",
         "x": x,
-        "y": list(rows),
+        "y": packed(np.linspace(-0.5, count - 0.5, len(percent) + 1), "f8"),
+        "yhoverformat": ".0f",
         "z": np.round(percent).astype(np.int64).tolist(),
         "colorscale": "Viridis",
         "zmin": 0,
         "zmax": 100,
         "colorbar": {"title": {"text": "%"}, "thickness": 12},
     }
-    y = _axis(title) | {"type": "category", "nticks": 12}
+    y = _axis(title) | {"tick0": 0, "dtick": _step(count), "range": [-0.5, count - 0.5]}
     return {"data": [data], "layout": {**_layout(), "xaxis": axis, "yaxis": y}}
+
+
+def _step(count: int) -> int:
+    """A round number of things between ticks, of which there are no more than a dozen."""
+    steps = (factor * 10**power for power in range(12) for factor in (1, 2, 5))
+    return int(next(step for step in steps if count <= 12 * step))
 
 
 def squares(rows: Sequence[Sequence[float | None]], texts: Sequence[Sequence[str]], unit: str) -> Figure:

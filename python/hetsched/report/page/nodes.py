@@ -66,9 +66,8 @@ def _sentences(frame: pl.DataFrame) -> list[str]:
 def _over_time(shown: Shown, run: RunShown, group: str) -> Chart:
     assert run.use is not None
     count, rows = len(run.nodes), len(run.use)
-    firsts = [str(first) for first in (np.arange(rows) * count // rows).tolist()]
-    edges = shown.axis.packed(np.linspace(*run.window, MAP_BINS + 1)[:-1])
-    figure = charts.grid_map(edges, firsts, 100 * run.use, axis=shown.axis.layout(), title="node")
+    edges = shown.axis.packed(np.linspace(*run.window, MAP_BINS + 1))
+    figure = charts.grid_map(edges, count, 100 * run.use, axis=shown.axis.layout(), title="node")
     shared = "" if rows == count else f" Each row is {count / rows:.1f} nodes."
     spoken = f"Share of the time in which each node works under {run.policy}"
     note = f"Share of the time in which nodes run jobs.{shared}"

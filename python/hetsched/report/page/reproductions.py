@@ -118,7 +118,10 @@ def _answer(table: pl.DataFrame, values: Mapping[str, Any]) -> Iterator[str]:
     known = table["paper"].is_not_null().sum()
     if not printed and not claims:
         off = _median_off(table)
-        said = "" if off is None else f": half of the {known:,} numbers that the paper prints are within {off:.0%}"
+        numbers = (
+            "the number that the paper prints is" if known == 1 else f"half of the {known:,} numbers that it prints are"
+        )
+        said = "" if off is None else f": {numbers} within {_percent(off)}"
         yield f"A quick run of {many(values['repetitions'], 'repetition')} decides nothing{said}."
         yield "The whole run judges every row."
         return
@@ -156,7 +159,7 @@ def _of_numbers(printed: Counter[str]) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{share:.1%}" if share < 1 else f"{share:,.0%}"
+    return f"{100 * share:.1f} %" if share < 1 else f"{100 * share:,.0f} %"
 
 
 def _verb(count: int, verb: str) -> str:
@@ -176,13 +179,13 @@ def _median_off(table: pl.DataFrame) -> float | None:
 def _numbers(table: pl.DataFrame, values: Mapping[str, Any]) -> Iterator[Number]:
     printed, claims = (_counts(table, is_printed=is_printed) for is_printed in (True, False))
     known = int(table["paper"].is_not_null().sum())
-    tolerance = f"within {values['agreement_ratio']:.0%}" if "agreement_ratio" in values else ""
+    tolerance = f"within {100 * values['agreement_ratio']:.0f} %" if "agreement_ratio" in values else ""
     if sum(printed.values()):
         more = f"; {printed['shape']:,} more in shape" if printed["shape"] else ""
         text = f"{printed['yes']:,} of {sum(printed.values()):,}"
         yield Number("the paper's numbers, reproduced", text, f"{tolerance}{more}".strip("; "))
     else:
-        yield Number("numbers that the paper prints", f"{known:,}", "no verdicts")
+        yield Number(f"number{'s' * (known != 1)} that the paper prints", f"{known:,}", "no verdicts")
     off = _median_off(table)
     yield Number("median difference", "–" if off is None else _percent(off), "of the paper's numbers")
     if claims:
@@ -227,7 +230,7 @@ def _grid(table: pl.DataFrame) -> Grid:
     for place, row in enumerate(table.iter_rows(named=True), start=1):
         off = _off(row)
         outcome = [verdict(row["reproduced"], row["paper"]) or "–"] if is_judged else []
-        numbers = [paper_text(row["paper"]), here_text(row), "–" if off is None else f"{off:+.1%}"]
+        numbers = [paper_text(row["paper"]), here_text(row), "–" if off is None else f"{100 * off:+.1f} %"]
         rows.append([str(place), row["quantity"], *outcome, *numbers])
     return Grid("Quantities", header, rows, words=3 if is_judged else 2)
 

@@ -92,7 +92,9 @@ def _answer(scores: Mapping[str, Any], policy: str) -> Iterator[str]:
     )
     observed, simulated = _means(scores)
     near = scores["waited_within_10m"]
-    starts = "" if near is None else f"; of the jobs that waited, {near:.0%} start within 10 minutes of their time"
+    starts = (
+        "" if near is None else f"; of the jobs that waited, {100 * near:.0f} % start within 10 minutes of their time"
+    )
     yield f"Jobs waited {observed} on average, and {simulated} in the simulation{starts}."
 
 
@@ -119,7 +121,9 @@ def _numbers(scores: Mapping[str, Any]) -> Iterator[Number]:
     if skill is None:
         yield Number("error against the best rival", "–", "every wait is known in advance")
     else:
-        yield Number("error against the best rival", f"{abs(skill):.0%} {'smaller' if skill >= 0 else 'larger'}", rival)
+        yield Number(
+            "error against the best rival", f"{100 * abs(skill):.0f} % {'smaller' if skill >= 0 else 'larger'}", rival
+        )
     observed, simulated = _means(scores)
     bias = float(scores["bias_s"])
     text = f"{'+' if bias > 0 else '−' if bias < 0 else ''}{words.length(abs(bias))}"  # noqa: RUF001 -- a minus

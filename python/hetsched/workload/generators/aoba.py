@@ -8,7 +8,6 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.special import ndtr, ndtri
 
 from hetsched.chance import stream
 from hetsched.params import Parameter
@@ -185,6 +184,8 @@ def _daytimes(own: _Period, seed: int) -> Floats:
     rng = stream(seed, "aoba.daytime")
     weights = np.array(own.day_weights)
     day = rng.choice(len(weights), own.jobs, p=weights / weights.sum())
+    from scipy.special import ndtr, ndtri  # noqa: PLC0415 -- slow to load
+
     low, high = ndtr((np.array(_OPEN_H) - _NOON_H) / _SPREAD_H)
     hour = _NOON_H + _SPREAD_H * ndtri(rng.uniform(low, high, own.jobs))
     found: Floats = day * _DAY_S + hour * _HOUR_S

@@ -12,8 +12,15 @@ impl Staircase {
     /// Whether a need of `units` for `length` is known to be refused.
     #[must_use]
     pub fn holds(&self, units: i64, length: SimDuration) -> bool {
-        let below = self.steps.partition_point(|step| step.0 <= units);
-        below.checked_sub(1).is_some_and(|last| self.steps[last].1 <= length)
+        // Most needs are told by the last step, which is refused for the shortest.
+        match self.steps.last() {
+            Some(last) if length < last.1 => false,
+            Some(last) if units >= last.0 => true,
+            _ => {
+                let below = self.steps.partition_point(|step| step.0 <= units);
+                below.checked_sub(1).is_some_and(|last| self.steps[last].1 <= length)
+            }
+        }
     }
 
     /// Notes that a need of `units` for `length` was refused.

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use crate::algo::span::Span;
+use crate::cluster::decisions::{Decision, Decisions, Rejection, Start};
+use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
-use crate::policy::queues::Group;
-use crate::policy::runs::{Run, RunId};
-use crate::policy::{Decision, Decisions, Rejection, Start};
+use crate::platform::queues::Group;
 use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
@@ -223,7 +223,7 @@ impl Cluster {
         if !(low..=high).contains(&nodes) {
             return Err(SimulationError(format!("it runs on {low} to {high} nodes")));
         }
-        if let Some(sizes) = &mut self.sizes {
+        if let Some(sizes) = &mut self.beliefs.sizes {
             sizes[job.0 as usize] = nodes;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::cluster::Cluster;
 use crate::error::SimulationError;
-use crate::policy::cells::Cells;
+use crate::platform::cells::Cells;
 use crate::workload::JobId;
 
 impl Cluster {

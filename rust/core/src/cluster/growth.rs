@@ -1,12 +1,63 @@
-//! More jobs than before: what is kept of each is kept of the new ones, too.
+//! Jobs that join a workload while it runs: all that is known of jobs by row, for more rows than before.
 
 use std::sync::Arc;
 
+use crate::cluster::eligible::Eligible;
 use crate::cluster::{Cluster, Phase, sizes};
-use crate::policy::Eligible;
-use crate::policy::growth::Growth;
+use crate::error::{Result, config};
+use crate::platform::cells::Cells;
+use crate::platform::queues::Queues;
+use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
-use crate::workload::JobId;
+use crate::workload::{JobId, Workload};
+
+/// Data on all jobs, the earlier ones in their old rows.
+#[derive(Clone)]
+pub struct Growth {
+    /// The jobs.
+    pub workload: Arc<Workload>,
+    /// Predicted draws and speeds.
+    pub predicted: Arc<Predicted>,
+    /// Their requests besides nodes, if nodes may differ in these.
+    pub cells: Option<Arc<Cells>>,
+    /// Their queues, if there are any.
+    pub queues: Option<Arc<Queues>>,
+    /// Groups that share the machine, if the policy knows any; those of before keep their numbers.
+    pub groups: Option<Arc<[u32]>>,
+}
+
+impl Growth {
+    /// The same of some of the nodes, counted from 0.
+    #[must_use]
+    pub fn part(&self, nodes: &[u32]) -> Self {
+        Self {
+            workload: Arc::clone(&self.workload),
+            predicted: Arc::new(self.predicted.part(nodes)),
+            cells: self.cells.as_ref().map(|cells| Arc::new(cells.part(nodes))),
+            queues: self.queues.as_ref().map(|queues| Arc::new(queues.in_pool(nodes))),
+            groups: self.groups.clone(),
+        }
+    }
+
+    /// Checks that nodes are distinguished as they were.
+    ///
+    /// # Errors
+    /// If they are not.
+    pub fn check_cells(&self, before: Option<&Cells>) -> Result<()> {
+        let divides = |cells: &Cells| cells.divide();
+        let same = match (before.filter(|cells| divides(cells)), self.cells.as_deref().filter(|cells| divides(cells))) {
+            (Some(before), Some(after)) => after.goes_on(before),
+            (None, None) => true,
+            _ => false,
+        };
+        let expected = "what some job of the session asks for: by that nodes are told apart from the beginning";
+        if same {
+            Ok(())
+        } else {
+            Err(config("workload", "a new constraint, or new gpus, memory_gb or licences", expected))
+        }
+    }
+}
 
 impl Cluster {
     /// There are more jobs. `has_joined` says which of those before have joined the queue, if that was not kept so far.
@@ -14,27 +65,27 @@ impl Cluster {
         let (before, jobs) = (self.phases.len(), growth.workload.len());
         let predicted = &growth.predicted;
         let slowest = |_| Slowest::new(predicted, self.platform.len(), growth.workload.app_names().len());
-        self.slowest = self.slowest.take().map(slowest).map(Arc::new);
-        self.own_caps = Arc::new(OwnSlowdowns::new(predicted, &growth.workload));
+        self.beliefs.slowest = self.beliefs.slowest.take().map(slowest).map(Arc::new);
+        self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(predicted, &growth.workload)));
         self.predicted = Arc::clone(predicted);
         self.phases.resize(jobs, Phase::Unborn);
         if let Some(all) = sizes(&growth.workload, &self.platform) {
-            match &mut self.sizes {
+            match &mut self.beliefs.sizes {
                 Some(own) => own.extend_from_slice(&all[before..]),
-                None => self.sizes = Some(all),
+                None => self.beliefs.sizes = Some(all),
             }
         }
-        match &mut self.eligible {
+        match &mut self.beliefs.eligible {
             Some(eligible) => eligible.grow(jobs),
             None if growth.workload.has_waits() => {
                 let mut eligible = Eligible::new(jobs);
                 let known = (0..).map(JobId).take(before).filter(|&job| has_joined(job));
                 known.for_each(|job| eligible.note(job, self.workload.submit(job)));
-                self.eligible = Some(eligible);
+                self.beliefs.eligible = Some(eligible);
             }
             None => {}
         }
-        if let Some(forecasts) = &mut self.forecasts {
+        if let Some(forecasts) = &mut self.beliefs.forecasts {
             forecasts.grow(jobs);
         }
         if let Some((shares, cells)) = self.shares.as_mut().zip(growth.cells.as_ref()) {
@@ -47,7 +98,7 @@ impl Cluster {
 
     /// Requests of jobs besides nodes, where any may have some.
     #[must_use]
-    pub fn cells(&self) -> Option<&crate::policy::cells::Cells> {
+    pub fn cells(&self) -> Option<&Cells> {
         self.cells.as_deref()
     }
 }

@@ -3,14 +3,25 @@
 //! Nothing here is measured or modelled: how long a job really takes and what it draws is the plant's business (`sim`), or
 //! the world's. Events and decisions change the cluster; each change says what a host must do or write down for it.
 
+pub mod beliefs;
 mod carry_out;
+pub mod counted;
+pub mod decisions;
 mod divided;
-mod growth;
+pub mod eligible;
+pub mod forecasts;
+pub mod growth;
+pub mod jobs;
 mod power;
 mod resizing;
+pub mod runs;
 mod service;
+pub mod shares;
+pub mod standby;
 mod succession;
+pub mod truth;
 mod under_way;
+pub mod view;
 mod waiting;
 
 use std::collections::BTreeMap;
@@ -18,19 +29,20 @@ use std::sync::Arc;
 
 use crate::algo::releases::{Claim, Release, Releases};
 use crate::algo::span::Span;
+use crate::cluster::beliefs::Beliefs;
+use crate::cluster::eligible::Eligible;
+use crate::cluster::jobs::Jobs;
 use crate::cluster::power::Governed;
+use crate::cluster::runs::{Homes, Run, RunId, Runs};
+use crate::cluster::shares::Shares;
+use crate::cluster::standby::Standby;
 use crate::error::SimulationError;
 use crate::platform::Platform;
+use crate::platform::cells::{Cells, Lack};
 use crate::platform::node_state::{Class, NodeState};
+use crate::platform::outages::Outages;
+use crate::platform::queues::{Bar, Group, Queues};
 use crate::platform::slots::Slots;
-use crate::policy::analyzer::forecast::Forecasts;
-use crate::policy::cells::{Cells, Lack};
-use crate::policy::outages::Outages;
-use crate::policy::queues::{Bar, Group, Queues};
-use crate::policy::runs::{Homes, Run, RunId, Runs};
-use crate::policy::shares::Shares;
-use crate::policy::sleep::standby::Standby;
-use crate::policy::{Eligible, Jobs, View};
 use crate::power::budgets::{BudgetRow, Budgets};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
@@ -62,10 +74,7 @@ pub struct Cluster {
     workload: Arc<Workload>,
     platform: Arc<Platform>,
     predicted: Arc<Predicted>,
-    /// How slow the slowest node is predicted to be, where walltimes were meant for nominal speed.
-    slowest: Option<Arc<Slowest>>,
-    /// How much jobs' own caps slow them where they bring no walltime.
-    own_caps: Arc<OwnSlowdowns>,
+    beliefs: Beliefs,
     slots: Slots,
     releases: Releases,
     /// What the idle machine draws.
@@ -86,14 +95,8 @@ pub struct Cluster {
     attempts: BTreeMap<u32, u32>,
     /// How many jobs run of each group that has a limit: of an array, or of a queue.
     in_groups: BTreeMap<Group, u32>,
-    /// When jobs joined the queue, where that may be later than their submission.
-    eligible: Option<Eligible>,
-    /// How long jobs are believed to run, where something says so.
-    forecasts: Option<Forecasts>,
     outages: Outages,
     governed: Option<Governed>,
-    /// Nodes of each job, where some can have more or fewer than they ask for.
-    sizes: Option<Vec<u32>>,
     /// What jobs ask for beside nodes, and what runs holds of it where that must be counted.
     cells: Option<Arc<Cells>>,
     /// The queues, where there are any.
@@ -181,12 +184,14 @@ impl Cluster {
             } else {
                 OnNodes::Several(vec![Vec::new(); count])
             },
-            forecasts: None,
-            eligible: workload.has_waits().then(|| Eligible::new(workload.len())),
             outages: Outages::default(),
-            slowest: slowest.map(Arc::new),
-            own_caps: Arc::new(OwnSlowdowns::new(&predicted, &workload)),
-            sizes: sizes(&workload, &platform),
+            beliefs: Beliefs {
+                slowest: slowest.map(Arc::new),
+                own_caps: Some(Arc::new(OwnSlowdowns::new(&predicted, &workload))),
+                eligible: workload.has_waits().then(|| Eligible::new(workload.len())),
+                forecasts: None,
+                sizes: sizes(&workload, &platform),
+            },
             workload,
             platform,
             predicted,
@@ -258,38 +263,10 @@ impl Cluster {
         [array, queue, user].into_iter().flatten()
     }
 
-    /// What a policy may see of it, when the machine was measured to draw so much more than is predicted.
-    #[must_use]
-    pub fn view<'a>(&'a self, surplus: Watts, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
-        View {
-            now: self.now,
-            jobs: self.jobs(),
-            platform: &self.platform,
-            slots: &self.slots,
-            nodes: &self.nodes,
-            standby: self.standby.as_ref(),
-            runs: &self.runs,
-            releases: self.foreseen.as_ref().unwrap_or(&self.releases),
-            predicted: &self.predicted,
-            claimed: self.claimed,
-            saved: self.saved,
-            is_held: false,
-            budgets: &self.budgets,
-            outages: &self.outages,
-            surplus,
-            withheld: Watts::ZERO,
-            shares: self.shares.as_ref(),
-            queues: self.queues.as_deref(),
-            interrupted,
-        }
-    }
-
     /// What a policy may know of the jobs.
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
-        let jobs = Jobs::new(&self.workload).stretched(self.slowest.as_deref()).slowed(Some(&self.own_caps));
-        let jobs = jobs.eligible_at(self.eligible.as_ref()).believed(self.forecasts.as_ref());
-        jobs.sized(self.sizes.as_deref())
+        Jobs::believed(&self.workload, &self.beliefs)
     }
 
     /// The instant it is at.
@@ -449,7 +426,7 @@ impl Cluster {
     /// When a job that starts now on these nodes is planned to end.
     fn planned_end(&self, job: JobId, nodes: &[u32]) -> SimTime {
         let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
-        let factor = if self.slowest.is_some() { slowest() } else { 1.0 };
+        let factor = if self.beliefs.slowest.is_some() { slowest() } else { 1.0 };
         self.now.saturating_add(self.jobs().planned_on(job, factor))
     }
 

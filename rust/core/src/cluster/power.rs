@@ -5,10 +5,10 @@
 
 use crate::algo::releases::{Claim, Release, Releases};
 use crate::cluster::Cluster;
+use crate::cluster::counted::Counted;
+use crate::cluster::runs::{Run, RunId, Suspension};
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
-use crate::policy::budget::draw::{Counted, held};
-use crate::policy::runs::{Run, RunId, Suspension};
 use crate::power::in_force::{Allotted, CapsInForce, Profile};
 use crate::power::pvt::ForAlike;
 use crate::units::{SimDuration, SimTime, Watts};
@@ -59,7 +59,7 @@ impl Cluster {
     }
 
     fn profile(&self, run: &Run) -> Profile {
-        Profile { app: self.workload.app(run.job), own: self.jobs().known_draw(&self.predicted, run.job) }
+        self.jobs().profile(&self.predicted, run.job)
     }
 
     /// Fp: how much longer than nominal a run is predicted to take under these caps.
@@ -90,9 +90,10 @@ impl Cluster {
 
     /// Watts beyond idle that a run is predicted to draw under these caps.
     pub(super) fn watts_under(&self, run: &Run, caps: &CapsInForce) -> Watts {
-        let view = self.view(Watts::ZERO, &|| false);
-        let counted = Counted::new(&view, run.job, caps.clone(), run.basis.estimate);
-        held(&view, run.job, self.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
+        let counted =
+            Counted::new(&self.platform, &self.predicted, self.profile(run), caps.clone(), run.basis.estimate);
+        let whole = self.runs.nodes(run).iter().map(|&node| counted.on(node)).sum();
+        self.jobs().held(run.job, &self.platform, whole)
     }
 
     /// What a run counts with that has just begun.

@@ -4,11 +4,11 @@
 
 use crate::algo::releases::Release;
 use crate::cluster::carry_out::{Headroom, Moved};
+use crate::cluster::decisions::Resize;
 use crate::cluster::power::gone;
+use crate::cluster::runs::{Resized, Run, RunId};
 use crate::cluster::{Cluster, enter, retimed};
 use crate::error::SimulationError;
-use crate::policy::Resize;
-use crate::policy::runs::{Resized, Run, RunId};
 use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime};
 
@@ -28,7 +28,7 @@ impl Cluster {
         nodes.extend_from_slice(added);
         let places = self.runs.write(old.job, false, &nodes);
         self.move_nodes(id, &moved)?;
-        if let Some(sizes) = &mut self.sizes {
+        if let Some(sizes) = &mut self.beliefs.sizes {
             sizes[old.job.0 as usize] = resize.nodes;
         }
         let size_time = self.workload.time_at(old.job, resize.nodes);

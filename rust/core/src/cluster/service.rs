@@ -3,10 +3,10 @@
 use crate::algo::releases::{Claim, Release};
 use crate::algo::span::Span;
 use crate::cluster::Cluster;
+use crate::cluster::standby::{Expected, Standby};
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
-use crate::policy::outages::{Maintenance, Outage, Turn};
-use crate::policy::sleep::standby::{Expected, Standby};
+use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::units::SimTime;
 
 impl Cluster {

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use crate::algo::releases::{Release, Releases};
+use crate::cluster::decisions::Basis;
 use crate::cluster::power::Governed;
+use crate::cluster::runs::{Run, RunId};
+use crate::cluster::standby::Standby;
 use crate::cluster::{Cluster, Phase, sizes};
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
-use crate::policy::Basis;
-use crate::policy::runs::{Run, RunId};
-use crate::policy::sleep::standby::Standby;
 use crate::power::in_force::CapsInForce;
 use crate::power::pvt::Predicted;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
@@ -37,16 +37,16 @@ impl Cluster {
     /// Another policy decides from now on, which believes `predicted`. Gives back what was known of idle nodes.
     pub fn hand_over(&mut self, predicted: Arc<Predicted>) -> Option<Standby> {
         let slowest = |_| Slowest::new(&predicted, self.platform.len(), self.workload.app_names().len());
-        self.slowest = self.slowest.take().map(slowest).map(Arc::new);
-        self.own_caps = Arc::new(OwnSlowdowns::new(&predicted, &self.workload));
+        self.beliefs.slowest = self.beliefs.slowest.take().map(slowest).map(Arc::new);
+        self.beliefs.own_caps = Some(Arc::new(OwnSlowdowns::new(&predicted, &self.workload)));
         self.predicted = predicted;
-        (self.governed, self.foreseen, self.forecasts) = (None, None, None);
+        (self.governed, self.foreseen, self.beliefs.forecasts) = (None, None, None);
         (self.claimed, self.releases) = (Watts::ZERO, Releases::followed());
         let back: Vec<_> = self.outages.coming_back().collect();
         for (node, at) in back {
             self.count_back(node, None, Some(at));
         }
-        if let Some((own, first)) = self.sizes.as_mut().zip(sizes(&self.workload, &self.platform)) {
+        if let Some((own, first)) = self.beliefs.sizes.as_mut().zip(sizes(&self.workload, &self.platform)) {
             let waiting = self.phases.iter().zip(own.iter_mut().zip(first));
             let waiting = waiting.filter(|(phase, _)| !matches!(phase, Phase::Running | Phase::Over));
             waiting.for_each(|(_, (size, first))| *size = first);
@@ -71,7 +71,7 @@ impl Cluster {
     #[must_use]
     pub fn planned_length(&self, run: &Run) -> SimDuration {
         let slowest = || self.predicted.slowest(self.workload.app(run.job), self.runs.nodes(run).iter().copied());
-        self.jobs().planned_on(run.job, if self.slowest.is_some() { slowest() } else { 1.0 })
+        self.jobs().planned_on(run.job, if self.beliefs.slowest.is_some() { slowest() } else { 1.0 })
     }
 
     /// A run counts with what the policy says that did not start it; it was planned to take so long before.

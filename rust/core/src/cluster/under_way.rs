@@ -1,7 +1,7 @@
 //! Places of jobs that run before a policy decides.
 
 use crate::cluster::Cluster;
-use crate::policy::shares::Shares;
+use crate::cluster::shares::Shares;
 use crate::workload::JobId;
 
 impl Cluster {

@@ -1,9 +1,9 @@
 //! Jobs before their runs and between them: what waits, what is held, and what is believed of it.
 
+use crate::cluster::eligible::Eligible;
+use crate::cluster::forecasts::Forecasts;
+use crate::cluster::runs::Runs;
 use crate::cluster::{Cluster, Phase, homes};
-use crate::policy::Eligible;
-use crate::policy::analyzer::forecast::Forecasts;
-use crate::policy::runs::Runs;
 use crate::power::known::{Belief, KnownDraw};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -22,7 +22,7 @@ impl Cluster {
 
     /// A job becomes eligible now, and joins the queue.
     pub fn admit(&mut self, job: JobId) {
-        if let Some(eligible) = &mut self.eligible {
+        if let Some(eligible) = &mut self.beliefs.eligible {
             eligible.note(job, self.now);
         }
         self.submit(job);
@@ -30,7 +30,7 @@ impl Cluster {
 
     /// The same of a job that has been eligible since then.
     pub fn admit_since(&mut self, job: JobId, since: SimTime) {
-        if let Some(eligible) = &mut self.eligible {
+        if let Some(eligible) = &mut self.beliefs.eligible {
             eligible.note(job, since);
         }
         self.submit(job);
@@ -74,13 +74,13 @@ impl Cluster {
 
     fn beliefs(&mut self) -> &mut Forecasts {
         let jobs = self.workload.len();
-        self.forecasts.get_or_insert_with(|| Forecasts::new(jobs))
+        self.beliefs.forecasts.get_or_insert_with(|| Forecasts::new(jobs))
     }
 
     /// When jobs became eligible, where that may be later than their submission.
     #[must_use]
     pub fn eligible(&self) -> Option<&Eligible> {
-        self.eligible.as_ref()
+        self.beliefs.eligible.as_ref()
     }
 
     /// A job will never start, and is in no queue.

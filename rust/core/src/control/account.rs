@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::cluster::runs::Run;
 use crate::cluster::{Cluster, Effect};
 use crate::error::Result;
-use crate::policy::runs::Run;
 use crate::policy::usage::{Over, Use};
 use crate::policy::{Decision, Policy};
 use crate::power::known::KnownDraw;

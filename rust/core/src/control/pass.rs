@@ -6,8 +6,9 @@ use crate::control::account::Account;
 use crate::control::{Asleep, Controller, Course, Host};
 use crate::error::Result;
 use crate::policy::agent::{Agent, Told};
+use crate::policy::sleep::Alarm;
 use crate::policy::{Decision, Decisions, Notice, Policy, View};
-use crate::units::{SimTime, Watts};
+use crate::units::Watts;
 
 impl Controller {
     /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine
@@ -213,8 +214,16 @@ impl Controller {
     }
 
     /// When there has to be another pass, whatever happens until then.
-    pub fn alarm(&mut self) -> Option<SimTime> {
+    pub fn alarm(&mut self) -> Option<Alarm> {
         if self.sleep == Asleep::ByPolicy { self.policy.sleeper()?.alarm() } else { None }
+    }
+
+    /// Finds out more about an alarm that is not sure; nothing has been decided since the last pass.
+    pub fn look_further(&mut self) -> Option<Alarm> {
+        if let Some(sleeper) = self.policy.sleeper() {
+            sleeper.look_further();
+        }
+        self.alarm()
     }
 
     /// Watts are split between what runs, where an allocator does that.

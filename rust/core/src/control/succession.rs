@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::cluster::runs::RunId;
 use crate::control::{Controller, Refusal};
 use crate::error::{Result, SimulationError, config};
-use crate::policy::queues::Queues;
-use crate::policy::runs::RunId;
+use crate::platform::queues::Queues;
 use crate::policy::{Notice, Policy};
 use crate::power::pvt::Predicted;
 use crate::units::{SimTime, Watts};

@@ -1,6 +1,9 @@
 //! The machine: how many nodes, what each draws in which state, how many slots it has.
 
+pub mod cells;
 pub mod node_state;
+pub mod outages;
+pub mod queues;
 pub mod slots;
 
 use std::fmt;

@@ -1,5 +1,6 @@
 //! How a policy of parts governs power: its allocator at the end of each pass, its emergencies when the draw is too high.
 
+use crate::cluster::runs::RunId;
 use crate::error::Result;
 use crate::policy::allocator::Allocator;
 use crate::policy::analyzer::Ask;
@@ -8,7 +9,6 @@ use crate::policy::emergency::monitor::Monitor;
 use crate::policy::emergency::recovery::Recovery;
 use crate::policy::emergency::relief::Relief;
 use crate::policy::emergency::{Emergencies, Rank};
-use crate::policy::runs::RunId;
 use crate::policy::{Decision, Decisions, Governor, View};
 use crate::power::in_force::Allotted;
 use crate::units::{SimDuration, Watts};
@@ -95,7 +95,7 @@ impl Governor for Composed {
         let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return Ok(None) };
         let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
         let rank: &mut Rank<'_> = &mut |view, jobs, ranks| order.rank(&Ask { view, analyzer, least }, jobs, ranks);
-        let fits_never = &mut |view: &View<'_>, run: &crate::policy::runs::Run| {
+        let fits_never = &mut |view: &View<'_>, run: &crate::cluster::runs::Run| {
             power.exceeds(&Ask { view, analyzer, least }, run.job, analyzer.at_last(view.jobs, run.job))
         };
         governance.relief.next(&governance.emergencies, view, rank, fits_never)

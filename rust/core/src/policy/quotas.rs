@@ -10,8 +10,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::algo::fit_list::{FitList, Line, QueueKey};
+use crate::platform::queues::{Group, Queues};
 use crate::policy::Jobs;
-use crate::policy::queues::{Group, Queues};
 use crate::workload::JobId;
 
 /// So many come back into the queue one by one, more of them as a lane.

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use crate::cluster::runs::RunId;
 use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::placement::{Choice, News, Placement};
-use crate::policy::runs::RunId;
 use crate::policy::sizing::Sizing;
 use crate::policy::{Decisions, View};
 use crate::units::Watts;

@@ -1,11 +1,11 @@
 //! A small machine at an instant, for the unit tests of this folder.
 
 use crate::algo::releases::Releases;
+use crate::cluster::runs::Runs;
 use crate::platform::node_state::NodeState;
+use crate::platform::outages::Outages;
 use crate::platform::slots::Slots;
 use crate::platform::{Platform, PlatformColumns};
-use crate::policy::outages::Outages;
-use crate::policy::runs::Runs;
 use crate::policy::{Jobs, View};
 use crate::power::budgets::Budgets;
 use crate::power::pvt::{OnUnknownApp, Predicted, tables};

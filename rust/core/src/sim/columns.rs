@@ -1,9 +1,9 @@
 //! Records as columns that a frame can take over: seconds, watts, words.
 
+use crate::platform::cells::Lack;
 use crate::platform::node_state::Class;
+use crate::platform::queues::Bar;
 use crate::policy::Eligible;
-use crate::policy::cells::Lack;
-use crate::policy::queues::Bar;
 use crate::sim::log::{Entry, Kind, Log};
 use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy, Told};
 use crate::sim::segments::Segment;

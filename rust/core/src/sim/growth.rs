@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::cluster::growth::Growth;
 use crate::error::{Result, config};
-use crate::policy::growth::Growth;
 use crate::power::pvt::Actual;
 use crate::sim::Simulation;
 use crate::sim::record::JobState;

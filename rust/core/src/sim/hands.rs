@@ -1,11 +1,11 @@
 //! What a simulation does once its controller has decided: the plant follows, and the history is told.
 
 use crate::algo::event_heap::EventHeap;
+use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Moved};
 use crate::control::Effect;
 use crate::error::SimulationError;
 use crate::policy::Decision;
-use crate::policy::runs::{Run, RunId};
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
 use crate::sim::log::{Entry, Kind};

@@ -322,7 +322,7 @@ fn until(now: SimTime, then: SimTime) -> SimDuration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::runs::{Run, Runs};
+    use crate::cluster::runs::{Run, Runs};
     use crate::sim::segments::Segments;
 
     fn at(micros: i64) -> SimTime {

@@ -36,15 +36,15 @@ use std::sync::Arc;
 use crate::algo::event_heap::EventHeap;
 use crate::algo::span::Span;
 use crate::cluster::Cluster;
+use crate::cluster::runs::RunId;
 use crate::control::Controller;
 use crate::error::{Error, Result, SimulationError};
 use crate::platform::Platform;
+use crate::platform::cells::Cells;
 use crate::platform::node_state::Class;
+use crate::platform::outages::Outage;
+use crate::platform::queues::Queues;
 use crate::policy::Policy;
-use crate::policy::cells::Cells;
-use crate::policy::outages::Outage;
-use crate::policy::queues::Queues;
-use crate::policy::runs::RunId;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
@@ -407,12 +407,25 @@ impl Simulation {
         cluster.running() > cluster.suspended()
     }
 
-    fn next_time(&self) -> Option<SimTime> {
+    /// The next instant at which anything happens.
+    fn next_time(&mut self) -> Option<SimTime> {
+        loop {
+            let next = self.next_known();
+            let Some(_) = self.passes.alarm().filter(|alarm| !alarm.is_sure && Some(alarm.at) == next) else {
+                return next;
+            };
+            let alarm = self.controller.look_further();
+            self.passes.set_alarm(alarm);
+        }
+    }
+
+    /// The same, if the alarm is as soon as it may be.
+    fn next_known(&self) -> Option<SimTime> {
         let beat =
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
         let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
         let log = self.under_way.as_ref().and_then(UnderWay::next_time);
-        let coming = [self.coming.next_time(), self.passes.alarm()].into_iter();
+        let coming = [self.coming.next_time(), self.passes.alarm().map(|alarm| alarm.at)].into_iter();
         let plant = [self.plant.next_end(), self.plant.next_turn()];
         coming.chain(plant).chain([self.feeds.next_time(), beat, waiting, log]).flatten().min()
     }

@@ -1,10 +1,10 @@
 //! Nodes fail, go into maintenance and come back; what runs there is lost (operations page on machines, rules 29 to 31).
 
 use crate::algo::span::Span;
+use crate::cluster::runs::RunId;
 use crate::error::{Result, config};
 use crate::platform::node_state::Class;
-use crate::policy::outages::{Maintenance, Outage, Turn};
-use crate::policy::runs::RunId;
+use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::sim::Simulation;
 use crate::sim::event::Event;
 use crate::sim::log::{Entry, Kind};

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use crate::cluster::Cluster;
+use crate::cluster::growth::Growth;
 use crate::platform::Platform;
+use crate::platform::cells::Cells;
+use crate::platform::queues::Queues;
 use crate::policy::Policy;
-use crate::policy::cells::Cells;
-use crate::policy::growth::Growth;
-use crate::policy::queues::Queues;
 use crate::power::pvt::{Actual, Predicted};
 use crate::sim::record::Records;
 use crate::sim::{Options, Simulation};

@@ -1,5 +1,6 @@
 //! Which passes are made, and which wait for a multiple of an interval or for the end of a hold.
 
+use crate::policy::sleep::Alarm;
 use crate::policy::timing::Timing;
 use crate::units::{SimDuration, SimTime};
 
@@ -9,7 +10,7 @@ pub(super) struct Passes {
     /// When it is made.
     owed: Option<SimTime>,
     /// When there is one whatever happens until then, as the last one said.
-    alarm: Option<SimTime>,
+    alarm: Option<Alarm>,
     /// Whether nothing but submissions happened in the round under way.
     submits_only: bool,
     /// Times in which no pass is made, from one instant until another: apart from each other, in order.
@@ -39,18 +40,18 @@ impl Passes {
     }
 
     /// A pass is over: what it says is all that holds of when there has to be another.
-    pub(super) fn set_alarm(&mut self, alarm: Option<SimTime>) {
+    pub(super) fn set_alarm(&mut self, alarm: Option<Alarm>) {
         self.alarm = alarm;
     }
 
-    /// When there has to be another pass.
-    pub(super) fn alarm(&self) -> Option<SimTime> {
+    /// When there has to be another pass, or sooner than it has to.
+    pub(super) fn alarm(&self) -> Option<Alarm> {
         self.alarm
     }
 
     /// Whether there has to be one now, by the alarm: it rings once.
     pub(super) fn ring(&mut self, now: SimTime) -> bool {
-        self.alarm.take_if(|at| *at <= now).is_some()
+        self.alarm.take_if(|alarm| alarm.at <= now).is_some()
     }
 
     /// Whether the pass that was to be made now is still owed.

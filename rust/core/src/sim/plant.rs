@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::algo::end_heap::EndHeap;
 use crate::algo::span::Span;
+use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Moved, Retimed};
 use crate::error::SimulationError;
 use crate::platform::Platform;
 use crate::platform::node_state::Class;
 use crate::policy::Jobs;
-use crate::policy::runs::{Run, RunId};
 use crate::power::known::KnownDraw;
 use crate::power::meter::Meter;
 use crate::power::pvt::{Actual, ForAlike};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::algo::span::Span;
 use crate::cluster::Cluster;
+use crate::cluster::runs::{Homes, Run, RunId};
 use crate::control::Refusal;
+use crate::platform::cells::Lack;
 use crate::platform::node_state::Class;
+use crate::platform::queues::Bar;
 use crate::policy::budget::Between;
-use crate::policy::cells::Lack;
-use crate::policy::queues::Bar;
-use crate::policy::runs::{Homes, Run, RunId};
 use crate::policy::{Decision, Eligible, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;

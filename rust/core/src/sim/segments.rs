@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::policy::runs::Run;
+use crate::cluster::runs::Run;
 use crate::units::{Joules, SimTime, Watts};
 use crate::workload::JobId;
 

@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
+use crate::cluster::growth::Growth;
 use crate::control::pools::{Ground, Pools};
 use crate::error::{ConfigError, Result, config};
 use crate::platform::Platform;
+use crate::platform::cells::Cells;
+use crate::platform::queues::Queues;
 use crate::policy::Policy;
 use crate::policy::agent::choices::Choices;
 use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::cells::Cells;
 use crate::policy::compose::{Composed, Parts};
-use crate::policy::growth::Growth;
-use crate::policy::queues::Queues;
 use crate::policy::registry::{PolicySpec, chooses_nodes};
 use crate::policy::sleep::Sleep;
 use crate::power::budgets::BudgetRow;

@@ -3,8 +3,8 @@
 //! A job's share of a node's draw is its slots' part of what the job would draw there alone, and of the idle draw of the
 //! free slots its part by slots. Shares are whole picowatts and the node draws their sum, so the books balance.
 
+use crate::cluster::runs::RunId;
 use crate::platform::Platform;
-use crate::policy::runs::RunId;
 use crate::power::meter::Meter;
 use crate::units::{Joules, SimTime, Watts};
 

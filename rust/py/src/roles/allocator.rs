@@ -1,10 +1,10 @@
 //! An allocator: the caps of all that runs, within the watts there are (operations page, rules 13 and 24).
 
+use hetsched_core::cluster::runs::{Run, RunId};
 use hetsched_core::error::{Result, config};
 use hetsched_core::policy::View;
 use hetsched_core::policy::allocator::{Allocator, draw_of, running};
 use hetsched_core::policy::budget::least::LeastCaps;
-use hetsched_core::policy::runs::{Run, RunId};
 use hetsched_core::power::in_force::Allotted;
 use hetsched_core::units::Watts;
 use pyo3::prelude::*;

@@ -22,6 +22,7 @@ pub(crate) mod view;
 
 use std::sync::Arc;
 
+use hetsched_core::cluster::jobs::Jobs;
 use hetsched_core::error::{Error, PolicyError, Result, SimulationError};
 use hetsched_core::policy::allocator::Allocator;
 use hetsched_core::policy::compose::Parts;
@@ -122,7 +123,7 @@ impl Objects {
         }
         if let Some(object) = &self.backfill {
             let part = self.part(py, "policy.backfill", "select", object)?;
-            parts.backfill = Box::new(OwnBackfill { part, numbers: Arc::new(Numbers::of(jobs)) });
+            parts.backfill = Box::new(OwnBackfill { part, numbers: Arc::new(Numbers::of(Jobs::new(jobs))) });
         }
         if let Some(object) = &self.monitor {
             parts.gauge = Some(Box::new(OwnMonitor(self.part(py, "policy.power.monitor", "read", object)?)));

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use hetsched_core::cluster::counted::Counted;
+use hetsched_core::cluster::runs::{Run, RunId};
 use hetsched_core::policy;
 use hetsched_core::policy::allocator::draw_of;
-use hetsched_core::policy::budget::draw::Counted;
-use hetsched_core::policy::runs::{Run, RunId};
 use hetsched_core::power::in_force::{Allotted, CapsInForce, NodeCaps};
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
@@ -276,7 +276,8 @@ impl Running {
     /// What each of `nodes` is predicted to draw then, its idle draw included, W.
     fn node_draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.many_under(cap_w, |view, run, cap, values| {
-            let counted = Counted::new(view, run.job, run.caps.allotting(cap.clone()), run.basis.estimate);
+            let (of, caps) = (view.profile(run.job), run.caps.allotting(cap.clone()));
+            let counted = Counted::new(view.platform, view.predicted, of, caps, run.basis.estimate);
             let draw = |&node: &u32| (view.platform.node(node).idle + counted.on(node)).watts();
             values.extend(view.runs.nodes(run).iter().map(draw));
         })

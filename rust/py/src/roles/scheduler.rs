@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hetsched_core::error::Result;
-use hetsched_core::policy::cells::Cells;
+use hetsched_core::platform::cells::Cells;
 use hetsched_core::policy::usage::Learner;
 use hetsched_core::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
 use hetsched_core::workload::{JobId, Workload};
@@ -33,16 +33,16 @@ pub(crate) struct OwnScheduler {
 pub(crate) struct Numbers(Vec<(i64, JobId)>);
 
 impl Numbers {
-    pub(crate) fn of(workload: &Workload) -> Self {
-        let mut numbers: Vec<_> = workload.jobs().map(|job| (workload.job_id(job), job)).collect();
+    pub(crate) fn of(jobs: Jobs<'_>) -> Self {
+        let mut numbers: Vec<_> = jobs.all().map(|job| (jobs.job_id(job), job)).collect();
         numbers.sort_unstable_by_key(|(number, _)| *number);
         Self(numbers)
     }
 
     /// The same once there are more jobs.
     pub(crate) fn follow(own: &mut Arc<Self>, jobs: Jobs<'_>) {
-        if own.0.len() != jobs.workload().len() {
-            *own = Arc::new(Self::of(jobs.workload()));
+        if own.0.len() != jobs.all().len() {
+            *own = Arc::new(Self::of(jobs));
         }
     }
 
@@ -55,7 +55,7 @@ impl Numbers {
 
 impl OwnScheduler {
     pub(crate) fn new(name: String, part: Part, learners: Vec<Box<dyn Learner>>, workload: &Workload) -> Self {
-        Self { name, part, queue: Vec::new(), numbers: Arc::new(Numbers::of(workload)), learners }
+        Self { name, part, queue: Vec::new(), numbers: Arc::new(Numbers::of(Jobs::new(workload))), learners }
     }
 
     /// What the object has start, in its order: jobs that wait, and nodes as it gave them.

@@ -1,9 +1,9 @@
 //! A sizing: on how many nodes the jobs that wait would run, and malleable ones that run go on.
 
+use hetsched_core::cluster::runs::RunId;
 use hetsched_core::error::{Error, Result};
 use hetsched_core::policy::View;
 use hetsched_core::policy::analyzer::Ask;
-use hetsched_core::policy::runs::RunId;
 use hetsched_core::policy::sizing::Sizing;
 use hetsched_core::units::Watts;
 use hetsched_core::workload::JobId;

@@ -126,7 +126,6 @@ impl Loan {
         })
     }
 
-    #[expect(clippy::large_types_passed_by_value, reason = "it is handed over, once a call")]
     fn put(&self, lent: Option<Lent>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lent;
     }

@@ -3,14 +3,13 @@
 //!
 //! A pool knows of its nodes what its policy needs; the machine tells it what has become of them.
 
+use crate::cluster::standby::Expected;
 use crate::control::pools::Pools;
 use crate::error::Result;
 use crate::platform::node_state::NodeState;
-use crate::policy::sleep::Sleeper;
 use crate::policy::sleep::proposal::Proposal;
-use crate::policy::sleep::standby::Expected;
+use crate::policy::sleep::{Alarm, Sleeper};
 use crate::policy::{Decision, Decisions, View};
-use crate::units::SimTime;
 
 impl Sleeper for Pools {
     fn counts(&self) -> bool {
@@ -38,7 +37,7 @@ impl Sleeper for Pools {
         Ok(())
     }
 
-    fn alarm(&self) -> Option<SimTime> {
+    fn alarm(&self) -> Option<Alarm> {
         self.sleep.as_ref()?.alarm()
     }
 }

@@ -1,12 +1,12 @@
 //! Caps under which all jobs slow down alike (operations page, rule 26).
 
+use crate::cluster::runs::{Run, RunId};
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::kinds::Kinds;
 use crate::policy::allocator::{Allocator, Draws, running};
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::levels::Levels;
-use crate::policy::runs::{Run, RunId};
 use crate::power::caps::CapsKind;
 use crate::power::in_force::Allotted;
 use crate::units::Watts;

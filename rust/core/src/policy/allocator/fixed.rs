@@ -1,10 +1,10 @@
 //! Every job keeps its own cap: `static`.
 
+use crate::cluster::runs::RunId;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::runs::RunId;
 use crate::power::in_force::Allotted;
 use crate::units::Watts;
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use crate::cluster::counted::Counted;
+use crate::cluster::counted::Estimate;
+use crate::cluster::runs::{Run, RunId};
 use crate::policy::View;
 use crate::policy::allocator::running;
-use crate::policy::analyzer::Estimate;
-use crate::policy::budget::draw::{Counted, held};
-use crate::policy::runs::{Run, RunId};
 use crate::power::in_force::{Allotted, CapsInForce, Profile};
 use crate::power::pvt::NodeLikeness;
 use crate::units::Watts;
@@ -130,7 +130,7 @@ impl Kinds {
         let mut sum = Watts::ZERO;
         for kind in self.all.iter_mut().filter(|kind| kind.count > 0) {
             let caps = kind.caps.allotting(Allotted::Slowdown(slowdown));
-            kind.draw = Counted::of(view, kind.of, caps, kind.estimate).on(kind.node);
+            kind.draw = Counted::new(view.platform, view.predicted, kind.of, caps, kind.estimate).on(kind.node);
             sum += kind.draw.times(kind.count);
         }
         self.at = Some((slowdown, sum));
@@ -141,7 +141,7 @@ impl Kinds {
     pub(super) fn of(&self, view: &View<'_>, id: RunId, run: &Run) -> Watts {
         let known = self.of.get(id.slot() as usize).and_then(Option::as_ref);
         let parts = known.map_or(&[][..], |known| &known.parts);
-        held(view, run.job, parts.iter().map(|&(kind, count)| self.all[kind].draw.times(count)).sum())
+        view.held(run.job, parts.iter().map(|&(kind, count)| self.all[kind].draw.times(count)).sum())
     }
 }
 

@@ -8,12 +8,12 @@ pub mod uniform;
 
 use dyn_clone::DynClone;
 
+use crate::cluster::counted::Counted;
+use crate::cluster::counted::Estimate;
+use crate::cluster::runs::{Run, RunId};
 use crate::error::Result;
 use crate::policy::View;
-use crate::policy::analyzer::Estimate;
-use crate::policy::budget::draw::{Counted, held};
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::runs::{Run, RunId};
 use crate::power::in_force::Allotted;
 use crate::units::Watts;
 
@@ -51,8 +51,14 @@ pub fn running<'a>(view: &View<'a>) -> impl Iterator<Item = (RunId, &'a Run)> {
 #[must_use]
 pub fn draw_of(view: &View<'_>, run: &Run, allotted: &Allotted) -> Watts {
     let estimate: Estimate = run.basis.estimate;
-    let counted = Counted::new(view, run.job, run.caps.allotting(allotted.clone()), estimate);
-    held(view, run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
+    let counted = Counted::new(
+        view.platform,
+        view.predicted,
+        view.profile(run.job),
+        run.caps.allotting(allotted.clone()),
+        estimate,
+    );
+    view.held(run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
 }
 
 /// What runs would draw at each of some levels, and all that run together, kept from pass to pass.

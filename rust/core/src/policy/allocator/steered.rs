@@ -1,10 +1,10 @@
 //! One cap for all that runs, which is set from outside as far as the budget allows.
 
+use crate::cluster::runs::RunId;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::{Allocator, Draws, running};
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::runs::RunId;
 use crate::power::in_force::Allotted;
 use crate::units::Watts;
 

@@ -1,10 +1,10 @@
 //! One cap for all that runs (operations page, rule 25).
 
+use crate::cluster::runs::RunId;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::allocator::{Allocator, Draws, running};
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::runs::RunId;
 use crate::power::in_force::Allotted;
 use crate::units::Watts;
 

@@ -7,19 +7,10 @@ pub mod tables;
 
 use dyn_clone::DynClone;
 
+use crate::cluster::counted::Estimate;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::{Jobs, View};
 use crate::workload::{AppId, JobId};
-
-/// What a job's draw is taken for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Estimate {
-    /// What the predicted table says.
-    #[default]
-    Predicted,
-    /// What its nodes are built for: its application has no profile yet.
-    Tdp,
-}
 
 /// Says what a job's draw is taken for.
 pub trait Analyzer: DynClone + Send + Sync {

@@ -8,14 +8,14 @@
 use crate::algo::fit_list::{ByKind, FitList, Kind, Place, Room, Waiting};
 use crate::algo::horizon::{CellProfile, Split, Wish};
 use crate::algo::staircase::Staircase;
+use crate::cluster::shares::Shares;
 use crate::error::Result;
+use crate::platform::cells::Cells;
 use crate::policy::backfill::cell_base::CellBase;
 use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::{Backfill, start, start_heads};
-use crate::policy::cells::Cells;
 use crate::policy::desk::{Desk, Offer};
-use crate::policy::shares::Shares;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use crate::algo::horizon::{CellProfile, Split};
 use crate::algo::releases::{Change, Release};
+use crate::cluster::shares::Shares;
 use crate::policy::View;
-use crate::policy::shares::Shares;
 use crate::units::SimTime;
 
 /// What is free more from some time on than it was before, of each cell and licence and of watts, if they count.

@@ -33,7 +33,7 @@ impl OnObservedStart {
     /// Asks for a pass when the next waiting job is due.
     fn set_alarm(&mut self, desk: &mut Desk<'_>, queue: &FitList) {
         let (now, jobs) = (desk.view.now, desk.view.jobs);
-        let due = |row: u32| jobs.observed_start(JobId(row)).filter(|&start| start > now);
+        let due = |row: u32| jobs.truth(JobId(row)).observed_start().filter(|&start| start > now);
         let next = if self.in_order {
             let rank = first_rank_at(now.saturating_add(SimDuration::from_micros(1)));
             let key = QueueKey { tier: 0, rank, submit: SimTime::from_micros(i64::MIN), row: 0 };
@@ -55,11 +55,11 @@ impl OnObservedStart {
             desk.examine()?;
             let Some(waiting) = queue.get(found) else { break };
             let job = JobId(waiting.key.row);
-            let is_due = jobs.observed_start(job).is_some_and(|start| start <= now);
+            let is_due = jobs.truth(job).observed_start().is_some_and(|start| start <= now);
             if self.in_order && !is_due {
                 break;
             }
-            let offer = if is_due && jobs.takes_no_time(job) == no_time { desk.offer(waiting)? } else { None };
+            let offer = if is_due && jobs.truth(job).takes_no_time() == no_time { desk.offer(waiting)? } else { None };
             match offer {
                 Some(offer) => (place, has_started) = (start(desk, queue, found, offer)?, true),
                 None => place = queue.after(found),
@@ -83,6 +83,6 @@ impl Backfill for OnObservedStart {
     }
 
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
-        jobs.observed_start(job).is_none()
+        jobs.truth(job).observed_start().is_none()
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
+use crate::platform::queues::Queues;
 use crate::policy::View;
 use crate::policy::backfill::named::chosen::{Chosen, Memory, Own, Part};
-use crate::policy::queues::Queues;
 use crate::workload::JobId;
 
 /// Of more queues than these it is not kept how many of their nodes are free.

@@ -2,9 +2,9 @@
 
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
+use crate::platform::cells::{Cells, Want};
 use crate::policy::View;
 use crate::policy::backfill::named::chosen::{Chosen, Own};
-use crate::policy::cells::{Cells, Want};
 use crate::workload::JobId;
 
 /// Free slots, GPUs and memory of each node, and free licences. A job stands for what it takes.

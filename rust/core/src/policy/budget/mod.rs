@@ -10,9 +10,10 @@ pub mod system_budget;
 
 use dyn_clone::DynClone;
 
+use crate::cluster::counted::Estimate;
 use crate::error::Result;
 use crate::platform::Platform;
-use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::analyzer::Ask;
 use crate::policy::budget::ceiling::Ceiling;
 use crate::policy::budget::prices::Prices;
 use crate::policy::governing::Governance;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{ByKind, Kind};
 use crate::algo::gallop::partition_near;
+use crate::cluster::counted::Estimate;
+use crate::cluster::shares::Shares;
 use crate::platform::Platform;
 use crate::policy::View;
-use crate::policy::analyzer::{Ask, Estimate};
-use crate::policy::budget::draw::{beyond_idle, counted, held};
+use crate::policy::analyzer::Ask;
+use crate::policy::budget::draw::{beyond_idle, counted};
 use crate::policy::class::JobClass;
-use crate::policy::shares::Shares;
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -112,8 +113,8 @@ impl Prices {
             let first = |nodes: usize| nodes.min(sums.len()).checked_sub(1).map_or(Watts::ZERO, |last| sums[last]);
             (first(count as usize), all - first(sums.len().saturating_sub(count as usize)), all, sums.len())
         };
-        let mean = held(view, job, all).share(count, u32::try_from(nodes).unwrap_or(u32::MAX).max(1));
-        Price { least: held(view, job, least), mean, most: held(view, job, most) }
+        let mean = view.held(job, all).share(count, u32::try_from(nodes).unwrap_or(u32::MAX).max(1));
+        Price { least: view.held(job, least), mean, most: view.held(job, most) }
     }
 
     /// Of a draw that is the same on every node: least where nodes idle highest. Returns least, most, the sum over all nodes,
@@ -141,7 +142,7 @@ impl Prices {
             return beyond_idle(ask, job, nodes);
         }
         let on = &self.list_of(ask, job, estimate).on;
-        held(ask.view, job, nodes.iter().map(|&node| on[node as usize]).sum())
+        ask.view.held(job, nodes.iter().map(|&node| on[node as usize]).sum())
     }
 
     /// Watts beyond idle of a job on each node, if it shares them with others alike.

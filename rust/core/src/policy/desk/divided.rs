@@ -3,14 +3,14 @@
 use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::Split;
 use crate::algo::node_set::NodeSet;
+use crate::cluster::shares::Shares;
 use crate::error::Result;
+use crate::platform::cells::Cells;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::take_cheapest;
-use crate::policy::cells::Cells;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::policy::placement::Choice;
-use crate::policy::shares::Shares;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 

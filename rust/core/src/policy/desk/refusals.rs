@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{ByKind, Kind};
-use crate::policy::analyzer::Estimate;
+use crate::cluster::counted::Estimate;
 use crate::policy::budget::prices::Prices;
 use crate::policy::class::JobClass;
 

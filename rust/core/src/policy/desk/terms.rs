@@ -1,9 +1,9 @@
 //! How an offer is made: where the job would go, and whether the watts it takes there are left.
 
 use crate::algo::fit_list::Waiting;
+use crate::cluster::counted::Estimate;
 use crate::error::Result;
-use crate::policy::analyzer::Estimate;
-use crate::policy::budget::draw::{held, take_cheapest};
+use crate::policy::budget::draw::take_cheapest;
 use crate::policy::budget::prices::Price;
 use crate::policy::class::JobClass;
 use crate::policy::desk::refusals::{Lasts, Likeness};
@@ -123,7 +123,7 @@ impl Desk<'_> {
         let (mut whole, mut fitting, least) = (Watts::ZERO, 0, left.min(most));
         let mut look = |node: u32| {
             whole += on[node as usize];
-            let fits = held(ask.view, job, whole) <= least;
+            let fits = ask.view.held(job, whole) <= least;
             fitting += usize::from(fits);
             fits && fitting < count
         };

@@ -5,9 +5,9 @@ pub mod monitor;
 pub mod recovery;
 pub mod relief;
 
+use crate::cluster::runs::{Run, RunId};
 use crate::error::Result;
 use crate::policy::View;
-use crate::policy::runs::{Run, RunId};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 

@@ -1,10 +1,10 @@
 //! What an emergency took is given back, as far as there is room: first those go on that stand still, then caps are raised
 //! (operations page, rules 20 to 22).
 
+use crate::cluster::counted::Counted;
+use crate::cluster::runs::{Run, RunId};
 use crate::error::Result;
-use crate::policy::budget::draw::{Counted, held};
 use crate::policy::emergency::{Emergencies, Rank, victims};
-use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, Decisions, View};
 use crate::power::in_force::CapsInForce;
 use crate::units::Watts;
@@ -93,6 +93,12 @@ impl Recovery<'_> {
 }
 
 fn least_watts(view: &View<'_>, run: &Run, caps: &CapsInForce) -> Watts {
-    let counted = Counted::new(view, run.job, caps.allotting(run.basis.least.clone()), run.basis.estimate);
-    held(view, run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
+    let counted = Counted::new(
+        view.platform,
+        view.predicted,
+        view.profile(run.job),
+        caps.allotting(run.basis.least.clone()),
+        run.basis.estimate,
+    );
+    view.held(run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
 }

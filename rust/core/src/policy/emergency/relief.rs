@@ -1,9 +1,9 @@
 //! An emergency: the steps in order, within a step the victims in order, one action at a time (operations page, rules 29 to
 //! 33).
 
+use crate::cluster::runs::{Run, RunId};
 use crate::error::Result;
 use crate::policy::emergency::{Emergencies, Rank, Step, victims};
-use crate::policy::runs::{Run, RunId};
 use crate::policy::{Decision, View};
 
 /// How far an emergency is seen to.

@@ -4,8 +4,9 @@
 //! blocks nothing, reserves nothing and does not starve. It is held as long as a job that could give the profile is queued;
 //! where none is, it is rejected at once. What is submitted later is not waited for: it may never come.
 
+use crate::cluster::counted::Estimate;
 use crate::policy::Rejection;
-use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
 use crate::policy::gate::Gate;
 use crate::workload::{AppId, JobId};

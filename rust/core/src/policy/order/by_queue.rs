@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::platform::queues::Queues;
 use crate::policy::analyzer::Ask;
 use crate::policy::order::{Changes, Order};
-use crate::policy::queues::Queues;
 use crate::policy::usage::Follower;
 use crate::workload::JobId;
 

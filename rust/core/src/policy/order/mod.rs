@@ -16,8 +16,8 @@ use std::sync::Arc;
 use dyn_clone::DynClone;
 
 use crate::error::{Result, config};
+use crate::platform::queues::Queues;
 use crate::policy::analyzer::Ask;
-use crate::policy::queues::Queues;
 use crate::policy::usage::Follower;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;

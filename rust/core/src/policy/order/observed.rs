@@ -19,8 +19,8 @@ pub fn first_rank_at(start: SimTime) -> i64 {
 
 /// The job's rank.
 fn rank(jobs: Jobs<'_>, job: JobId) -> i64 {
-    match jobs.observed_start(job) {
-        Some(start) => first_rank_at(start) + i64::from(!jobs.takes_no_time(job)),
+    match jobs.truth(job).observed_start() {
+        Some(start) => first_rank_at(start) + i64::from(!jobs.truth(job).takes_no_time()),
         None => i64::MAX,
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::cluster::counted::Estimate;
 use crate::error::Result;
-use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::analyzer::Ask;
 use crate::policy::class::JobClass;
 use crate::policy::compose::rank_of;
 use crate::policy::order::{Order, each};
@@ -68,7 +69,7 @@ impl Vahrm {
     fn rank_of(&mut self, ask: &Ask<'_>, job: JobId) -> i64 {
         let jobs = ask.view.jobs;
         let length = match self.weights.length {
-            Length::Runtime => jobs.runtime(job),
+            Length::Runtime => jobs.truth(job).runtime(),
             Length::Walltime => jobs.planned(job),
         };
         let energy = self.watts(ask, job) * f64::from(jobs.node_count(job)) * length.seconds();

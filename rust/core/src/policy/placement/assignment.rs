@@ -101,7 +101,8 @@ impl Types {
 impl Kind {
     fn of(view: &View<'_>, job: JobId, rates: &mut Rates) -> Self {
         let scale = if JobClass::of(view, job).follows_own() { view.known_draw(job).watts() } else { 1.0 };
-        let (runtime, comm) = (view.jobs.runtime(job).seconds(), view.jobs.comm(job).seconds());
+        let truth = view.jobs.truth(job);
+        let (runtime, comm) = (truth.runtime().seconds(), truth.comm().seconds());
         Self { rates: rates.of(view, job), running: runtime * scale, communicating: comm * scale }
     }
 }

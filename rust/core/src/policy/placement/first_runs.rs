@@ -1,9 +1,10 @@
 //! Any free nodes for jobs whose draw is not known yet (VAHRM, section VI-C-6).
 
 use crate::algo::node_set::NodeSet;
+use crate::cluster::counted::Estimate;
 use crate::error::Result;
 use crate::policy::View;
-use crate::policy::analyzer::{Ask, Estimate};
+use crate::policy::analyzer::Ask;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::{Choice, News, Placement, Verdict};
 use crate::workload::JobId;

@@ -12,7 +12,7 @@ pub struct ObservedNodes;
 
 impl Placement for ObservedNodes {
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
-        match ask.view.jobs.observed_nodes(job) {
+        match ask.view.jobs.truth(job).observed_nodes() {
             Some(own) if !are_free(own, free) => return Ok(Choice::Refused),
             Some(own) => nodes.extend(own.iter().copied().filter(|&node| free.remove(node))),
             None => free.take_lowest(ask.view.jobs.node_count(job), nodes),
@@ -21,7 +21,7 @@ impl Placement for ObservedNodes {
     }
 
     fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
-        let own = ask.view.jobs.observed_nodes(job);
+        let own = ask.view.jobs.truth(job).observed_nodes();
         if own.is_none_or(|own| are_free(own, free)) { Verdict::Suits } else { Verdict::Refused }
     }
 }

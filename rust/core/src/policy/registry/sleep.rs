@@ -157,7 +157,7 @@ fn take(params: &mut Params, of: &Defaults) -> Result<Rules> {
     let off_limit = take_limit(params, of.off_limit_per_day);
     let min_on = params.take_count("min_on_nodes", 0, 0);
     let exclude = take_nodes(params);
-    let margin = |span: Option<SimDuration>| span.map_or(Margin::Actual, Margin::Of);
+    let margin = |span: Option<SimDuration>| span.map_or(Margin::Platform, Margin::Of);
     match (min_idle, far, stop, start, off_limit, min_on, exclude) {
         (Ok(min_idle), Ok(far), Ok(stop), Ok(start), Ok(off_limit), Ok(min_on), Ok(exclude)) => Ok(Rules {
             min_idle: min_idle.unwrap_or_default(),

@@ -2,9 +2,9 @@
 
 use dyn_clone::DynClone;
 
+use crate::cluster::runs::RunId;
 use crate::error::Result;
 use crate::policy::analyzer::Ask;
-use crate::policy::runs::RunId;
 use crate::units::Watts;
 use crate::workload::JobId;
 

@@ -1,12 +1,14 @@
 //! A policy of parts puts nodes to sleep by its plan, if that names nodes, and by counts otherwise.
 
+use std::borrow::Cow;
+
 use crate::algo::fit_list::{FitList, Waiting};
+use crate::cluster::standby::Expected;
 use crate::error::Result;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::counted::{Outlook, Plan};
 use crate::policy::sleep::proposal::Proposal;
-use crate::policy::sleep::standby::Expected;
-use crate::policy::sleep::{Leave, Sleep, Sleeper, Wakes, named};
+use crate::policy::sleep::{Alarm, Leave, Sleep, Sleeper, Wakes, named};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -43,9 +45,12 @@ impl Sleeper for Composed {
         if sleep.chooses() {
             let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
             let waiting: (usize, &dyn Fn() -> Vec<JobId>) = (queue.len(), &list);
-            match parts.backfill.first_jobs() {
-                Some(first) => sleep.consult(view, first, waiting, out)?,
-                None => sleep.consult(view, &as_backfilled(parts, queue, view), waiting, out)?,
+            if let Some(first) = parts.backfill.first_jobs() {
+                sleep.consult(view, first, waiting, out)?;
+            } else {
+                let outlook = as_backfilled(parts, queue, view, sleep.lend_plan());
+                sleep.consult(view, &outlook, waiting, out)?;
+                sleep.give_back(outlook);
             }
         } else if let Some(first) = parts.backfill.first_jobs() {
             let wakes = named::wakes(sleep, view, first);
@@ -55,7 +60,7 @@ impl Sleeper for Composed {
             let outlook = as_planned(parts, queue, view, sleep);
             let wakes = outlook.wakes_of(sleep, view);
             sleep.settle(view, &wakes, |_, rule, asleep| outlook.leave(rule, asleep), out);
-            sleep.give_back(outlook);
+            sleep.leave(outlook);
         } else {
             // No node is planned for, or none could be woken or put to sleep.
             sleep.settle(view, &Wakes::default(), |_, rule, _| Leave::given_if(rule.far.is_some()), out);
@@ -63,8 +68,13 @@ impl Sleeper for Composed {
         Ok(())
     }
 
-    fn alarm(&self) -> Option<SimTime> {
+    fn alarm(&self) -> Option<Alarm> {
         self.sleep.as_ref().and_then(Sleep::alarm)
+    }
+
+    fn look_further(&mut self) {
+        let Self { parts, sleep: Some(sleep), queue, .. } = self else { return };
+        sleep.look_further(|now| in_planning_order(parts, queue, now), parts.backfill.is_strict());
     }
 }
 
@@ -74,29 +84,40 @@ impl Composed {
         let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(Proposal::default()) };
         if sleep.chooses() {
             let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
-            let (wakes, choice) = sleep.ask(view, &as_backfilled(parts, queue, view), (queue.len(), &list))?;
+            let outlook = as_backfilled(parts, queue, view, sleep.lend_plan());
+            let (wakes, choice) = sleep.ask(view, &outlook, (queue.len(), &list))?;
+            sleep.give_back(outlook);
             return Ok(Proposal::chosen(wakes.and(choice.wake, choice.again), choice.sleep));
         }
         if !sleep.looks_ahead(view) {
             return Ok(Proposal::default());
         }
-        let outlook = as_planned(parts, queue, view, sleep);
+        let mut outlook = as_planned(parts, queue, view, sleep);
+        while !outlook.is_complete() {
+            let order = in_planning_order(parts, queue, view.now);
+            outlook = outlook.look_further(&order, parts.backfill.is_strict());
+        }
         Ok(Proposal::counted(outlook.wakes_of(sleep, view), outlook))
     }
 }
 
-/// What is held for the jobs that wait, in their order.
+/// Nodes that are held for the jobs that wait, in their order, as far as it matters at once.
 fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -> Outlook {
-    let (is_strict, plan) = (parts.backfill.is_strict(), sleep.lend_plan());
+    let plan = sleep.lend_plan();
+    Outlook::within(view, plan, &in_planning_order(parts, queue, view.now), parts.backfill.is_strict(), sleep)
+}
+
+/// The queue in the order in which nodes are held for its jobs.
+fn in_planning_order<'a>(parts: &Parts, queue: &'a FitList, now: SimTime) -> Cow<'a, FitList> {
     match parts.backfill.first_after() {
-        None => Outlook::within(view, plan, queue, is_strict, sleep),
-        Some(limit) => Outlook::within(view, plan, &in_turn(queue, view.now, limit), is_strict, sleep),
+        None => Cow::Borrowed(queue),
+        Some(limit) => Cow::Owned(in_turn(queue, now, limit)),
     }
 }
 
 /// The same as the backfill would have it if all nodes were on.
-fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>) -> Outlook {
-    let (backfill, plan) = (&parts.backfill, Plan::default());
+fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Plan) -> Outlook {
+    let backfill = &parts.backfill;
     match backfill.first_after() {
         None if backfill.is_strict() => Outlook::new(view, plan, queue, true),
         None => Outlook::as_backfilled(view, plan, queue, backfill.reserves()),

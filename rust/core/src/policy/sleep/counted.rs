@@ -3,14 +3,14 @@
 //! A wake plan, which binds nothing, says how many nodes are held at any time; against it stand those that are free by then
 //! without waking any.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::partial_plan::PartialPlan;
+use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::standby::Return;
 use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 
@@ -22,9 +22,15 @@ const TICK: SimDuration = SimDuration::from_micros(1);
 pub(super) struct Outlook {
     now: SimTime,
     plan: Plan,
-    ahead: OnceCell<Ahead>,
+    ahead: OnceLock<Ahead>,
     /// How many nodes are left, on or not, once all are back and the jobs have theirs that wait for nothing else.
     left: i64,
+    /// Time at which all nodes could be back that are off or shutting down, if there are any.
+    soon: Option<SimTime>,
+    /// Time up to which all jobs are planned that start by then.
+    by: SimTime,
+    /// True if it is known which nodes are woken, and when, whatever jobs are yet to be planned.
+    is_complete: bool,
 }
 
 /// The same step by step, for those who ask more than once.
@@ -79,12 +85,17 @@ impl Plan {
     fn begin(&mut self, view: &View<'_>) {
         let releases = view.releases.iter().map(|release| (release.at.max(view.now), release.claim.units));
         self.free.reset(view.now, view.slots.free_units(), releases);
-        self.partial.begin(view.now, view.platform.units());
-        self.turn = Some((Place::FRONT, view.now));
         self.last.clear();
         let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
         self.woken.clear();
         self.woken.extend(woken);
+    }
+
+    /// All jobs may be planned, one after another.
+    fn begin_all(&mut self, view: &View<'_>) {
+        self.begin(view);
+        self.partial.begin(view.now, view.platform.units());
+        self.turn = Some((Place::FRONT, view.now));
     }
 
     /// Plans a job at the earliest time from which there are enough nodes for all its length if it starts by then; returns
@@ -156,7 +167,7 @@ impl Outlook {
     /// With these jobs waiting, in their order; where it is strict none is planned before the one ahead of it. It is made
     /// in the memory of another.
     pub(super) fn new(view: &View<'_>, mut plan: Plan, queue: &FitList, is_strict: bool) -> Self {
-        plan.begin(view);
+        plan.begin_all(view);
         if is_strict {
             plan.add_in_turn(queue, SimTime::NEVER);
         } else {
@@ -165,29 +176,44 @@ impl Outlook {
         Self::of(view, plan, 0)
     }
 
-    /// The same as far as it decides which nodes are woken, and which put to sleep by rules that reach so far.
+    /// The same as far as it decides which nodes are woken now, and which put to sleep by rules that reach so far.
     pub(super) fn within(view: &View<'_>, plan: Plan, queue: &FitList, is_strict: bool, sleep: &Sleep) -> Self {
-        let (mut outlook, now, reach) = (Self::of(view, plan, 0), view.now, sleep.reach());
-        outlook.plan.begin(view);
-        let soon = sleep.soon(view);
-        let near = reach.near.max(TICK);
-        let mut span = soon.map_or(reach.far, |soon| reach.far.max(soon - now));
-        loop {
-            let (plan, by) = (&mut outlook.plan, now.saturating_add(span));
-            if is_strict {
-                plan.add_in_turn(queue, by);
-            } else {
-                // No node sleeps where one is lacking soon. Where some are off it matters how many, and when more are.
-                plan.add_all(queue, by, |free| soon.is_none() && free.least_between(now, near) <= 0);
-            }
-            if by == SimTime::NEVER
-                || plan.holds_all(queue, is_strict)
-                || soon.is_none_or(|soon| outlook.says_all(soon, by))
-            {
-                return outlook;
-            }
-            span = if by < SimTime::LATEST { span.saturating_add(span.max(TICK)) } else { SimDuration::FOREVER };
+        let (now, reach, soon) = (view.now, sleep.reach(), sleep.soon(view));
+        // Twice as far as nodes take to be back: mostly something happens before more has to be known.
+        let span = soon.map_or(reach.far, |soon| reach.far.max(soon - now).max(soon - now + (soon - now)));
+        let by = now.saturating_add(span);
+        let mut outlook = Self { soon, by, ..Self::of(view, plan, 0) };
+        outlook.plan.begin_all(view);
+        if is_strict {
+            outlook.plan.add_in_turn(queue, by);
+        } else {
+            // No node sleeps where one is lacking soon. Where some are off it matters how many, and when more are.
+            let near = reach.near.max(TICK);
+            outlook.plan.add_all(queue, by, |free| soon.is_none() && free.least_between(now, near) <= 0);
         }
+        outlook.conclude(queue, is_strict)
+    }
+
+    /// The same with the jobs of the same queue planned that start within a span twice as long.
+    pub(super) fn look_further(mut self, queue: &FitList, is_strict: bool) -> Self {
+        self.ahead = OnceLock::new();
+        let span = self.by - self.now;
+        let longer = if self.by < SimTime::LATEST { span.saturating_add(span.max(TICK)) } else { SimDuration::FOREVER };
+        self.by = self.now.saturating_add(longer);
+        if is_strict {
+            self.plan.add_in_turn(queue, self.by);
+        } else {
+            self.plan.add_all(queue, self.by, |_| false);
+        }
+        self.conclude(queue, is_strict)
+    }
+
+    /// Finds out whether it is complete.
+    fn conclude(mut self, queue: &FitList, is_strict: bool) -> Self {
+        self.is_complete = self.by == SimTime::NEVER
+            || self.plan.holds_all(queue, is_strict)
+            || self.soon.is_none_or(|soon| self.says_all(soon, self.by));
+        self
     }
 
     /// True if it is known which nodes are woken, and when, once all is planned that starts by `by`.
@@ -195,6 +221,16 @@ impl Outlook {
         let down = self.plan.woken.iter().map(|woken| woken.1).sum::<i64>();
         let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= by), soon);
         lack >= down || larger.is_some()
+    }
+
+    /// True if it is known which nodes are woken, and when.
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The instant it is made at.
+    pub(super) fn now(&self) -> SimTime {
+        self.now
     }
 
     /// The same as the backfill would have it if all nodes were on: beside what the first `depth` jobs hold that do not fit,
@@ -221,7 +257,7 @@ impl Outlook {
     }
 
     fn of(view: &View<'_>, plan: Plan, left: i64) -> Self {
-        Self { now: view.now, plan, ahead: OnceCell::new(), left }
+        Self { now: view.now, plan, ahead: OnceLock::new(), left, soon: None, by: SimTime::NEVER, is_complete: true }
     }
 
     /// Its memory, for another.
@@ -262,20 +298,49 @@ impl Outlook {
         (lack, larger.map(|step| step.0))
     }
 
-    /// The off nodes that are woken now, the lowest first, and when the next have to be.
+    /// The off nodes that are woken now, the lowest first, and when the next have to be, if it is complete.
     pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
         let (Some(standby), Some(soon)) = (view.standby, sleep.soon(view)) else { return Wakes::default() };
-        let (lack, larger) = Self::lack(self.levels(), soon);
+        let known = if self.is_complete { SimTime::NEVER } else { self.by };
+        let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= known), soon);
         Wakes {
             now: standby.off().iter().take(usize::try_from(lack).unwrap_or(0)).collect(),
-            due: larger.map(|larger| self.now.saturating_add(larger - soon)),
+            due: larger.filter(|_| self.is_complete).map(|larger| self.due(soon, larger)),
         }
     }
 
-    /// The least there is left over until then.
-    pub(super) fn least_until(&self, until: SimTime) -> i64 {
-        let ahead = self.ahead();
-        ahead.least[ahead.steps.partition_point(|step| step.0 <= until) - 1]
+    /// Time at which nodes are woken that are lacking at an instant.
+    fn due(&self, soon: SimTime, lacking: SimTime) -> SimTime {
+        self.now.saturating_add(lacking - soon)
+    }
+
+    /// Time at which the next nodes have to be woken, if it is complete.
+    pub(super) fn next_wake(&self) -> Option<SimTime> {
+        let soon = self.soon?;
+        Self::lack(self.levels(), soon).1.map(|larger| self.due(soon, larger))
+    }
+
+    /// Time before which no more nodes have to be woken, if it is not complete.
+    pub(super) fn first_wake(&self) -> Option<SimTime> {
+        self.soon.map(|soon| self.due(soon, self.by))
+    }
+
+    /// The least there is left over up to an instant, and before another.
+    pub(super) fn least_until(&self, by: SimTime, before: SimTime) -> i64 {
+        let within = self.levels().take_while(|&(at, _)| at <= by || at < before);
+        within.map(|(_, free)| free).min().unwrap_or(i64::MAX)
+    }
+
+    /// Time up to which, and time before which, no node may be lacking for one to sleep by these rules.
+    fn horizon(&self, rule: &NodeRule, far: SimDuration) -> (SimTime, SimTime) {
+        (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far))
+    }
+
+    /// Number of nodes that may sleep by these rules, as far as plans are concerned.
+    pub(super) fn spared(&self, rule: &NodeRule) -> u32 {
+        let Some(far) = rule.far else { return 0 };
+        let (by, before) = self.horizon(rule, far);
+        u32::try_from(self.least_until(by, before).max(0)).unwrap_or(u32::MAX)
     }
 
     /// When a node is lacking, if so many go to sleep beside it.
@@ -293,9 +358,7 @@ impl Outlook {
     /// Whether a node may go to sleep, if so many others did before it.
     pub(super) fn leave(&self, rule: &NodeRule, asleep: u32) -> Leave {
         let Some(far) = rule.far else { return Leave::Denied };
-        let (by, before) =
-            (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far));
-        let ahead = self.ahead();
+        let ((by, before), ahead) = (self.horizon(rule, far), self.ahead());
         let within = ahead.steps.partition_point(|step| step.0 <= by || step.0 < before);
         if i64::from(asleep) < ahead.least[within - 1] { Leave::Given } else { Leave::DeniedToAllAlike }
     }
@@ -324,7 +387,15 @@ mod tests {
         let mut plan = Plan::default();
         plan.free.reset(at(0), 3, std::iter::empty());
         plan.free.reserve(at(50), SimDuration::from_micros(30), 2);
-        let outlook = Outlook { now: at(0), plan, ahead: OnceCell::new(), left: 0 };
+        let outlook = Outlook {
+            now: at(0),
+            plan,
+            ahead: OnceLock::new(),
+            left: 0,
+            soon: None,
+            by: SimTime::NEVER,
+            is_complete: true,
+        };
         let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.leave(&rule, asleep) == Leave::Given).count();
         assert_eq!(spares(rule(20, 29, 0)), 3);
         assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");

@@ -7,29 +7,32 @@ mod composed;
 pub(super) mod counted;
 pub(super) mod named;
 pub mod newsvendor;
+mod oldest;
 mod planned;
 pub mod proposal;
 pub mod rest;
 mod resting;
 pub mod rules;
-pub mod standby;
 mod under_budget;
 pub(super) mod wake_plan;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::algo::fit_list::FitList;
 use crate::algo::node_set::NodeSet;
+use crate::cluster::standby::{Comeback, Expected, Return};
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
-use crate::policy::queues::Queues;
+use crate::platform::queues::Queues;
 use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
+use crate::policy::sleep::oldest::Oldest;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::resting::Resting;
 use crate::policy::sleep::rules::{NodeRule, Rules};
-use crate::policy::sleep::standby::{Comeback, Expected, Return};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -52,7 +55,19 @@ pub trait Sleeper {
     fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 
     /// When there has to be another pass, whatever happens until then: as the last pass said.
-    fn alarm(&self) -> Option<SimTime>;
+    fn alarm(&self) -> Option<Alarm>;
+
+    /// Finds out more about an alarm that is not sure, as of the last pass.
+    fn look_further(&mut self) {}
+}
+
+/// Time of another pass, whatever happens until then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alarm {
+    /// The instant.
+    pub at: SimTime,
+    /// False if it may turn out to be later, or never: mostly something else happens before that matters.
+    pub is_sure: bool,
 }
 
 /// The nodes that are woken now, and when the next has to be.
@@ -90,6 +105,14 @@ impl Wakes {
     }
 }
 
+/// Wake plan that is not complete.
+#[derive(Clone)]
+struct Vague {
+    outlook: Outlook,
+    /// When the next node will have been idle for long enough.
+    ripening: Option<SimTime>,
+}
+
 /// Puts idle nodes to sleep.
 #[derive(Clone)]
 pub struct Sleep {
@@ -107,6 +130,8 @@ pub struct Sleep {
     /// Spans ahead in which it matters whether these nodes are needed.
     reach: Reach,
     alarm: Option<SimTime>,
+    /// Wake plan of the last pass, if it says only before when no more nodes are woken.
+    vague: Option<Vague>,
     own: Option<Box<dyn Rest>>,
     /// The jobs that came since it was last asked.
     arrived: Vec<JobId>,
@@ -114,6 +139,10 @@ pub struct Sleep {
     kept: BTreeMap<u32, JobId>,
     /// Memory for wake plans.
     spare: Plan,
+    /// True if the rules let every node sleep at any time, and by the same numbers.
+    is_plain: bool,
+    /// Idle nodes by the instant since when they do, where a part of its own chooses among nodes that are alike.
+    oldest: Oldest,
 }
 
 impl Sleep {
@@ -137,16 +166,21 @@ impl Sleep {
             resting: Resting::new(min_idle, resting),
             reach: Reach::of(&all),
             is_uniform: sleepers.all(|rule| Some(rule) == first),
+            is_plain: rules.min_idle == SimDuration::ZERO
+                && rules.off_limit.is_none()
+                && all.iter().all(|rule| !rule.is_excluded && rule.far.is_some() && Some(rule) == all.first()),
             rules: all,
             min_idle: rules.min_idle,
             off_limit: rules.off_limit,
             min_on: rules.min_on,
             begun: vec![(i64::MIN, 0); platform.len() as usize],
             alarm: None,
+            vague: None,
             own: rules.own.clone(),
             arrived: Vec::new(),
             kept: BTreeMap::new(),
             spare: Plan::default(),
+            oldest: Oldest::default(),
         })
     }
 
@@ -182,12 +216,40 @@ impl Sleep {
 
     /// Memory for a wake plan.
     fn lend_plan(&mut self) -> Plan {
-        std::mem::take(&mut self.spare)
+        match self.vague.take() {
+            Some(vague) => vague.outlook.into_plan(),
+            None => std::mem::take(&mut self.spare),
+        }
     }
 
     /// The same, once the plan is of no use.
     fn give_back(&mut self, outlook: Outlook) {
         self.spare = outlook.into_plan();
+    }
+
+    /// The plan of this pass, after which it does what is sure.
+    fn leave(&mut self, outlook: Outlook) {
+        if outlook.is_complete() {
+            self.give_back(outlook);
+            return;
+        }
+        let ripening = self.alarm;
+        self.alarm = sooner(outlook.first_wake(), ripening);
+        self.vague = Some(Vague { outlook, ripening });
+    }
+
+    /// Finds out more about the next wake-up, by the queue as it was planned at an instant.
+    fn look_further<'a>(&mut self, queue_at: impl FnOnce(SimTime) -> Cow<'a, FitList>, is_strict: bool) {
+        let Some(Vague { outlook, ripening }) = self.vague.take() else { return };
+        let queue = queue_at(outlook.now());
+        let outlook = outlook.look_further(&queue, is_strict);
+        if outlook.is_complete() {
+            self.alarm = sooner(outlook.next_wake(), ripening);
+            self.give_back(outlook);
+        } else {
+            self.alarm = sooner(outlook.first_wake(), ripening);
+            self.vague = Some(Vague { outlook, ripening });
+        }
     }
 
     /// Whether a part of its own chooses the nodes.
@@ -212,8 +274,10 @@ impl Sleep {
 
     /// When there has to be another pass, as the last one said.
     #[must_use]
-    pub fn alarm(&self) -> Option<SimTime> {
-        self.alarm
+    pub fn alarm(&self) -> Option<Alarm> {
+        let ripening = self.vague.as_ref().map(|vague| vague.ripening);
+        let is_sure = |at| ripening.is_none_or(|ripening| ripening == Some(at));
+        self.alarm.map(|at| Alarm { at, is_sure: is_sure(at) })
     }
 
     /// Whether plans have the node now once it is off, as its wake-up takes no time. Where urgent jobs may come, making way
@@ -336,6 +400,7 @@ impl Sleep {
         mut may_go: impl FnMut(u32, &NodeRule, u32) -> Leave,
         out: &mut Decisions,
     ) {
+        self.vague = None;
         wakes.now.iter().for_each(|&node| out.wake(node));
         self.follow(view);
         let (mut gone, mut spare) = (Vec::new(), None);
@@ -355,8 +420,7 @@ impl Sleep {
             self.note_shutdown(view.now, node);
         }
         let ripening = self.resting.next();
-        let alarm = [wakes.due, ripening].into_iter().flatten().min();
-        self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
+        self.alarm = sooner(wakes.due, ripening);
     }
 
     /// The same where a part of its own chooses the nodes.
@@ -394,6 +458,9 @@ impl Sleep {
     ) -> Result<(Wakes, Choice)> {
         let wakes = outlook.wakes(self, view);
         let mut choice = Choice::default();
+        if let Some(standby) = view.standby.filter(|_| self.tells_no_node_apart(view)) {
+            self.oldest.follow(view.slots.holding(1), standby);
+        }
         let Some(mut own) = self.own.take() else { return Ok((wakes, choice)) };
         let (spare, free, arrived) = (outlook.spare(self, view), outlook.free(view), std::mem::take(&mut self.arrived));
         let (rules, woken) = (&self.rules[..], &wakes.now[..]);
@@ -403,6 +470,16 @@ impl Sleep {
         self.own = Some(own);
         choice.again = choice.again.filter(|&again| again > view.now);
         done.map(|()| (wakes, choice))
+    }
+
+    /// True if any idle node may sleep as well as another, as far as rules say: idle are those that are free.
+    fn tells_no_node_apart(&self, view: &View<'_>) -> bool {
+        self.is_plain && self.kept.is_empty() && has_whole_nodes(view)
+    }
+
+    /// Idle nodes by age, where these are all alike.
+    fn oldest(&self, view: &View<'_>) -> Option<&Oldest> {
+        self.tells_no_node_apart(view).then_some(&self.oldest)
     }
 
     /// Description of an idle node for a part of one's own, with so many idle ones above it.
@@ -430,10 +507,28 @@ impl Sleep {
     }
 }
 
+/// The sooner of two alarms, if it is within all time.
+fn sooner(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
+    one.into_iter().chain(other).min().filter(|&alarm| alarm <= SimTime::LATEST)
+}
+
 /// Nodes that idle and hold no job, ascending.
 fn idle<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let nodes = view.nodes;
     view.slots.holding(view.platform.shared_slots()).iter().filter(|&node| nodes[node as usize] == NodeState::Idle)
+}
+
+/// Number of them, up to `most`.
+fn idle_up_to(view: &View<'_>, most: u32) -> u32 {
+    if has_whole_nodes(view) {
+        return view.slots.holding(1).len().min(most);
+    }
+    u32::try_from(idle(view).take(most as usize).count()).unwrap_or(u32::MAX)
+}
+
+/// True if jobs get whole nodes for as long as they run: a node is free if it is idle.
+fn has_whole_nodes(view: &View<'_>) -> bool {
+    view.platform.is_exclusive() && !view.slots.lends()
 }
 
 /// The same from the highest down.

@@ -5,7 +5,7 @@
 //! share of the time in which nodes are free. All of it comes from the past.
 
 use crate::error::Result;
-use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
+use crate::policy::sleep::rest::{Alike, Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::rules::NodeRule;
 use crate::units::{SimDuration, SimTime};
 
@@ -71,19 +71,45 @@ impl Rest for Newsvendor {
         let reserve = self.demand.exceeded(level, threshold);
         #[expect(clippy::cast_possible_truncation, reason = "at most a day and a half in microseconds")]
         let hold = SimDuration::from_micros((HOLD / threshold) as i64);
-        let excess = scene.spare.saturating_sub(reserve) as usize;
-        let mut spared = scene.idle_descending().filter(|one| is_spared(one, now, scene.rules));
-        let is_ripe = |one: &IdleNode| one.since.saturating_add(hold) <= now;
-        let (go, stay): (Vec<IdleNode>, Vec<_>) = spared.by_ref().take(excess).partition(is_ripe);
-        choice.sleep.extend(go.iter().map(|one| one.node));
+        let excess = scene.spare.saturating_sub(reserve);
+        let stay = match scene.alike() {
+            Some(alike) => rest_alike(&alike, excess, (now, hold), choice),
+            None => rest_each(scene, excess, (now, hold), choice),
+        };
         let lowest = self.demand.exceeded(level, EAGER * threshold);
         choice.wake.extend(scene.off().take(lowest.saturating_sub(scene.spare) as usize));
-        let ripe = stay.iter().map(|one| one.since.saturating_add(hold)).min();
-        let is_kept = !stay.is_empty() || !choice.wake.is_empty() || spared.next().is_some();
         let later = now.saturating_add(window);
-        choice.again = is_kept.then(|| ripe.map_or(later, |ripe| ripe.min(later)));
+        let is_kept = stay.is_any || !choice.wake.is_empty();
+        choice.again = is_kept.then(|| stay.ripe.map_or(later, |ripe| ripe.min(later)));
         Ok(())
     }
+}
+
+/// Spared nodes that stay on.
+struct Stay {
+    /// True if there is any.
+    is_any: bool,
+    /// First instant at which one of the excess has idled for long enough.
+    ripe: Option<SimTime>,
+}
+
+/// Puts those of the first `excess` spared nodes to sleep that have idled for long enough.
+fn rest_each(scene: &Scene<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut Choice) -> Stay {
+    let mut spared = scene.idle_descending().filter(|one| is_spared(one, now, scene.rules));
+    let is_ripe = |one: &IdleNode| one.since.saturating_add(hold) <= now;
+    let (go, stay): (Vec<IdleNode>, Vec<_>) = spared.by_ref().take(excess as usize).partition(is_ripe);
+    choice.sleep.extend(go.iter().map(|one| one.node));
+    let ripe = stay.iter().map(|one| one.since.saturating_add(hold)).min();
+    Stay { is_any: !stay.is_empty() || spared.next().is_some(), ripe }
+}
+
+/// The same where all nodes are alike: those that are spared are the highest.
+fn rest_alike(alike: &Alike<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut Choice) -> Stay {
+    let first = excess.min(alike.spared);
+    let by = now.saturating_add(SimDuration::ZERO - hold);
+    let oldest = alike.split(first, by, &mut choice.sleep);
+    let is_any = alike.spared > first || choice.sleep.len() < first as usize;
+    Stay { is_any, ripe: oldest.map(|since| since.saturating_add(hold)) }
 }
 
 /// Longest time that stopping and starting a node takes.

@@ -5,7 +5,8 @@ use crate::policy::View;
 use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::named::{self, FirstJobs};
 use crate::policy::sleep::rest::Choice;
-use crate::policy::sleep::{Sleep, Wakes, idle};
+use crate::policy::sleep::rules::NodeRule;
+use crate::policy::sleep::{Sleep, Wakes, idle, idle_up_to};
 use crate::units::{SimDuration, SimTime};
 
 /// What is planned for later.
@@ -15,6 +16,13 @@ pub(super) trait Planned {
 
     /// When a node's next planned job starts, or it would be lacking if so many idle nodes above it slept.
     fn next(&self, node: u32, above: usize) -> SimTime;
+
+    /// Number of nodes that it does not need so soon that they could not sleep by these rules, where it tells no node from
+    /// another.
+    fn spared(&self, rule: &NodeRule) -> Option<u32> {
+        let _ = rule;
+        None
+    }
 
     /// How many nodes are on, or will be, that nothing planned needs within the time to wake one.
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32;
@@ -61,15 +69,17 @@ impl Planned for Outlook {
         self.lacking(above)
     }
 
+    fn spared(&self, rule: &NodeRule) -> Option<u32> {
+        Some(self.spared(rule))
+    }
+
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32 {
         let asleep = view.standby.into_iter().flat_map(|standby| standby.alike().map(|(like, ..)| like));
         let span = (0..view.platform.len()).take(1).chain(asleep).map(|node| sleep.rule(node).start).max();
-        let least = self.least_until(view.now.saturating_add(span.unwrap_or(SimDuration::ZERO)));
+        let least = self.least_until(view.now.saturating_add(span.unwrap_or(SimDuration::ZERO)), view.now);
         let least = u32::try_from(least.max(0)).unwrap_or(u32::MAX);
-        // Of idle nodes it is enough to know that there are so many.
         let asleep = view.standby.map_or(0, |standby| standby.asleep().len());
-        let idle = idle(view).take(least as usize).count();
-        least.min(asleep.saturating_add(u32::try_from(idle).unwrap_or(u32::MAX)))
+        least.min(asleep.saturating_add(idle_up_to(view, least)))
     }
 
     fn free(&self, _view: &View<'_>) -> u32 {

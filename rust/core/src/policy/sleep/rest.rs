@@ -4,8 +4,10 @@
 
 use dyn_clone::DynClone;
 
+use crate::cluster::standby::Standby;
 use crate::error::Result;
 use crate::policy::View;
+use crate::policy::sleep::oldest::Oldest;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Sleep, idle_descending};
@@ -75,10 +77,34 @@ impl Scene<'_> {
             .map(|(above, node)| self.sleep.idle_node(self.view, self.plan, node, above))
     }
 
+    /// The idle nodes together, where neither rules nor plans tell one from another and all may sleep; none elsewhere.
+    #[must_use]
+    pub fn alike(&self) -> Option<Alike<'_>> {
+        let (standby, rule) = (self.view.standby?, self.rules.first()?);
+        let oldest = self.sleep.oldest(self.view)?;
+        Some(Alike { spared: self.plan.spared(rule)?.min(self.view.slots.holding(1).len()), oldest, standby })
+    }
+
     /// Nodes that are off and were not woken in this pass, ascending.
     pub fn off(&self) -> impl Iterator<Item = u32> + '_ {
         let off = self.view.standby.into_iter().flat_map(|standby| standby.off().iter());
         off.filter(|node| self.woken.binary_search(node).is_err())
+    }
+}
+
+/// Idle nodes that are all alike: what is asked of each of them in turn elsewhere is answered for many at once.
+pub struct Alike<'a> {
+    /// Number of nodes, from the highest down, that no plan needs so soon that they could not sleep.
+    pub spared: u32,
+    oldest: &'a Oldest,
+    standby: &'a Standby,
+}
+
+impl Alike<'_> {
+    /// Writes those of the `count` highest that have idled since `by` to the end of `ripe`, from the highest down; returns
+    /// the earliest instant since when one of the others idles.
+    pub fn split(&self, count: u32, by: SimTime, ripe: &mut Vec<u32>) -> Option<SimTime> {
+        self.oldest.split(count, by, self.standby, ripe)
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use crate::algo::node_set::NodeSet;
 use crate::algo::span::Span;
+use crate::cluster::standby::Standby;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
-use crate::policy::sleep::standby::Standby;
 use crate::units::{SimDuration, SimTime};
 
 /// Idle nodes: those that have been so for long enough, and the others by the instant since when they have.

@@ -11,7 +11,7 @@ const TICK: SimDuration = SimDuration::from_micros(1);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
     /// As long as it does on the node.
-    Actual,
+    Platform,
     /// So long.
     Of(SimDuration),
 }
@@ -104,7 +104,7 @@ fn number(text: &str) -> Option<u32> {
 impl Margin {
     fn or(self, actual: SimDuration) -> SimDuration {
         match self {
-            Self::Actual => actual,
+            Self::Platform => actual,
             Self::Of(span) => span,
         }
     }
@@ -117,8 +117,8 @@ impl Rules {
         Self {
             min_idle: SimDuration::ZERO,
             far: Far::BreakEven,
-            stop: Margin::Actual,
-            start: Margin::Actual,
+            stop: Margin::Platform,
+            start: Margin::Platform,
             off_limit: None,
             min_on: 0,
             exclude: NodeList::default(),

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 
 use crate::algo::fit_list::Waiting;
+use crate::cluster::standby::{Comeback, Expected};
 use crate::error::{Error, Result};
 use crate::platform::NodeDraw;
 use crate::platform::node_state::NodeState;
@@ -15,7 +16,6 @@ use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::composed::in_turn;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::Choice;
-use crate::policy::sleep::standby::{Comeback, Expected};
 use crate::policy::sleep::wake_plan::{Need, WakePlan};
 use crate::policy::sleep::{Leave, Sleep, Wakes, idle};
 use crate::policy::{Decisions, View};

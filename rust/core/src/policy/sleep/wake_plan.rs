@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use crate::algo::releases::Claim;
+use crate::cluster::standby::Standby;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
-use crate::policy::sleep::standby::Standby;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// A job needs its nodes for at least this long.

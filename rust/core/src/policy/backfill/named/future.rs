@@ -4,11 +4,11 @@ use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::windows::{Return, What};
 use crate::algo::horizon::{Need, Windows};
 use crate::algo::node_set::NodeSet;
+use crate::cluster::standby::Standby;
+use crate::platform::outages::Maintenance;
 use crate::policy::View;
 use crate::policy::backfill::named::chosen::Chosen;
 use crate::policy::backfill::plan::TICK;
-use crate::policy::outages::Maintenance;
-use crate::policy::sleep::standby::Standby;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 

@@ -2,11 +2,11 @@
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::node_set::NodeSet;
+use crate::cluster::standby::Standby;
 use crate::policy::View;
 use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::named::chosen::{Chosen, Memory, Own};
 use crate::policy::backfill::named::future::{Future, asleep, need};
-use crate::policy::sleep::standby::Standby;
 use crate::units::SimTime;
 use crate::workload::JobId;
 

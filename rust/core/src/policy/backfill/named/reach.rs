@@ -156,11 +156,11 @@ mod tests {
     use super::*;
     use crate::algo::horizon::windows::{Return, What};
     use crate::algo::horizon::{SlotTable, Windows};
+    use crate::platform::queues::{Queue, QueueColumns, Queues};
     use crate::policy::backfill::named::chosen::Memory;
     use crate::policy::backfill::named::future::Future;
     use crate::policy::backfill::named::promises::Promises;
     use crate::policy::backfill::queued::Queued;
-    use crate::policy::queues::{Queue, QueueColumns, Queues};
     use crate::policy::testing::World;
     use crate::units::{SimDuration, SimTime};
 

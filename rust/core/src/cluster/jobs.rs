@@ -1,12 +1,12 @@
 //! What a policy may know of the jobs.
 
+use crate::cluster::beliefs::Beliefs;
+use crate::cluster::truth::Truth;
 use crate::platform::Platform;
-use crate::policy::analyzer::forecast::Forecasts;
-use crate::policy::eligible::Eligible;
+use crate::power::in_force::Profile;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
-use crate::power::slowest::{OwnSlowdowns, Slowest};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
 /// What a policy may know of the jobs: all they said when they were submitted.
@@ -14,69 +14,36 @@ use crate::workload::{AppId, JobId, Workload};
 /// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
 #[derive(Clone, Copy, Debug)]
 pub struct Jobs<'a> {
-    pub(super) workload: &'a Workload,
-    slowest: Option<&'a Slowest>,
-    own_caps: Option<&'a OwnSlowdowns>,
+    workload: &'a Workload,
+    beliefs: &'a Beliefs,
     /// A job that is to get so many nodes of one cell.
     part: Option<(JobId, u32)>,
-    eligible: Option<&'a Eligible>,
-    forecasts: Option<&'a Forecasts>,
-    sizes: Sized<'a>,
-}
-
-/// Which of its sizes each job is taken to have.
-#[derive(Clone, Copy, Debug)]
-enum Sized<'a> {
-    /// The one it asks for.
-    Asked,
-    /// The fewest nodes.
-    Least,
-    /// As chosen, by job.
-    Chosen(&'a [u32]),
+    /// True if each job is taken to be as small as it can be.
+    is_least: bool,
 }
 
 impl<'a> Jobs<'a> {
-    /// What a policy may know of these jobs.
+    /// These jobs as they said they are.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
-        let (slowest, own_caps, part, eligible, forecasts) = (None, None, None, None, None);
-        Self { workload, slowest, own_caps, part, eligible, forecasts, sizes: Sized::Asked }
+        Self::believed(workload, Beliefs::NONE)
     }
 
-    /// The same where planned lengths are stretched by what the slowest node is predicted to take.
+    /// These jobs as they are believed to be.
     #[must_use]
-    pub fn stretched(self, slowest: Option<&'a Slowest>) -> Self {
-        Self { slowest, ..self }
+    pub fn believed(workload: &'a Workload, beliefs: &'a Beliefs) -> Self {
+        Self { workload, beliefs, part: None, is_least: false }
     }
 
-    /// The same where own caps slow jobs that bring no walltime.
-    #[must_use]
-    pub fn slowed(self, own_caps: Option<&'a OwnSlowdowns>) -> Self {
-        Self { own_caps, ..self }
-    }
-
-    /// The same where jobs may join the queue later than they are submitted.
-    #[must_use]
-    pub fn eligible_at(self, eligible: Option<&'a Eligible>) -> Self {
-        Self { eligible, ..self }
-    }
-
-    /// All there are.
-    #[must_use]
-    pub fn workload(self) -> &'a Workload {
-        self.workload
-    }
-
-    /// The same with sizes that were chosen, one a job, where there are any.
-    #[must_use]
-    pub fn sized(self, chosen: Option<&'a [u32]>) -> Self {
-        Self { sizes: chosen.map_or(Sized::Asked, Sized::Chosen), ..self }
+    /// The jobs there are or will be.
+    pub fn all(self) -> impl ExactSizeIterator<Item = JobId> {
+        (0..u32::try_from(self.workload.len()).unwrap_or(u32::MAX)).map(JobId)
     }
 
     /// The same with each job on as few nodes as it can run on.
     #[must_use]
     pub fn least(self) -> Self {
-        Self { sizes: Sized::Least, ..self }
+        Self { is_least: true, ..self }
     }
 
     /// Fewest and most nodes the job can run on.
@@ -105,19 +72,16 @@ impl<'a> Jobs<'a> {
 
     /// Nodes of the job, all cells together.
     fn size(self, job: JobId) -> u32 {
-        match self.sizes {
-            Sized::Asked => self.workload.node_count(job),
-            Sized::Least => self.workload.size_range(job).0,
-            Sized::Chosen(nodes) => nodes[job.0 as usize],
+        match &self.beliefs.sizes {
+            _ if self.is_least => self.workload.size_range(job).0,
+            Some(chosen) => chosen[job.0 as usize],
+            None => self.workload.node_count(job),
         }
     }
 
-    /// The same at the size that it has.
+    /// Length of the job at the size that it has, in lengths at the size that it asks for.
     fn size_time(self, job: JobId) -> f64 {
-        match self.sizes {
-            Sized::Asked => 1.0,
-            Sized::Least | Sized::Chosen(_) => self.workload.time_at(job, self.size(job)),
-        }
+        if self.is_least || self.beliefs.sizes.is_some() { self.workload.time_at(job, self.size(job)) } else { 1.0 }
     }
 
     /// Nodes the job asks for.
@@ -130,12 +94,6 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn in_part(self, job: JobId, count: u32) -> Self {
         Self { part: Some((job, count)), ..self }
-    }
-
-    /// The same where jobs are believed to run as long, and to draw as much, as an analyzer says.
-    #[must_use]
-    pub fn believed(self, forecasts: Option<&'a Forecasts>) -> Self {
-        Self { forecasts, ..self }
     }
 
     /// The job's own cap, W a node; infinity if it brings none.
@@ -166,7 +124,7 @@ impl<'a> Jobs<'a> {
     /// wait, it goes by this (operations page on machines, rule 4).
     #[must_use]
     pub fn eligible(self, job: JobId) -> SimTime {
-        self.eligible.and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
+        self.beliefs.eligible.as_ref().and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
     }
 
     /// Whether any array has a limit.
@@ -186,7 +144,7 @@ impl<'a> Jobs<'a> {
     /// where these were meant for nominal speed, on the slowest of all nodes.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
-        let factor = self.slowest.map_or(1.0, |slowest| slowest.of(self.app(job)));
+        let factor = self.beliefs.slowest.as_ref().map_or(1.0, |slowest| slowest.of(self.app(job)));
         self.planned_on(job, factor)
     }
 
@@ -194,9 +152,10 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn planned_on(self, job: JobId, factor: f64) -> SimDuration {
         let factor = factor * self.size_time(job);
-        let by_own_cap = || self.own_caps.map_or(1.0, |own_caps| own_caps.of(job));
-        let slowdown = self.forecasts.and_then(|forecasts| forecasts.slowdown(job)).unwrap_or_else(by_own_cap);
-        match self.forecasts.and_then(|forecasts| forecasts.length(job)) {
+        let by_own_cap = || self.beliefs.own_caps.as_ref().map_or(1.0, |own_caps| own_caps.of(job));
+        let slowdown =
+            self.beliefs.forecasts.as_ref().and_then(|forecasts| forecasts.slowdown(job)).unwrap_or_else(by_own_cap);
+        match self.beliefs.forecasts.as_ref().and_then(|forecasts| forecasts.length(job)) {
             Some(length) => self.workload.believed_at(job, length, factor, slowdown),
             None => self.workload.planned_at(job, factor, slowdown),
         }
@@ -205,21 +164,26 @@ impl<'a> Jobs<'a> {
     /// What is known of the job's own draw before it runs: what an analyzer says, or else what these predictions say.
     #[must_use]
     pub fn known_draw(self, predicted: &Predicted, job: JobId) -> KnownDraw {
-        let belief = self.forecasts.and_then(|forecasts| forecasts.draw(job));
+        let belief = self.beliefs.forecasts.as_ref().and_then(|forecasts| forecasts.draw(job));
         belief.map_or_else(|| predicted.known_draw(self.workload, job), KnownDraw::Believed)
     }
 
-    /// How long the job runs at nominal speed. Policies that a paper describes as knowing it in advance read this; all
-    /// others plan with [`Jobs::planned`].
+    /// What caps that are made for the job go by, where these are the predictions.
     #[must_use]
-    pub fn runtime(self, job: JobId) -> SimDuration {
-        self.workload.runtime(job).stretched(self.size_time(job))
+    pub fn profile(self, predicted: &Predicted, job: JobId) -> Profile {
+        Profile { app: self.app(job), own: self.known_draw(predicted, job) }
     }
 
-    /// What communication adds to the job's run on whatever nodes; known in advance like [`Jobs::runtime`].
+    /// Watts of whole nodes that fall to the slots a job holds of each: all of them where nodes are not shared.
     #[must_use]
-    pub fn comm(self, job: JobId) -> SimDuration {
-        self.workload.comm(job)
+    pub fn held(self, job: JobId, platform: &Platform, whole: Watts) -> Watts {
+        whole.share(self.need(job, platform), platform.shared_slots())
+    }
+
+    /// Truth about the job, for parts that a paper describes as knowing it and for those that repeat a log.
+    #[must_use]
+    pub fn truth(self, job: JobId) -> Truth<'a> {
+        Truth { workload: self.workload, job, size_time: self.size_time(job) }
     }
 
     /// Nodes of the job: those it asks for, or those that were chosen for it.
@@ -255,24 +219,6 @@ impl<'a> Jobs<'a> {
     #[must_use]
     pub fn first_run(self, job: JobId) -> Option<bool> {
         self.workload.first_run(job)
-    }
-
-    /// When the job started in reality, if the log says so. Only policies that repeat the log read this and the next two.
-    #[must_use]
-    pub fn observed_start(self, job: JobId) -> Option<SimTime> {
-        self.workload.observed_start(job)
-    }
-
-    /// The nodes the job ran on in reality, if the log says so.
-    #[must_use]
-    pub fn observed_nodes(self, job: JobId) -> Option<&'a [u32]> {
-        self.workload.observed_nodes(job)
-    }
-
-    /// Whether the job ends at the instant at which it starts.
-    #[must_use]
-    pub fn takes_no_time(self, job: JobId) -> bool {
-        self.workload.takes_no_time(job)
     }
 
     /// Nodes, or slots where nodes are shared, that the job takes in all.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algo::horizon::Split;
+use crate::platform::cells::Cells;
 use crate::platform::slots::Slots;
-use crate::policy::cells::Cells;
 use crate::workload::JobId;
 
 /// Shares of what runs, on a machine whose nodes differ.

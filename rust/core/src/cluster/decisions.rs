@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::algo::span::Span;
-use crate::policy::analyzer::Estimate;
-use crate::policy::runs::RunId;
+use crate::cluster::counted::Estimate;
+use crate::cluster::runs::RunId;
 use crate::power::in_force::Allotted;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -92,7 +92,7 @@ pub struct Basis {
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     list: Vec<Decision>,
-    pub(super) nodes: Vec<u32>,
+    pub(crate) nodes: Vec<u32>,
 }
 
 impl Decisions {
@@ -128,7 +128,7 @@ impl Decisions {
     }
 
     /// Starts `job` on nodes that were appended, which take `watts` beyond idle.
-    pub(super) fn start_on(&mut self, job: JobId, nodes: Range<usize>, watts: Watts) {
+    pub(crate) fn start_on(&mut self, job: JobId, nodes: Range<usize>, watts: Watts) {
         self.list.push(Decision::Start(Start {
             job,
             overtakes: false,
@@ -182,7 +182,7 @@ impl Decisions {
     }
 
     /// The nodes of all starts but those among the first `len` decisions.
-    pub(super) fn nodes_since(&self, len: usize) -> &[u32] {
+    pub(crate) fn nodes_since(&self, len: usize) -> &[u32] {
         let first = self.list[len..].iter().find_map(|decision| match decision {
             Decision::Start(start) => Some(start.first_node),
             _ => None,
@@ -191,7 +191,7 @@ impl Decisions {
     }
 
     /// Takes back all but the first `len` decisions; `give_back` gets the nodes of starts.
-    pub(super) fn truncate(&mut self, len: usize, mut give_back: impl FnMut(JobId, u32)) {
+    pub(crate) fn truncate(&mut self, len: usize, mut give_back: impl FnMut(JobId, u32)) {
         for decision in self.list.drain(len..) {
             if let Decision::Start(start) = decision {
                 let own = start.first_node..start.first_node + start.node_count;

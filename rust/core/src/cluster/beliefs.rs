@@ -1,0 +1,29 @@
+//! Beliefs about jobs, in place of what they asked for: when they joined the queue, how large they are, how long they run and
+//! what they draw.
+
+use std::sync::Arc;
+
+use crate::cluster::eligible::Eligible;
+use crate::cluster::forecasts::Forecasts;
+use crate::power::slowest::{OwnSlowdowns, Slowest};
+
+/// Beliefs about jobs, each where something says so.
+#[derive(Clone, Debug, Default)]
+pub struct Beliefs {
+    /// Slowdowns on the slowest node, where walltimes were meant for nominal speed.
+    pub(super) slowest: Option<Arc<Slowest>>,
+    /// Slowdowns by jobs' own caps, where they bring no walltime.
+    pub(super) own_caps: Option<Arc<OwnSlowdowns>>,
+    /// Instants at which jobs joined the queue, where that may be later than their submission.
+    pub(super) eligible: Option<Eligible>,
+    /// Lengths and draws, as an analyzer says.
+    pub(super) forecasts: Option<Forecasts>,
+    /// Nodes of each job, where some can have more or fewer than they ask for.
+    pub(super) sizes: Option<Vec<u32>>,
+}
+
+impl Beliefs {
+    /// No beliefs: jobs are what they asked for.
+    pub(super) const NONE: &'static Self =
+        &Self { slowest: None, own_caps: None, eligible: None, forecasts: None, sizes: None };
+}
