@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from math import inf
 
 import pytest
 from hypothesis import given
 from machine_agreement import agrees, make
 from machine_cases import cases
-from plain_draws import Draws, ceiling
+from plain_draws import SECOND, Draws, ceiling
 from plain_machine import Job, Machine
-from plain_power import Power
+from plain_power import Power, Rules
+from power_cases import APPS
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -70,6 +72,20 @@ def test_power_in_time_agrees_where_long_waits_go_first(case: Case) -> None:
 @given(cases(shared=False, draws="alike", power="all", vahrm=True, first_runs=True, wait=True))
 def test_power_in_time_agrees_where_first_runs_count_with_tdp(case: Case) -> None:
     agrees(*case, nodes=False)
+
+
+@pytest.mark.parametrize("allocator", ["uniform", "equal-slowdown"])
+def test_a_plan_counts_with_the_worst_that_an_allocator_may_do(allocator: str) -> None:
+    """Ninety seconds are left of job 0 at 10, and 180 if it were held at 100 W from then on."""
+    rows = {100.0: ([100.0] * 4, [2.0] * 4), 150.0: ([150.0] * 4, [1.25] * 4), inf: ([200.0] * 4, [1.0] * 4)}
+    tables = {cap: dict.fromkeys(APPS, row) for cap, row in rows.items()}
+    machine = Machine(4, plan=False, depth=1, draws=Draws([50.0] * 4, tables, tables))
+    machine.power = Power(Rules(1000.0, allocator=allocator))
+    agrees(
+        machine,
+        [Job(0, 0, 100 * SECOND, 100 * SECOND, 2), Job(1, 10 * SECOND, 50 * SECOND, 50 * SECOND, 3)],
+    )
+    assert machine.power.promises == [(10 * SECOND, 1, 190 * SECOND)]
 
 
 # What the page promises of the reference machine.

@@ -34,6 +34,28 @@ fn slowdown(step: usize, limit: f64) -> f64 {
     (1.0 + step as f64 * STEP).min(limit)
 }
 
+/// The first step up to `last` that fits, or `last`, where all behind one that does fit as well: found by halving, around a
+/// guess.
+fn first_that_fits(last: usize, guess: usize, mut fits: impl FnMut(usize) -> bool) -> usize {
+    // None below `low` fits, and `high` does, or is the last.
+    let (mut low, mut high, mut stride) = (0, last, 1);
+    let mut middle = guess;
+    while low < high {
+        if fits(middle) {
+            high = middle;
+            middle = high.saturating_sub(stride).max(low);
+        } else {
+            low = (middle + 1).min(high);
+            middle = (low + stride).min(high);
+        }
+        stride *= 2;
+        if high - low <= stride {
+            middle = usize::midpoint(low, high);
+        }
+    }
+    low
+}
+
 impl EqualSlowdown {
     /// At most `limit` times slower, from 1; with these caps, W a node, ascending, where tables say what they do.
     #[must_use]
@@ -119,30 +141,14 @@ impl EqualSlowdown {
     /// On shared nodes each run's share of a draw is rounded: there the runs are added up one by one.
     fn step_by_model(&mut self, view: &View<'_>, room: Watts) -> usize {
         let last = self.step_of(self.limit);
-        let (limit, kinds) = (self.limit, &mut self.kinds);
-        let mut fits = |step: usize| {
+        let (limit, guess, kinds) = (self.limit, self.last_step.min(last), &mut self.kinds);
+        let fits = |step: usize| {
             let drawn = kinds.draw_at(view, slowdown(step, limit));
             let each = || running(view).map(|(id, run)| kinds.of(view, id, run)).sum::<Watts>();
             (if view.platform.is_exclusive() { drawn } else { each() }) <= room
         };
-        // None below `low` fits, and `high` does, or is the last.
-        let (mut low, mut high, mut stride) = (0, last, 1);
-        let mut middle = self.last_step.min(last);
-        while low < high {
-            if fits(middle) {
-                high = middle;
-                middle = high.saturating_sub(stride).max(low);
-            } else {
-                low = (middle + 1).min(high);
-                middle = (low + stride).min(high);
-            }
-            stride *= 2;
-            if high - low <= stride {
-                middle = usize::midpoint(low, high);
-            }
-        }
-        self.last_step = low;
-        low
+        self.last_step = first_that_fits(last, guess, fits);
+        self.last_step
     }
 
     fn by_model(&self, step: usize) -> Allotted {
@@ -175,5 +181,22 @@ impl Allocator for EqualSlowdown {
             None => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_step_that_fits_is_found_from_any_guess() {
+        for last in 0..20 {
+            for guess in 0..=last {
+                for first in 0..=last + 1 {
+                    let found = first_that_fits(last, guess, |step| step >= first);
+                    assert_eq!(found, first.min(last), "up to {last}, from {guess}");
+                }
+            }
+        }
     }
 }
