@@ -1,4 +1,4 @@
-//! What happens next: events leave by instant, then by rank, then in the order they came.
+//! A heap of events: they leave by instant, then by rank, then in the order in which they were scheduled.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::binary_heap::PeekMut;

@@ -1,4 +1,4 @@
-//! Whether duals prove that a matching costs the least.
+//! Certificates of optimality: a check that the duals prove a matching to be of least cost.
 //!
 //! By weak duality (Kuhn 1955; equations 7 to 9 of the COA paper): if `u[i] + v[j] <= cost[i, j]` for every pair and
 //! `v <= 0`, then every matching of all rows costs at least `sum u + sum v`; if the pairs of one matching and its
@@ -6,7 +6,7 @@
 
 use super::{Assignment, Costs, TypesAssignment};
 
-/// How far a pair may be off, relatively to the largest cost: what rounding leaves after a few thousand additions.
+/// Tolerance of a pair, relative to the largest cost: covers the rounding error of a few thousand additions.
 pub const TOLERANCE: f64 = 1e-10;
 
 /// Checks an [`Assignment`] by its duals alone.

@@ -1,17 +1,17 @@
-//! Which rows of a matrix are equal.
+//! Classes of equal rows of a matrix.
 //!
-//! Found in the pass that checks the numbers: a row equal to an earlier one is read once, beside that one, and needs no
-//! check. A few of its numbers say which earlier row it could be equal to. If it is not, a fingerprint of the whole row
-//! decides with which further one it is compared, so that every row is read a fixed number of times at most.
+//! Found in the pass that checks the numbers: a row equal to an earlier one is read once, alongside that one, and needs
+//! no check. A few of its numbers say which earlier row it could be equal to. If it is not, a fingerprint of the whole
+//! row decides with which further one it is compared, so that every row is read a fixed number of times at most.
 
 use std::collections::BTreeMap;
 
 use crate::error::{Result, config};
 
-/// How many numbers of a row are looked at before the whole row is.
+/// Number of sampled entries by which a row is compared before it is read as a whole.
 const SAMPLES: usize = 8;
 
-/// The largest cost that is taken, in size: sums of a path's costs, and duals, must stay numbers.
+/// Largest absolute cost that is accepted: sums of a path's costs, and duals, must stay finite.
 const MOST: f64 = 1e300;
 
 /// The rows of a matrix in classes of equal ones, numbered as they first occur.
@@ -97,7 +97,7 @@ impl Distinct {
         self.first_rows.len()
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.first_rows.is_empty()
@@ -115,7 +115,7 @@ impl Distinct {
         &self.first_rows
     }
 
-    /// How many rows each class has.
+    /// Number of rows of each class.
     #[must_use]
     pub fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0; self.len()];
@@ -148,7 +148,7 @@ fn check(row: usize, numbers: &[f64]) -> Result<()> {
     Err(config("cost", format!("{found} in row {row}, column {column}"), expected))
 }
 
-/// Whether sums of such costs stay numbers, or the pair is forbidden.
+/// True if the pair is forbidden, or if sums of such costs stay finite.
 fn is_cost(number: f64) -> bool {
     number.abs() <= MOST || number == f64::INFINITY
 }

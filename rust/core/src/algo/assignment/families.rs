@@ -14,44 +14,44 @@
 
 use super::rows::Rows;
 
-/// More families than this are not looked for.
+/// Maximum number of families; a matrix with more is treated as one without any.
 const MOST: usize = 40;
 
 /// Rows a family on average, at least.
 const FEWEST_ROWS: usize = 8;
 
-/// How far multiples may be off, relatively: a few roundings.
+/// Tolerance of multiples, relative to the cost: a few roundings.
 const ROUNDING: f64 = 1e-14;
 
-/// How many numbers of a row are looked at before the whole row is.
+/// Number of sampled entries by which a row is compared before it is read as a whole.
 const SAMPLES: usize = 16;
 
 /// The families of a matrix in which every row belongs to one.
 pub(super) struct Families {
-    /// By row.
+    /// Family and factor of each row.
     pub(super) members: Vec<Member>,
     families: Vec<Family>,
 }
 
-/// What a row is: so many times its family's base.
+/// Family of a row, and the factor by which the row is a multiple of the family's base.
 #[derive(Clone, Copy)]
 pub(super) struct Member {
     pub(super) family: u32,
     pub(super) factor: f64,
 }
 
-/// Rows that are multiples of one.
+/// Rows that are multiples of one row.
 pub(super) struct Family {
     /// Columns from the cheapest on.
     pub(super) order: Vec<u32>,
     /// Their costs, of a row with factor 1, whose mean cost is 1.
     pub(super) base: Vec<f64>,
-    /// Where in the order a column is.
+    /// Place of each column in `order`.
     pub(super) places: Vec<u32>,
 }
 
 impl Families {
-    /// Whether these rows are of few families, as far as a few numbers of each say.
+    /// True if these rows belong to few families, judged by a few numbers of each.
     pub(super) fn are(rows: &[&[f64]]) -> bool {
         sort_out(rows).is_some()
     }
@@ -112,7 +112,7 @@ impl Family {
 /// The first row of each family, and family and factor of each row.
 type Sorted = (Vec<usize>, Vec<(u32, f64)>);
 
-/// Families as far as a few numbers of each row say.
+/// Sorts rows into families by a few numbers of each.
 fn sort_out(rows: &[&[f64]]) -> Option<Sorted> {
     if rows.len() < 2 * FEWEST_ROWS {
         return None;
@@ -136,7 +136,7 @@ fn sort_out(rows: &[&[f64]]) -> Option<Sorted> {
     Some((firsts, found))
 }
 
-/// What a row is a multiple of another by, if it is one as far as every `step`-th number says.
+/// Factor by which a row is a multiple of another, if every `step`-th number agrees with it.
 fn factor(row: &[f64], of: &[f64], step: usize) -> Option<f64> {
     let sum = |row: &[f64]| row.iter().step_by(step).sum::<f64>();
     let (all, base) = (sum(row), sum(of));
@@ -146,7 +146,7 @@ fn factor(row: &[f64], of: &[f64], step: usize) -> Option<f64> {
     (fits && !row.iter().zip(of).step_by(step).any(off)).then_some(factor)
 }
 
-/// Whether a row is a multiple by this factor.
+/// True if a row is a multiple of another by this factor.
 fn is_multiple(row: &[f64], factor: f64, of: &[f64]) -> bool {
     // Without a branch inside; written so that NaN counts. A forbidden pair is no multiple of anything.
     let fits = |(cost, base): (&f64, &f64)| {

@@ -1,4 +1,4 @@
-//! Who gets what so that the sum is least: the linear assignment problem and its transportation form.
+//! Matchings of least total cost: the linear assignment problem and its transportation form.
 //!
 //! Rows are to be matched to columns, every row to one column, every column to at most one row, at the least total
 //! cost; there may be more columns than rows. Two solvers share the types of this file:
@@ -36,7 +36,7 @@ pub use self::certificate::{certify, certify_types};
 /// Rows a type on average, at least, for types to be placed in place of rows.
 const FEWEST_OF_A_TYPE: usize = 8;
 
-/// So few types are always placed as types, if each has rows enough.
+/// Up to this many types are always placed as types, if each has enough rows.
 const FEW_TYPES: usize = 96;
 
 /// A matrix of costs, rows to columns, checked: numbers, or +inf where a pair is forbidden.
@@ -74,11 +74,11 @@ pub struct TypesAssignment {
     pub column_duals: Vec<f64>,
 }
 
-/// Asked now and then whether to give up.
+/// Callback, called now and then; true if the solver should give up.
 pub type Interrupted<'a> = &'a mut dyn FnMut() -> bool;
 
 impl<'a> Costs<'a> {
-    /// Takes a matrix, row after row, and looks which of its rows are equal.
+    /// Takes a matrix, row after row, and finds the equal rows.
     ///
     /// # Errors
     /// If the length is not `rows * columns`, or for the first number that is NaN or -inf.
@@ -115,7 +115,7 @@ impl<'a> Costs<'a> {
         &self.values[row * self.columns..][..self.columns]
     }
 
-    /// Which rows are equal.
+    /// Classes of equal rows.
     #[must_use]
     pub fn distinct(&self) -> &Distinct {
         &self.distinct
@@ -133,7 +133,7 @@ pub(crate) struct Stuck {
     columns: Vec<usize>,
 }
 
-/// Why a solver stopped.
+/// Reason why a solver stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Stuck(Stuck),
@@ -205,7 +205,7 @@ pub fn assign_types_unless(costs: &Costs<'_>, counts: &[u32], interrupted: Inter
     found.map_err(|stop| stop.of_types(counts))
 }
 
-/// Whether to place rows by type, of which there are so many, or one by one.
+/// True if it pays to place rows by type, of which there are `kinds`, and not one by one.
 fn pays_by_types(types: &[&[f64]], kinds: usize, rows: u64) -> bool {
     // Of few families, even many different rows are soon placed one by one.
     (kinds <= 1 && rows > 1)
@@ -243,7 +243,7 @@ fn enough_columns(costs: &Costs<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Solves for the distinct rows and deals their columns out: of equal rows, the first gets the first column.
+/// Solves for the distinct rows and distributes their columns: of equal rows, the first gets the first column.
 fn by_types(costs: &Costs<'_>, rows: &[&[f64]], interrupted: Interrupted<'_>) -> Result<Assignment> {
     let distinct = &costs.distinct;
     let counts = distinct.counts();
@@ -286,7 +286,7 @@ impl Stop {
         }
     }
 
-    /// As of the rows that these are copies of.
+    /// Restates the error in terms of the rows that these are copies of.
     fn of_copies(self, kinds: &[usize]) -> Self {
         match self {
             Self::Interrupted => self,

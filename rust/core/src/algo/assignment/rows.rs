@@ -9,7 +9,7 @@ use super::Costs;
 /// Rows shorter than this are listed whole.
 const SHORT: usize = 48;
 
-/// A list of more columns than this is cut down to so many.
+/// A list that is longer than this is cut down to this length.
 const LONGEST: usize = 160;
 
 /// The rows to be matched, in order.
@@ -42,7 +42,7 @@ pub(super) struct Entry {
 pub(super) struct Best {
     pub(super) column: u32,
     pub(super) least: f64,
-    /// Of the other columns; +inf if there is none.
+    /// Least reduced cost of the other columns; +inf if there is none.
     pub(super) second: f64,
 }
 

@@ -39,15 +39,15 @@ pub(super) struct Problem<'p, 'c> {
     pub(super) families: Option<&'p Families>,
 }
 
-/// Where a search starts.
+/// Start of a search.
 pub(super) enum Source<'s> {
-    /// From a row that has no column.
+    /// A row that has no column.
     Row(u32),
-    /// From these distances of all columns.
+    /// Given distances of all columns.
     Distances(&'s [f64]),
 }
 
-/// What a search found.
+/// Shortest path that a search found.
 pub(super) struct Path {
     /// The column without a row where it ends.
     pub(super) end: u32,
@@ -231,7 +231,7 @@ impl Search {
         }
     }
 
-    /// How many numbers were read so far.
+    /// Count of the numbers read so far.
     pub(super) fn effort(&self) -> u64 {
         self.effort
     }

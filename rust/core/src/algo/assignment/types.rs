@@ -1,10 +1,10 @@
 //! The transportation solver: few distinct rows, each to be placed several times.
 //!
-//! Successive shortest paths (Ahuja, Magnanti & Orlin, Network Flows (1993), pages 320-324) on a graph of one vertex a
-//! type and one for the free columns. An arc from `a` to `b` stands for "`a` takes a column from `b`"; it is as long
-//! as the cheapest such column is dear, `cost[a, j] - cost[b, j]`, and a heap for each pair of types knows which that
-//! is. The types are placed one after the other, a column at a time: a path from the type to the free columns says who
-//! takes which column from whom. With the duals as potentials no arc is negative and Dijkstra's algorithm finds it.
+//! Successive shortest paths (Ahuja, Magnanti & Orlin, Network Flows (1993), pages 320-324) on a graph with one vertex
+//! per type and one for the free columns. An arc from `a` to `b` stands for "`a` takes a column from `b`"; it is as
+//! long as the cheapest such column is dear, `cost[a, j] - cost[b, j]`, and a heap for each pair of types knows which
+//! that is. The types are placed one after the other, a column at a time: a path from the type to the free columns says
+//! who takes which column from whom. With the duals as potentials no arc is negative and Dijkstra's algorithm finds it.
 //!
 //! Ties: of columns that cost the same the first is taken, and a free column goes before any exchange.
 
@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 use super::{Interrupted, Stop, Stuck, TypesAssignment};
 
-/// How many columns are placed between two looks at whether to give up.
+/// Number of columns placed between two checks for interruption.
 const LOOK_EVERY: usize = 64;
 
 /// A column by what its move costs; the first of equal ones first.
@@ -24,12 +24,12 @@ struct Solver<'c> {
     /// The type that holds a column, or `free`.
     owner: Vec<u32>,
     free: u32,
-    /// By type that takes and type that gives.
+    /// Heap of movable columns for each pair of types: one that takes and one that gives.
     moves: Vec<BinaryHeap<Move>>,
-    /// Free columns by cost, of each type that is being or has been placed, and how far they are used up.
+    /// Free columns by cost, for each type that is being or has been placed, and how far the list is used up.
     cheapest: Vec<(Vec<u32>, usize)>,
     duals: Vec<f64>,
-    /// How many columns all types get together.
+    /// Number of columns that all types get together.
     wanted: usize,
     /// The types placed so far and the one being placed.
     active: Vec<usize>,
@@ -91,7 +91,7 @@ impl<'c> Solver<'c> {
         }
     }
 
-    /// Readies a type to be placed: what it could take from others, which free columns are its cheapest, its dual.
+    /// Prepares a type to be placed: what it could take from others, its cheapest free columns, its dual.
     fn activate(&mut self, kind: usize) {
         let row = self.rows[kind];
         let usable = (0..).zip(row).filter(|(_, cost)| **cost < f64::INFINITY);

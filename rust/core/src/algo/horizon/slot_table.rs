@@ -16,13 +16,13 @@ const BITS: usize = u64::BITS as usize;
 pub struct SlotTable {
     /// For each 64 nodes those that are closed, then the planes of their counts, the least bit first, the sign last.
     words: Vec<u64>,
-    /// How many planes there are for each 64 nodes.
+    /// Number of planes for each 64 nodes.
     depth: usize,
     nodes: u32,
 }
 
 impl SlotTable {
-    /// As many slots as are said, node by node, mostly not more than `whole`.
+    /// Table with the given free slots of each node, mostly not more than `whole`.
     #[must_use]
     pub fn new(whole: i32, free: impl IntoIterator<Item = i32>) -> Self {
         let mut table = Self { words: Vec::new(), depth: 0, nodes: 0 };
@@ -75,7 +75,7 @@ impl SlotTable {
         !(lacking | planes[low] | closed)
     }
 
-    /// Whether so many of `own` have at least so many free slots.
+    /// True if at least `nodes` of `own` have at least `slots` free slots.
     #[must_use]
     pub fn has(&self, own: &NodeSet, slots: i32, nodes: u32) -> bool {
         let mut found = 0;
@@ -87,7 +87,7 @@ impl SlotTable {
         })
     }
 
-    /// Keeps of some nodes those with at least so many free slots.
+    /// Keeps of `nodes` those with at least so many free slots.
     pub fn keep_having(&self, nodes: &mut NodeSet, slots: i32) {
         nodes.keep(|group| self.having(group, slots));
     }
@@ -107,7 +107,7 @@ impl SlotTable {
         }
     }
 
-    /// Changes the counts of some of 64 nodes; those of which the planes cannot hold the count.
+    /// Changes the counts of some of 64 nodes; returns those whose count the planes cannot hold.
     fn add_in(&mut self, group: usize, nodes: u64, amount: i32) -> u64 {
         let (mut carried, mut before) = (0, 0);
         for (place, plane) in self.words[group * (self.depth + 1) + 1..][..self.depth].iter_mut().enumerate() {
@@ -120,7 +120,7 @@ impl SlotTable {
         before ^ carried
     }
 
-    /// Whether the planes can hold this count.
+    /// True if the planes can hold this count.
     fn has_room(&self, count: i32) -> bool {
         let rest = count >> (self.depth - 1).min(i32::BITS as usize - 1);
         rest == 0 || rest == -1
@@ -132,7 +132,7 @@ impl SlotTable {
         }
     }
 
-    /// Makes room for one bit more: the sign stands there twice.
+    /// Makes room for one bit more by repeating the sign.
     fn widen(&mut self) {
         let group = self.depth + 1;
         let wider = self.words.chunks_exact(group).flat_map(|words| words.iter().copied().chain([words[group - 1]]));
@@ -141,7 +141,7 @@ impl SlotTable {
     }
 }
 
-/// Whether a bit of a count is set, for each of 64 nodes; beyond the last it is as the sign.
+/// A word of ones if a bit of a count is set, else 0; bits beyond the count are those of its sign.
 fn all_if_bit(count: i32, place: usize) -> u64 {
     let bit = count >> place.min(i32::BITS as usize - 1) & 1;
     i64::from(-bit).cast_unsigned()
