@@ -1,4 +1,4 @@
-//! The text inside a file that may be packed, told by its first bytes.
+//! The text inside a file that may be packed; its first bytes show the format.
 //!
 //! Packed files may have several parts, one after the other. A part that is cut short or damaged and anything after the
 //! last part are faults: half a log is no log. So is what unpacks to more than any log holds: a few megabytes must not
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 
 use super::fault::{TEXT, file_fault};
 
-/// Unpacked bytes between two looks at the watch.
+/// Unpacked bytes between two calls of the watch.
 const STEP: usize = 4 << 20;
 
 /// The most text in a block of zstd, the unit that is unpacked at once (RFC 8878, section 3.1.1.2.4).
@@ -24,7 +24,7 @@ const MOST_BLOCK: usize = 128 << 10;
 /// Room that is made for one packed byte at the start, whatever the file promises.
 const LIKELY_RATIO: usize = 32;
 
-/// The most text that is taken out of a packed file.
+/// The most text that is accepted from a packed file.
 const MOST: usize = 64 << 30;
 
 /// Text up to here is taken whatever was packed into it, beyond it up to [`MOST_RATIO`] bytes for each packed one. Lines
@@ -43,10 +43,10 @@ const SKIPPABLE_HEAD: usize = 8;
 const FOREIGN: [(&[u8], &str); 4] =
     [(b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"), (b"PAR1", "Parquet")];
 
-/// Called with bytes done and bytes in all; says whether to go on.
+/// Called with the bytes done and the bytes in all; breaks to stop the work.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
 
-/// Asks `watch` whether to go on.
+/// Calls `watch`, and stops if it breaks.
 pub(super) fn look(watch: &mut Watch<'_>, done: usize, all: usize) -> Result<()> {
     if watch(done, all).is_break() { Err(Error::Interrupted) } else { Ok(()) }
 }
@@ -59,7 +59,7 @@ pub(super) fn text<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Res
     unpacked(data, file, watch)
 }
 
-/// What gzip or zstd packed into `data`, or `data` itself where it is neither's.
+/// The text that gzip or zstd packed into `data`, or `data` itself if neither did.
 ///
 /// `watch` is called again and again with no bytes done and the bytes unpacked; it stops by a break.
 ///
@@ -310,7 +310,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
     }
 }
 
-/// Whether `error` is, or comes from, an end of the data where more should be.
+/// True if `error` is, or comes from, an early end of the data.
 fn is_early_end(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.source());
     let mut causes = std::iter::successors(inner, |cause| cause.source());

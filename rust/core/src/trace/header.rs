@@ -1,6 +1,6 @@
-//! What a log says about the machine it comes from.
+//! Properties of the machine, from the header of a log.
 
-/// The header lines that a run can use; each is `None` where the log does not say it.
+/// The header lines that a run can use; each is `None` where the log does not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwfHeader {
     /// `Computer`: brand and model.
@@ -9,9 +9,9 @@ pub struct SwfHeader {
     pub max_nodes: Option<i64>,
     /// `MaxProcs`: processors of the machine.
     pub max_procs: Option<i64>,
-    /// `UnixStartTime`: when second 0 of the log was, in seconds since 1970.
+    /// `UnixStartTime`: second 0 of the log, in seconds since 1970.
     pub unix_start_time: Option<i64>,
-    /// `TimeZone`: how many seconds the machine's clock is ahead of UTC.
+    /// `TimeZone`: seconds by which the machine's clock is ahead of UTC.
     pub time_zone: Option<i64>,
     /// `TimeZoneString`: the name of its time zone.
     pub time_zone_name: Option<String>,

@@ -1,7 +1,7 @@
 //! One line of a log, cut into its fields.
 //!
-//! Lines end with a line feed, a carriage return or both; fields stand between blanks. Which number may stand in which
-//! field is `job`'s business.
+//! Lines end with a line feed, a carriage return or both; fields stand between blanks. The checks of what a field may
+//! hold are left to `job`.
 
 use super::number::{Number, leading_whole};
 
@@ -74,12 +74,12 @@ pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
     find(text, at, |byte| !is_blank(byte))
 }
 
-/// Where the line around `at` ends.
+/// End of the line around `at`.
 pub(super) fn line_end(text: &[u8], at: usize) -> usize {
     find(text, at, is_line_end)
 }
 
-/// Where the line after the one that ends at `end` starts.
+/// Start of the line after the one that ends at `end`.
 #[inline]
 pub(super) fn next_line(text: &[u8], end: usize) -> usize {
     let ending = if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
@@ -91,7 +91,7 @@ pub(super) fn tokens(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| is_blank(*byte)).filter(|token| !token.is_empty())
 }
 
-/// Reads the 18 numbers of the line that starts at `at`; gives the position of what follows them.
+/// Reads the 18 numbers of the line that starts at `at`; returns the position of what follows them.
 ///
 /// The error is the index of the first field that is missing or no number.
 pub(super) fn scan(text: &[u8], at: usize, fields: &mut Fields) -> Result<usize, usize> {

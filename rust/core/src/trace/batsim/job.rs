@@ -1,4 +1,4 @@
-//! A job as it stands in the file, and what it says.
+//! A job as it stands in the file, and its times and size.
 
 use std::fmt;
 

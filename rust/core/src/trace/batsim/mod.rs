@@ -1,7 +1,7 @@
-//! Workloads of Batsim's: JSON with jobs, read one by one, and the profiles that say how long they run.
+//! Workloads of Batsim: JSON with jobs, read one by one, and the profiles that give their lengths.
 //!
-//! Jobs become columns as they come (`reading`, with `job`), profiles a length each (`profile`); both meet when the file
-//! is over, as profiles may stand behind the jobs.
+//! Jobs become columns as they come (`reading`, with `job`), and each profile becomes a length (`profile`); both meet
+//! when the file is over, as profiles may stand behind the jobs.
 
 mod job;
 mod profile;
@@ -60,9 +60,9 @@ pub struct Loaded {
     ids: Texts,
     names: Texts,
     people: Texts,
-    /// Nodes of the machine, if the file says so.
+    /// Nodes of the machine, if the file has them.
     pub nodes: Option<i64>,
-    /// Jobs whose profiles communicate, which is left out.
+    /// Jobs whose profiles communicate; the communication is not simulated.
     pub comm_ignored: u64,
     /// Invalid jobs.
     pub bad_lines: u64,
@@ -224,7 +224,7 @@ fn settled(reading: Reading<'_>, options: &Options<'_>) -> Result<Loaded> {
     })
 }
 
-/// The length of a row's job, or what is wrong with it.
+/// The length of a row's job, or its fault.
 fn check(
     row: usize,
     columns: &Columns,

@@ -1,4 +1,4 @@
-//! Profiles: how long jobs run that have them.
+//! Profiles: the lengths of the jobs that have them.
 
 use serde_json::{Map, Value};
 
@@ -33,7 +33,7 @@ impl Length {
 #[derive(Clone, Debug)]
 enum Given {
     Length(Length),
-    /// Others one after another, by the numbers of their names, as often as it repeats.
+    /// Other profiles one after another, by the numbers of their names, and the number of repetitions.
     Composed(Vec<u32>, Result<f64, Misfit>),
     Bad(Misfit),
 }
@@ -42,7 +42,7 @@ enum Given {
 enum Known {
     No,
     Length(Length),
-    /// The place of its fault.
+    /// Index of its fault.
     Bad(usize),
 }
 

@@ -13,10 +13,10 @@ use super::job::{Element, Job};
 use super::profile::Profiles;
 use super::value::{Misfit, shown};
 
-/// Faults that are told one by one.
+/// Maximum number of faults that are reported one by one.
 pub(super) const FAULTS_KEPT: usize = 3;
 
-/// All that was read; a row is a job that says all but how long it runs.
+/// All that was read; a row is a job that is complete but for its length.
 #[derive(Default)]
 pub(super) struct Columns {
     /// The job's place in the list.
@@ -46,7 +46,7 @@ pub(super) struct Reading<'a> {
     pub(super) nb_res: Value,
     /// Jobs in the list.
     pub(super) jobs: u64,
-    /// Jobs that say too little, and faults of the first of them.
+    /// Incomplete jobs, and faults of the first of them.
     pub(super) bad: u64,
     pub(super) faults: Vec<(u64, Misfit)>,
     /// Cause of an early end.

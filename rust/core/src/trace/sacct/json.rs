@@ -73,7 +73,7 @@ struct Reading<'a> {
     book: Book,
     jobs: u64,
     has_jobs: bool,
-    /// What ended the reading.
+    /// Cause of an early end of the reading.
     stop: Option<Error>,
 }
 
@@ -81,13 +81,13 @@ struct Reading<'a> {
 #[derive(Default)]
 struct Job {
     members: serde_json::Map<String, Value>,
-    /// Text of the member that the application is.
+    /// Text of the member that holds the application.
     app: Option<String>,
     user: Option<String>,
     steps: Vec<StepEnergy>,
 }
 
-/// A member that is not as it should be.
+/// An invalid member.
 struct Misfit {
     member: &'static str,
     found: String,
@@ -95,7 +95,7 @@ struct Misfit {
 }
 
 impl Reading<'_> {
-    /// Takes in a job; false ends the reading.
+    /// Adds a job; false ends the reading.
     fn take(&mut self, job: &Job) -> bool {
         if job.members.contains_key("job_state") && !job.members.contains_key("time") {
             let found = "jobs with `job_state`, as squeue --json writes them";
@@ -189,7 +189,7 @@ impl<'de> DeserializeSeed<'de> for OneJob<'_> {
     }
 }
 
-/// The member that has what a column of text has.
+/// The JSON member that corresponds to a text column.
 fn member_of(column: &str) -> String {
     match column.to_ascii_lowercase().as_str() {
         "jobname" => "name".to_owned(),
@@ -269,7 +269,7 @@ fn step_energy(step: &Value) -> Option<StepEnergy> {
     Some(StepEnergy { start, counted: Counted::by(step_of(own.as_bytes()), energy_j, nodes * seconds)? })
 }
 
-/// A number, plain or `{"set": …, "number": …}`; None for none, -1 for an infinite one.
+/// A number, plain or `{"set": …, "number": …}`; None if it is not set, -1 for an infinite one.
 fn number(value: &Value) -> Option<i64> {
     const NONE: [i64; 3] = [4_294_967_294, 4_294_967_295, i64::MAX];
     let known = match value {
@@ -312,7 +312,7 @@ impl Job {
         text(self.at(member)).unwrap_or_default().as_bytes()
     }
 
-    /// A whole number that must be one where it stands at all.
+    /// A whole number, if the member is there at all; an error if it is something else.
     fn whole(value: &Value, member: &'static str) -> std::result::Result<Option<i64>, Misfit> {
         let is_plain = matches!(value, Value::Null | Value::Object(_));
         let found = number(value);
@@ -339,7 +339,7 @@ impl Job {
         tres
     }
 
-    /// The state that counts of those that it has.
+    /// The state that counts among those that it has.
     fn state(&self) -> &str {
         let state = self.at("state");
         let current = if state.is_object() { &state["current"] } else { state };

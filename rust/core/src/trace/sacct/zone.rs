@@ -4,14 +4,14 @@ use super::value::whole;
 
 const DAY_S: i64 = 86_400;
 
-/// A time zone: from which instant on which offset holds, seconds since 1970 and seconds east of Greenwich.
+/// A time zone: its offsets and the instants from which they hold, in seconds east of Greenwich and since 1970.
 #[derive(Clone, Debug)]
 pub struct Zone {
     since: Vec<i64>,
     offset: Vec<i64>,
 }
 
-/// An instant that a field may stand for: one, two where the clocks went back, or none; NaN where there is none.
+/// Readings of a field as an instant: one, two where the clocks went back, or none (NaN).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::trace) struct Instant {
     pub(in crate::trace) first: f64,
@@ -37,7 +37,7 @@ impl Instant {
 }
 
 impl Zone {
-    /// A zone of these offsets: the first holds before `since[0]`, the next from there on, and so on.
+    /// Zone with these offsets: the first holds before `since[0]`, the next from there on, and so on.
     ///
     /// # Panics
     ///
@@ -76,10 +76,10 @@ impl Zone {
     }
 }
 
-/// A field that is no instant.
+/// Reason why a field is not an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::trace) enum NoTime {
-    /// It is written in no known way.
+    /// It is in no known notation.
     Unread,
     /// Its zone has no such time.
     Skipped,
@@ -101,7 +101,7 @@ impl Clock {
         Self { zone, day: [0; 10], midnight: 0, steady: None }
     }
 
-    /// The instants that a field stands for.
+    /// Reads a field as an instant.
     #[inline]
     pub(in crate::trace) fn read(&mut self, text: &[u8]) -> Result<Instant, NoTime> {
         let Some((stamp, rest)) = text.split_at_checked(19) else { return seconds(text) };
