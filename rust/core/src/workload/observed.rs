@@ -1,4 +1,4 @@
-//! What a log says of where and when its jobs ran: for policies that repeat it, and for schedules made elsewhere.
+//! Observed places and times of runs, from a log: for policies that repeat it, and for schedules made elsewhere.
 
 use crate::error::Result;
 use crate::units::{SimDuration, SimTime};
@@ -11,7 +11,7 @@ pub struct ObservedColumns {
     pub start_s: Vec<f64>,
     /// End instants, s, of jobs whose start is known; NaN = the engine works it out.
     pub end_s: Vec<f64>,
-    /// Where each job's nodes begin in `nodes`, and one more; a job without nodes = unknown.
+    /// Offsets of each job's nodes in `nodes`, one more than there are jobs; a job without nodes = unknown.
     pub node_offsets: Vec<i64>,
     /// Nodes of all jobs, row after row.
     pub nodes: Vec<i64>,
@@ -70,7 +70,7 @@ impl Observed {
     }
 }
 
-/// Microseconds between two instants; for ever if one of them is unknown.
+/// Microseconds between two instants; [`SimDuration::FOREVER`] if one of them is unknown.
 fn length(start: SimTime, end: SimTime) -> i64 {
     match (start, end) {
         (SimTime::NEVER, _) | (_, SimTime::NEVER) => SimDuration::FOREVER.micros(),
