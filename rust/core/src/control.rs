@@ -1,4 +1,4 @@
-//! A controller: a cluster and the policy that decides what is done with it.
+//! A controller: a cluster and the policy that makes the decisions for it.
 //!
 //! It has no clock and does not know the truth. Its host, a simulation or a live machine, informs it of events and
 //! carries its decisions out.
@@ -35,19 +35,19 @@ pub use crate::cluster::Effect;
 /// Reason why a job joins no queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its queue takes no jobs of its kind.
+    /// Its queue rejects jobs of its kind.
     Bar(Bar),
     /// It asks for more nodes than there are.
     Nodes,
-    /// It asks for more slots a node than nodes have.
+    /// It asks for more slots per node than nodes have.
     Slots,
     /// No node, or not enough, can ever serve it.
     Lack(Lack),
     /// The policy has no information on when to start it.
     LeftOut,
-    /// It would exceed the power budget on whatever nodes.
+    /// It would exceed the power budget on any nodes.
     Power,
-    /// It fits between no two budgets to come, and such jobs are not to wait.
+    /// It fits between no two budgets to come, and such jobs are rejected.
     Between,
 }
 
@@ -63,9 +63,9 @@ pub struct Controller {
     sleep: Asleep,
     /// True if the policy changes sizes of running jobs.
     resizes: bool,
-    /// The pass under way.
+    /// State of the pass under way.
     pass: Course,
-    /// Jobs that an analyzer, if there is one, has not been asked about yet.
+    /// Jobs that the analyzer, if there is one, has not been asked about yet.
     foretold: Foretold,
     account: Account,
     /// True if jobs that fit between no two budgets are rejected.
@@ -142,7 +142,7 @@ impl Controller {
     /// Makes nodes differ in what jobs ask for. To be called before anything has happened.
     ///
     /// # Errors
-    /// If that matters and the policy knows nothing of it.
+    /// If that matters and the policy does not support it.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
             if self.resizes {
@@ -159,7 +159,7 @@ impl Controller {
     /// Makes jobs stand in queues. To be called before anything has happened.
     ///
     /// # Errors
-    /// If the policy knows nothing of that.
+    /// If the policy does not support it.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
         if queues.preempt() && self.cluster.is_divided() {
             let expected = "nothing: it is not known yet how suspended jobs share what nodes differ in";
@@ -392,7 +392,7 @@ impl Controller {
         self.cluster.settle()
     }
 
-    /// The cluster as it is left.
+    /// The cluster in its final state.
     #[must_use]
     pub fn into_cluster(self) -> Cluster {
         self.cluster

@@ -52,7 +52,7 @@ pub struct Parameter {
     pub doc: &'static str,
 }
 
-/// The parameters of one part, each to be taken once; what is left over at the end is an error.
+/// Parameters of one part, each to be taken once; one that is left over at the end is an error.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     path: String,

@@ -43,7 +43,7 @@ fn whole_micros(seconds: f64) -> Option<i64> {
     (seconds.abs() <= MAX_SECONDS).then_some(micros as i64)
 }
 
-/// A whole number of parts as a number of units: whole units come out whole, however many parts there are.
+/// A number of parts as a number of units: whole units stay exact, however many parts there are.
 pub(crate) fn in_units(parts: i128, per_unit: i128) -> f64 {
     // Most numbers fit into 64 bits, where division costs a fraction.
     if let (Ok(parts), Ok(per_unit)) = (i64::try_from(parts), i64::try_from(per_unit)) {
@@ -102,7 +102,7 @@ impl SimTime {
 }
 
 impl SimDuration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// Longer than any run.
@@ -132,7 +132,7 @@ impl SimDuration {
         self.0 as f64 / MICROS_PER_SECOND
     }
 
-    /// This span stretched by `ratio` and rounded up to a whole microsecond: one `f64` product, as the rules ask.
+    /// This span stretched by `ratio` and rounded up to a whole microsecond: one `f64` product, as the rules demand.
     #[must_use]
     pub fn stretched(self, ratio: f64) -> Self {
         if ratio == 1.0 {

@@ -34,7 +34,7 @@ const NO_APP: u32 = u32::MAX;
 
 /// Columns as a caller has them: seconds and watts as floats, NaN where a value is unknown.
 ///
-/// Columns that may be missing altogether are empty then; all others have one value a job.
+/// Columns that may be missing are empty then; all others have one value per job.
 #[derive(Clone, Debug, Default)]
 pub struct JobColumns {
     /// The users' job numbers.
@@ -47,13 +47,13 @@ pub struct JobColumns {
     pub node_count: Vec<i64>,
     /// Requested times, s; NaN or not above zero = none. May be empty.
     pub walltime_s: Vec<f64>,
-    /// Slots a node; 0 = whole nodes. May be empty.
+    /// Slots per node; 0 = whole nodes. May be empty.
     pub slots: Vec<i64>,
     /// Time that communication adds to the run on whatever nodes, s; NaN = none. May be empty.
     pub comm_s: Vec<f64>,
-    /// Measured mean watts a node; NaN or not above zero = unknown. May be empty.
+    /// Measured mean watts per node; NaN or not above zero = unknown. May be empty.
     pub power_w: Vec<f64>,
-    /// Power caps the jobs ask for, W a node; NaN = none. May be empty.
+    /// Power caps the jobs ask for, W per node; NaN = none. May be empty.
     pub cap_w: Vec<f64>,
     /// Index into `app_names`; -1 = unknown. May be empty.
     pub app: Vec<i64>,
@@ -63,7 +63,7 @@ pub struct JobColumns {
     pub on_gpu: Vec<i64>,
     /// 1 = the job counts as its application's first run, 0 = it does not, -1 = the policy finds out. May be empty.
     pub first_run: Vec<i64>,
-    /// Measured draws in time.
+    /// Measured draws over time.
     pub profiles: ProfileColumns,
     /// Observed places and times of runs, from the log.
     pub observed: ObservedColumns,
@@ -303,7 +303,7 @@ impl Workload {
         self.planned_at(job, 1.0, 1.0)
     }
 
-    /// The same on nodes that take `factor` times as long as nominal ones, where walltimes were meant for nominal speed.
+    /// The same on nodes that take `factor` times as long as nominal ones. Walltimes are taken to be for nominal speed.
     ///
     /// A job without a walltime is planned `slowdown` times longer: its own cap slows it by that.
     #[must_use]
@@ -375,7 +375,7 @@ impl Workload {
         self.slots.get(job.0 as usize).copied().unwrap_or(0)
     }
 
-    /// The job's measured mean watts a node; 0 = unknown.
+    /// The job's measured mean watts per node; 0 = unknown.
     #[must_use]
     pub fn power_w(&self, job: JobId) -> f64 {
         self.power_w.get(job.0 as usize).copied().unwrap_or(0.0)
@@ -393,7 +393,7 @@ impl Workload {
         self.profiles.as_ref()?.of(job.0 as usize)
     }
 
-    /// The power cap that the job asks for, W a node: its own cap; infinite if it asks for none.
+    /// The power cap that the job asks for, its own cap, W per node; infinite if it asks for none.
     #[must_use]
     pub fn cap_w(&self, job: JobId) -> f64 {
         self.cap_w.get(job.0 as usize).copied().unwrap_or(f64::INFINITY)

@@ -70,7 +70,7 @@ impl EndHeap {
         Some(next.slot)
     }
 
-    /// Takes `slot` out, wherever it stands.
+    /// Removes `slot`, wherever it stands.
     pub fn remove(&mut self, slot: u32) {
         if let Some(place) = self.place(slot) {
             self.take(place);

@@ -46,7 +46,7 @@ pub struct Waiting {
     pub kind: Kind,
 }
 
-/// A small number for waiting jobs alike but for their size.
+/// Number of a class of waiting jobs that differ only in size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kind(u8);
 

@@ -48,7 +48,7 @@ impl Floors {
             if cells.get(first).is_none_or(|&cell| cell >= start) {
                 return;
             }
-            // What is as late as `start` in one row is in the next, too: the search goes on where it ended.
+            // Instants as late as `start` in one row are so in the next, too: the search goes on where it ended.
             while cells[end - 1] >= start {
                 end -= 1;
             }

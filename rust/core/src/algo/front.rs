@@ -22,7 +22,7 @@ impl<const N: usize> Front<N> {
         if count > 0 && self.lengths[count - 1] <= length {
             return;
         }
-        // These ask for no less for no shorter.
+        // These needs dominate the new one: they ask for no less, and for no shorter.
         let first = if count > 0 && self.units[count - 1] == units { count - 1 } else { count };
         let above = self.lengths[first..self.len].iter().take_while(|&&other| other >= length).count();
         if above == 0 && self.len == N {

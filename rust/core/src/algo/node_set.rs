@@ -1,8 +1,8 @@
-//! Sets of nodes as bits, taken from in id order.
+//! Sets of nodes as bits, with nodes taken in the order of their ids.
 
 use crate::algo::span::Span;
 
-/// A set of nodes out of `0..capacity`, with its size at hand.
+/// A set of nodes out of `0..capacity`, with its size stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSet {
     words: Vec<u64>,

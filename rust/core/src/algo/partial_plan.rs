@@ -1,10 +1,10 @@
 //! A plan of a queue, each job at its earliest fit alongside those ahead of it, made lazily: only as far as is asked
 //! for.
 //!
-//! Mostly only the jobs that start soon matter, and they are few. A job that fits late alongside some of those ahead of it
-//! fits no earlier alongside all of them, so most of a long queue need not be planned to know that. And a job that fits soon
-//! is planned as it would be in a whole plan once all jobs ahead of it are planned that may start before it would end:
-//! none of the others can be in its way. Each of these is planned in the same manner first.
+//! Mostly only the jobs that start soon matter, and they are few. A job that fits late alongside some of those ahead of
+//! it fits no earlier alongside all of them, so that most of a long queue need not be planned to know that it starts
+//! late. A job that fits soon is planned as in a whole plan once all jobs ahead of it are planned that may start before
+//! it would end, since none of the others can be in its way. Each of these is planned in the same manner first.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::floors::Floors;
@@ -12,7 +12,7 @@ use crate::algo::horizon::Profile;
 use crate::algo::staircase::Staircase;
 use crate::units::{SimDuration, SimTime};
 
-/// A job needs its units for at least this long.
+/// Minimum time for which a job needs its units.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// Plan of some jobs of a queue, and the jobs that are about to be planned.
@@ -27,7 +27,7 @@ pub struct PartialPlan {
     steps: Vec<Step>,
 }
 
-/// A job and where it starts in the plan.
+/// A job and its start in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// Its place in the queue.
@@ -59,7 +59,7 @@ struct Step {
     search: Search,
 }
 
-/// A set of rows that is emptied row by row.
+/// A set of rows that remembers its rows, so that clearing it takes time only for these.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     bits: Vec<u64>,

@@ -175,7 +175,8 @@ impl Releases {
         let Some(forgotten) = &mut self.forgotten else { return };
         let recent = MEMORY.max(self.sorted.len());
         if self.changed.len() > 2 * recent {
-            // A reader that follows every pass has seen the older ones, and would begin from scratch without the others.
+            // A reader that follows every pass has seen the older ones; one that has not would start from scratch
+            // anyway.
             let older = self.changed.len() - recent;
             *forgotten += older as u64;
             self.changed.drain(..older);
@@ -233,7 +234,7 @@ impl Walk<'_> {
         short
     }
 
-    /// Takes one release and the added ones before it; true once nothing more can count.
+    /// Takes one release and the added ones before it; true once no further one can count.
     fn step(&mut self, release: &Release) -> bool {
         while let Some((first, rest)) = self.added.split_first().filter(|(first, _)| first.at <= release.at) {
             self.added = rest;

@@ -241,7 +241,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         let small = |block: &Block<T, S>| block.items.len() <= BLOCK / 4;
         if small(&self.blocks[index]) && self.blocks.get(index + 1).is_some_and(small) {
             let next = self.remove_block(index + 1);
-            // They may come into another group of blocks.
+            // They may move into another group of blocks.
             for item in &next {
                 self.guide.add::<T, S>(index, item);
             }
@@ -308,7 +308,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
             return self.rebuild_guide();
         }
         let mut items: Vec<_> = self.iter().copied().collect();
-        // Little changes places from one time to the next: a sort that uses what is in order already is the quickest.
+        // Few elements change places from one time to the next: a sort that exploits existing order is the fastest.
         items.sort_by_key(Keyed::key);
         self.blocks.truncate(items.len().div_ceil(BLOCK));
         for (block, items) in self.blocks.iter_mut().zip(items.chunks(BLOCK)) {

@@ -43,7 +43,7 @@ impl Span {
         self.first.abs_diff(self.last) + 1
     }
 
-    /// The same nodes, ascending, as places in a list of all.
+    /// The same nodes, ascending, as a range of indices.
     #[must_use]
     pub fn places(self) -> std::ops::RangeInclusive<usize> {
         self.first.min(self.last) as usize..=self.first.max(self.last) as usize

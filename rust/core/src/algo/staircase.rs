@@ -13,7 +13,7 @@ impl Staircase {
     /// True if a need of `units` for `length` is known to be refused.
     #[must_use]
     pub fn holds(&self, units: i64, length: SimDuration) -> bool {
-        // Most needs are told by the last step, which is refused for the shortest.
+        // The last step, which is refused for the shortest length, decides most needs.
         match self.steps.last() {
             Some(last) if length < last.1 => false,
             Some(last) if units >= last.0 => true,

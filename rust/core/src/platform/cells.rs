@@ -19,7 +19,7 @@ pub enum Lack {
     Gpus,
     /// None of those has as much memory.
     Memory,
-    /// Fewer nodes have all that than it asks for.
+    /// Fewer nodes satisfy all that than it asks for.
     Nodes,
     /// The platform has fewer licences.
     Licences,
@@ -69,10 +69,10 @@ pub struct Cells {
 }
 
 impl CellColumns {
-    /// Checks that all numbers name something.
+    /// Checks that all numbers are valid references.
     ///
     /// # Errors
-    /// If one does not.
+    /// If one is not.
     pub fn into_cells(self, jobs: usize, nodes: u32) -> Result<Cells> {
         let Self { of_node, mut wants, of_job, licences, stock } = self;
         let count = of_node.iter().map(|&cell| usize::from(cell) + 1).max().unwrap_or(0);
@@ -167,7 +167,7 @@ impl Cells {
         want.lack.or_else(|| (there < count).then_some(Lack::Nodes))
     }
 
-    /// The same where only some nodes serve the job.
+    /// The same if only these nodes may serve the job.
     #[must_use]
     pub fn lack_within(&self, job: JobId, count: u32, nodes: &NodeSet) -> Option<Lack> {
         let (want, mut both) = (self.want(job), NodeSet::empty(0));

@@ -17,9 +17,9 @@ use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
 pub struct PlatformColumns {
     /// Watts when idle.
     pub idle_w: Vec<f64>,
-    /// Watts when busy, where neither a table nor the job itself knows better.
+    /// Watts when busy, unless a table or the job itself gives others.
     pub busy_w: Vec<f64>,
-    /// Watts the node is built for.
+    /// Watts the node is designed for (TDP).
     pub tdp_w: Vec<f64>,
     /// Watts when off.
     pub off_w: Vec<f64>,
@@ -44,7 +44,7 @@ pub struct PlatformColumns {
 pub struct NodeDraw {
     /// Idle.
     pub idle: Watts,
-    /// Busy, where neither a table nor the job itself knows better.
+    /// Busy, unless a table or the job itself gives another draw.
     pub busy: Watts,
     /// Thermal design power: the draw that the node is built for.
     pub tdp: Watts,
@@ -63,8 +63,8 @@ pub struct NodeDraw {
 }
 
 impl NodeDraw {
-    /// The most that a node which serves no job draws until something is decided about it (page on sleep under a budget,
-    /// rule 1).
+    /// Upper bound of the draw of a node without a job until something is decided about it (page on sleep under a
+    /// budget, rule 1).
     #[must_use]
     pub fn held(&self, state: NodeState) -> Watts {
         match state {
@@ -107,7 +107,7 @@ impl Platform {
         self.nodes.is_empty()
     }
 
-    /// A machine of some of its nodes, counted from 0.
+    /// The machine that consists of some of the nodes, counted from 0.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
         Self::of(nodes.iter().map(|&node| *self.node(node)).collect(), self.slots, self.exclusive)
@@ -166,7 +166,7 @@ impl Platform {
         if self.exclusive { 1 } else { self.slots }
     }
 
-    /// Units that jobs take: nodes, or slots where nodes are shared.
+    /// Total of the units that jobs take: nodes, or slots where nodes are shared.
     #[must_use]
     pub fn units(&self) -> i64 {
         i64::from(self.len()) * i64::from(self.shared_slots())

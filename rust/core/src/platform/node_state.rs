@@ -20,7 +20,7 @@ pub enum NodeState {
         /// Number of running jobs: 1 where jobs get whole nodes.
         jobs: u32,
     },
-    /// Kept for jobs that are suspended; it draws and counts as idle.
+    /// Reserved for suspended jobs; it draws and counts as idle.
     Kept,
     /// Switching off.
     ShuttingDown {

@@ -17,11 +17,11 @@ pub enum Outage {
 /// Effect of the beginning or the end of an outage on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Nothing: it is no event.
+    /// Nothing: the outage has no effect.
     None,
-    /// It stays down for another cause.
+    /// The node stays down for another cause.
     Stays,
-    /// It goes down, or comes back.
+    /// The node goes down, or comes back.
     Turns,
 }
 
@@ -52,7 +52,7 @@ pub struct Outages {
 #[derive(Clone, Copy, Debug, Default)]
 struct Down {
     has_failed: bool,
-    /// Windows that it is in.
+    /// Number of windows that it is in.
     windows: u32,
     /// End of the last of them.
     until: SimTime,
@@ -110,7 +110,7 @@ impl Outages {
         self.down.iter().filter(|(_, down)| !down.has_failed).map(|(&node, down)| (node, down.until))
     }
 
-    /// Windows to come that are known at `now`.
+    /// Future windows that are known at `now`.
     pub fn known(&self, now: SimTime) -> impl Iterator<Item = Maintenance> + '_ {
         self.to_come[self.begun..].iter().copied().filter(move |window| window.announced <= now && window.from > now)
     }

@@ -30,7 +30,7 @@ pub struct Queue {
     pub nodes: Vec<u32>,
     /// Priority: queues with a higher one go first.
     pub priority: i32,
-    /// The name of its own order, if it has one.
+    /// Name of a separate order of the queue, if it has one.
     pub order: Option<String>,
     /// Maximum number of its jobs that run at once.
     pub max_running: Option<u32>,
@@ -38,7 +38,7 @@ pub struct Queue {
     pub max_running_per_user: Option<u32>,
     /// True if a plan takes the emptiest nodes first, not the fullest.
     pub spreads: bool,
-    /// The queues, by number, whose running jobs make way for its own.
+    /// The queues, by number, whose running jobs are preempted by jobs of this one.
     pub preempts: Vec<u16>,
 }
 
@@ -75,10 +75,10 @@ pub enum Group {
 }
 
 impl QueueColumns {
-    /// Checks that all numbers name something.
+    /// Checks that all numbers are valid references.
     ///
     /// # Errors
-    /// If one does not.
+    /// If one is not.
     pub fn into_queues(self, jobs: usize, nodes: u32) -> Result<Queues> {
         let count = self.queues.len();
         let holds = |queue: &Queue| {
@@ -148,7 +148,7 @@ impl Queues {
         self.all().iter().any(|queue| !queue.preempts.is_empty())
     }
 
-    /// The queues, by number, whose running jobs make way for the job.
+    /// The queues, by number, whose running jobs are preempted by the job.
     #[must_use]
     pub fn preempted_by(&self, job: JobId) -> &[u16] {
         &self.queue(job).preempts
@@ -186,7 +186,7 @@ impl Queues {
     /// Nodes of all queues, if all have the same: the pool that a budget is for.
     ///
     /// # Errors
-    /// If they have not.
+    /// If they do not.
     pub fn only_pool(&self) -> Result<&[u32]> {
         match self.pools().0[..] {
             [nodes] => Ok(nodes),

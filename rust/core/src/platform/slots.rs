@@ -1,6 +1,6 @@
 //! Free slots of each node.
 //!
-//! Where jobs get whole nodes a node has one slot. Nodes that are off, in transition or down have none.
+//! Where jobs get whole nodes, a node has one slot. Nodes that are off, in transition or down have no free ones.
 
 use crate::algo::node_set::NodeSet;
 use crate::algo::span::Span;
@@ -21,7 +21,7 @@ pub struct Slots {
     holding: Vec<NodeSet>,
     /// Free slots in all; more than 32 bits on large shared machines.
     units: i64,
-    /// Nodes whose whole freedom has changed, oldest first; see [`Slots::changes`].
+    /// Nodes whose free slots have changed, oldest first, with repeats; see [`Slots::changes`].
     changed: Vec<u32>,
     /// Number of changes forgotten before the first of `changed`.
     forgotten: u64,
@@ -154,7 +154,7 @@ impl Slots {
         }
     }
 
-    /// Takes nodes out of service: their free slots serve no job.
+    /// Takes nodes out of service: their free slots are not offered.
     pub fn close(&mut self, nodes: Span) {
         for node in nodes.nodes() {
             if self.open.remove(node) {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::units::{SimDuration, SimTime, Watts};
 
-/// A budget from an instant until another.
+/// A budget with the interval in which it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetRow {
     /// Instant from which on the budget holds.
@@ -36,7 +36,7 @@ pub struct Budgets {
 /// Budget in force from each instant on; none is the policy's own budget.
 pub type Steps = Vec<(SimTime, Option<Watts>)>;
 
-/// For how long something fits between budgets.
+/// Times for which something fits between budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretches {
     /// The longest stretch that begins before the last change of the budget.
@@ -138,7 +138,7 @@ impl Budgets {
         }
         let last = ahead.last().map_or(now, |step| step.0);
         found.is_free_at_last = since.is_some();
-        // What is free before the last change, and stays so to the end.
+        // A stretch that begins before the last change, and lasts to the end.
         if since.is_some_and(|begun| begun < last || ahead.is_empty()) {
             found.longest = SimDuration::FOREVER;
         }

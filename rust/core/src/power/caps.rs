@@ -9,7 +9,7 @@ use crate::units::MAX_NODE_WATTS;
 /// Source of draws and speeds under caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapsKind {
-    /// A table for each of some caps (rule 2).
+    /// Tables for some caps (rule 2).
     Tables,
     /// A formula for every cap (rule 3).
     Model,
@@ -30,7 +30,7 @@ pub enum CapsSpec {
 /// Draws and speeds of nodes under one cap.
 #[derive(Clone, Debug)]
 pub struct CapTable {
-    /// The cap, W a node.
+    /// The cap, W per node.
     pub cap_w: f64,
     /// Table that runs are charged by.
     pub actual: VariationTable,
@@ -41,7 +41,7 @@ pub struct CapTable {
 /// Watts that do not fall with the speed.
 #[derive(Clone, Debug)]
 pub enum StaticDraw {
-    /// W, one number a node.
+    /// W, one number per node.
     Watts(Vec<f64>),
     /// Share of the node's draw without a cap, from 0 to 1.
     Ratio(f64),
@@ -61,7 +61,7 @@ pub struct BoundRatio {
 /// takes 1 + b × (1/f - 1) times as long (rule 3).
 #[derive(Clone, Debug)]
 pub struct CapModel {
-    /// S, where it is not above P.
+    /// S, limited to P.
     pub static_draw: StaticDraw,
     /// a, from 1 to 10.
     pub exponent: f64,
@@ -154,7 +154,7 @@ impl Clock {
 
     /// Speed of the node under a cap below its uncapped draw: f of rule 3.
     pub(super) fn speed(&self, node: Uncapped, cap_w: f64) -> f64 {
-        // A cap below the static watts leaves nothing.
+        // A cap below the static watts leaves no power for the clock.
         let left = ((cap_w - node.static_w) / (node.draw_w - node.static_w)).max(0.0);
         power(left, 1.0 / self.exponent).max(self.least)
     }
@@ -170,7 +170,7 @@ impl Clock {
     }
 }
 
-/// A job's time factor at a speed, where it is `time_ratio` at the nominal one (rule 3).
+/// Time factor of a job at a speed, given that it is `time_ratio` at the nominal speed (rule 3).
 pub(super) fn factor_at(speed: f64, time_ratio: f64, bound: f64) -> f64 {
     time_ratio * (1.0 + bound * (1.0 / speed - 1.0))
 }
@@ -210,7 +210,7 @@ impl CapsSpec {
     ///
     /// # Errors
     /// A [`ConfigError`] for tables whose caps are invalid, not ascending or without infinity, and for parameters of a
-    /// model that are invalid or not one for each of `nodes` nodes.
+    /// model that are invalid or do not have one value for each of `nodes` nodes.
     pub fn check(&self, nodes: usize) -> Result<()> {
         let mut faults = Vec::new();
         match self {

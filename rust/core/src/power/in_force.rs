@@ -47,11 +47,11 @@ impl NodeCaps {
 /// All caps on a run; infinity is none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapsInForce {
-    /// The job's own, W a node.
+    /// The job's own, W per node.
     pub own_w: f64,
     /// The allocator's.
     pub allotted: Allotted,
-    /// The emergency's, W a node.
+    /// The emergency's, W per node.
     pub emergency_w: f64,
 }
 
@@ -65,7 +65,7 @@ pub struct Profile {
 }
 
 impl CapsInForce {
-    /// A job's own cap, and nothing of the system's.
+    /// A job's own cap, and none of the system.
     #[must_use]
     pub fn own(own_w: f64) -> Self {
         Self { own_w, allotted: Allotted::None, emergency_w: f64::INFINITY }

@@ -8,11 +8,11 @@ use crate::workload::{JobId, Workload};
 /// Known draw of a job, where it brings one along; it counts where no table gives watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KnownDraw {
-    /// Nothing: the node's busy draw stands for it.
+    /// Unknown: the node's busy draw is used for it.
     Unknown,
-    /// Watts a node.
+    /// Watts per node.
     Watts(f64),
-    /// Nothing, and the node's TDP stands for it.
+    /// Unknown: the node's TDP is used for it.
     Tdp,
     /// An analyzer's belief.
     Believed(Belief),
@@ -21,7 +21,7 @@ pub enum KnownDraw {
 /// An analyzer's belief about a job: its draw, and how caps slow it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Belief {
-    /// Watts a node without a cap.
+    /// Watts per node without a cap.
     pub watts: f64,
     /// Share of its run time that stretches with the clock; none: that of the platform's cap model.
     pub bound_ratio: Option<f64>,
@@ -43,7 +43,7 @@ pub enum Rule {
 #[derive(Clone, Debug, Default)]
 pub struct KnownDraws {
     rule: Rule,
-    /// Watts a node by job, NaN where nothing is forecast; empty = there is no forecast.
+    /// Watts per node by job, NaN where nothing is forecast; empty = there is no forecast.
     forecast: Vec<f64>,
 }
 
@@ -119,11 +119,12 @@ impl KnownDraws {
         Self { rule, ..self }
     }
 
-    /// Forecasts in watts a node, one number a job. A measured job without a forecast (NaN) counts by `rule`, and with
-    /// the nodes' TDP where that would be its own measurement: a forecast that fell back on the truth would be none.
+    /// Forecasts in watts per node, one number per job. A measured job without a forecast (NaN) counts by `rule`, and
+    /// with the nodes' TDP where that would be its own measurement: a forecast that fell back on the truth would be
+    /// none.
     ///
     /// # Errors
-    /// If there is not one number a job, or one is neither NaN nor watts from 0 to 1e6.
+    /// If there is not one number per job, or one is neither NaN nor watts from 0 to 1e6.
     pub fn forecast(watts: Vec<f64>, rule: Rule, workload: &Workload) -> Result<Self> {
         if watts.len() != workload.len() {
             let expected = format!("one number for each of {} jobs", workload.len());

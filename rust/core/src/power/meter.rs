@@ -61,7 +61,7 @@ impl Meter {
     /// Moves the system's book to `now`, before anything changes there.
     ///
     /// # Errors
-    /// If the energy outgrows its 128 bits. No node's book can before the system's: draws are not negative.
+    /// If the energy outgrows its 128 bits. No node's book can overflow before the system's: draws are not negative.
     pub fn advance(&mut self, now: SimTime) -> Result<(), SimulationError> {
         let grown = self.integral.checked_add(self.draw, now - self.since);
         self.integral = grown.ok_or_else(|| SimulationError("the energy of this run is beyond 1.7e20 J".to_owned()))?;

@@ -34,7 +34,7 @@ pub enum Kind {
 /// A table as a caller has it: rows are applications, columns nodes.
 #[derive(Clone, Debug)]
 pub struct VariationTable {
-    /// Names of the rows; `"*"` serves every named application without a row of its own.
+    /// Names of the rows; `"*"` serves every named application that has none.
     pub apps: Vec<String>,
     /// Contents of `power`.
     pub kind: Kind,
@@ -167,8 +167,9 @@ pub fn tables(
 /// model serves both.
 ///
 /// # Errors
-/// As [`tables`] and [`CapsSpec::check`]; also for tables by cap beside others or with other applications at some cap, a
-/// job's cap without anything to serve it, below the lowest of the tables or below what the model allows on some node.
+/// As [`tables`] and [`CapsSpec::check`]; also for tables by cap in addition to others or with other applications at
+/// some cap, and for a job's cap that nothing serves, or that is below the lowest of the tables or below what the model
+/// allows on some node.
 pub fn tables_with_caps(
     platform: &Platform,
     workload: &Workload,

@@ -4,7 +4,7 @@ use std::collections::TryReserveError;
 
 use super::job::Job;
 
-/// The kept jobs of a log, one row a job, by submit time; rows with equal submits stand as in the file.
+/// The kept jobs of a log, one per row, by submit time; rows with equal submits stand as in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SwfColumns {
     /// The log's job numbers, each once.

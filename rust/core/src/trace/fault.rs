@@ -18,7 +18,7 @@ pub(super) fn line_fault(file: &str, line: u64, field: Option<String>, found: St
     TraceError { file: file.to_owned(), line: Some(line), field, found, expected: expected.to_owned() }
 }
 
-/// `bytes` between backquotes, on one line and not too long: what cannot be printed is escaped, the rest of it cut.
+/// `bytes` between backquotes, on one line and of limited length: unprintable ones are escaped, the end is cut.
 pub(super) fn quoted(bytes: &[u8]) -> String {
     let mut shown = String::from("`");
     for (count, part) in printable(bytes).enumerate() {

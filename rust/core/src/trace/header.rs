@@ -18,7 +18,7 @@ pub struct SwfHeader {
 }
 
 impl SwfHeader {
-    /// Takes in one line, `; Key: value`. A key's first value stands; lines with any other key are comments.
+    /// Reads one line, `; Key: value`. The first value of a key counts; lines with any other key are comments.
     pub(super) fn read(&mut self, line: &[u8]) {
         let mut parts = line.splitn(2, |byte| *byte == b':');
         let (Some(key), Some(value)) = (parts.next(), parts.next()) else { return };

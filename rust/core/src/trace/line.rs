@@ -62,13 +62,13 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// The first position from `at` on where `stops` holds, or the end of the text.
+/// The first position from `at` on at which `stops` is true, or the end of the text.
 #[inline]
 fn find(text: &[u8], at: usize, stops: impl Fn(u8) -> bool) -> usize {
     text[at..].iter().position(|byte| stops(*byte)).map_or(text.len(), |offset| at + offset)
 }
 
-/// The first byte from `at` on that is no blank.
+/// The first byte from `at` on that is not blank.
 #[inline]
 pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
     find(text, at, |byte| !is_blank(byte))
@@ -93,7 +93,7 @@ pub(super) fn tokens(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Reads the 18 numbers of the line that starts at `at`; returns the position of what follows them.
 ///
-/// The error is the index of the first field that is missing or no number.
+/// The error is the index of the first field that is missing or not a number.
 pub(super) fn scan(text: &[u8], at: usize, fields: &mut Fields) -> Result<usize, usize> {
     let mut at = at;
     for (index, field) in fields.iter_mut().enumerate() {
@@ -112,7 +112,7 @@ fn number(text: &[u8], at: usize) -> Option<(Number, usize)> {
     any_number(text, at)
 }
 
-/// The slow twin of [`leading_whole`], for decimals, long numbers and what is none.
+/// The slow path of [`leading_whole`], for decimals, long numbers and tokens that are not numbers.
 #[cold]
 fn any_number(text: &[u8], at: usize) -> Option<(Number, usize)> {
     let end = find(text, at, |byte| is_blank(byte) || is_line_end(byte));

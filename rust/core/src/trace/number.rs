@@ -1,4 +1,4 @@
-//! Numbers as they stand in a log: whole ones fast, all others by the standard library.
+//! Numbers of a log: whole ones by a fast path, all others by the standard library.
 
 /// The largest magnitude up to which every whole number has an exact `f64`.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -16,7 +16,8 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// The number that `token` spells; `None` for letters, `nan`, `inf` and everything else that is none.
+    /// The number that `token` spells; `None` for letters, `nan`, `inf` and everything else that is not a decimal
+    /// number.
     pub(super) fn parse(token: &[u8]) -> Option<Self> {
         let spelled = token.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
         let text = str::from_utf8(token).ok().filter(|_| spelled)?;

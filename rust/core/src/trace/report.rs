@@ -11,7 +11,8 @@ const FAULTS_KEPT: usize = 3;
 
 /// Counts of one read.
 ///
-/// Every job line is in `jobs`, in `bad_lines` or in one of the `dropped_` counts, the first that fits in the order below.
+/// Every job line is counted in `jobs`, in `bad_lines` or in one of the `dropped_` counts, the first that applies in
+/// the order below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwfReport {
     /// Jobs kept.
@@ -44,11 +45,11 @@ pub struct SwfReport {
     pub size_from_allocated: u64,
     /// Kept jobs that name a preceding job, for which they wait.
     pub depends_on: u64,
-    /// Kept jobs whose status is none of the format's codes, and unknown here.
+    /// Kept jobs whose status is none of the format's codes; it becomes unknown.
     pub unknown_status: u64,
-    /// Kept jobs whose requested time is shorter than a microsecond, and a microsecond here.
+    /// Kept jobs whose requested time is shorter than a microsecond; it becomes a microsecond.
     pub walltime_raised: u64,
-    /// Job lines that are not as the format defines them, and were skipped.
+    /// Job lines that violate the format's definition, and were skipped.
     pub bad_lines: u64,
     /// Faults of the first of them.
     pub first_bad_lines: Vec<TraceError>,
@@ -99,7 +100,7 @@ impl SwfReport {
         }
     }
 
-    /// The fault of the first bad line, if most job lines are bad: a file of that sort is no log.
+    /// The fault of the first bad line, if most job lines are bad: such a file is no log.
     pub(super) fn mostly_bad(&self) -> Option<TraceError> {
         let (bad, all) = (self.bad_lines, self.job_lines() + self.bad_lines);
         let mut first = self.first_bad_lines.first().filter(|_| bad * 2 > all)?.clone();

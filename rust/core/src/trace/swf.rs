@@ -21,7 +21,7 @@ pub use super::report::SwfReport;
 /// Lines between two calls of the watch.
 const LINES_A_LOOK: u64 = 1 << 16;
 
-/// A job line has 18 digits and 17 blanks at least, and an end.
+/// Shortest job line: 18 digits, 17 blanks and an end.
 const SHORTEST_LINE: usize = 2 * FIELDS;
 
 /// Number of leading bytes by which a file is judged to be text.
@@ -45,14 +45,14 @@ pub struct SwfOptions<'a> {
 
 /// Reads a log from `data`, which may be packed by gzip or zstd.
 ///
-/// `watch` is called again and again with the bytes read and the bytes there are (zero read while a packed file is
+/// `watch` is called repeatedly with the bytes read and the bytes there are (zero read while a packed file is
 /// unpacked); it stops the read by a break.
 ///
 /// # Errors
 ///
-/// [`TraceError`] names the first line that is not as the format defines it (unless such lines are skipped and are not
-/// most of all), or the file if it is packed badly or holds no job; [`ConfigError`](crate::error::ConfigError) refuses
-/// nodes of no processors; [`Error::Interrupted`](crate::error::Error::Interrupted) says that `watch` broke off.
+/// [`TraceError`] for the first line that violates the format's definition (unless such lines are skipped and are not
+/// in the majority), or for the file if it is packed badly or holds no job; [`ConfigError`](crate::error::ConfigError)
+/// for nodes of no processors; [`Error::Interrupted`](crate::error::Error::Interrupted) if `watch` broke off.
 ///
 /// # Examples
 ///

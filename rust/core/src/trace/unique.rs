@@ -25,7 +25,7 @@ impl RowLines {
 
 /// The first row whose id an earlier row has, preceded by that earlier row.
 pub(super) fn first_repeated(ids: &[i64]) -> Option<(usize, usize)> {
-    // Logs number their jobs as they come: one look is enough, and sorting is for the few others.
+    // Logs usually number their jobs in order: one look is enough then, and sorting is for the few others.
     if ids.is_sorted_by(|earlier, later| earlier < later) {
         return None;
     }

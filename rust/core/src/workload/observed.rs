@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobColumns;
 
-/// Columns as a caller has them; each may be empty, and has one value a job otherwise.
+/// Columns as a caller has them; each may be empty, and otherwise has one value per job.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedColumns {
     /// Start instants, s; NaN = unknown.
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(workload.observed_start(JobId(0)), SimTime::from_seconds(3.0));
         assert_eq!(workload.observed_length(JobId(0)), SimDuration::from_seconds(1.5));
         assert_eq!(workload.observed_nodes(JobId(0)), Some(&[4, 1][..]));
-        // Without a start, an end says nothing of the length.
+        // Without a start, an end does not determine the length.
         assert_eq!(workload.observed_start(JobId(1)), None);
         assert_eq!(workload.observed_length(JobId(1)), None);
         assert_eq!(workload.observed_nodes(JobId(1)), None);

@@ -9,7 +9,7 @@ use crate::workload::JobColumns;
 pub struct ProfileColumns {
     /// Offsets of each job's watts in `watts`, one more than there are jobs; a job without watts has no profile.
     pub offsets: Vec<i64>,
-    /// Mean watts a node in each interval, job after job.
+    /// Mean watts per node in each interval, job after job.
     pub watts: Vec<f64>,
     /// Length of a job's intervals at nominal speed, s; NaN for jobs without a profile.
     pub interval_s: Vec<f64>,
@@ -20,7 +20,7 @@ pub struct ProfileColumns {
 pub struct Part {
     /// End of these intervals, as time into a run at nominal speed; the last part goes on for ever.
     pub until: SimDuration,
-    /// Watts a node.
+    /// Watts per node.
     pub watts: f64,
 }
 

@@ -27,12 +27,12 @@ pub(super) struct Sizes {
     time_ratios: Vec<f64>,
     /// Empty where no job is malleable.
     malleable: Vec<bool>,
-    /// Empty where no job makes a pause.
+    /// Empty where no job pauses.
     pause: Vec<SimDuration>,
 }
 
 impl Sizes {
-    /// The sizes of some jobs; none if each has but one.
+    /// The sizes of all jobs; none if each has only one.
     pub(super) fn new(columns: &JobColumns) -> Result<Option<Self>> {
         let SizeColumns { min_nodes, offsets, time_ratios, malleable, resize_s } = &columns.sizes;
         if min_nodes.is_empty() {

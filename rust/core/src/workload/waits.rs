@@ -29,7 +29,7 @@ impl How {
     }
 }
 
-/// Columns as a caller has them; each may be empty, and has one value a job otherwise.
+/// Columns as a caller has them; each may be empty, and otherwise has one value per job.
 #[derive(Clone, Debug, Default)]
 pub struct WaitColumns {
     /// Instants before which jobs do not join the queue, s; NaN = none.
@@ -42,7 +42,7 @@ pub struct WaitColumns {
     pub think_s: Vec<f64>,
     /// Instants at which jobs are withdrawn, s; NaN = never.
     pub cancel_s: Vec<f64>,
-    /// Place of each job's array in `array_limits`; -1 = none that has a limit.
+    /// Index of each job's array in `array_limits`; -1 = no array with a limit.
     pub array: Vec<i64>,
     /// Maximum number of jobs of each array that run at once.
     pub array_limits: Vec<i64>,
@@ -85,7 +85,7 @@ impl WaitColumns {
 }
 
 impl Waits {
-    /// Checks every value; none where there is nothing to wait for.
+    /// Checks every value; none if there are no waits and no limits.
     ///
     /// # Errors
     /// With the row, the column and the value of the first fault.

@@ -1,4 +1,4 @@
-//! Better duals where most rows want the same columns: an auction with falling steps.
+//! Auction with falling steps: better initial duals where most rows want the same columns.
 //!
 //! Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
 //! Research 14 (1988), pages 105-123. Each row in turn takes the column that is cheapest for it and raises its price
@@ -8,7 +8,7 @@
 //! done (Bertsekas & Castanon, "The auction algorithm for the transportation problem", Annals of Operations Research 20
 //! (1989), pages 67-96, on bidders that are alike).
 //!
-//! The prices are only near the best ones, by the last step; the shortest paths that follow make them exact.
+//! The prices are optimal only up to the last step; the shortest paths that follow make them exact.
 
 use super::dense::State;
 use super::rows::Rows;
@@ -23,7 +23,7 @@ const FALL: f64 = 6.0;
 
 const ROUNDS: usize = 7;
 
-/// Bids a row after which the auction is given up: forbidden pairs may leave no matching at all.
+/// Bids per row after which the auction is given up: forbidden pairs may leave no matching at all.
 const MOST_BIDS: usize = 100;
 
 /// Number of bids between two checks for interruption.
@@ -63,7 +63,7 @@ struct Auction {
 impl Auction {
     /// Runs one round at the current step; true if every row got a column.
     fn round(&mut self, state: &mut State, rows: &mut Rows<'_>, interrupted: Interrupted<'_>) -> Result<bool, Stop> {
-        // The last first: who was displaced bids again at once.
+        // Last in, first out: a displaced row bids again at once.
         let mut queue: Vec<u32> = (0..).take(rows.len()).collect();
         loop {
             while let Some(row) = queue.pop() {

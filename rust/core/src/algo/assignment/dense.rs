@@ -6,9 +6,9 @@
 //! matrices only, as free columns have the dual 0), rounds of augmenting row reduction, then a shortest path for each
 //! row that is still without a column.
 //!
-//! Such paths get long where most rows want the same columns. Then better duals come first: from the structure, if
+//! Such paths get long where most rows want the same columns. Then better duals are found first: from the structure, if
 //! the rows are multiples of a few ([`super::families`]), or else by an auction ([`super::auction`]). Either may leave
-//! columns that no row has any more with duals below the highest; paths that start at the free columns mend that.
+//! columns that have lost their row with duals below the highest; paths that start at the free columns correct that.
 //!
 //! Ties: a row takes the first free one of its cheapest columns; of equally near columns, a path ends at the first free
 //! one.
@@ -44,7 +44,7 @@ pub(crate) fn solve(rows: &mut Rows<'_>, interrupted: Interrupted<'_>) -> Result
     let mut search = Search::new(rows.columns());
     let mut unplaced = state.reduce_rows(rows);
     if let Some(families) = &families {
-        // Who has most to lose first: later paths are the shorter.
+        // Rows with the most to lose first: later paths get shorter.
         let factor = |row: &u32| families.of(*row).1.factor;
         unplaced.sort_by(|a, b| factor(b).total_cmp(&factor(a)));
     } else if unplaced.len() > rows.len() / CROWD {
@@ -214,7 +214,7 @@ impl State {
             return false;
         }
         let distances: Vec<f64> = self.duals.iter().map(|dual| level - dual).collect();
-        // Nothing ends at what it has.
+        // No path ends at a column that this row has already.
         for &column in &had {
             self.duals[column as usize] = f64::NEG_INFINITY;
         }

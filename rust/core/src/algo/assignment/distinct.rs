@@ -61,7 +61,7 @@ impl Distinct {
         Ok(found)
     }
 
-    /// The class of a row that differs from the latest of those like it.
+    /// Class of a row that differs from the latest of those with the same sample.
     fn further<'v>(
         &mut self,
         known: &mut Alike,
@@ -79,7 +79,8 @@ impl Distinct {
         {
             return Ok(class);
         }
-        // Of unequal rows with one fingerprint only the latest is found again: a class more, never a wrong one.
+        // Of unequal rows with one fingerprint only the latest is found again: the result is an extra class, never a
+        // wrong one.
         let class = self.open(row, numbers)?;
         known.by_fingerprint.insert(whole, class);
         Ok(class)
@@ -124,7 +125,7 @@ impl Distinct {
     }
 }
 
-/// A number for a few numbers, equal for equal ones (0 and -0 are).
+/// Hash of some numbers, equal for equal numbers (0 and -0 count as equal).
 fn fingerprint<'v>(numbers: impl IntoIterator<Item = &'v f64>) -> u64 {
     numbers.into_iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, &number| {
         let mixed = (sum ^ (number + 0.0).to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -133,7 +134,7 @@ fn fingerprint<'v>(numbers: impl IntoIterator<Item = &'v f64>) -> u64 {
 }
 
 fn check(row: usize, numbers: &[f64]) -> Result<()> {
-    // Without a branch inside, so that a row is checked as fast as it is read; the place is looked for only if wanted.
+    // Branch-free inside, so that a row is checked as fast as it is read; the place is searched only for an error.
     let wrong = numbers.iter().map(|&number| u64::from(!is_cost(number))).sum::<u64>();
     if wrong == 0 {
         return Ok(());

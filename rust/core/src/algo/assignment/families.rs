@@ -2,22 +2,22 @@
 //!
 //! All rows of such a family order the columns alike, and all want the first ones. That is the worst case of shortest
 //! augmenting paths (Machol & Wien, "A hard assignment problem", Operations Research 24 (1976), pages 190-192), but it
-//! has a structure: within a family the largest multiple takes the cheapest column. One family alone is so solved by
-//! sorting, and its duals are good ones to start with for several that order the columns nearly alike.
+//! has a structure: within a family the largest multiple takes the cheapest column. A single family is therefore solved
+//! by sorting, and its duals are good initial ones for several families that order the columns nearly alike.
 //!
-//! And a row that a search reaches need not be relaxed beyond the next columns, on either side of its own in the
-//! family's order, that rows of the family have. Say a row `i` with factor `f` and a row `k` with a factor `g <= f`
-//! that has column `j`, and a column `l` not cheaper than `j`. From `i`, `l` is no nearer than `j` is: since `k` has
-//! `j`, `g base[l] - dual[l] >= g base[j] - dual[j]`, the more so with `f` for `g`. So `j` is settled first, and from
-//! there `k` reaches `l` at least as soon as `i` does, by `(f - g) (base[l] - base[j]) >= 0`. The other side is its
-//! mirror image.
+//! The structure also prunes the search: a row that it reaches need not be relaxed beyond the next columns, on either
+//! side of its own in the family's order, that rows of the family have. Let row `i` have factor `f`, and row `k` a
+//! factor `g <= f` and column `j`, and let column `l` be no cheaper than `j`. From `i`, `l` is no nearer than `j` is:
+//! since `k` has `j`, `g base[l] - dual[l] >= g base[j] - dual[j]`, the more so with `f` for `g`. So `j` is settled
+//! first, and from there `k` reaches `l` at least as soon as `i` does, by `(f - g) (base[l] - base[j]) >= 0`. The other
+//! side is its mirror image.
 
 use super::rows::Rows;
 
 /// Maximum number of families; a matrix with more is treated as one without any.
 const MOST: usize = 40;
 
-/// Rows a family on average, at least.
+/// Minimum of rows per family, on average.
 const FEWEST_ROWS: usize = 8;
 
 /// Tolerance of multiples, relative to the cost: a few roundings.
@@ -44,7 +44,7 @@ pub(super) struct Member {
 pub(super) struct Family {
     /// Columns from the cheapest on.
     pub(super) order: Vec<u32>,
-    /// Their costs, of a row with factor 1, whose mean cost is 1.
+    /// Their costs for a row with factor 1, scaled to a mean of 1.
     pub(super) base: Vec<f64>,
     /// Place of each column in `order`.
     pub(super) places: Vec<u32>,
@@ -59,7 +59,7 @@ impl Families {
     /// The families, if there are few and every row belongs to one.
     pub(super) fn find(rows: &Rows<'_>) -> Option<Self> {
         let columns = rows.columns();
-        // A few numbers of each row first: where there are no families, that is soon seen.
+        // A few numbers of each row first: a matrix without families is rejected quickly.
         let (firsts, found) = sort_out(rows.all_costs())?;
         let belongs = |(row, &(family, factor)): (usize, &(u32, f64))| {
             is_multiple(rows.row(row), factor, rows.row(firsts[family as usize]))
@@ -79,7 +79,7 @@ impl Families {
         (&self.families[member.family as usize], member)
     }
 
-    /// Duals that are right if the families order the columns alike: the larger the factor, the cheaper the column.
+    /// Optimal duals if the families order the columns alike: the larger the factor, the cheaper the column.
     pub(super) fn duals(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.families[0].order.len()];
         for family in &self.families {
@@ -89,7 +89,8 @@ impl Families {
         factors.sort_by(|a, b| b.total_cmp(a));
         let columns = order(&mean);
         let mut duals = vec![0.0; mean.len()];
-        // From the last used column, whose dual is 0, to the first: between two columns the row of either is content.
+        // From the last used column, whose dual is 0, to the first: two neighbouring columns are equally good for the
+        // row of either.
         for rank in (1..factors.len()).rev() {
             let (here, before) = (columns[rank] as usize, columns[rank - 1] as usize);
             let rise = (mean[here] - mean[before]) / self.families.len() as f64;
@@ -148,7 +149,7 @@ fn factor(row: &[f64], of: &[f64], step: usize) -> Option<f64> {
 
 /// True if a row is a multiple of another by this factor.
 fn is_multiple(row: &[f64], factor: f64, of: &[f64]) -> bool {
-    // Without a branch inside; written so that NaN counts. A forbidden pair is no multiple of anything.
+    // Branch-free; written so that NaN counts as a mismatch. A forbidden pair is no multiple of anything.
     let fits = |(cost, base): (&f64, &f64)| {
         u64::from((cost - factor * base).abs() <= ROUNDING * cost.abs()) & u64::from(*cost < f64::INFINITY)
     };

@@ -16,7 +16,7 @@ use super::{Interrupted, Stop, Stuck, TypesAssignment};
 /// Number of columns placed between two checks for interruption.
 const LOOK_EVERY: usize = 64;
 
-/// A column by what its move costs; the first of equal ones first.
+/// A column with the cost of its move, as a heap entry; ties go to the lowest column.
 type Move = Reverse<(u64, u32)>;
 
 struct Solver<'c> {
@@ -97,7 +97,7 @@ impl<'c> Solver<'c> {
         let usable = (0..).zip(row).filter(|(_, cost)| **cost < f64::INFINITY);
         let mut cheapest: Vec<(u64, u32)> = usable.map(|(column, &cost)| (ordered(cost), column)).collect();
         if cheapest.len() > self.wanted {
-            // Before it comes to the others, all are placed.
+            // All columns are placed before more than this many of a type's cheapest are used.
             cheapest.select_nth_unstable(self.wanted);
             cheapest.truncate(self.wanted);
         }
@@ -150,7 +150,7 @@ impl<'c> Solver<'c> {
         None
     }
 
-    /// Gives one column more to a type.
+    /// Gives one more column to a type.
     fn place(&mut self, kind: usize) -> Result<(), Stuck> {
         let free = self.rows.len();
         self.search.distance.fill(f64::INFINITY);
@@ -228,7 +228,7 @@ impl<'c> Solver<'c> {
             if owner != self.free {
                 let kind = owner as usize;
                 columns[kind].push(u32::try_from(column).unwrap_or(u32::MAX));
-                // By theory never above 0; rounding might say otherwise.
+                // Never above 0 in theory; rounding might make it so.
                 column_duals[column] = (self.rows[kind][column] - self.duals[kind]).min(0.0);
                 cost += self.rows[kind][column];
             }
@@ -256,7 +256,7 @@ pub(super) fn highest_dual(row: &[f64], column_duals: &[f64]) -> f64 {
     if least.is_finite() { least } else { 0.0 }
 }
 
-/// Numbers in their order, as whole numbers; -0 is 0.
+/// Order-preserving map of numbers to integers; -0 maps to the same as 0.
 pub(super) fn ordered(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }

@@ -36,7 +36,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The queue's first place. It is equal to no other: [`FitList::settled`] says where it is.
+    /// The queue's first place. It is equal to no other: [`FitList::settled`] resolves it.
     pub const FRONT: Self = Self::before(QueueKey::FIRST);
 
     /// Place behind all jobs.
@@ -141,7 +141,7 @@ impl FitList {
         first
     }
 
-    /// Place of the same job, equal to all others of it.
+    /// The same place in its canonical form, which is equal for all places that lead to the same job.
     #[must_use]
     pub fn settled(&self, place: Place) -> Place {
         self.first(|_, own| Some(own.place_from(place.key)))
@@ -226,7 +226,7 @@ impl FitList {
         self.first_fit_unless(from, room, &Refused::default())
     }
 
-    /// The same among those that `refused` lets pass.
+    /// The same among the jobs that `refused` lets pass.
     #[must_use]
     pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
         let is_known = self.at(from).is_some();
@@ -254,7 +254,7 @@ impl FitList {
         (found != Place::END).then_some(found)
     }
 
-    /// Key of the job submitted first of those submitted after `(instant, row)`; equal submits go by row.
+    /// Key of the first submitted job of those submitted after `(instant, row)`; equal submits go by row.
     #[must_use]
     pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
         let own = |line: usize| self.line(line)?.oldest_after(after, self.until(line));

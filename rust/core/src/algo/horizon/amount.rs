@@ -1,16 +1,16 @@
-//! Amounts of several things at once, compared and added each with its like.
+//! Amounts of one or several things, compared and added componentwise.
 
 use std::fmt::Debug;
 
 /// An amount of one thing, or of several.
 ///
-/// What is free may be below zero where more was promised than there is.
+/// Free amounts may be below zero where more was promised than there is.
 pub trait Amount: Copy + Debug + PartialEq {
-    /// Nothing of anything.
+    /// Zero of everything.
     const NONE: Self;
-    /// More of everything than there is.
+    /// Upper bound: more of everything than there is.
     const UNBOUNDED: Self;
-    /// Less of everything than there is.
+    /// Lower bound: less of everything than there is.
     const BOTTOM: Self;
 
     /// True if there is at least as much of everything as in `need`.
@@ -21,7 +21,7 @@ pub trait Amount: Copy + Debug + PartialEq {
     #[must_use]
     fn below(self, other: Self) -> bool;
 
-    /// Both together.
+    /// Sum of both.
     #[must_use]
     fn plus(self, other: Self) -> Self;
 

@@ -54,7 +54,7 @@ impl Wish<'_> {
 /// Free amounts of several things over future time, each thing separately, since most changes concern few of them. A
 /// step holds until the next; the last holds for ever.
 ///
-/// What is free may be below zero where a plan promised more than there is.
+/// Free amounts may be below zero where a plan promised more than there is.
 #[derive(Clone, Debug, Default)]
 pub struct CellProfile {
     /// Steps of each thing from the first instant on: an instant and what is free from then on.
@@ -136,7 +136,7 @@ impl CellProfile {
         }
     }
 
-    /// Adds so much of each thing, for ever.
+    /// Adds an amount of each thing, for ever.
     pub fn lift(&mut self, more: &[i64]) {
         for (steps, more) in self.steps.iter_mut().zip(more) {
             for step in steps {
@@ -154,7 +154,7 @@ impl CellProfile {
         }
     }
 
-    /// Adds a split from `at` on for ever, or takes it away: from the first instant on if that is later.
+    /// Adds a split from `at` on for ever, or takes it away, by `sign`; from the first instant on if that is later.
     pub fn add_from(&mut self, at: SimTime, split: &[(u16, i64)], sign: i64) {
         for &(thing, amount) in split {
             let steps = &mut self.steps[usize::from(thing)];
@@ -173,8 +173,8 @@ impl CellProfile {
         steps[in_force(steps, start)..].iter().take_while(|step| step.0 < end).all(|step| step.1 >= need)
     }
 
-    /// Lowers `free` to what is free of each thing of `wish` for all of `length`, which is longer than zero, from `start`
-    /// on.
+    /// Lowers `free` to what is free of each thing of `wish` throughout `length`, which is longer than zero, from
+    /// `start` on.
     ///
     /// # Errors
     /// The instant at which something is short, and the room for the wish up to then.
@@ -230,7 +230,7 @@ impl CellProfile {
         None
     }
 
-    /// Begins to look at what a wish is for, in its order.
+    /// Starts a walk for each thing of a wish, in its order.
     fn look<'a>(&'a self, looks: &mut Vec<Look<'a>>, start: SimTime, wish: &Wish<'_>) {
         let besides = wish.each.iter().chain(&wish.also).map(|&(thing, _)| thing);
         looks.clear();

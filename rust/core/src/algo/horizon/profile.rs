@@ -9,12 +9,12 @@ use crate::units::{SimDuration, SimTime};
 
 /// Free amounts over future time. Each step holds until the next; the last holds for ever.
 ///
-/// What is free may be below zero where a plan promised more than there is: nothing fits there.
+/// Free amounts may be below zero where a plan promised more than there is: nothing fits there.
 #[derive(Clone, Debug)]
 pub struct Profile<A> {
     /// One for each block.
     heads: Vec<Head<A>>,
-    /// The blocks, and behind them memory for more.
+    /// The blocks, followed by spare memory.
     blocks: Vec<Steps<A>>,
 }
 
@@ -28,7 +28,7 @@ impl<A> Default for Profile<A> {
 struct Search<A> {
     need: A,
     length: SimDuration,
-    /// No fit begins before.
+    /// Lower bound of the start.
     from: SimTime,
     /// Instant since which enough has been free.
     start: Option<SimTime>,
@@ -45,7 +45,7 @@ impl<A: Amount> Search<A> {
         if self.start.is_some() { head.lowest.holds(self.need) } else { !head.highest.holds(self.need) }
     }
 
-    /// Looks through a block from a step on; true once a fit is found.
+    /// Looks through a block from step `first` on; true once a fit is found.
     fn look_through(&mut self, head: &Head<A>, steps: &Steps<A>, first: usize) -> bool {
         let bits = steps.that_hold(self.need, head.lift);
         let mut place = first;
@@ -60,7 +60,7 @@ impl<A: Amount> Search<A> {
             }
             let short = !bits & (u64::MAX << place);
             place = short.trailing_zeros() as usize;
-            // Bits beyond the last step say nothing.
+            // Bits beyond the last step are meaningless.
             if place >= steps.len() {
                 return false;
             }
@@ -152,7 +152,7 @@ impl<A: Amount> Profile<A> {
 
     /// The earliest instant from which `need` is free for `length`; [`SimTime::NEVER`] if there is none.
     ///
-    /// A length of zero needs it at the instant itself.
+    /// A length of zero needs `need` at the instant itself.
     #[must_use]
     pub fn earliest_fit(&self, need: A, length: SimDuration) -> SimTime {
         let first = self.heads.first().map_or(SimTime::NEVER, |head| head.begins);
@@ -209,7 +209,7 @@ impl<A: Amount> Profile<A> {
             if head.begins >= end {
                 break;
             }
-            // Where the whole block is no lower, its part is not.
+            // A part of a block is no lower than the whole block.
             if head.lowest.holds(least) {
                 continue;
             }
@@ -233,7 +233,7 @@ impl<A: Amount> Profile<A> {
 
     /// The first instant at which `need` is lacking, from the first step on for `length`, and what is free then.
     ///
-    /// A length of zero needs it at the instant itself.
+    /// A length of zero needs `need` at the instant itself.
     #[must_use]
     pub fn first_lack(&self, need: A, length: SimDuration) -> Option<(SimTime, A)> {
         let first = self.heads.first()?;
@@ -249,7 +249,7 @@ impl<A: Amount> Profile<A> {
         None
     }
 
-    /// Takes `amount`, nothing of which is below zero, away from `start` for `length`.
+    /// Takes `amount`, no component of which is below zero, away from `start` for `length`.
     pub fn reserve(&mut self, start: SimTime, length: SimDuration, amount: A) {
         let end = start.saturating_add(length);
         if start == end {
@@ -277,14 +277,15 @@ impl<A: Amount> Profile<A> {
         self.shift(first, (start, SimTime::NEVER), amount);
     }
 
-    /// Gives back what was taken from the first step on until `end`, and forgets the step there if nothing else made it.
+    /// Gives back what was taken from the first step on until `end`, and removes the step there if nothing else made
+    /// it.
     pub fn give_until(&mut self, end: SimTime, amount: A) {
         let Some(first) = self.heads.first() else { return };
         self.shift(0, (first.begins, end), amount);
         self.join(end);
     }
 
-    /// Adds `amount` to the steps of a stretch, at whose ends steps begin.
+    /// Adds `amount` to the steps of a stretch; steps must begin at both of its ends.
     fn shift(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
         self.change(
             first,
@@ -338,7 +339,7 @@ impl<A: Amount> Profile<A> {
         self.blocks.push(next);
     }
 
-    /// Takes `amount` away from the steps of a stretch, at whose ends steps begin.
+    /// Takes `amount` away from the steps of a stretch; steps must begin at both of its ends.
     fn lower(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
         self.change(first, stretch, |head| head.lower(amount), |steps, head, part| steps.lower(head, part, amount));
     }

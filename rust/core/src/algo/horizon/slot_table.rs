@@ -1,7 +1,7 @@
 //! Free slots of each node where several jobs share one.
 //!
-//! Counts are kept bit by bit: a *plane* is one bit of the counts of 64 nodes, and which of these have enough is found for
-//! all of them at once, from the least bit to the highest.
+//! Counts are stored as bit planes: a *plane* holds one bit of the counts of 64 nodes, and the nodes that have enough
+//! are found for all 64 at once, from the lowest bit to the highest.
 
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
@@ -10,11 +10,12 @@ const BITS: usize = u64::BITS as usize;
 
 /// Free slots of each node.
 ///
-/// Below zero where more is held than there is: a node that is out of service is held whole, whatever runs on it, and what
-/// was held can be given back in any order.
+/// Counts are below zero where more is held than there is: a node that is out of service is held whole, whatever runs
+/// on it, and what was held can be given back in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotTable {
-    /// For each 64 nodes those that are closed, then the planes of their counts, the least bit first, the sign last.
+    /// For each 64 nodes, a mask of those that are closed, then the planes of their counts, the lowest bit first, the
+    /// sign last.
     words: Vec<u64>,
     /// Number of planes for each 64 nodes.
     depth: usize,
@@ -59,13 +60,13 @@ impl SlotTable {
             .map_or(0, |(sign, low)| low.iter().rev().fold(-is_set(sign), |high, plane| high << 1 | is_set(plane)))
     }
 
-    /// The nodes with at least so many free slots, not below zero, of the 64 of a group.
+    /// Bit mask of the nodes of a group of 64 that have at least `slots` free slots; `slots` is not below zero.
     fn having(&self, group: usize, slots: i32) -> u64 {
         if !self.has_room(slots) {
             return 0;
         }
         let (closed, planes) = (self.words[group * (self.depth + 1)], &self.words[group * (self.depth + 1) + 1..]);
-        // Counts less the slots: what must be borrowed is not there. Those below zero have less than any.
+        // Subtracts the slots from all counts: a node that must borrow lacks slots. Counts below zero lack any.
         let borrow = |borrowed: u64, (place, plane): (usize, &u64)| {
             let less = all_if_bit(slots, place);
             !plane & (less | borrowed) | less & borrowed
@@ -99,7 +100,7 @@ impl SlotTable {
         for near in nodes.chunk_by(|&one, &other| group(one) == group(other)) {
             let mask = near.iter().fold(0, |mask, node| mask | 1 << (node % u64::BITS));
             if self.add_in(group(near[0]), mask, amount) != 0 {
-                // The sign is lost: there must be room for one bit more.
+                // Overflow into the sign: one more bit is needed.
                 self.add_in(group(near[0]), mask, amount.wrapping_neg());
                 self.widen();
                 self.add_in(group(near[0]), mask, amount);

@@ -1,13 +1,13 @@
-//! A handful of consecutive steps of a profile, instants apart from amounts, so that a look at all of them is a loop
+//! A block of consecutive steps of a profile, with instants apart from amounts, so that a look at all of them is a loop
 //! without a branch.
 
 use crate::algo::horizon::amount::Amount;
 use crate::units::SimTime;
 
-/// Most steps of a block: a bit of a word for each.
+/// Maximum number of steps of a block: one bit of a word for each.
 pub(super) const MOST: usize = 64;
 
-/// Some consecutive steps, never none between two calls of the profile.
+/// Consecutive steps of a block; empty only within a call of the profile.
 #[derive(Clone, Debug)]
 pub(super) struct Steps<A> {
     pub(super) at: Vec<SimTime>,
@@ -91,7 +91,7 @@ impl<A: Amount> Steps<A> {
             lowest = lowest.least(*free);
         }
         head.lowest = head.lowest.least(lowest.plus(head.lift));
-        // Who was lower than the highest before says nothing of the highest now.
+        // A step that was below the highest before leaves the highest as it is.
         if !highest.plus(head.lift).below(head.highest) {
             head.highest = self.free.iter().fold(A::BOTTOM, |most, &free| most.most(free)).plus(head.lift);
         }
@@ -100,7 +100,7 @@ impl<A: Amount> Steps<A> {
     /// Bit mask of the steps that have `need` with `lift` added.
     pub(super) fn that_hold(&self, need: A, lift: A) -> u64 {
         let bit = |place: usize, free: &A| u64::from(free.plus(lift).holds(need)) << place;
-        // Eight at a time, so that the compiler lays out the loop.
+        // Eight at a time, so that the compiler can vectorise the loop.
         let chunks = self.free.chunks_exact(8);
         let rest = chunks.remainder();
         let mut bits = 0;

@@ -12,9 +12,9 @@ use crate::units::{SimDuration, SimTime};
 #[derive(Clone, Debug)]
 pub struct Windows<F> {
     all: Vec<Window<F>>,
-    /// Memory for windows to come.
+    /// Spare memory for windows to come.
     spare: Vec<F>,
-    /// The nodes that windows have in common; memory.
+    /// Scratch memory: the nodes that windows have in common.
     common: NodeSet,
 }
 
@@ -79,7 +79,7 @@ impl<F: Freedom> Windows<F> {
         windows
     }
 
-    /// The memory, for others.
+    /// Gives up the memory, for reuse.
     #[must_use]
     pub fn into_spare(mut self) -> Vec<F> {
         self.spare.extend(self.all.into_iter().map(|window| window.free));
@@ -178,7 +178,7 @@ impl<F: Freedom> Windows<F> {
             return Some(first);
         }
         let end = start.saturating_add(need.length);
-        // A length of zero needs its instant all the same.
+        // A length of zero still needs its instant.
         let later = first + 1..first + 1 + self.all[first + 1..].partition_point(|window| window.begins < end);
         if is_counted {
             if let Some(bad) = later.clone().rev().find(|&index| !self.lets(index, need, ask)) {
@@ -239,7 +239,7 @@ impl<F: Freedom> Windows<F> {
         }
         let (first, last) = (self.split(start), self.split(end));
         self.all[first..last].iter_mut().for_each(&mut change);
-        // In between windows differ as they did.
+        // The windows in between differ as before.
         self.join(last);
         self.join(first);
     }

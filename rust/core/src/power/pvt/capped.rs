@@ -21,7 +21,7 @@ pub(super) enum Caps {
     Model(Model),
 }
 
-/// A cap model with the numbers it works on: watts as the caller gave them, not rounded to picowatts.
+/// A cap model with its numbers: watts as the caller gave them, not rounded to picowatts.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) clock: Clock,
@@ -47,7 +47,7 @@ pub struct Capped<'a> {
     cap_w: f64,
 }
 
-/// Values that decide a node's draw and speed under a cap model: nodes that share them are alike under every cap.
+/// Key of a node under a cap model: nodes with the same one have the same draw and speed under every cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeLikeness {
     /// Draw without a cap and its static part, as bits.
@@ -190,7 +190,7 @@ impl Draws {
         caps.map(on).fold(0.0, f64::max)
     }
 
-    /// Values that decide a node's draw and speed under a cap model.
+    /// Key of a node's draw and speed under a cap model.
     fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
         let Some(Caps::Model(model)) = self.caps.as_deref() else { return None };
         let Uncapped { draw_w, static_w } = model.uncapped(self, self.row(app), own, node as usize);
@@ -266,7 +266,7 @@ impl Predicted {
         self.0.alike(node)
     }
 
-    /// Values that decide a node's predicted draw and speed with a job of this application and own draw, under a cap model.
+    /// Key of a node's predicted draw and speed with a job of this application and own draw, under a cap model.
     #[must_use]
     pub fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
         self.0.likeness(app, own, node)
@@ -352,7 +352,7 @@ impl Predicted {
         self.0.caps.is_some()
     }
 
-    /// The finite caps of the tables by cap, W, ascending; none by a model.
+    /// The finite caps of the tables by cap, W, ascending; empty for a model.
     #[must_use]
     pub fn levels(&self) -> &[f64] {
         match self.0.caps.as_deref() {

@@ -61,7 +61,7 @@ impl Actual {
             let wrong = hungriest(workload, |_| level)
                 .into_iter()
                 .filter_map(|(job, _)| self.0.wrong_with(workload, job, level));
-            // Of equal ones the first.
+            // The first of equal ones.
             let worst = wrong.reduce(|worst, next| if next.enough_w > worst.enough_w { next } else { worst });
             worst.map(|wrong| wrong.into_fault(parameter, level))
         };
@@ -143,7 +143,7 @@ impl Draws {
         let on = |node| (model.uncapped(self, row, own, node), node);
         let binding = (0..self.nodes).map(on).filter(|(uncapped, _)| uncapped.draw_w > cap_w);
         let least = |node| model.clock.least_draw(node);
-        // Of equal ones the first.
+        // The first of equal ones.
         let (worst, node) = binding.max_by(|a, b| least(a.0).total_cmp(&least(b.0)).then(b.1.cmp(&a.1)))?;
         if least(worst) <= cap_w {
             return None;

@@ -129,7 +129,7 @@ pub enum JobDraws<'a> {
     Watts(&'a [Watts]),
     /// The same measured draw on every node.
     Measured(Watts),
-    /// The job's own draw, or what stands for it on each node where it is not known, times a factor by node.
+    /// The job's own draw, or its replacement on each node where it is not known, times a factor by node.
     Ratio {
         /// The job's own, if it is known.
         measured: Option<Watts>,
@@ -169,7 +169,7 @@ fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, f
             continue;
         }
         if told == MOST_FAULTS {
-            // A user who is told of so many need not be told of each, and to find a job of each takes time.
+            // With so many faults a user need not see each one, and finding a job for each takes time.
             untold += 1;
         } else if let Some(job) = workload.jobs().find(|&job| workload.app(job) == Some(app)) {
             told += 1;

@@ -34,14 +34,14 @@ pub struct Options<'a> {
     pub file: &'a str,
     /// Speed of a node, for profiles of work.
     pub flops_per_s: Option<f64>,
-    /// True: invalid jobs are left out and counted.
+    /// True if invalid jobs are left out and counted.
     pub skip_bad_lines: bool,
 }
 
 /// The jobs of a workload as columns, in the order of the file; texts by number, 0 = none.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Ids as they stand.
+    /// Ids, as in the file.
     pub log_id: Vec<u32>,
     /// Seconds.
     pub submit_s: Vec<f64>,
@@ -98,8 +98,8 @@ fn text(texts: &Texts, code: u32) -> Option<&str> {
 ///
 /// # Errors
 ///
-/// No such JSON; the first job that is invalid or has an invalid profile, by its place in the list; no job at all; data
-/// that is cut short or damaged.
+/// If the JSON is of another kind; for the first job that is invalid or has an invalid profile, by its place in the
+/// list; if there is no job at all, or the data is cut short or damaged.
 ///
 /// # Examples
 ///
@@ -170,7 +170,7 @@ fn damaged(file: &str, error: &serde_json::Error) -> Error {
     TraceError { file: file.to_owned(), line, field: None, found, expected: EXPECTED.to_owned() }.into()
 }
 
-/// Lengths, ids that stand twice, and the faults of all jobs, in the order of the file.
+/// Final steps: lengths, repeated ids, and the faults of all jobs, in the order of the file.
 fn settled(reading: Reading<'_>, options: &Options<'_>) -> Result<Loaded> {
     let Reading { columns, ids, names, people, mut profiles, nb_res, jobs, bad, mut faults, .. } = reading;
     let rows = columns.place.len();

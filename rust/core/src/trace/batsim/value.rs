@@ -1,4 +1,4 @@
-//! Values of JSON as numbers and texts, and as a message shows them.
+//! Values of JSON as numbers and texts, and their form in messages.
 
 use std::borrow::Cow;
 

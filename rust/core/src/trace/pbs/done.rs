@@ -188,7 +188,7 @@ impl Done {
         self.order.is_empty()
     }
 
-    /// The id of the job in a row, as it stands.
+    /// The id of the job in a row, as in the log.
     #[must_use]
     pub fn log_id(&self, row: usize) -> String {
         let id = self.jobs.columns.id[self.order[row] as usize];
@@ -426,7 +426,7 @@ impl Done {
     ///
     /// # Panics
     ///
-    /// `rank` is shorter than the names.
+    /// If `rank` is shorter than the names.
     #[must_use]
     pub fn take_nodes(&mut self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>) {
         let flat = std::mem::take(&mut self.jobs.flat_hosts);
@@ -449,7 +449,7 @@ impl Done {
     ///
     /// # Panics
     ///
-    /// There are 2^63 ends.
+    /// If there are 2^63 ends.
     #[must_use]
     pub fn segments(&self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
         let columns = &self.jobs.columns;

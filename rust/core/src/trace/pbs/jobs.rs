@@ -9,7 +9,7 @@ use super::fields::{Fields, How, Unread};
 use super::record::Name;
 use super::value::{Chunks, hosts};
 
-/// No job, no host, no whole number.
+/// Marks the absence of a job, a host or a whole number.
 pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NO_COUNT: i32 = -1;
 
@@ -38,7 +38,7 @@ columns! {
     /// Number of the id among all ids.
     id: u32 = 0,
     flags: u8 = 0,
-    /// Submission, and how well it is known: 0 not, then by a stamp, `qtime`, `ctime`.
+    /// Submission; rank 0 unknown, then from a stamp, `qtime`, `ctime`.
     submit: f64 = f64::NAN,
     submit_rank: u8 = 0,
     etime: f64 = f64::NAN,
@@ -48,19 +48,19 @@ columns! {
     ended: f64 = f64::NAN,
     exit_status: i32 = NO_STATUS,
     walltime_s: f64 = f64::NAN,
-    /// Memory in all: 1 of its chunks, 2 of the job.
+    /// Memory in all; rank 1 from its chunks, 2 from the job.
     memory_gb: f64 = f64::NAN,
     memory_rank: u8 = 0,
-    /// Size without hosts: 1 chunks, 2 `nodect`.
+    /// Size without hosts; rank 1 from chunks, 2 from `nodect`.
     size: i32 = 0,
     size_rank: u8 = 0,
-    /// CPUs: 1 slots of hosts, 2 of its chunks, 3 `ncpus`.
+    /// CPUs; rank 1 from slots of hosts, 2 from its chunks, 3 from `ncpus`.
     cpus: i32 = NO_COUNT,
     cpus_rank: u8 = 0,
     user: u32 = 0,
     queue: u32 = 0,
     app: u32 = 0,
-    /// Account: 1 project, 2 account.
+    /// Account; rank 1 from the project, 2 from the account.
     account: u32 = 0,
     account_rank: u8 = 0,
     hosts_hash: u64 = 0,
@@ -68,10 +68,10 @@ columns! {
     hosts_length: u32 = 0,
 }
 
-/// No exit status.
+/// Marks the absence of an exit status.
 pub(super) const NO_STATUS: i32 = i32::MIN;
 
-/// Submission by the stamp of the record.
+/// Rank of a submission that is known by the stamp of the record only.
 pub(super) const BY_STAMP: u8 = 1;
 
 pub(super) mod flag {
@@ -93,7 +93,7 @@ pub(super) struct Rare {
     /// Starts and ends of attempts that were not the last.
     pub(super) attempts: BTreeMap<u32, Vec<f64>>,
     pub(super) energy_j: BTreeMap<u32, f64>,
-    /// GPUs in all: 1 of its chunks, 2 `ngpus`.
+    /// GPUs in all, and the rank: 1 from its chunks, 2 from `ngpus`.
     pub(super) gpus: BTreeMap<u32, (i32, u8)>,
     pub(super) constraint: BTreeMap<u32, u32>,
     /// Number of the id that a job waits for, 0: something that is not simulated; and the kind of dependency.
@@ -161,7 +161,7 @@ impl Jobs {
                 *instant = settled(*instant);
             }
         }
-        // What no column is made of.
+        // No longer needed: no output column is made of them.
         (columns.ended, columns.hosts_hash) = (Vec::new(), Vec::new());
         for ranks in [
             &mut columns.submit_rank,
@@ -239,7 +239,7 @@ impl Jobs {
     /// Applies the fields of a record to a job, without its hosts.
     pub(super) fn take(&mut self, job: usize, fields: &Fields<'_>) {
         let columns = &mut self.columns;
-        // The first submission and eligibility count: a job that is requeued has later ones.
+        // The first submission and eligibility are kept: a requeued job has later ones.
         for (value, own) in [(fields.ctime, 3), (fields.qtime, 2)] {
             submitted(columns, job, value, own);
         }

@@ -109,7 +109,7 @@ impl Reader {
             found: quoted(record.id),
             expected: "a job's id such as 12.server",
         })?;
-        // What was deleted, and why, is told in free words.
+        // The messages of deletions and aborts are free words, not pairs.
         let is_free = matches!(record.kind, b'D' | b'A');
         let fields = if is_free { Fields::default() } else { Fields::read(&record)? };
         if let (Some(start), Some(end)) = (fields.start, fields.end)

@@ -28,7 +28,7 @@ const FAULTS_KEPT: usize = 3;
 pub struct Options<'a> {
     /// Name for messages.
     pub file: &'a str,
-    /// Zone of local stamps; None: as the records with instants show it.
+    /// Zone of local stamps; None: derived from the records that also have instants.
     pub zone: Option<Zone>,
     /// True if jobs that never ran are left out.
     pub drop_never_ran: bool,
@@ -61,7 +61,7 @@ counts! {
     jobs,
     /// Lines that are not empty.
     rows,
-    /// Records of other kinds than those that are read.
+    /// Records of kinds that are not read.
     other_records,
     /// Records that are exact repetitions.
     dropped_duplicate,
@@ -75,19 +75,19 @@ counts! {
     dropped_never_ran,
     /// Jobs that ended before they ran, if such jobs are kept.
     never_ran,
-    /// Jobs without a submission.
+    /// Jobs without a submission time.
     dropped_no_submit,
-    /// Jobs of no size.
+    /// Jobs without a size.
     dropped_no_size,
     /// Jobs that ran at the log's end.
     cut_by_end,
     /// Jobs of several attempts.
     requeued,
-    /// Jobs whose number an earlier one has.
+    /// Jobs with the number of an earlier one.
     reused_ids,
     /// Jobs that waited for something that is not simulated, or for a job that is not in the log.
     depends_cleared,
-    /// Jobs whose GPUs do not divide by their nodes.
+    /// Jobs whose GPUs are not a multiple of their nodes.
     rounded_up_gpus,
     /// Jobs with properties of nodes that no constraint can name.
     constraint_unread,
@@ -112,7 +112,8 @@ impl Report {
 ///
 /// # Errors
 ///
-/// The first line that does not read, with its number; data that is cut short or damaged; no job at all.
+/// For the first line that cannot be parsed, with its number; if the data is cut short or damaged, or there is no job
+/// at all.
 ///
 /// # Examples
 ///

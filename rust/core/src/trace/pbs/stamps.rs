@@ -1,4 +1,4 @@
-//! Local stamps as instants: in a zone that is given, or by the records that show both.
+//! Local stamps as instants: by a given zone, or by the records that show both.
 
 use crate::trace::sacct::Zone;
 use crate::trace::sacct::zone::{Clock, NoTime};
@@ -22,7 +22,7 @@ pub(super) struct Stamps {
     last_pending_s: f64,
 }
 
-/// A stamp: seconds since 1970 on the clock that wrote it, and the instant, which is to be settled.
+/// A stamp: seconds since 1970 on the clock that wrote it, and the instant, which may still have to be settled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     local_s: f64,

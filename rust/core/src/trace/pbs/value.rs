@@ -46,7 +46,7 @@ pub(super) struct Chunks<'a> {
     pub(super) cpus: Option<i64>,
     pub(super) gpus: Option<i64>,
     pub(super) memory_gb: Option<f64>,
-    /// Properties of nodes, where there is one kind of chunks.
+    /// Properties of nodes, if there is only one kind of chunks.
     pub(super) properties: Vec<&'a [u8]>,
 }
 

@@ -1,4 +1,4 @@
-//! Rows of a dump on their way to jobs: steps, lists of tasks, attempts.
+//! Rows of a dump, collected for joining to jobs: steps, lists of tasks, attempts.
 
 use std::collections::BTreeMap;
 

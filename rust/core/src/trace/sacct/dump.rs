@@ -24,7 +24,7 @@ pub struct Dump {
     power_w: Vec<f64>,
     /// True if the dump is JSON, where line numbers are positions in its list of jobs.
     pub is_json: bool,
-    /// Names of the columns of a text, in its order.
+    /// Names of the columns of a dump in text, in its order.
     pub columns: Vec<String>,
     /// All texts by number.
     pub texts: Vec<String>,
@@ -297,7 +297,7 @@ impl Dump {
     ///
     /// # Panics
     ///
-    /// `rank` is shorter than the names.
+    /// If `rank` is shorter than the names.
     #[must_use]
     pub fn nodes(&self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>) {
         let known = self.each(|row| {
@@ -322,7 +322,7 @@ impl Dump {
     ///
     /// # Panics
     ///
-    /// There are more than 2^63 of them.
+    /// If there are more than 2^63 of them.
     #[must_use]
     pub fn take_segments(&mut self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
         let mut own: Vec<(u32, Vec<f64>)> = std::mem::take(&mut self.segments);

@@ -135,7 +135,7 @@ impl Header {
     fn new(names: Vec<String>, separator: Vec<u8>, ends_with_separator: Option<bool>, app: Option<&str>) -> Self {
         let mut kinds: Vec<Kind> = names.iter().map(|name| Kind::of(name)).collect();
         for at in 0..kinds.len() {
-            // A name twice says the same twice.
+            // A repeated column is ignored: it repeats the values.
             if !matches!(kinds[at], Kind::Free | Kind::ExitCode) && kinds[..at].contains(&kinds[at]) {
                 kinds[at] = Kind::Other;
             }

@@ -2,7 +2,7 @@
 
 use super::index::Texts;
 
-/// The most hosts of one list.
+/// Maximum number of hosts of one list.
 const MOST: usize = 10_000_000;
 
 /// Lists of hosts by number, and the names of all hosts; the first list is the empty one.

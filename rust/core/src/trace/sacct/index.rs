@@ -1,6 +1,6 @@
 //! A hash table of positions in some other table; the entries there show whether they are meant.
 
-/// Positions by hash, four bytes each; never in any order.
+/// Positions by hash, four bytes each; without any order.
 #[derive(Clone, Debug)]
 pub(in crate::trace) struct Index {
     slots: Vec<u32>,

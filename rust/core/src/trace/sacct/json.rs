@@ -66,7 +66,7 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
     Ok(book)
 }
 
-/// A dump on its way to rows.
+/// State of reading a dump.
 struct Reading<'a> {
     options: &'a Options<'a>,
     watch: &'a mut Watch<'a>,
@@ -77,7 +77,7 @@ struct Reading<'a> {
     stop: Option<Error>,
 }
 
-/// A job as it stands in the file.
+/// A job as in the file.
 #[derive(Default)]
 struct Job {
     members: serde_json::Map<String, Value>,
@@ -125,7 +125,7 @@ impl Reading<'_> {
     }
 }
 
-// The way down: the file, its list of jobs, a job, its list of steps, a step.
+// The nesting: the file, its list of jobs, a job, its list of steps, a step.
 
 struct Root<'r, 'a>(&'r mut Reading<'a>);
 struct Jobs<'r, 'a>(&'r mut Reading<'a>);
@@ -294,7 +294,7 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !is_null(text.as_bytes()))
 }
 
-/// An instant; 0 is none.
+/// An instant; 0 means none.
 fn instant(value: &Value) -> Instant {
     number(value).filter(|seconds| *seconds > 0).map_or(Instant::NONE, |seconds| Instant::at(seconds as f64))
 }

@@ -59,8 +59,8 @@ pub struct Options<'a> {
 ///
 /// # Errors
 ///
-/// The first row that does not read, with its line; columns that are missing; data that is cut short or damaged; no job
-/// at all.
+/// For the first row that cannot be parsed, with its line; if columns are missing, the data is cut short or damaged, or
+/// there is no job at all.
 ///
 /// # Examples
 ///

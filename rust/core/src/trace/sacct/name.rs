@@ -2,7 +2,7 @@
 
 use super::value::whole;
 
-/// The most tasks that an array may have: Slurm's `MaxArraySize` allows no more.
+/// Maximum number of tasks of an array: Slurm's `MaxArraySize` allows no more.
 const MOST_TASKS: u64 = 4_000_001;
 
 /// Name of a job, without the step.

@@ -20,7 +20,8 @@ pub(super) fn repaired(
 ) -> Option<Vec<Range<usize>>> {
     let columns = header.len();
     let surplus = fields.len().checked_sub(columns).filter(|surplus| *surplus <= MOST)?;
-    // Ways in which the first columns take so many fields too many, up to two; and what the last of them took.
+    // Dynamic program: the number of ways (up to two) in which the first columns take so many surplus fields, and how
+    // many the last of them took.
     let mut ways = vec![vec![(0u8, 0usize); surplus + 1]; columns + 1];
     ways[0][0].0 = 1;
     for column in 0..columns {

@@ -38,7 +38,7 @@ counts! {
     requeued,
     /// Rows after which a run was resized.
     resized,
-    /// Rows that a later one of the same submission replaces.
+    /// Rows that are replaced by a later one of the same submission.
     dropped_duplicate,
     /// Jobs that waited when the dump was made.
     dropped_pending,
@@ -46,9 +46,9 @@ counts! {
     dropped_never_ran,
     /// Jobs that ended before they ran, if such jobs are kept.
     never_ran,
-    /// Jobs of no size.
+    /// Jobs without a size.
     dropped_no_size,
-    /// Rows without a submission.
+    /// Rows without a submission time.
     dropped_no_submit,
     /// Rows of a federation that another cluster has run.
     dropped_revoked,

@@ -245,7 +245,7 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Reads a whole row; of two columns for one thing the raw one counts, whatever their order.
+    /// Reads a whole row; of two columns for the same thing the raw one counts, whatever their order.
     pub(super) fn fill(
         &mut self,
         fields: &mut impl Iterator<Item = &'a [u8]>,

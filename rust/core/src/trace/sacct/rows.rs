@@ -334,7 +334,7 @@ fn read_row(
     }
     let mut outcome = put(bytes, fields, header, clock, book, has, line);
     if outcome.is_err() && has_tail && header.ends_with_separator.is_none() && !is_repaired {
-        // Without a header the last separator may as well be one of a text.
+        // Without a header the last separator may as well be part of a text.
         fields.push(bytes.len()..bytes.len());
         if let Some(found) = repaired(bytes, fields, header, clock) {
             *fields = found;

@@ -63,7 +63,7 @@ pub(super) fn end_of(row: &Row<'_>, times: &Times, state: State) -> f64 {
     times.start + row.elapsed_s + if row.suspended_s.is_nan() { 0.0 } else { row.suspended_s }
 }
 
-/// An entry of a row of a job.
+/// Entry for a row of a job.
 pub(super) fn settled(row: &Row<'_>, times: Times, texts: &mut Texts, hosts: &mut Hosts) -> Result<Entry, Misfit> {
     let (word, state) = state_of(row);
     let ran = has_run(row, &times);
@@ -162,7 +162,7 @@ fn processors(row: &Row<'_>, ran: bool) -> i64 {
     known.find(|cpus| *cpus > 0).unwrap_or(-1)
 }
 
-/// GB in each node, and whether all of it was asked for.
+/// GB in each node, and whether all memory of the node was requested.
 fn memory(row: &Row<'_>, nodes: i64, cpus: i64) -> Result<(f64, bool), Misfit> {
     let nodes = nodes.max(1);
     let (mb, per) = match row.memory {

@@ -41,7 +41,7 @@ impl Zone {
     ///
     /// # Panics
     ///
-    /// There is not one offset more than there are instants.
+    /// If there is not exactly one offset more than there are instants.
     #[must_use]
     pub fn new(since: Vec<i64>, offset: Vec<i64>) -> Self {
         assert_eq!(since.len() + 1, offset.len(), "an offset before the first change and one after each");
@@ -81,7 +81,7 @@ impl Zone {
 pub(in crate::trace) enum NoTime {
     /// It is in no known notation.
     Unread,
-    /// Its zone has no such time.
+    /// It does not exist in the zone: clocks went forward over it.
     Skipped,
 }
 
@@ -189,7 +189,7 @@ fn days_since_1970(day: &[u8; 10]) -> Option<i64> {
     if year < 1970 || date < 1 || date > length {
         return None;
     }
-    // Years that begin in March end with the day that some of them lack.
+    // Years that begin in March end with the leap day.
     let year = year - i64::from(month <= 2);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + date - 1;
     Some(year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468)
