@@ -1,7 +1,7 @@
-//! A controller: a cluster and the policy that decides what is done with it.
+//! A controller: a cluster and the policy that makes the decisions for it.
 //!
-//! It has no clock and knows no truth. Its host, a simulation or a live machine, tells it what happens and carries
-//! its decisions out.
+//! It has no clock and does not know the truth. Its host, a simulation or a live machine, informs it of events and
+//! carries its decisions out.
 
 mod account;
 mod pass;
@@ -32,22 +32,22 @@ use crate::workload::JobId;
 
 pub use crate::cluster::Effect;
 
-/// Why a job joins no queue.
+/// Reason why a job joins no queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its queue takes no jobs of its kind.
+    /// Its queue rejects jobs of its kind.
     Bar(Bar),
     /// It asks for more nodes than there are.
     Nodes,
-    /// It asks for more slots a node than nodes have.
+    /// It asks for more slots per node than nodes have.
     Slots,
     /// No node, or not enough, can ever serve it.
     Lack(Lack),
-    /// Nothing tells the policy when to start it.
+    /// The policy has no information on when to start it.
     LeftOut,
-    /// It would exceed the power budget on whatever nodes.
+    /// It would exceed the power budget on any nodes.
     Power,
-    /// It fits between no two budgets to come, and such jobs are not to wait.
+    /// It fits between no two budgets to come, and such jobs are rejected.
     Between,
 }
 
@@ -57,48 +57,48 @@ pub struct Controller {
     cluster: Cluster,
     policy: Box<dyn Policy>,
     decisions: Decisions,
-    /// Whether the policy governs power.
+    /// True if the policy governs power.
     governs: bool,
-    /// Who switches nodes off.
+    /// Authority that switches nodes off.
     sleep: Asleep,
-    /// Whether it changes sizes of jobs that run.
+    /// True if the policy changes sizes of running jobs.
     resizes: bool,
-    /// The pass under way.
+    /// State of the pass under way.
     pass: Course,
-    /// Jobs that an analyzer, if there is one, has not been asked about yet.
+    /// Jobs that the analyzer, if there is one, has not been asked about yet.
     foretold: Foretold,
     account: Account,
     /// True if jobs that fit between no two budgets are rejected.
     rejects_between: bool,
 }
 
-/// Who switches idle nodes off.
+/// Authority that switches idle nodes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asleep {
-    /// Nothing does.
+    /// None: nodes stay on.
     Never,
     /// The policy.
     ByPolicy,
-    /// The machine of which this one is a pool; the policy says what it needs.
+    /// The machine of which this one is a pool; the policy states its needs.
     ByMachine,
 }
 
-/// Jobs of which a forecast has to know.
+/// Jobs to be announced to a forecast.
 #[derive(Clone, Default)]
 struct Foretold {
     joined: Vec<JobId>,
 }
 
-/// What a pass has come to.
+/// State of the pass under way.
 #[derive(Clone, Copy, Default)]
 struct Course {
-    /// What the machine was measured to draw beyond what is predicted.
+    /// Measured draw of the machine beyond the predicted one.
     surplus: Watts,
     /// Watts that resumed runs asked for beyond their least.
     withheld: Watts,
-    /// Whether nothing may start in it.
+    /// True if nothing may start in the pass.
     is_held: bool,
-    /// Whether an allocator with an interval has to look at its end.
+    /// True if an allocator with an interval has to act at the end of the pass.
     is_allot_due: bool,
 }
 
@@ -139,10 +139,10 @@ impl Controller {
         &self.cluster
     }
 
-    /// From now on, before anything has happened, nodes differ in what jobs ask for.
+    /// Makes nodes differ in what jobs ask for. To be called before anything has happened.
     ///
     /// # Errors
-    /// If that matters and the policy knows nothing of it.
+    /// If that matters and the policy does not support it.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
             if self.resizes {
@@ -156,10 +156,10 @@ impl Controller {
         Ok(())
     }
 
-    /// From now on, before anything has happened, jobs stand in queues.
+    /// Makes jobs stand in queues. To be called before anything has happened.
     ///
     /// # Errors
-    /// If the policy knows nothing of that.
+    /// If the policy does not support it.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
         if queues.preempt() && self.cluster.is_divided() {
             let expected = "nothing: it is not known yet how suspended jobs share what nodes differ in";
@@ -170,7 +170,7 @@ impl Controller {
         Ok(())
     }
 
-    /// There are more jobs; `has_joined` says which of those before have joined the queue.
+    /// Takes over that there are more jobs; `has_joined` is true of those earlier jobs that have joined the queue.
     pub fn grow(&mut self, growth: &Growth, has_joined: &dyn Fn(JobId) -> bool) {
         self.cluster.grow(growth, has_joined);
         self.policy.grow(growth);
@@ -181,7 +181,7 @@ impl Controller {
         self.cluster.advance(now);
     }
 
-    /// Why the job would never start, if it would not. Nothing is looked at that is submitted later.
+    /// Reason why the job would never start, if it would not. Jobs submitted later are not looked at.
     pub fn refuses(&mut self, job: JobId) -> Option<Refusal> {
         let (workload, platform) = (self.cluster.workload(), self.cluster.platform());
         if let Some(bar) = self.cluster.bar(job) {
@@ -203,18 +203,19 @@ impl Controller {
         }
     }
 
-    /// Need of a job that fits between no two budgets to come; none if it fits.
+    /// Need of a job if it fits between no two budgets to come; none if it fits.
     pub fn between(&mut self, job: JobId) -> Option<Between> {
         self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
     }
 
-    /// From now on budgets have no end; whether jobs that fit between no two of them are turned away.
+    /// States that budgets go on without end; with `rejects_between`, jobs that fit between no two of them are
+    /// rejected.
     pub fn budgets_go_on(&mut self, rejects_between: bool) {
         self.cluster.budgets_go_on();
         self.rejects_between = rejects_between;
     }
 
-    /// A job is submitted: it joins the queue, or is turned away.
+    /// Submits a job: it joins the queue, or is rejected.
     pub fn submit(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -226,7 +227,7 @@ impl Controller {
         refusal
     }
 
-    /// A job is submitted that may have to wait before it joins the queue; or it is turned away.
+    /// Submits a job that may have to wait before it joins the queue; or rejects it.
     pub fn hold(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -237,7 +238,7 @@ impl Controller {
         refusal
     }
 
-    /// A job that was held becomes eligible and joins the queue; or it is turned away, as what may be drawn has changed.
+    /// Makes a held job eligible: it joins the queue, or is rejected, as the power limits may have changed.
     pub fn admit(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -249,7 +250,7 @@ impl Controller {
         refusal
     }
 
-    /// A job is withdrawn, unless it runs or is over: says whether it was queued.
+    /// Withdraws a job, unless it runs or is over; returns whether it was queued.
     pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
         let was_queued = self.cluster.withdraw(job)?;
         if was_queued {
@@ -258,14 +259,14 @@ impl Controller {
         Some(was_queued)
     }
 
-    /// A job whose run is over joins the queue again, in its old place.
+    /// Requeues a job whose run is over, in its old place.
     pub fn requeue(&mut self, run: &Run) {
         self.cluster.requeue(run.job, run.attempt);
         self.account.requeue(run.job);
         self.tell(Notice::Requeued(run.job));
     }
 
-    /// A run is over; none if it was over already.
+    /// Ends a run; none if it was over already.
     ///
     /// # Errors
     /// If its nodes do not serve it.
@@ -278,7 +279,7 @@ impl Controller {
         Ok(run)
     }
 
-    /// Booting nodes that are alike are ready; false if something else has become of them.
+    /// Makes booting nodes that are alike ready; false if their state has changed meanwhile.
     ///
     /// # Errors
     /// As [`Cluster::nodes_ready`].
@@ -290,7 +291,7 @@ impl Controller {
         Ok(are_ready)
     }
 
-    /// Nodes that are alike have shut down; false if something else has become of them.
+    /// Switches nodes that are alike off after their shutdown; false if their state has changed meanwhile.
     ///
     /// # Errors
     /// As [`Cluster::nodes_off`].
@@ -302,7 +303,7 @@ impl Controller {
         Ok(are_off)
     }
 
-    /// An outage of a node ends: a repair, or else maintenance.
+    /// Ends an outage of a node: a repair, or else maintenance.
     ///
     /// # Errors
     /// As [`Cluster::end_outage`].
@@ -314,38 +315,38 @@ impl Controller {
         Ok(turn)
     }
 
-    /// An outage of a node begins.
+    /// Begins an outage of a node.
     pub fn begin_outage(&mut self, node: u32, why: Outage) -> Turn {
         self.cluster.begin_outage(node, why)
     }
 
-    /// A node goes down; the runs on it must have ended.
+    /// Takes a node down; the runs on it must have ended.
     pub fn node_down(&mut self, node: u32) {
         self.cluster.node_down(node);
         self.tell(Notice::NodeFailed(node));
     }
 
-    /// A node will be in maintenance.
+    /// Announces a maintenance window.
     pub fn plan_maintenance(&mut self, window: Maintenance) {
         self.cluster.plan_maintenance(window);
     }
 
-    /// There are more budgets from outside, in place of the policy's own while they hold.
+    /// Adds budgets from outside, in place of the policy's own while they hold.
     pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
         self.cluster.add_budgets(rows);
     }
 
-    /// A budget from outside begins to hold, or ends.
+    /// Notes that a budget from outside begins or ends.
     pub fn budget_changed(&mut self) {
         self.tell(Notice::BudgetChanged);
     }
 
-    /// A timer has run out.
+    /// Notes that a timer has run out.
     pub fn timer(&mut self) {
         self.tell(Notice::Timer);
     }
 
-    /// When passes are made.
+    /// Instants at which passes are made.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.policy.timing()
@@ -362,18 +363,18 @@ impl Controller {
         self.policy.follower()
     }
 
-    /// How the policy governs power, if it does.
+    /// The policy's part that governs power, if it does.
     pub fn governor(&mut self) -> Option<&mut dyn Governor> {
         self.policy.governor()
     }
 
-    /// What may be drawn now, if anything says so.
+    /// Power limit in force now, if there is one: of a budget from outside, or the policy's own.
     #[must_use]
     pub fn ceiling(&self) -> Option<Watts> {
         self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
     }
 
-    /// A job has joined the queue.
+    /// Announces a job that has joined the queue to the forecast, if there is one.
     fn tell_of(&mut self, job: JobId) {
         if self.policy.forecast().is_some() {
             self.foretold.joined.push(job);
@@ -381,34 +382,34 @@ impl Controller {
         self.tell(Notice::Submitted(job));
     }
 
-    /// A run that stands still was measured to draw so much beyond idle.
+    /// Notes the measured draw beyond idle that a suspended run asks for.
     pub fn note_asked(&mut self, id: RunId, asks: Watts) {
         self.cluster.note_asked(id, asks);
     }
 
-    /// The instant is over: plans follow the caps in force. Says which have changed.
+    /// Ends the instant: plans follow the caps in force. Returns the runs whose plans have changed.
     pub fn settle(&mut self) -> Vec<Retimed> {
         self.cluster.settle()
     }
 
-    /// The cluster as it is left.
+    /// The cluster in its final state.
     #[must_use]
     pub fn into_cluster(self) -> Cluster {
         self.cluster
     }
 
-    /// A job joins the queue that has been eligible since then, of whatever else is known already.
+    /// Lets a job join the queue that has been eligible since an earlier instant, whatever else is known already.
     pub fn admit_since(&mut self, job: JobId, since: SimTime) {
         self.cluster.admit_since(job, since);
         self.tell(Notice::Submitted(job));
     }
 
-    /// A node that serves no job is in this state, since when it idles if it does, as a larger machine knows.
+    /// Takes over the state of a node that serves no job, and since when it idles if it does, from a larger machine.
     pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
         self.cluster.follow_node(node, state, idle_since);
     }
 
-    /// What the policy would have done with idle nodes at the end of a pass, where a larger machine decides that.
+    /// Proposal of the policy for idle nodes at the end of a pass, where a larger machine decides on them.
     ///
     /// # Errors
     /// If the host interrupts.
@@ -417,20 +418,20 @@ impl Controller {
         self.policy.pool_sleeper().map_or(Ok(Proposal::default()), |sleeper| sleeper.propose(&view))
     }
 
-    /// It has had a node shut down.
+    /// Notes that the larger machine has had a node shut down.
     pub fn note_shutdown(&mut self, node: u32) {
         if let Some(sleeper) = self.policy.pool_sleeper() {
             sleeper.note_shutdown(self.cluster.now(), node);
         }
     }
 
-    /// Plans that count nodes count on one from `back` on, in place of `known`.
+    /// Makes plans that count nodes count on one from `back` on, in place of `known`.
     pub fn count_on(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
         self.cluster.count_back(node, known, back);
     }
 
-    /// It is part of a larger machine, which decides on idle nodes. Only these jobs will ever run here: so that no room is
-    /// kept for others.
+    /// Makes it part of a larger machine, which decides on idle nodes. Only jobs of which `is_own` is true will ever
+    /// run here, so that no room is kept for others.
     pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
         self.account = Account::default();
         if self.sleep == Asleep::ByPolicy {
@@ -444,5 +445,5 @@ impl Controller {
     }
 }
 
-/// What a host does once a decision has been carried out in the cluster, or why it cannot.
+/// Callback of a host, called once a decision has been carried out in the cluster; an error if the host cannot follow.
 pub type Host<'a> = dyn FnMut(&Cluster, &Decision, Effect) -> Result<(), SimulationError> + 'a;

@@ -1,9 +1,9 @@
-//! Every way a run can fail, each with the thing, the value and the rule.
+//! Errors of a run, each with the thing, the value and the rule.
 
 use std::error::Error as StdError;
 use std::fmt;
 
-/// What stopped a read, a configuration or a run.
+/// Error that stopped a read, a configuration or a run.
 #[derive(Debug)]
 pub enum Error {
     /// A trace is invalid.
@@ -12,7 +12,7 @@ pub enum Error {
     Config(ConfigError),
     /// A run could not go on.
     Simulation(SimulationError),
-    /// A policy failed by itself; what it raised is inside, whole.
+    /// A policy failed by itself; the error that it raised is kept whole.
     Policy(PolicyError),
     /// The host asked the run to stop.
     Interrupted,
@@ -30,16 +30,16 @@ pub struct TraceError {
     pub line: Option<u64>,
     /// The field's number and name, such as `field 4 (run time)`, or the column's name.
     pub field: Option<String>,
-    /// What stood there.
+    /// Text or value that was found.
     pub found: String,
-    /// What would have been right.
+    /// Description of a valid value.
     pub expected: String,
 }
 
 /// One or more faults of a configuration, all of them at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// At least one fault.
+    /// The faults, at least one.
     pub faults: Vec<Fault>,
 }
 
@@ -50,7 +50,7 @@ pub struct Fault {
     pub parameter: String,
     /// The value that was given.
     pub value: String,
-    /// What is allowed.
+    /// Description of the valid values.
     pub expected: String,
 }
 
@@ -58,7 +58,7 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationError(pub String);
 
-/// Whatever stopped a policy, boxed so that a host can find its own exception in it.
+/// Error raised by a policy, boxed so that a host can find its own exception in it.
 #[derive(Debug)]
 pub struct PolicyError(pub Box<dyn StdError + Send + Sync>);
 

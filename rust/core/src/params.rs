@@ -1,4 +1,4 @@
-//! Named parameters, taken strictly: what is missing, malformed or unknown is an error that says what is accepted.
+//! Named parameters, checked strictly: what is missing, malformed or unknown is an error that states what is accepted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,7 +37,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What a part says about one of its parameters; shown by `hetsched policies` and checked by the part alone.
+/// Declaration of one parameter of a part; shown by `hetsched policies` and checked by the part alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Name, with the unit as suffix where it has one.
@@ -46,13 +46,13 @@ pub struct Parameter {
     pub unit: &'static str,
     /// Default, as it would be written.
     pub default: &'static str,
-    /// What is allowed.
+    /// Description of the valid values.
     pub range: &'static str,
-    /// What it does, in one line.
+    /// Description of its effect, in one line.
     pub doc: &'static str,
 }
 
-/// The parameters of one part, each to be taken once; what is left over at the end is an error.
+/// Parameters of one part, each to be taken once; one that is left over at the end is an error.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
     path: String,
@@ -94,7 +94,7 @@ impl Params {
     /// Takes a number from `range`, whole or not.
     ///
     /// # Errors
-    /// If another number, or no number, was given; `expected` says what would be right.
+    /// If another number, or no number, was given; `expected` describes the valid ones.
     pub fn take_number(
         &mut self,
         name: &str,
@@ -134,7 +134,7 @@ impl Params {
         }
     }
 
-    /// Ends the taking.
+    /// Ends the taking, and returns all parameters with their values.
     ///
     /// # Errors
     /// If a parameter was given that no part took.

@@ -1,4 +1,4 @@
-//! What a part of a user's own crate is written with.
+//! Names that a part in a user's crate needs.
 //!
 //! A placement that takes the free nodes with the highest ids, added to the registry and used by its name:
 //!

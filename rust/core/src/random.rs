@@ -1,6 +1,7 @@
-//! Chance, from the run's seed and by name.
+//! Random numbers, from the run's seed and by name.
 //!
-//! Every part that needs chance gets a stream of its own, so that switching one on does not shift another's draws.
+//! Every part that needs random numbers gets a separate stream, so that switching one on does not shift another's
+//! draws.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -29,7 +30,7 @@ impl Stream {
     }
 }
 
-/// The 64-bit FNV-1a hash: stable across platforms and releases, as a name's meaning must be.
+/// The 64-bit FNV-1a hash: stable across platforms and releases, as the seed of a named stream must be.
 fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

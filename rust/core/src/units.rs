@@ -1,8 +1,8 @@
-//! Instants, spans, watts and joules as types, so that no `f64` is ever taken for another.
+//! Instants, spans, watts and joules as types, so that no `f64` is ever confused with another.
 //!
 //! All four are whole numbers. Time is counted in microseconds, power in picowatts; their product is counted in 10⁻¹⁸ J
-//! and held in 128 bits. Sums of whole numbers do not depend on their order, which is why the energy balance of a run is
-//! exact and why a run has the same bytes on every machine. `docs/background/energy.md` states the promise.
+//! and held in 128 bits. Sums of whole numbers do not depend on their order, which is why the energy balance of a run
+//! is exact and why a run has the same bytes on every machine. `docs/background/energy.md` states the promise.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
@@ -28,13 +28,13 @@ pub struct Watts(i128);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Joules(i128);
 
-/// The largest number of seconds that is taken, 30,000 years: sums of such spans stay far inside 64 bits.
+/// The largest number of seconds that is accepted, 30,000 years: sums of such spans stay far inside 64 bits.
 pub const MAX_SECONDS: f64 = 1e12;
 
-/// The largest draw of one node that is taken, in watts.
+/// The largest draw of one node that is accepted, in watts.
 pub const MAX_NODE_WATTS: f64 = 1e6;
 
-/// The largest budget of a machine that is taken, in watts.
+/// The largest budget of a machine that is accepted, in watts.
 pub const MAX_SYSTEM_WATTS: f64 = 1e15;
 
 fn whole_micros(seconds: f64) -> Option<i64> {
@@ -43,7 +43,7 @@ fn whole_micros(seconds: f64) -> Option<i64> {
     (seconds.abs() <= MAX_SECONDS).then_some(micros as i64)
 }
 
-/// A whole number of parts as a number of units: whole units come out whole, however many parts there are.
+/// A number of parts as a number of units: whole units stay exact, however many parts there are.
 pub(crate) fn in_units(parts: i128, per_unit: i128) -> f64 {
     // Most numbers fit into 64 bits, where division costs a fraction.
     if let (Ok(parts), Ok(per_unit)) = (i64::try_from(parts), i64::try_from(per_unit)) {
@@ -52,12 +52,12 @@ pub(crate) fn in_units(parts: i128, per_unit: i128) -> f64 {
     (parts / per_unit) as f64 + (parts % per_unit) as f64 / per_unit as f64
 }
 
-/// The nearest number: the same as `as`, which takes a long way for 128 bits.
+/// The nearest number: the same as `as`, which is slow for 128 bits.
 fn to_f64(whole: i128) -> f64 {
     i64::try_from(whole).map_or_else(|_| whole as f64, |whole| whole as f64)
 }
 
-/// The whole part: the same as `as`, which takes a long way for 128 bits.
+/// The whole part: the same as `as`, which is slow for 128 bits.
 #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and no machine draws that much")]
 fn to_whole(number: f64) -> i128 {
     if number.abs() < 9e18 { i128::from(number as i64) } else { number as i128 }
@@ -102,7 +102,7 @@ impl SimTime {
 }
 
 impl SimDuration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// Longer than any run.
@@ -132,7 +132,7 @@ impl SimDuration {
         self.0 as f64 / MICROS_PER_SECOND
     }
 
-    /// This span stretched by `ratio` and rounded up to a whole microsecond: one `f64` product, as the rules ask.
+    /// This span stretched by `ratio` and rounded up to a whole microsecond: one `f64` product, as the rules demand.
     #[must_use]
     pub fn stretched(self, ratio: f64) -> Self {
         if ratio == 1.0 {
@@ -142,7 +142,7 @@ impl SimDuration {
         Self((self.0 as f64 * ratio).ceil() as i64)
     }
 
-    /// Both spans after each other; [`SimDuration::FOREVER`] if that is longer than can be told.
+    /// Sum of both spans; [`SimDuration::FOREVER`] if that would overflow.
     #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -160,13 +160,13 @@ impl Watts {
         is_valid.then(|| Self(to_whole((watts * PICOWATTS_PER_WATT as f64).round())))
     }
 
-    /// What a whole machine draws, to the nearest picowatt: not bounded like [`Watts::from_watts`].
+    /// Draw of a whole machine, to the nearest picowatt: not bounded like [`Watts::from_watts`].
     #[must_use]
     pub fn of_system(watts: f64) -> Self {
         Self(to_whole((watts * PICOWATTS_PER_WATT as f64).round()))
     }
 
-    /// So many microwatts.
+    /// Draw of `microwatts`.
     #[must_use]
     pub fn of_microwatts(microwatts: i64) -> Self {
         Self(i128::from(microwatts) * i128::from(PICOWATTS_PER_MICROWATT))
@@ -200,13 +200,13 @@ impl Watts {
         Self(to_whole((to_f64(self.0) * ratio).round()))
     }
 
-    /// This draw `count` times.
+    /// This draw, `count` times.
     #[must_use]
     pub fn times(self, count: u32) -> Self {
         Self(self.0 * i128::from(count))
     }
 
-    /// This draw as a ceiling that is not to be missed by a rounding: a billionth higher.
+    /// This draw as a ceiling with a tolerance for rounding: a billionth higher.
     #[must_use]
     pub fn as_ceiling(self) -> Self {
         self.scaled(1.0 + 1e-9).max(self)
@@ -226,7 +226,7 @@ impl Joules {
     /// No energy.
     pub const ZERO: Self = Self(0);
 
-    /// Energy of so many joules, to the nearest unit.
+    /// Energy of `joules`, to the nearest unit.
     #[must_use]
     pub fn from_joules(joules: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "energies of a run are far below 1e20 J")]
@@ -239,14 +239,14 @@ impl Joules {
         in_units(self.0, UNITS_PER_JOULE)
     }
 
-    /// How long this much lasts at a draw above zero, rounded up; nothing lasts no time.
+    /// Time for which this energy lasts at a draw above zero, rounded up; zero if it is not above zero.
     #[must_use]
     pub fn lasts_at(self, draw: Watts) -> SimDuration {
         let whole = -(-self.0).div_euclid(draw.0);
         SimDuration(i64::try_from(whole.max(0)).unwrap_or(i64::MAX))
     }
 
-    /// What `draw` takes in `span` and this energy together; `None` beyond 1.7·10²⁰ J.
+    /// Sum of this energy and that of `draw` over `span`; `None` beyond 1.7·10²⁰ J.
     #[must_use]
     pub fn checked_add(self, draw: Watts, span: SimDuration) -> Option<Self> {
         self.0.checked_add(draw.0.checked_mul(i128::from(span.0))?).map(Self)

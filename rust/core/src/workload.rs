@@ -1,6 +1,6 @@
 //! The jobs of a run, as columns.
 //!
-//! Reading them from a file is `trace`'s and the caller's business; here they are only checked and turned into whole
+//! Reading them from a file is left to `trace` and the caller; here they are only checked and turned into whole
 //! microseconds. Rows keep the caller's order, which is the order of the trace.
 
 mod observed;
@@ -34,7 +34,7 @@ const NO_APP: u32 = u32::MAX;
 
 /// Columns as a caller has them: seconds and watts as floats, NaN where a value is unknown.
 ///
-/// Columns that may be missing altogether are empty then; all others have one value a job.
+/// Columns that may be missing are empty then; all others have one value per job.
 #[derive(Clone, Debug, Default)]
 pub struct JobColumns {
     /// The users' job numbers.
@@ -47,13 +47,13 @@ pub struct JobColumns {
     pub node_count: Vec<i64>,
     /// Requested times, s; NaN or not above zero = none. May be empty.
     pub walltime_s: Vec<f64>,
-    /// Slots a node; 0 = whole nodes. May be empty.
+    /// Slots per node; 0 = whole nodes. May be empty.
     pub slots: Vec<i64>,
-    /// What communication adds to the run on whatever nodes, s; NaN = none. May be empty.
+    /// Time that communication adds to the run on whatever nodes, s; NaN = none. May be empty.
     pub comm_s: Vec<f64>,
-    /// Measured mean watts a node; NaN or not above zero = unknown. May be empty.
+    /// Measured mean watts per node; NaN or not above zero = unknown. May be empty.
     pub power_w: Vec<f64>,
-    /// Power caps the jobs ask for, W a node; NaN = none. May be empty.
+    /// Power caps the jobs ask for, W per node; NaN = none. May be empty.
     pub cap_w: Vec<f64>,
     /// Index into `app_names`; -1 = unknown. May be empty.
     pub app: Vec<i64>,
@@ -63,15 +63,15 @@ pub struct JobColumns {
     pub on_gpu: Vec<i64>,
     /// 1 = the job counts as its application's first run, 0 = it does not, -1 = the policy finds out. May be empty.
     pub first_run: Vec<i64>,
-    /// Measured draws in time.
+    /// Measured draws over time.
     pub profiles: ProfileColumns,
-    /// What the log says of where and when jobs ran.
+    /// Observed places and times of runs, from the log.
     pub observed: ObservedColumns,
-    /// Sizes that jobs can have beside the one they ask for.
+    /// Sizes that jobs can have besides the one they ask for.
     pub sizes: SizeColumns,
-    /// What jobs wait for.
+    /// Events that jobs wait for.
     pub waits: WaitColumns,
-    /// What errors call the table, such as a file's name.
+    /// Name of the table in errors, such as a file's name.
     pub source: String,
 }
 
@@ -87,7 +87,7 @@ pub struct Workload {
     node_count: Vec<u32>,
     slots: Vec<u32>,
     power_w: Vec<f64>,
-    /// Where some job has one.
+    /// Profiles, if some job has one.
     profiles: Option<Box<Profiles>>,
     /// Infinite = none.
     cap_w: Vec<f64>,
@@ -96,7 +96,7 @@ pub struct Workload {
     on_gpu: Vec<bool>,
     first_run: Vec<Option<bool>>,
     observed: Observed,
-    /// Where some job has more than one.
+    /// Sizes, if some job has more than one.
     sizes: Option<Sizes>,
     waits: Option<Box<Waits>>,
 }
@@ -254,7 +254,7 @@ impl Workload {
         self.job_id.len()
     }
 
-    /// Whether there is no job.
+    /// True if there is no job.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.job_id.is_empty()
@@ -272,47 +272,47 @@ impl Workload {
         self.job_id[job.0 as usize]
     }
 
-    /// When the job is submitted.
+    /// Submit instant of the job.
     #[must_use]
     pub fn submit(&self, job: JobId) -> SimTime {
         self.submit[job.0 as usize]
     }
 
-    /// How long the job runs at nominal speed.
+    /// Runtime of the job at nominal speed.
     #[must_use]
     pub fn runtime(&self, job: JobId) -> SimDuration {
         self.runtime[job.0 as usize]
     }
 
-    /// How long the job asked for, if it said.
+    /// Walltime that the job requested, if it did.
     #[must_use]
     pub fn walltime(&self, job: JobId) -> Option<SimDuration> {
         let walltime = self.walltime.get(job.0 as usize).copied().unwrap_or(SimDuration::FOREVER);
         (walltime != SimDuration::FOREVER).then_some(walltime)
     }
 
-    /// What communication adds to the job's run, however fast its nodes are (COA paper, eq. 4).
+    /// Time that communication adds to the job's run, however fast its nodes are (COA paper, eq. 4).
     #[must_use]
     pub fn comm(&self, job: JobId) -> SimDuration {
         self.comm.get(job.0 as usize).copied().unwrap_or(SimDuration::ZERO)
     }
 
-    /// How long planning takes the job to run: its walltime or, if it brings none, its nominal runtime and communication.
+    /// Length of the job in plans: its walltime or, if it brings none, its nominal runtime and communication.
     #[must_use]
     pub fn planned(&self, job: JobId) -> SimDuration {
         self.planned_at(job, 1.0, 1.0)
     }
 
-    /// The same on nodes that take `factor` times as long as nominal ones, where walltimes were meant for nominal speed.
+    /// The same on nodes that take `factor` times as long as nominal ones. Walltimes are taken to be for nominal speed.
     ///
-    /// A job without a walltime is planned `slowdown` times longer: as its own cap slows it.
+    /// A job without a walltime is planned `slowdown` times longer: its own cap slows it by that.
     #[must_use]
     pub fn planned_at(&self, job: JobId, factor: f64, slowdown: f64) -> SimDuration {
         let run = || self.runtime(job).stretched(factor * slowdown).saturating_add(self.comm(job));
         self.walltime(job).map_or_else(run, |walltime| walltime.stretched(factor))
     }
 
-    /// The same of a job that is believed to run so long at nominal speed: no longer than its walltime.
+    /// The same for a job that is believed to run for `length` at nominal speed: no longer than its walltime.
     #[must_use]
     pub fn believed_at(&self, job: JobId, length: SimDuration, factor: f64, slowdown: f64) -> SimDuration {
         let longest = self.walltime(job).map_or(SimDuration::FOREVER, |walltime| walltime.stretched(factor));
@@ -325,7 +325,7 @@ impl Workload {
         self.node_count[job.0 as usize]
     }
 
-    /// Whether some job has more than one size.
+    /// True if some job has more than one size.
     #[must_use]
     pub fn has_sizes(&self) -> bool {
         self.sizes.is_some()
@@ -338,32 +338,32 @@ impl Workload {
         self.sizes.as_ref().map_or((asked, asked), |sizes| sizes.range(job))
     }
 
-    /// Whether some job may change its size while it runs.
+    /// True if some job may change its size while it runs.
     #[must_use]
     pub fn has_malleable(&self) -> bool {
         self.sizes.as_ref().is_some_and(Sizes::any_malleable)
     }
 
-    /// Whether the job may change its size while it runs.
+    /// True if the job may change its size while it runs.
     #[must_use]
     pub fn is_malleable(&self, job: JobId) -> bool {
         self.is_moldable(job) && self.sizes.as_ref().is_some_and(|sizes| sizes.is_malleable(job))
     }
 
-    /// How long the job makes no progress after its size has changed.
+    /// Time for which the job makes no progress after its size has changed.
     #[must_use]
     pub fn pause(&self, job: JobId) -> SimDuration {
         self.sizes.as_ref().map_or(SimDuration::ZERO, |sizes| sizes.pause(job))
     }
 
-    /// Whether the job has more than one size.
+    /// True if the job has more than one size.
     #[must_use]
     pub fn is_moldable(&self, job: JobId) -> bool {
         let (low, high) = self.size_range(job);
         low < high
     }
 
-    /// How many times as long the job takes on so many nodes as on those it asks for.
+    /// Runtime of the job on `nodes` nodes, as a multiple of that at the size it asks for.
     #[must_use]
     pub fn time_at(&self, job: JobId, nodes: u32) -> f64 {
         self.sizes.as_ref().map_or(1.0, |sizes| sizes.time_ratio(job, nodes))
@@ -375,25 +375,25 @@ impl Workload {
         self.slots.get(job.0 as usize).copied().unwrap_or(0)
     }
 
-    /// The job's measured mean watts a node; 0 = unknown.
+    /// The job's measured mean watts per node; 0 = unknown.
     #[must_use]
     pub fn power_w(&self, job: JobId) -> f64 {
         self.power_w.get(job.0 as usize).copied().unwrap_or(0.0)
     }
 
-    /// Whether some job's draw was measured in time.
+    /// True if some job's draw was measured over time.
     #[must_use]
     pub fn has_profiles(&self) -> bool {
         self.profiles.is_some()
     }
 
-    /// What each node of the job was measured to draw in the course of its run, if it was: at least one part.
+    /// Measured draw of each node of the job in the course of its run, if there is one: at least one part.
     #[must_use]
     pub fn profile(&self, job: JobId) -> Option<&[Part]> {
         self.profiles.as_ref()?.of(job.0 as usize)
     }
 
-    /// The power cap that the job asks for, W a node: its own cap; infinite if it asks for none.
+    /// The power cap that the job asks for, its own cap, W per node; infinite if it asks for none.
     #[must_use]
     pub fn cap_w(&self, job: JobId) -> f64 {
         self.cap_w.get(job.0 as usize).copied().unwrap_or(f64::INFINITY)
@@ -405,79 +405,79 @@ impl Workload {
         self.app.get(job.0 as usize).copied().filter(|&app| app != NO_APP).map(AppId)
     }
 
-    /// Whether the job computes on accelerators; otherwise on CPUs.
+    /// True if the job computes on accelerators; otherwise on CPUs.
     #[must_use]
     pub fn on_gpu(&self, job: JobId) -> bool {
         self.on_gpu.get(job.0 as usize).copied().unwrap_or(false)
     }
 
-    /// Whether the job counts as its application's first run, if the trace says so.
+    /// True if the job counts as its application's first run; none if the trace does not say.
     #[must_use]
     pub fn first_run(&self, job: JobId) -> Option<bool> {
         self.first_run.get(job.0 as usize).copied().flatten()
     }
 
-    /// When the job started in reality, if the log says so.
+    /// Observed start of the job, if the log has it.
     #[must_use]
     pub fn observed_start(&self, job: JobId) -> Option<SimTime> {
         self.observed.start(job.0 as usize)
     }
 
-    /// How long the job ran in reality, where that is what it is to run here, whatever its nodes are like.
+    /// Observed length of the job, where it is to run as long here, whatever its nodes are like.
     #[must_use]
     pub fn observed_length(&self, job: JobId) -> Option<SimDuration> {
         self.observed.length(job.0 as usize)
     }
 
-    /// The nodes the job ran on in reality, if the log says so.
+    /// Observed nodes of the job, if the log has them.
     #[must_use]
     pub fn observed_nodes(&self, job: JobId) -> Option<&[u32]> {
         self.observed.nodes(job.0 as usize)
     }
 
-    /// Whether any job may wait before it joins the queue, or may be withdrawn, or belongs to an array with a limit.
+    /// True if some job may wait before it joins the queue, or may be withdrawn, or belongs to an array with a limit.
     #[must_use]
     pub fn has_waits(&self) -> bool {
         self.waits.is_some()
     }
 
-    /// Whether any job depends on another.
+    /// True if some job depends on another.
     #[must_use]
     pub fn has_dependencies(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.has_dependencies())
     }
 
-    /// Whether any array has a limit.
+    /// True if some array has a limit.
     #[must_use]
     pub fn has_arrays(&self) -> bool {
         self.waits.as_ref().is_some_and(|waits| waits.has_arrays())
     }
 
-    /// When the job may join the queue, if it says so.
+    /// Instant before which the job does not join the queue, if it has one.
     #[must_use]
     pub fn start_at(&self, job: JobId) -> Option<SimTime> {
         self.waits.as_ref()?.start(job.0 as usize)
     }
 
-    /// The job that this one depends on, and for which of its ends it waits.
+    /// The job that this one depends on, and the kind of end that it waits for.
     #[must_use]
     pub fn dependency(&self, job: JobId) -> Option<(JobId, How)> {
         self.waits.as_ref()?.dependency(job.0 as usize)
     }
 
-    /// How long after that end it joins the queue.
+    /// Think time: from that end to the instant at which the job joins the queue.
     #[must_use]
     pub fn think(&self, job: JobId) -> SimDuration {
         self.waits.as_ref().map_or(SimDuration::ZERO, |waits| waits.think(job.0 as usize))
     }
 
-    /// When the job is withdrawn unless it runs by then or has ended: not before its submission.
+    /// Instant at which the job is withdrawn unless it runs by then or has ended: not before its submission.
     #[must_use]
     pub fn cancel_at(&self, job: JobId) -> Option<SimTime> {
         self.waits.as_ref()?.cancel(job.0 as usize).map(|cancel| cancel.max(self.submit(job)))
     }
 
-    /// The job's array, and how many of its jobs may run at once, if it has one with a limit.
+    /// The job's array and the number of its jobs that may run at once, if it has one with a limit.
     #[must_use]
     pub fn array(&self, job: JobId) -> Option<(u32, u32)> {
         self.waits.as_ref()?.array(job.0 as usize)
@@ -489,7 +489,7 @@ impl Workload {
         self.waits.as_ref().map_or(&[], |waits| waits.dependents(job.0 as usize))
     }
 
-    /// Whether the job ends at the instant at which it starts.
+    /// True if the job ends at the instant at which it starts.
     #[must_use]
     pub fn takes_no_time(&self, job: JobId) -> bool {
         let length = self.observed_length(job).unwrap_or_else(|| self.runtime(job).saturating_add(self.comm(job)));

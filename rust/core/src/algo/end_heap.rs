@@ -1,18 +1,19 @@
-//! Which of the things under way ends next: each stands in it once, and can be given another end or taken out.
+//! A heap of planned ends: each thing under way stands in it once, and can be given another end or taken out.
 //!
-//! Things are numbered by small slots that are used again. Of one instant, those leave first whose end was set first.
+//! Things are numbered by small slots that are reused. Ends at the same instant leave in the order in which they were
+//! set.
 
 use crate::units::SimTime;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct End {
     at: SimTime,
-    /// Which call set it: the last word on equal instants.
+    /// Number of the call that set it: breaks ties of equal instants.
     ticket: u64,
     slot: u32,
 }
 
-/// A heap of ends that knows where each stands.
+/// Indexed heap of ends: it knows the position of each.
 ///
 /// ```
 /// use hetsched_core::algo::end_heap::EndHeap;
@@ -30,13 +31,13 @@ struct End {
 #[derive(Clone, Debug, Default)]
 pub struct EndHeap {
     heap: Vec<End>,
-    /// Where each slot's end stands in the heap, if it has one.
+    /// Position of each slot's end in the heap, if it has one.
     places: Vec<Option<u32>>,
     set: u64,
 }
 
 impl EndHeap {
-    /// Says when `slot` ends; what was said before counts no more.
+    /// Sets the end of `slot`, in place of an earlier one.
     pub fn set(&mut self, slot: u32, at: SimTime) {
         let end = End { at, ticket: self.set, slot };
         self.set += 1;
@@ -56,7 +57,7 @@ impl EndHeap {
         self.heap.first().map(|end| end.at)
     }
 
-    /// When `slot` ends, if it does.
+    /// End of `slot`, if it has one.
     #[must_use]
     pub fn at(&self, slot: u32) -> Option<SimTime> {
         self.place(slot).map(|place| self.heap[place].at)
@@ -69,7 +70,7 @@ impl EndHeap {
         Some(next.slot)
     }
 
-    /// Takes `slot` out, wherever it stands.
+    /// Removes `slot`, wherever it stands.
     pub fn remove(&mut self, slot: u32) {
         if let Some(place) = self.place(slot) {
             self.take(place);

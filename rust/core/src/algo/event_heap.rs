@@ -1,4 +1,4 @@
-//! What happens next: events leave by instant, then by rank, then in the order they came.
+//! A heap of events: they leave by instant, then by rank, then in the order in which they were scheduled.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::binary_heap::PeekMut;
@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::SimTime;
 
-/// Events of one instant and rank that were scheduled one after the other: never empty.
+/// Consecutively scheduled events of one instant and rank: never empty.
 #[derive(Clone, Debug)]
 struct Scheduled<E> {
     at: SimTime,
@@ -17,7 +17,7 @@ struct Scheduled<E> {
 
 const SEQUENCE_BITS: u32 = 56;
 
-/// A queue of events with a total order, so that equal instants never depend on chance.
+/// A queue of events with a total order, so that equal instants are deterministic.
 ///
 /// ```
 /// use hetsched_core::algo::event_heap::EventHeap;
@@ -34,9 +34,9 @@ const SEQUENCE_BITS: u32 = 56;
 pub struct EventHeap<E> {
     heap: BinaryHeap<Reverse<Scheduled<E>>>,
     pushed: u64,
-    /// Those that were scheduled last, which are not in the heap.
+    /// The events scheduled last, which are not in the heap yet.
     last: Option<Scheduled<E>>,
-    /// Memory for more.
+    /// Spare memory.
     spare: Vec<VecDeque<E>>,
 }
 

@@ -1,4 +1,4 @@
-//! Who waits, in policy order, with a quick answer to "who is the first that fits?".
+//! The queue in policy order, with a fast search for the first job that fits.
 
 mod lanes;
 
@@ -9,7 +9,8 @@ use crate::algo::sorted_blocks::{self as blocks, Keyed, SortedBlocks, Summary};
 use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 
-/// Place in the order: the queue's priority first, then the policy's rank, then the earlier submit, then the earlier row. Never equal.
+/// Place in the order: the queue's priority first, then the policy's rank, then the earlier submit, then the earlier
+/// row. Never equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueKey {
     /// Lower goes first, whatever the rank: 0 where there are no queues.
@@ -18,7 +19,7 @@ pub struct QueueKey {
     pub rank: i64,
     /// Earlier goes first among equal ranks.
     pub submit: SimTime,
-    /// Row in the trace: the last word.
+    /// Row in the trace: breaks the last ties.
     pub row: u32,
 }
 
@@ -29,22 +30,23 @@ impl QueueKey {
     pub const LAST: Self = Self { tier: i32::MAX, rank: i64::MAX, submit: SimTime::NEVER, row: u32::MAX };
 }
 
-/// One that waits: what it needs, and for how long.
+/// A waiting job: what it needs, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Its place in the order.
     pub key: QueueKey,
     /// Nodes, or slots where nodes are shared, that it needs in all.
     pub units: i64,
-    /// How long it is planned to run.
+    /// Planned length of its run.
     pub length: SimDuration,
     /// Microwatts that it adds to the idle machine at least; 0 where they are not counted.
     pub watts: i64,
-    /// Which others it is like but for its size: of two of a kind the larger does not fit where the smaller does not.
+    /// Class of jobs that differ only in size: of two jobs of a kind, the larger does not fit where the smaller does
+    /// not.
     pub kind: Kind,
 }
 
-/// A small number for waiting jobs alike but for their size.
+/// Number of a class of waiting jobs that differ only in size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kind(u8);
 
@@ -55,10 +57,10 @@ pub struct ByKind([u32; Kind::COUNT]);
 impl Kind {
     const COUNT: usize = 8;
 
-    /// Those that are like no other.
+    /// Kind of the jobs that are like no other.
     pub const OTHER: Self = Self(0);
 
-    /// The kind that was met as number `index`; only the first few have a number of their own.
+    /// The kind that was met as number `index`; only the first few get a number.
     #[must_use]
     pub fn numbered(index: usize) -> Self {
         Self(u8::try_from(index + 1).ok().filter(|&number| usize::from(number) < Self::COUNT).unwrap_or(0))
@@ -69,7 +71,7 @@ impl ByKind {
     /// Nothing of any kind.
     pub const NONE: Self = Self([u32::MAX; Kind::COUNT]);
 
-    /// Notes so many units of a kind.
+    /// Notes a number of units for a kind.
     pub fn lower(&mut self, kind: Kind, units: i64) {
         let least = &mut self.0[usize::from(kind.0)];
         *least = (*least).min(Self::told(units));
@@ -84,13 +86,13 @@ impl ByKind {
         self
     }
 
-    /// The fewer of each kind.
+    /// Minimum of both for each kind.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
         Self(std::array::from_fn(|kind| self.0[kind].min(other.0[kind])))
     }
 
-    /// Whether some of these are fewer than those of its kind in `refused`.
+    /// True if there is a kind with fewer units than `refused` has for it.
     fn passes(self, refused: &Self) -> bool {
         *refused == Self::NONE || self.0.iter().zip(refused.0).any(|(&least, refused)| least < refused)
     }
@@ -100,7 +102,8 @@ impl ByKind {
     }
 }
 
-/// The smallest need, the smallest length, the fewest watts and the earliest submit in a block, not necessarily of one element.
+/// The smallest need, the smallest length, the fewest watts and the earliest submit in a block, not necessarily of one
+/// element.
 #[derive(Clone, Copy, Debug)]
 pub struct Smallest {
     units: i64,
@@ -155,7 +158,7 @@ impl Summary<Waiting> for Smallest {
     }
 }
 
-/// The smallest need and the fewest watts of many blocks, and which needs go with which lengths.
+/// The smallest need and the fewest watts of many blocks, with the Pareto front of needs and lengths.
 #[derive(Clone, Copy, Debug)]
 pub struct Least {
     units: i64,
@@ -164,8 +167,8 @@ pub struct Least {
     kinds: ByKind,
 }
 
-/// What may start: `units` and `watts` or fewer, and those with more than the extra ones only if they last no longer than
-/// `slack`.
+/// Room in which jobs may start: those within `units` and `watts`, and of these the ones beyond the extra amounts only
+/// if they last no longer than `slack`.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// Free now.
@@ -176,9 +179,9 @@ pub struct Room {
     pub slack: SimDuration,
     /// Units free now and not needed by the head when its time comes.
     pub extra: i64,
-    /// The same in microwatts.
+    /// Microwatts free now and not needed by the head when its time comes.
     pub extra_watts: i64,
-    /// Fewest units of each kind that are known not to fit, nor more of them.
+    /// Fewest units of each kind that are known not to fit; more of them do not fit either.
     pub refused: ByKind,
 }
 
@@ -190,7 +193,7 @@ impl Room {
         Self { units, watts, slack, extra: units, extra_watts: watts, refused: ByKind::NONE }
     }
 
-    /// The same with so many watts left.
+    /// The same room with at most so many watts left.
     #[must_use]
     pub fn within(self, watts: Option<Watts>) -> Self {
         Self { watts: watts.map_or(i64::MAX, Watts::microwatts_up), ..self }
@@ -210,7 +213,7 @@ impl Room {
     }
 }
 
-/// Some that wait, in policy order.
+/// Waiting jobs in policy order.
 pub type Line = SortedBlocks<Waiting, Smallest>;
 
 impl Line {
@@ -232,8 +235,8 @@ impl Line {
         self.blocks().map(|(_, block)| block.length).min().unwrap_or(SimDuration::FOREVER)
     }
 
-    /// The first place at or after `from`, and before `to`, whose element passes `wanted`. None does that needs no less for
-    /// no shorter than a need that `may` refuses.
+    /// The first place at or after `from`, and before `to`, whose element passes `wanted`. If `may` refuses a need,
+    /// `wanted` must refuse all elements that dominate it (no fewer units, no shorter).
     fn first_where(
         &self,
         (from, to): (blocks::Place, Option<blocks::Place>),
@@ -244,7 +247,7 @@ impl Line {
         self.find_before(from, to, wide, |block| may(block.units, block.length), wanted)
     }
 
-    /// Key of the job submitted first of those submitted after `(instant, row)` that stand no later than `until`.
+    /// Key of the first submitted job of those submitted after `(instant, row)` that stand no later than `until`.
     fn oldest_after(&self, after: (SimTime, u32), until: QueueKey) -> Option<QueueKey> {
         let mut oldest: Option<QueueKey> = None;
         for (block, earliest) in self.blocks() {

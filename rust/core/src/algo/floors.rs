@@ -1,17 +1,19 @@
-//! Where a plan that only ever gets fuller was last asked: what needs no less for no shorter fits no earlier.
+//! Lower bounds for the earliest fit in a plan that only ever gets fuller: a need that dominates an earlier one (no
+//! less, for no shorter) fits no earlier than that did.
 
 use crate::units::{SimDuration, SimTime};
 
-/// Thresholds an octave.
+/// Thresholds per octave.
 const STEPS: u32 = 2;
 /// Thresholds of lengths: one that every length reaches, and those from 2^16 µs, a sixteenth of a second, to five months.
 const LENGTHS: usize = 56;
-/// The threshold that would stand first if every length did not reach that one.
+/// Number of the threshold whose place the first column takes, the one that every length reaches.
 const SHORT: usize = (16 * STEPS) as usize;
 
-/// For thresholds of units and of lengths: no need of so much for so long fits earlier.
+/// Instants by thresholds of units and of lengths: no need of at least these units for at least this length fits
+/// earlier.
 ///
-/// A row never falls from one threshold to the next, nor does a column.
+/// Monotone: rows and columns never fall from one threshold to the next.
 #[derive(Clone, Debug, Default)]
 pub struct Floors {
     cells: Vec<SimTime>,
@@ -46,7 +48,7 @@ impl Floors {
             if cells.get(first).is_none_or(|&cell| cell >= start) {
                 return;
             }
-            // What is as late as `start` in one row is in the next, too: the search goes on where it ended.
+            // Instants as late as `start` in one row are so in the next, too: the search goes on where it ended.
             while cells[end - 1] >= start {
                 end -= 1;
             }
@@ -74,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// From a microsecond to beyond all thresholds, many of them alike.
+    /// Lengths from a microsecond to beyond all thresholds, many of them alike.
     fn lengths() -> impl Strategy<Value = i64> {
         (0..3_i64, 0..46_u32).prop_map(|(more, octave)| (1_i64 << octave) * (2 + more) / 2 - 1)
     }

@@ -1,10 +1,10 @@
-//! The least needs of a set, as a Pareto front: none of them asks for as few units for as short as another.
+//! The least needs of a set, as a Pareto front: none of them is dominated by another in units and length.
 
 use crate::algo::staircase::Staircase;
 use crate::units::SimDuration;
 
-/// Up to `N` needs, units ascending and lengths descending. Of more, the two nearest in units become one that asks for
-/// the least of both: a lower bound.
+/// Up to `N` needs, units ascending and lengths descending. Of more, the two nearest in units are merged into one that
+/// asks for the minimum of both: a lower bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Front<const N: usize> {
     units: [i64; N],
@@ -22,7 +22,7 @@ impl<const N: usize> Front<N> {
         if count > 0 && self.lengths[count - 1] <= length {
             return;
         }
-        // These ask for no less for no shorter.
+        // These needs dominate the new one: they ask for no less, and for no shorter.
         let first = if count > 0 && self.units[count - 1] == units { count - 1 } else { count };
         let above = self.lengths[first..self.len].iter().take_while(|&&other| other >= length).count();
         if above == 0 && self.len == N {
@@ -62,7 +62,7 @@ impl<const N: usize> Front<N> {
         self.units[..self.len].iter().take_while(|&&other| other <= units).count()
     }
 
-    /// Makes one of the two whose units differ least, as a share of them.
+    /// Merges the two neighbours whose units differ least, relatively.
     fn merge(&mut self) {
         let gap = |place: &usize| (self.units[*place + 1] - self.units[*place]) * 64 / self.units[*place].max(1);
         let place = (0..N - 1).min_by_key(gap).unwrap_or(0);

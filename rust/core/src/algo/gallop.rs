@@ -1,7 +1,7 @@
 //! A search in a sorted list that begins where the last one ended.
 
-/// How many items of the front pass `test`, which all before some place pass and none from there on; quick where that is
-/// close to `guess`.
+/// Partition point of a list by galloping search: the number of leading items that pass `test`. All items before the
+/// point pass and none after it. Fast if the point is close to `guess`.
 pub fn partition_near<T>(items: &[T], guess: usize, mut test: impl FnMut(&T) -> bool) -> usize {
     let guess = guess.min(items.len());
     let (mut low, mut high, mut step) = (guess, guess, 1);

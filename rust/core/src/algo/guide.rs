@@ -1,8 +1,8 @@
-//! What stands in the blocks of a long list, block by block and by groups of blocks.
+//! Summaries over the blocks of a long list, by block and by groups of blocks.
 //!
-//! A list of a million elements has thousands of blocks, and a search that looks at each is long. So a list that has grown
-//! keeps a wider summary a block, and one for each group of about as many blocks as a block has elements. A short list needs
-//! none of it.
+//! A list of a million elements has thousands of blocks, and a search that looks at each is long. A list that has grown
+//! therefore keeps a wider summary per block, and one per group of about as many blocks as a block has elements. A
+//! short list needs neither.
 
 use crate::algo::sorted_blocks::Summary;
 
@@ -45,7 +45,7 @@ impl<W: Copy> Group<W> {
         self.left = 0;
     }
 
-    /// Elements have left. For a while the summary may say more than there is: a search then looks in vain.
+    /// Notes that elements have left. For a while the summary may say more than there is: a search then looks in vain.
     fn note_left<T, S: Summary<T, Wide = W>>(&mut self) {
         self.left += 1;
         if 4 * self.left > self.blocks.len() {
@@ -55,19 +55,19 @@ impl<W: Copy> Group<W> {
 }
 
 impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
-    /// Whether there are summaries.
+    /// True if summaries are kept.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// Whether a list of so many blocks is to begin with them, or to give them up.
+    /// True if a list of so many blocks should start to keep summaries, or give them up.
     #[must_use]
     pub fn is_out_of_step(&self, blocks: usize) -> bool {
         if self.is_kept() { blocks <= GROUP } else { blocks > 2 * GROUP }
     }
 
-    /// Begins anew with these blocks; without summaries, if they are few.
+    /// Rebuilds the summaries from these blocks; none if they are few.
     pub fn rebuild<'a, T: 'a, S: Summary<T, Wide = W>>(&mut self, blocks: impl ExactSizeIterator<Item = &'a [T]>) {
         let are_few = blocks.len() <= GROUP;
         let all: Vec<W> = blocks.filter(|_| !are_few).map(of::<T, S>).collect();
@@ -75,7 +75,7 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
         self.groups.extend(all.chunks(GROUP).map(|some| Group::new::<T, S>(some.to_vec())));
     }
 
-    /// An element was added to a block.
+    /// Notes that an element was added to a block.
     pub fn add<T, S: Summary<T, Wide = W>>(&mut self, index: usize, item: &T) {
         let Some((group, block)) = self.place_of(index) else { return };
         let group = &mut self.groups[group];
@@ -83,14 +83,14 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
         group.wide = S::widen(group.wide, item);
     }
 
-    /// Elements have left a block.
+    /// Notes that elements have left a block.
     pub fn change<T, S: Summary<T, Wide = W>>(&mut self, index: usize, items: &[T]) {
         let Some((group, block)) = self.place_of(index) else { return };
         self.groups[group].blocks[block] = of::<T, S>(items);
         self.groups[group].note_left::<T, S>();
     }
 
-    /// There is a new block.
+    /// Notes a new block.
     pub fn insert<T, S: Summary<T, Wide = W>>(&mut self, index: usize, items: &[T]) {
         let Some((place, block)) = self.place_of(index) else { return };
         let (group, new) = (&mut self.groups[place], of::<T, S>(items));
@@ -103,7 +103,7 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
         }
     }
 
-    /// A block is gone.
+    /// Notes that a block is gone.
     pub fn remove<T, S: Summary<T, Wide = W>>(&mut self, index: usize) {
         let Some((place, block)) = self.place_of(index) else { return };
         let group = &mut self.groups[place];
@@ -115,7 +115,8 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
         }
     }
 
-    /// The first block from one on that passes `may_hold`; one past all if there is none. Without summaries it is the first.
+    /// The first block from `from` on that passes `may_hold`; one past all if there is none. Without summaries it is
+    /// the first.
     pub fn next(&self, from: usize, may_hold: impl Fn(&W) -> bool) -> usize {
         let mut first = 0;
         for group in &self.groups {

@@ -1,4 +1,5 @@
-//! Data structures that know no job: what comes next, who fits first, which nodes are free, what is free when.
+//! Data structures that know no jobs: event heaps, lists searched for the first fit, sets of nodes, free amounts over
+//! time.
 
 pub mod assignment;
 pub mod end_heap;

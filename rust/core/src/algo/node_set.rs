@@ -1,8 +1,8 @@
-//! Sets of nodes as bits, taken from in id order.
+//! Sets of nodes as bits, with nodes taken in the order of their ids.
 
 use crate::algo::span::Span;
 
-/// A set of nodes out of `0..capacity`, with its size at hand.
+/// A set of nodes out of `0..capacity`, with its size stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSet {
     words: Vec<u64>,
@@ -27,31 +27,31 @@ impl NodeSet {
         set
     }
 
-    /// How many nodes are in the set.
+    /// Number of nodes in the set.
     #[must_use]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether the set is empty.
+    /// True if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many nodes there could be.
+    /// Number of nodes there could be.
     #[must_use]
     pub fn capacity(&self) -> u32 {
         self.capacity
     }
 
-    /// Whether `node` is in the set.
+    /// True if `node` is in the set.
     #[must_use]
     pub fn contains(&self, node: u32) -> bool {
         self.words[(node / BITS) as usize] >> (node % BITS) & 1 == 1
     }
 
-    /// Adds `node`; says whether it was new.
+    /// Adds `node`; returns whether it was new.
     pub fn insert(&mut self, node: u32) -> bool {
         let word = &mut self.words[(node / BITS) as usize];
         let bit = 1 << (node % BITS);
@@ -73,7 +73,7 @@ impl NodeSet {
         self.len += new;
     }
 
-    /// Removes all of `nodes`; some node that was not there, if one was not.
+    /// Removes all of `nodes`; returns one that was not there, if there is one.
     pub fn remove_all(&mut self, nodes: &[u32]) -> Option<u32> {
         let (mut old, mut missing) = (0, None);
         for &node in nodes {
@@ -90,7 +90,7 @@ impl NodeSet {
         missing
     }
 
-    /// Adds neighbours.
+    /// Adds neighbouring nodes.
     pub fn insert_span(&mut self, nodes: Span) {
         for (place, bits) in masks(nodes) {
             self.len += (bits & !self.words[place]).count_ones();
@@ -98,7 +98,7 @@ impl NodeSet {
         }
     }
 
-    /// Removes neighbours.
+    /// Removes neighbouring nodes.
     pub fn remove_span(&mut self, nodes: Span) {
         for (place, bits) in masks(nodes) {
             self.len -= (self.words[place] & bits).count_ones();
@@ -106,7 +106,7 @@ impl NodeSet {
         }
     }
 
-    /// Removes `node`; says whether it was there.
+    /// Removes `node`; returns whether it was there.
     pub fn remove(&mut self, node: u32) -> bool {
         let word = &mut self.words[(node / BITS) as usize];
         let bit = 1 << (node % BITS);
@@ -122,7 +122,7 @@ impl NodeSet {
         (self.len, self.capacity) = (other.len, other.capacity);
     }
 
-    /// Makes this set hold what two sets of one capacity have in common, keeping its memory.
+    /// Makes this set the intersection of two sets of one capacity, keeping its memory.
     pub fn copy_common(&mut self, one: &Self, other: &Self) {
         self.words.clear();
         self.words.extend(one.words.iter().zip(&other.words).map(|(one, other)| one & other));
@@ -130,12 +130,12 @@ impl NodeSet {
         self.capacity = one.capacity;
     }
 
-    /// Keeps only the nodes that `other`, of the same capacity, has too.
+    /// Intersects this set with `other`, of the same capacity.
     pub fn keep_common(&mut self, other: &Self) {
         self.keep(|place| other.words[place]);
     }
 
-    /// Keeps only the nodes that are there in `here` too, which tells of 64 nodes at a time, the lowest first.
+    /// Keeps only the nodes whose bit is set in `here`, which gives 64 nodes a word, the lowest first.
     pub fn keep(&mut self, here: impl Fn(usize) -> u64) {
         let mut lost = 0;
         for (place, word) in self.words.iter_mut().enumerate().filter(|(_, word)| **word != 0) {
@@ -148,7 +148,7 @@ impl NodeSet {
         }
     }
 
-    /// Keeps only the nodes of which that holds.
+    /// Keeps only the nodes for which `holds` is true.
     pub fn retain(&mut self, holds: impl Fn(u32) -> bool) {
         for (word, base) in self.words.iter_mut().zip((0..).step_by(BITS as usize)) {
             for node in bits(*word, base).filter(|&node| !holds(node)) {
@@ -175,27 +175,27 @@ impl NodeSet {
         (self.len, self.capacity) = (capacity, capacity);
     }
 
-    /// How many nodes it has in common with another of the same capacity.
+    /// Number of nodes in common with another set of the same capacity.
     #[must_use]
     pub fn common(&self, other: &Self) -> u32 {
         self.words.iter().zip(&other.words).map(|(word, other)| (word & other).count_ones()).sum()
     }
 
-    /// Removes all nodes of another set of the same capacity; says whether all of them were there.
+    /// Removes all nodes of another set of the same capacity; returns whether all of them were there.
     pub fn remove_set(&mut self, other: &Self) -> bool {
         let missing = self.words.iter().zip(&other.words).fold(0, |missing, (word, other)| missing | other & !word);
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
         self.settle(missing == 0, self.len.wrapping_sub(other.len))
     }
 
-    /// Adds all nodes of another set of the same capacity; says whether none of them was there.
+    /// Adds all nodes of another set of the same capacity; returns whether none of them was there.
     pub fn insert_set(&mut self, other: &Self) -> bool {
         let twice = self.words.iter().zip(&other.words).fold(0, |twice, (word, other)| twice | other & word);
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
         self.settle(twice == 0, self.len + other.len)
     }
 
-    /// So many nodes are in it now, if that is plain; returns whether it is.
+    /// Sets the size to `len` if `is_plain`, or else counts the nodes; returns `is_plain`.
     fn settle(&mut self, is_plain: bool, len: u32) -> bool {
         self.len = if is_plain { len } else { self.words.iter().map(|word| word.count_ones()).sum() };
         is_plain
@@ -207,7 +207,7 @@ impl NodeSet {
         &self.words
     }
 
-    /// The words in which nodes may be: none of an empty set.
+    /// The words in which nodes may be; none for an empty set.
     fn occupied(&self) -> &[u64] {
         if self.len == 0 { &[] } else { &self.words }
     }
@@ -259,7 +259,7 @@ impl NodeSet {
     }
 }
 
-/// Neighbours as bits: word by word, in which they are.
+/// Neighbouring nodes as bits: each word that has some of them, with its mask.
 fn masks(nodes: Span) -> impl Iterator<Item = (usize, u64)> {
     let (low, high) = (*nodes.places().start(), *nodes.places().end());
     let bits = BITS as usize;

@@ -1,9 +1,10 @@
-//! A plan of a queue, each job at its earliest fit alongside those ahead of it, made only as far as is asked for.
+//! A plan of a queue, each job at its earliest fit alongside those ahead of it, made lazily: only as far as is asked
+//! for.
 //!
-//! Mostly only the jobs that start soon matter, and they are few. A job that fits late alongside some of those ahead of it
-//! fits no earlier alongside all of them, so most of a long queue need not be planned to know that. And a job that fits soon
-//! is planned as it would be in a whole plan once all jobs ahead of it are planned that may start before it would end:
-//! none of the others can be in its way. Each of these is planned in the same manner first.
+//! Mostly only the jobs that start soon matter, and they are few. A job that fits late alongside some of those ahead of
+//! it fits no earlier alongside all of them, so that most of a long queue need not be planned to know that it starts
+//! late. A job that fits soon is planned as in a whole plan once all jobs ahead of it are planned that may start before
+//! it would end, since none of the others can be in its way. Each of these is planned in the same manner first.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::floors::Floors;
@@ -11,22 +12,22 @@ use crate::algo::horizon::Profile;
 use crate::algo::staircase::Staircase;
 use crate::units::{SimDuration, SimTime};
 
-/// A job needs its units for at least this long.
+/// Minimum time for which a job needs its units.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
-/// Plan of some jobs of a queue, and those that are about to be planned.
+/// Plan of some jobs of a queue, and the jobs that are about to be planned.
 #[derive(Clone, Debug, Default)]
 pub struct PartialPlan {
-    /// Before when larger and longer needs do not fit.
+    /// Lower bounds on earliest fits, by size and length.
     floors: Floors,
     planned: Rows,
-    /// All that start in time.
+    /// Search for all jobs that start in time.
     aim: Search,
-    /// A job that may, one that may be in its way, and so on.
+    /// Stack of jobs to be planned: one that may start in time, one that may be in its way, and so on.
     steps: Vec<Step>,
 }
 
-/// A job and where it starts in the plan.
+/// A job and its start in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// Its place in the queue.
@@ -58,7 +59,7 @@ struct Step {
     search: Search,
 }
 
-/// A set of rows that is emptied row by row.
+/// A set of rows that remembers its rows, so that clearing it takes time only for these.
 #[derive(Clone, Debug, Default)]
 struct Rows {
     bits: Vec<u64>,
@@ -102,7 +103,7 @@ impl Start {
 }
 
 impl PartialPlan {
-    /// No job is planned; no job needs more than `most` units.
+    /// Starts with no job planned; no job will need more than `most` units.
     pub fn begin(&mut self, now: SimTime, most: i64) {
         self.floors.reset(now, most);
         self.planned.clear();
@@ -115,7 +116,7 @@ impl PartialPlan {
         self.planned.all.len()
     }
 
-    /// From now on those jobs are asked for that start before an instant.
+    /// Sets the goal: the jobs that start before an instant.
     pub fn ask(&mut self, before: SimTime) {
         self.aim = Search { before, ..Search::default() };
     }
@@ -143,12 +144,13 @@ impl PartialPlan {
         self.planned.insert(start.waiting.key.row);
     }
 
-    /// The last job asked for has left the queue; the one behind it stands here.
+    /// Notes that the last job asked for has left the queue; the one behind it stands at `place`.
     pub fn go_on_from(&mut self, place: Place) {
         self.aim.from = place;
     }
 
-    /// Finds the start of the last step again if jobs were planned since. One that starts too late is not needed.
+    /// Recomputes the start of the last step if jobs were planned since, and drops the step if it starts too late to
+    /// matter.
     fn put_off(&mut self, free: &Profile<i64>) {
         while let Some(step) = self.steps.last().filter(|step| step.seen != self.planned.all.len()) {
             let (start, before) = (step.start, self.search_before(1).before);
@@ -168,7 +170,7 @@ impl PartialPlan {
         }
     }
 
-    /// The search of the last step but so many.
+    /// The search of the last step but `steps`.
     fn search_before(&self, steps: usize) -> &Search {
         let place = self.steps.len().checked_sub(steps + 1);
         place.map_or(&self.aim, |place| &self.steps[place].search)

@@ -1,9 +1,10 @@
-//! Where a plan that only ever gets fuller had room for the last few needs: what needs no less for no shorter fits no earlier.
+//! Lower bounds for the earliest fit in a plan that only ever gets fuller, from the last few needs: a need that
+//! dominates one of them (no less, for no shorter) fits no earlier.
 
 use crate::algo::releases::Claim;
 use crate::units::{SimDuration, SimTime};
 
-/// How many needs are remembered.
+/// Number of needs that are remembered.
 const MOST: usize = 128;
 
 /// The last needs, column by column, and the earliest instants at which they fitted.
@@ -13,7 +14,7 @@ pub struct Recent {
     microwatts: Vec<i64>,
     lengths: Vec<SimDuration>,
     starts: Vec<SimTime>,
-    /// The one that is forgotten next.
+    /// The entry that is overwritten next.
     oldest: usize,
 }
 

@@ -1,11 +1,11 @@
-//! When running jobs are planned to give back what they hold.
+//! Planned releases of running jobs: what they give back, and when.
 
 use std::ops::{Add, AddAssign, Deref, Sub, SubAssign};
 
 use crate::algo::sorted_blocks::{Keyed, SortedBlocks, Summary};
 use crate::units::SimTime;
 
-/// What a job takes of the machine while it runs.
+/// Share of the machine that a job holds while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Claim {
     /// Nodes, or slots where nodes are shared.
@@ -14,29 +14,29 @@ pub struct Claim {
     pub microwatts: i64,
 }
 
-/// What one running job gives back, and when by its plan.
+/// Planned release of one running job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     /// Planned end.
     pub at: SimTime,
-    /// The job's row: the last word on equal instants.
+    /// The job's row: breaks ties of equal instants.
     pub row: u32,
-    /// What it holds until then.
+    /// Claim that the job holds until then.
     pub claim: Claim,
 }
 
-/// How much a block releases in all.
+/// Total that a block releases.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum(Claim);
 
 impl Claim {
-    /// Whether there is as much of everything as `need` says.
+    /// True if there is at least as much of everything as in `need`.
     #[must_use]
     pub fn covers(self, need: Self) -> bool {
         self.units >= need.units && self.microwatts >= need.microwatts
     }
 
-    /// So many times as much.
+    /// The claim, `count` times.
     #[must_use]
     pub fn times(self, count: i64) -> Self {
         Self { units: self.units * count, microwatts: self.microwatts * count }
@@ -94,7 +94,7 @@ impl Summary<Release> for Sum {
     fn join((): (), (): ()) {}
 }
 
-/// Even a short list remembers about so many changes.
+/// Minimum number of changes that even a short list remembers.
 const MEMORY: usize = 64;
 
 /// Running jobs by planned end.
@@ -102,13 +102,13 @@ const MEMORY: usize = 64;
 pub struct Releases {
     sorted: SortedBlocks<Release, Sum>,
     total: Claim,
-    /// What came and went, oldest first; see [`Releases::changes`].
+    /// Log of changes, oldest first; see [`Releases::changes`].
     changed: Vec<Change>,
-    /// How many changes were forgotten before the first of `changed`; none where nobody may follow them.
+    /// Number of changes forgotten before the first of `changed`; none where changes are not recorded.
     forgotten: Option<u64>,
 }
 
-/// What happened to a list of releases.
+/// Change of a list of releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A job started.
@@ -124,13 +124,13 @@ impl Deref for Releases {
     }
 }
 
-/// When a job that does not fit now will fit, and what is left beside it then.
+/// Shadow time of a job that does not fit now, and what is left over then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shadow {
     /// The earliest instant at which enough is free; [`SimTime::NEVER`] if all releases together are not enough.
     pub at: SimTime,
-    /// What is free then beyond the need, all releases at exactly that instant counted; below zero where there is no such
-    /// instant.
+    /// Amount that is free then beyond the need, with all releases at exactly that instant counted; below zero where
+    /// there is no such instant.
     pub extra: Claim,
 }
 
@@ -141,14 +141,14 @@ impl Releases {
         Self { forgotten: Some(0), ..Self::default() }
     }
 
-    /// A job will release what it holds.
+    /// Adds a job's release.
     pub fn insert(&mut self, release: Release) {
         self.sorted.insert(release);
         self.total += release.claim;
         self.note(Change::Came(release));
     }
 
-    /// The job with this planned end and row no longer holds anything.
+    /// Removes the release with this planned end and row: the job no longer holds anything.
     pub fn remove(&mut self, key: (SimTime, u32)) -> Option<Release> {
         let release = self.sorted.remove(key)?;
         self.total -= release.claim;
@@ -156,14 +156,14 @@ impl Releases {
         Some(release)
     }
 
-    /// What all of them hold.
+    /// Total claim of all jobs.
     #[must_use]
     pub fn total(&self) -> Claim {
         self.total
     }
 
-    /// What happened since a reader had seen `seen` changes, and how many there have been in all; `None` if that is more
-    /// than the reader should follow one by one.
+    /// Changes since a reader had seen `seen` of them, and the number of all changes so far; `None` in place of the
+    /// changes if they are more than the reader should follow one by one.
     #[must_use]
     pub fn changes(&self, seen: u64) -> (Option<&[Change]>, u64) {
         let Some(forgotten) = self.forgotten else { return (None, u64::MAX) };
@@ -175,7 +175,8 @@ impl Releases {
         let Some(forgotten) = &mut self.forgotten else { return };
         let recent = MEMORY.max(self.sorted.len());
         if self.changed.len() > 2 * recent {
-            // A reader that follows every pass has seen the older ones, and would begin from scratch without the others.
+            // A reader that follows every pass has seen the older ones; one that has not would start from scratch
+            // anyway.
             let older = self.changed.len() - recent;
             *forgotten += older as u64;
             self.changed.drain(..older);
@@ -203,7 +204,7 @@ impl Releases {
         walk.shadow()
     }
 
-    /// What jobs hold whose planned end has come, though they still run.
+    /// Total claim of the jobs that still run past their planned end.
     #[must_use]
     pub fn overdue(&self, now: SimTime) -> Claim {
         self.iter().take_while(|release| release.at <= now).map(|release| release.claim).sum()
@@ -233,7 +234,7 @@ impl Walk<'_> {
         short
     }
 
-    /// Takes one release and the added ones before it; true once nothing more can count.
+    /// Takes one release and the added ones before it; true once no further one can count.
     fn step(&mut self, release: &Release) -> bool {
         while let Some((first, rest)) = self.added.split_first().filter(|(first, _)| first.at <= release.at) {
             self.added = rest;
@@ -270,7 +271,7 @@ impl Walk<'_> {
     }
 }
 
-/// Sorted releases and sorted others, by time; of one instant, the others first.
+/// Merges two sorted lists of releases by time; at one instant, the `others` come first.
 pub fn merged<'a>(
     running: impl Iterator<Item = Release> + 'a,
     others: &'a [Release],

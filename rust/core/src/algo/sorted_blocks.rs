@@ -8,28 +8,28 @@ use crate::algo::guide::Guide;
 
 /// An element with its place in the order; no two elements of a list may have equal keys.
 pub trait Keyed: Copy {
-    /// Orders the list.
+    /// Key by which the list is sorted.
     type Key: Ord + Copy;
     /// The element's place.
     fn key(&self) -> Self::Key;
 }
 
-/// What a block knows of its elements.
+/// Summary of a block's elements.
 pub trait Summary<T>: Copy {
-    /// Of no element.
+    /// Summary of no element.
     const EMPTY: Self;
-    /// With one more element.
+    /// Summary with one more element.
     #[must_use]
     fn with(self, item: &T) -> Self;
 
-    /// What more is known of a block of a long list, see [`Guide`].
+    /// Wider summary of a block of a long list, see [`Guide`].
     type Wide: Copy;
-    /// Of no element.
+    /// Wider summary of no element.
     const NOTHING: Self::Wide;
-    /// With one more element.
+    /// Wider summary with one more element.
     #[must_use]
     fn widen(wide: Self::Wide, item: &T) -> Self::Wide;
-    /// Of the elements of both.
+    /// Wider summary of the elements of both.
     #[must_use]
     fn join(one: Self::Wide, other: Self::Wide) -> Self::Wide;
 }
@@ -40,7 +40,7 @@ struct Block<T, S> {
     summary: S,
 }
 
-/// A sorted list of `T` with a summary `S` a block of at most `BLOCK` elements.
+/// A sorted list of `T` in blocks of at most `BLOCK` elements, each with a summary `S`.
 #[derive(Clone, Debug)]
 pub struct SortedBlocks<T, S: Summary<T>, const BLOCK: usize = 64> {
     blocks: Vec<Block<T, S>>,
@@ -85,7 +85,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         self.len
     }
 
-    /// Whether there is no element.
+    /// True if there is no element.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -160,7 +160,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         block.items
     }
 
-    /// Begins with wider summaries once the list is long, and gives them up when it is short.
+    /// Starts to keep wider summaries once the list is long, and gives them up when it is short.
     fn keep_guide(&mut self) {
         if self.guide.is_out_of_step(self.blocks.len()) {
             self.guide.rebuild::<T, S>(self.blocks.iter().map(|block| block.items.as_slice()));
@@ -173,7 +173,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         self.guide.change::<T, S>(index, &block.items);
     }
 
-    /// Where the element with this key stands.
+    /// Place of the element with this key.
     #[must_use]
     pub fn place_of(&self, key: T::Key) -> Option<Place> {
         let block = self.block_of(key);
@@ -195,7 +195,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         Place { block, item: items.partition_point(|other| other.key() < key) }
     }
 
-    /// Where the first element stands that comes after this key.
+    /// Place of the first element after this key.
     #[must_use]
     pub fn place_after(&self, key: T::Key) -> Place {
         let block = self.blocks.partition_point(|block| block.items.last().is_some_and(|last| last.key() <= key));
@@ -203,7 +203,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         Place { block, item: items.partition_point(|other| other.key() <= key) }
     }
 
-    /// How many elements come after this key.
+    /// Number of elements after this key.
     #[must_use]
     pub fn count_after(&self, key: T::Key) -> usize {
         let Place { block, item } = self.place_after(key);
@@ -236,12 +236,12 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         (item, next)
     }
 
-    /// Joins a block with the next if both are small, so that a list that has shrunk is not all blocks.
+    /// Merges a block with the next if both are small, so that a list that has shrunk is not mostly blocks.
     fn merge(&mut self, index: usize) {
         let small = |block: &Block<T, S>| block.items.len() <= BLOCK / 4;
         if small(&self.blocks[index]) && self.blocks.get(index + 1).is_some_and(small) {
             let next = self.remove_block(index + 1);
-            // They may come into another group of blocks.
+            // They may move into another group of blocks.
             for item in &next {
                 self.guide.add::<T, S>(index, item);
             }
@@ -249,8 +249,8 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         }
     }
 
-    /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold`, or whose
-    /// wider one fails `may`, are not looked into.
+    /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold`, or
+    /// whose wider one fails `may`, are skipped.
     pub fn find(
         &self,
         from: Place,
@@ -261,7 +261,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         self.find_before(from, None, may, may_hold, wanted)
     }
 
-    /// The same among the places before another.
+    /// The same among the places before `to`.
     pub fn find_before(
         &self,
         from: Place,
@@ -294,7 +294,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         }
     }
 
-    /// Gives every element a new key, and the list the order of the new keys.
+    /// Gives every element a new key, and sorts the list by the new keys.
     pub fn rekey(&mut self, mut change: impl FnMut(&mut T)) {
         let mut last = None;
         let mut sorted = true;
@@ -308,7 +308,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
             return self.rebuild_guide();
         }
         let mut items: Vec<_> = self.iter().copied().collect();
-        // Little changes places from one time to the next: a sort that uses what is in order already is the quickest.
+        // Few elements change places from one time to the next: a sort that exploits existing order is the fastest.
         items.sort_by_key(Keyed::key);
         self.blocks.truncate(items.len().div_ceil(BLOCK));
         for (block, items) in self.blocks.iter_mut().zip(items.chunks(BLOCK)) {

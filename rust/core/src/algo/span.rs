@@ -1,6 +1,6 @@
-//! Neighbours: most of what happens to nodes that are switched off and on happens to the next one, too.
+//! Spans of neighbouring nodes: what happens to a node that is switched off or on mostly happens to the next one, too.
 
-/// Nodes with no other between them, one after the other up or down.
+/// Consecutive nodes, ascending or descending.
 ///
 /// ```
 /// use hetsched_core::algo::span::Span;
@@ -13,7 +13,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     first: u32,
-    /// Below the first if nodes descend.
+    /// Below `first` if nodes descend.
     last: u32,
 }
 
@@ -36,14 +36,14 @@ impl Span {
         self.last
     }
 
-    /// How many there are.
+    /// Number of nodes.
     #[expect(clippy::len_without_is_empty, reason = "never empty")]
     #[must_use]
     pub fn len(self) -> u32 {
         self.first.abs_diff(self.last) + 1
     }
 
-    /// The same nodes, ascending, as places in a list of all.
+    /// The same nodes, ascending, as a range of indices.
     #[must_use]
     pub fn places(self) -> std::ops::RangeInclusive<usize> {
         self.first.min(self.last) as usize..=self.first.max(self.last) as usize
@@ -60,13 +60,13 @@ impl Span {
         if self.last < self.first { self.first - index } else { self.first + index }
     }
 
-    /// All but the first so many, which are fewer than there are.
+    /// All but the first `index` nodes; there must be more.
     #[must_use]
     pub fn from(self, index: u32) -> Self {
         Self { first: self.at(index), last: self.last }
     }
 
-    /// Goes on with a node if that is the next; says whether it is.
+    /// Appends a node if it is the next; returns whether it is.
     pub fn extend(&mut self, node: u32) -> bool {
         let ascends = self.last >= self.first && node.checked_sub(1) == Some(self.last);
         let descends = self.last <= self.first && node.checked_add(1) == Some(self.last);
@@ -76,7 +76,7 @@ impl Span {
         ascends || descends
     }
 
-    /// Goes on with others if these are the next; says whether they are.
+    /// Appends a span if it is the next; returns whether it is.
     pub fn append(&mut self, next: Self) -> bool {
         let mut both = *self;
         let goes_on = both.extend(next.first) && (next.len() == 1 || both.extend(next.at(1)));
@@ -86,7 +86,7 @@ impl Span {
         goes_on
     }
 
-    /// The first of them that are alike, and the others.
+    /// The leading nodes that are alike, and the others.
     #[must_use]
     pub fn split<K: PartialEq>(self, like: impl Fn(u32) -> K) -> (Self, Option<Self>) {
         let kind = like(self.first);

@@ -1,18 +1,19 @@
-//! Needs that were refused, as long as what there is only gets less: whatever needs no less for no shorter is refused, too.
+//! Pareto front of refused requests. While capacity only shrinks, a request that dominates a refused one (no fewer
+//! units, no shorter) is refused too.
 
 use crate::units::SimDuration;
 
-/// Refused needs of which none says what another says: units ascending, lengths descending.
+/// Refused needs of which none dominates another: units ascending, lengths descending.
 #[derive(Clone, Debug, Default)]
 pub struct Staircase {
     steps: Vec<(i64, SimDuration)>,
 }
 
 impl Staircase {
-    /// Whether a need of `units` for `length` is known to be refused.
+    /// True if a need of `units` for `length` is known to be refused.
     #[must_use]
     pub fn holds(&self, units: i64, length: SimDuration) -> bool {
-        // Most needs are told by the last step, which is refused for the shortest.
+        // The last step, which is refused for the shortest length, decides most needs.
         match self.steps.last() {
             Some(last) if length < last.1 => false,
             Some(last) if units >= last.0 => true,
@@ -45,17 +46,17 @@ impl Staircase {
     }
 }
 
-/// Needs of units and of watts that were refused: what needs no less of either for no shorter is refused, too.
+/// Refused needs of units and of watts: a need that dominates one of either kind (no less, no shorter) is refused, too.
 #[derive(Clone, Debug, Default)]
 pub struct Refused {
-    /// For want of units.
+    /// Needs refused for lack of units.
     pub units: Staircase,
-    /// For want of microwatts.
+    /// Needs refused for lack of microwatts.
     pub watts: Staircase,
 }
 
 impl Refused {
-    /// Whether a need for `length` is known to be refused.
+    /// True if a need for `length` is known to be refused, for its units or its microwatts.
     #[must_use]
     pub fn holds(&self, units: i64, microwatts: i64, length: SimDuration) -> bool {
         self.units.holds(units, length) || self.watts.holds(microwatts, length)

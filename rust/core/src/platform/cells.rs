@@ -1,8 +1,8 @@
-//! Nodes that differ in what they offer, and jobs in what they ask for.
+//! Cells of alike nodes, and wants of jobs: heterogeneous nodes as the engine sees them.
 //!
-//! Nodes alike in features and resources make a *cell*. What a job asks for is a *want*, of which there are few: the cells
-//! that can serve it, the plainest first, and the licences that it takes. What words mean is settled before: here are only
-//! numbers.
+//! Nodes that are alike in features and resources form a *cell*. A job's request is a *want*, of which there are few:
+//! the cells that can serve it, the plainest first, and the licences that it takes. The meaning of names is settled
+//! before: here are only numbers.
 
 use crate::algo::fit_list::Kind;
 use crate::algo::horizon::{Split, Wish};
@@ -10,7 +10,7 @@ use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::workload::JobId;
 
-/// Why no node, or not enough, can ever serve a job.
+/// Reason why a job can never be served: no suitable node, or not enough of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
     /// No node satisfies its constraint.
@@ -19,24 +19,24 @@ pub enum Lack {
     Gpus,
     /// None of those has as much memory.
     Memory,
-    /// Fewer nodes have all that than it asks for.
+    /// Fewer nodes satisfy all that than it asks for.
     Nodes,
-    /// The platform has not as many licences.
+    /// The platform has fewer licences.
     Licences,
 }
 
-/// What a job asks for.
+/// Request of a job.
 #[derive(Clone, Debug, Default)]
 pub struct Want {
     /// Cells that can serve it, in the order in which it takes nodes.
     pub cells: Vec<u16>,
-    /// How many of which licences, these counted from 0.
+    /// Licences: the kind, counted from 0, and the number.
     pub licences: Vec<(u16, i64)>,
     /// GPUs of each of its nodes.
     pub gpus: i64,
     /// Memory of each of its nodes.
     pub memory: i64,
-    /// Why nothing can ever serve it.
+    /// Reason why nothing can ever serve it, if so.
     pub lack: Option<Lack>,
 }
 
@@ -45,13 +45,13 @@ pub struct Want {
 pub struct CellColumns {
     /// The cell of each node.
     pub of_node: Vec<u16>,
-    /// What there is to want.
+    /// The distinct wants.
     pub wants: Vec<Want>,
-    /// Which of it each job wants.
+    /// Index of each job's want.
     pub of_job: Vec<u32>,
     /// Licences of each kind.
     pub licences: Vec<i64>,
-    /// GPUs and memory of each node, where jobs share them; else nothing.
+    /// GPUs and memory of each node, where jobs share them; otherwise empty.
     pub stock: Vec<(i64, i64)>,
 }
 
@@ -61,7 +61,7 @@ pub struct Cells {
     of_node: Vec<u16>,
     nodes: Vec<NodeSet>,
     wants: Vec<Want>,
-    /// `allowed[want][cell]`.
+    /// `allowed[want][cell]`: true if the cell can serve the want.
     allowed: Vec<Vec<bool>>,
     of_job: Vec<u32>,
     licences: Vec<i64>,
@@ -69,10 +69,10 @@ pub struct Cells {
 }
 
 impl CellColumns {
-    /// Checks that all numbers name something.
+    /// Checks that all numbers are valid references.
     ///
     /// # Errors
-    /// If one does not.
+    /// If one is not.
     pub fn into_cells(self, jobs: usize, nodes: u32) -> Result<Cells> {
         let Self { of_node, mut wants, of_job, licences, stock } = self;
         let count = of_node.iter().map(|&cell| usize::from(cell) + 1).max().unwrap_or(0);
@@ -102,7 +102,7 @@ impl CellColumns {
 }
 
 impl Cells {
-    /// The same of some of the nodes, counted from 0.
+    /// The cells of a machine of some of the nodes, counted from 0.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
@@ -115,7 +115,7 @@ impl Cells {
         Self { of_node, nodes: sets, stock, ..self.clone() }
     }
 
-    /// Whether nodes or jobs must be told apart: there are several cells, or something is counted besides nodes.
+    /// True if nodes or jobs must be told apart: there are several cells, or something is counted besides nodes.
     #[must_use]
     pub fn divide(&self) -> bool {
         let counts = |want: &Want| {
@@ -125,7 +125,7 @@ impl Cells {
         self.nodes.len() > 1 || self.wants.iter().any(counts)
     }
 
-    /// True if these are other cells for more jobs, in which nothing has changed for the earlier jobs.
+    /// True if these are cells for more jobs in which nothing has changed for the earlier jobs.
     #[must_use]
     pub fn goes_on(&self, before: &Self) -> bool {
         let same_nodes =
@@ -141,25 +141,25 @@ impl Cells {
             && self.of_job.starts_with(&before.of_job)
     }
 
-    /// What the job asks for.
+    /// Request of the job.
     #[must_use]
     pub fn want(&self, job: JobId) -> &Want {
         &self.wants[self.number(job)]
     }
 
-    /// Which want is the job's.
+    /// Index of the job's want.
     #[must_use]
     pub fn number(&self, job: JobId) -> usize {
         self.of_job[job.0 as usize] as usize
     }
 
-    /// How many wants there are.
+    /// Number of wants.
     #[must_use]
     pub fn wants(&self) -> usize {
         self.wants.len()
     }
 
-    /// Why a job of so many nodes can never start, if it cannot.
+    /// Reason why a job of so many nodes can never start, if it cannot.
     #[must_use]
     pub fn lack(&self, job: JobId, count: u32) -> Option<Lack> {
         let want = self.want(job);
@@ -167,7 +167,7 @@ impl Cells {
         want.lack.or_else(|| (there < count).then_some(Lack::Nodes))
     }
 
-    /// The same where only some nodes serve the job.
+    /// The same if only these nodes may serve the job.
     #[must_use]
     pub fn lack_within(&self, job: JobId, count: u32, nodes: &NodeSet) -> Option<Lack> {
         let (want, mut both) = (self.want(job), NodeSet::empty(0));
@@ -179,32 +179,32 @@ impl Cells {
         want.lack.or_else(|| (there < count).then_some(Lack::Nodes))
     }
 
-    /// Whether the node can serve jobs of a want of this number; false if there is none.
+    /// True if the node can serve jobs of a want of this number; false if there is no such want.
     #[must_use]
     pub fn serves(&self, want: usize, node: u32) -> bool {
         self.allowed.get(want).is_some_and(|allowed| allowed[usize::from(self.of_node[node as usize])])
     }
 
-    /// Whether the node can serve the job.
+    /// True if the node can serve the job.
     #[must_use]
     pub fn may_use(&self, job: JobId, node: u32) -> bool {
         self.serves(self.number(job), node)
     }
 
-    /// What a job of so many nodes takes of cells and licences.
+    /// Need of cells and licences of a job of so many nodes.
     #[must_use]
     pub fn wish(&self, job: JobId, count: u32) -> Wish<'_> {
         let want = self.want(job);
         Wish { any_of: &want.cells, count: i64::from(count), each: &want.licences, also: None }
     }
 
-    /// How many nodes there are for each want where so much is free; none where its licences are short.
+    /// For each want, the number of nodes that could serve it with these free amounts; 0 where its licences are short.
     pub fn rooms<'a>(&'a self, free: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
         let wish = |want: &'a Want| Wish { any_of: &want.cells, count: 0, each: &want.licences, also: None };
         self.wants.iter().map(move |want| wish(want).room(free))
     }
 
-    /// What the job takes on these nodes.
+    /// Amounts that the job takes of each thing on these nodes.
     #[must_use]
     pub fn split_on(&self, job: JobId, nodes: &[u32]) -> Split {
         let want = self.want(job);
@@ -238,7 +238,7 @@ impl Cells {
         &self.nodes
     }
 
-    /// How many cells and kinds of licences there are.
+    /// Number of cells and kinds of licences.
     #[must_use]
     pub fn width(&self) -> usize {
         self.nodes.len() + self.licences.len()
@@ -256,7 +256,7 @@ impl Cells {
         &self.stock
     }
 
-    /// The kind of waiting jobs that want the same.
+    /// Kind of the job in the queue: jobs of one want are of one kind.
     #[must_use]
     pub fn kind(&self, job: JobId) -> Kind {
         Kind::numbered(self.number(job))

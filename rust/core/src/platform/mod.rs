@@ -1,4 +1,4 @@
-//! The machine: how many nodes, what each draws in which state, how many slots it has.
+//! The machine: its nodes, their draws by state, and their slots.
 
 pub mod cells;
 pub mod node_state;
@@ -12,14 +12,14 @@ use crate::error::{ConfigError, Fault, Result};
 use crate::platform::node_state::NodeState;
 use crate::units::{MAX_NODE_WATTS, SimDuration, Watts};
 
-/// A platform as a caller has it: one value a node in every column.
+/// A platform as a caller has it: one value per node in every column.
 #[derive(Clone, Debug, Default)]
 pub struct PlatformColumns {
     /// Watts when idle.
     pub idle_w: Vec<f64>,
-    /// Watts when busy, where neither a table nor the job itself knows better.
+    /// Watts when busy, unless a table or the job itself gives others.
     pub busy_w: Vec<f64>,
-    /// Watts the node is built for.
+    /// Watts the node is designed for (TDP).
     pub tdp_w: Vec<f64>,
     /// Watts when off.
     pub off_w: Vec<f64>,
@@ -35,18 +35,18 @@ pub struct PlatformColumns {
     pub shutdown_s: Vec<f64>,
     /// Slots of a node.
     pub slots: Vec<i64>,
-    /// Whether a job gets whole nodes; otherwise nodes are shared slot by slot.
+    /// True if a job gets whole nodes; otherwise nodes are shared slot by slot.
     pub exclusive: bool,
 }
 
-/// What one node draws in each of its states, and how long its transitions take.
+/// Draws of one node in each of its states, and the lengths of its transitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeDraw {
     /// Idle.
     pub idle: Watts,
-    /// Busy, where neither a table nor the job itself knows better.
+    /// Busy, unless a table or the job itself gives another draw.
     pub busy: Watts,
-    /// What the node is built for.
+    /// Thermal design power: the draw that the node is built for.
     pub tdp: Watts,
     /// Off.
     pub off: Watts,
@@ -54,17 +54,17 @@ pub struct NodeDraw {
     pub down: Watts,
     /// Booting.
     pub boot: Watts,
-    /// How long booting takes.
+    /// Time to boot.
     pub boot_time: SimDuration,
     /// Shutting down.
     pub shutdown: Watts,
-    /// How long shutting down takes.
+    /// Time to shut down.
     pub shutdown_time: SimDuration,
 }
 
 impl NodeDraw {
-    /// The most that a node which serves no job draws until something is decided about it (page on sleep under a budget,
-    /// rule 1).
+    /// Upper bound of the draw of a node without a job until something is decided about it (page on sleep under a
+    /// budget, rule 1).
     #[must_use]
     pub fn held(&self, state: NodeState) -> Watts {
         match state {
@@ -86,7 +86,7 @@ impl NodeDraw {
 #[derive(Clone, Debug)]
 pub struct Platform {
     nodes: Vec<NodeDraw>,
-    /// The first of each stretch of nodes that draw the same and take equally long.
+    /// The first node of each stretch of nodes with the same draws and transition times.
     kinds: Vec<u32>,
     slots: u32,
     exclusive: bool,
@@ -101,13 +101,13 @@ impl Platform {
         len
     }
 
-    /// Whether there is no node; never true of a checked platform.
+    /// True if there is no node; never so for a checked platform.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// A machine of some of its nodes, counted from 0.
+    /// The machine that consists of some of the nodes, counted from 0.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
         Self::of(nodes.iter().map(|&node| *self.node(node)).collect(), self.slots, self.exclusive)
@@ -118,13 +118,13 @@ impl Platform {
         Self { kinds: std::iter::once(0).chain(differs).collect(), nodes, slots, exclusive }
     }
 
-    /// What node `node` draws.
+    /// Draws and transition times of a node.
     #[must_use]
     pub fn node(&self, node: u32) -> &NodeDraw {
         &self.nodes[node as usize]
     }
 
-    /// A number that only neighbours have which draw the same in each state and take equally long to boot and to shut down.
+    /// Number of the stretch of neighbouring nodes with the same draws and transition times that the node is in.
     #[must_use]
     pub fn kind(&self, node: u32) -> usize {
         self.kinds.partition_point(|&first| first <= node)
@@ -136,37 +136,37 @@ impl Platform {
         &self.nodes
     }
 
-    /// What the machine draws with every node idle.
+    /// Draw of the machine with every node idle.
     #[must_use]
     pub fn idle(&self) -> Watts {
         self.nodes.iter().map(|node| node.idle).sum()
     }
 
-    /// What the machine is built for: the sum over its nodes.
+    /// TDP of the machine: the sum over its nodes.
     #[must_use]
     pub fn tdp(&self) -> Watts {
         self.nodes.iter().map(|node| node.tdp).sum()
     }
 
-    /// Whether a job gets whole nodes.
+    /// True if a job gets whole nodes.
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.exclusive
     }
 
-    /// Slots of a node: what a job asks for at most.
+    /// Slots of a node: the most that a job can ask for.
     #[must_use]
     pub fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// Slots of a node that jobs share: 1 where jobs get whole nodes.
+    /// Slots of a node to be shared by jobs: 1 where jobs get whole nodes.
     #[must_use]
     pub fn shared_slots(&self) -> u32 {
         if self.exclusive { 1 } else { self.slots }
     }
 
-    /// Units that jobs take: nodes, or slots where nodes are shared.
+    /// Total of the units that jobs take: nodes, or slots where nodes are shared.
     #[must_use]
     pub fn units(&self) -> i64 {
         i64::from(self.len()) * i64::from(self.shared_slots())

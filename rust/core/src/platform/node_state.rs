@@ -1,4 +1,4 @@
-//! What a node is doing, and which changes of that are possible.
+//! States of a node, and the transitions that are possible between them.
 
 use crate::error::SimulationError;
 use crate::units::SimTime;
@@ -10,33 +10,33 @@ pub enum NodeState {
     Off,
     /// Switching on.
     Booting {
-        /// When it will be ready.
+        /// Instant at which it will be ready.
         until: SimTime,
     },
-    /// On, without a job.
+    /// Switched on, without a job.
     Idle,
     /// Serving jobs; others may be suspended on it.
     Busy {
-        /// How many: 1 where jobs get whole nodes.
+        /// Number of running jobs: 1 where jobs get whole nodes.
         jobs: u32,
     },
-    /// Kept for jobs that are suspended; it draws and counts as idle.
+    /// Reserved for suspended jobs; it draws and counts as idle.
     Kept,
     /// Switching off.
     ShuttingDown {
-        /// When it will be off.
+        /// Instant at which it will be off.
         until: SimTime,
     },
     /// Broken, or taken out of service.
     Down,
 }
 
-/// What a state counts as in energies and times.
+/// Class of states that energies and times are accounted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Serving a job.
     Busy,
-    /// On, without a job.
+    /// Switched on, without a job.
     Idle,
     /// Off.
     Off,
@@ -47,12 +47,12 @@ pub enum Class {
 }
 
 impl Class {
-    /// How many classes there are.
+    /// Number of classes.
     pub const COUNT: usize = 5;
 }
 
 impl NodeState {
-    /// What the state counts as.
+    /// Class that the state is accounted under.
     #[must_use]
     pub fn class(self) -> Class {
         match self {
@@ -64,7 +64,7 @@ impl NodeState {
         }
     }
 
-    /// Whether the node is on, or will be without being woken.
+    /// True if the node is on, or will be without being woken.
     #[must_use]
     pub fn is_on(self) -> bool {
         match self {
@@ -73,7 +73,7 @@ impl NodeState {
         }
     }
 
-    /// One more job starts on the node.
+    /// State after one more job starts on the node.
     ///
     /// # Errors
     /// If the node is not on.
@@ -85,7 +85,7 @@ impl NodeState {
         }
     }
 
-    /// A running job on the node ends; `keeps`: others are suspended there.
+    /// State after a running job on the node ends; `keeps`: others are suspended there.
     ///
     /// # Errors
     /// If the node serves no job.
@@ -99,7 +99,7 @@ impl NodeState {
         }
     }
 
-    /// A suspended job on the node ends; `keeps`: others are suspended there.
+    /// State after a suspended job on the node ends; `keeps`: others are suspended there.
     ///
     /// # Errors
     /// If the node holds no job.
@@ -113,7 +113,7 @@ impl NodeState {
         }
     }
 
-    /// A running job on the node is suspended.
+    /// State after a running job on the node is suspended.
     ///
     /// # Errors
     /// If the node serves no job.
@@ -127,7 +127,7 @@ impl NodeState {
         }
     }
 
-    /// A suspended job on the node goes on.
+    /// State after a suspended job on the node is resumed.
     ///
     /// # Errors
     /// If the node holds no job.
@@ -141,7 +141,7 @@ impl NodeState {
         }
     }
 
-    /// The node is switched on.
+    /// State after the node is switched on, to be ready at `until`.
     ///
     /// # Errors
     /// If it is not off.
@@ -157,7 +157,7 @@ impl NodeState {
         }
     }
 
-    /// The node has booted.
+    /// State after the node has booted.
     ///
     /// # Errors
     /// If it is not booting.
@@ -170,7 +170,7 @@ impl NodeState {
         }
     }
 
-    /// The node is switched off.
+    /// State after the node is switched off, to be off at `until`.
     ///
     /// # Errors
     /// If it is not idle.
@@ -186,7 +186,7 @@ impl NodeState {
         }
     }
 
-    /// The node has shut down.
+    /// State after the node has shut down.
     ///
     /// # Errors
     /// If it is not shutting down.
@@ -199,7 +199,7 @@ impl NodeState {
         }
     }
 
-    /// The node comes back into service, idle.
+    /// State after the node comes back into service, idle.
     ///
     /// # Errors
     /// If it is not down.

@@ -1,40 +1,40 @@
-//! Which nodes are out of service, why, and which will be: failures, and windows of maintenance (operations page on
+//! Nodes out of service, now and later, and the causes: failures, and windows of maintenance (operations page on
 //! machines, rules 8 and 29).
 
 use std::collections::BTreeMap;
 
 use crate::units::SimTime;
 
-/// Why a node is out of service.
+/// Cause for which a node is out of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outage {
-    /// It has failed: no plan expects a repair.
+    /// A failure: no plan expects a repair.
     Failure,
-    /// It is in maintenance until then.
+    /// Maintenance until an instant.
     Maintenance(SimTime),
 }
 
-/// What the beginning or the end of an outage does to its node.
+/// Effect of the beginning or the end of an outage on its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Nothing: it is no event.
+    /// Nothing: the outage has no effect.
     None,
-    /// It stays down for another cause.
+    /// The node stays down for another cause.
     Stays,
-    /// It goes down, or comes back.
+    /// The node goes down, or comes back.
     Turns,
 }
 
 /// A window of maintenance that has not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maintenance {
-    /// Which node.
+    /// The node.
     pub node: u32,
-    /// From when on it is out.
+    /// Instant at which it goes out of service.
     pub from: SimTime,
-    /// When it is back.
+    /// Instant at which it is back.
     pub until: SimTime,
-    /// From when on that is known.
+    /// Instant from which on the window is known.
     pub announced: SimTime,
 }
 
@@ -42,31 +42,31 @@ pub struct Maintenance {
 #[derive(Clone, Debug, Default)]
 pub struct Outages {
     down: BTreeMap<u32, Down>,
-    /// By beginning.
+    /// Windows by beginning.
     to_come: Vec<Maintenance>,
-    /// How many of them have begun.
+    /// Number of windows that have begun.
     begun: usize,
 }
 
-/// Why a node is down.
+/// Causes for which a node is down.
 #[derive(Clone, Copy, Debug, Default)]
 struct Down {
     has_failed: bool,
-    /// Windows that it is in.
+    /// Number of windows that it is in.
     windows: u32,
-    /// When the last of them ends.
+    /// End of the last of them.
     until: SimTime,
 }
 
 impl Outages {
-    /// A node will be in maintenance.
+    /// Adds a window in which a node will be in maintenance.
     pub fn plan(&mut self, window: Maintenance) {
         let key = |one: &Maintenance| (one.from, one.node, one.until);
         let place = self.begun + self.to_come[self.begun..].partition_point(|other| key(other) <= key(&window));
         self.to_come.insert(place, window);
     }
 
-    /// An outage of a node begins at `now`.
+    /// Begins an outage of a node at `now`.
     pub fn begin(&mut self, now: SimTime, node: u32, why: Outage) -> Turn {
         while self.to_come.get(self.begun).is_some_and(|window| window.from <= now) {
             self.begun += 1;
@@ -84,7 +84,7 @@ impl Outages {
         if is_up { Turn::Turns } else { Turn::Stays }
     }
 
-    /// It ends; what has not begun does not.
+    /// Ends an outage of a node: a repair, or else a window of maintenance; [`Turn::None`] if it had not begun.
     pub fn end(&mut self, node: u32, is_repair: bool) -> Turn {
         let Some(down) = self.down.get_mut(&node) else { return Turn::None };
         match is_repair {
@@ -99,18 +99,18 @@ impl Outages {
         Turn::Turns
     }
 
-    /// When a node is back that is in maintenance and has not failed.
+    /// Instant at which a node is back that is in maintenance and has not failed.
     #[must_use]
     pub fn back_at(&self, node: u32) -> Option<SimTime> {
         self.down.get(&node).filter(|down| !down.has_failed).map(|down| down.until)
     }
 
-    /// The nodes that are in maintenance, have not failed, and so come back: each with the instant.
+    /// Nodes that are in maintenance, have not failed, and so come back: each with the instant.
     pub fn coming_back(&self) -> impl Iterator<Item = (u32, SimTime)> + '_ {
         self.down.iter().filter(|(_, down)| !down.has_failed).map(|(&node, down)| (node, down.until))
     }
 
-    /// Windows to come that are known at `now`.
+    /// Future windows that are known at `now`.
     pub fn known(&self, now: SimTime) -> impl Iterator<Item = Maintenance> + '_ {
         self.to_come[self.begun..].iter().copied().filter(move |window| window.announced <= now && window.from > now)
     }

@@ -1,6 +1,6 @@
-//! Queues: named sets of nodes with limits, and which queue each job is in (operations page on machines, rules 1 to 7).
+//! Queues: named sets of nodes with limits, and the queue of each job (operations page on machines, rules 1 to 7).
 //!
-//! What names mean is settled before: here are only numbers.
+//! The meaning of names is settled before: here are only numbers.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::workload::JobId;
 
-/// Why a queue never takes a job of this kind.
+/// Reason why a queue never takes a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bar {
     /// It asks for more nodes than the queue has.
@@ -28,17 +28,17 @@ pub enum Bar {
 pub struct Queue {
     /// Its nodes, ascending.
     pub nodes: Vec<u32>,
-    /// Higher goes first.
+    /// Priority: queues with a higher one go first.
     pub priority: i32,
-    /// The name of its own order, if it has one.
+    /// Name of a separate order of the queue, if it has one.
     pub order: Option<String>,
-    /// How many of its jobs may run at once.
+    /// Maximum number of its jobs that run at once.
     pub max_running: Option<u32>,
-    /// The same of each user.
+    /// Maximum number of its jobs of one user that run at once.
     pub max_running_per_user: Option<u32>,
-    /// Whether a plan takes the emptiest nodes first, not the fullest.
+    /// True if a plan takes the emptiest nodes first, not the fullest.
     pub spreads: bool,
-    /// The queues, by number, whose running jobs make way for its own.
+    /// The queues, by number, whose running jobs are preempted by jobs of this one.
     pub preempts: Vec<u16>,
 }
 
@@ -51,7 +51,7 @@ pub struct QueueColumns {
     pub of_job: Vec<u16>,
     /// The number of each job's user; none where it is not known.
     pub users: Vec<Option<u32>>,
-    /// Why its queue never takes a job, if it does not.
+    /// For each job, the reason why its queue never takes it, if it does not.
     pub bars: Vec<Option<Bar>>,
 }
 
@@ -63,22 +63,22 @@ pub struct Queues {
     nodes: u32,
 }
 
-/// Jobs of which only so many may run at once.
+/// Group of jobs with a limit on how many may run at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// Those of an array.
+    /// Jobs of an array.
     Array(u32),
-    /// Those of a queue.
+    /// Jobs of a queue.
     Queue(u16),
-    /// Those of a user in a queue.
+    /// Jobs of a user in a queue.
     User(u16, u32),
 }
 
 impl QueueColumns {
-    /// Checks that all numbers name something.
+    /// Checks that all numbers are valid references.
     ///
     /// # Errors
-    /// If one does not.
+    /// If one is not.
     pub fn into_queues(self, jobs: usize, nodes: u32) -> Result<Queues> {
         let count = self.queues.len();
         let holds = |queue: &Queue| {
@@ -102,7 +102,7 @@ impl QueueColumns {
 }
 
 impl Queues {
-    /// Which queue is the job's.
+    /// Number of the job's queue.
     #[must_use]
     pub fn number(&self, job: JobId) -> u16 {
         self.columns.of_job[job.0 as usize]
@@ -130,37 +130,37 @@ impl Queues {
         &self.sets
     }
 
-    /// Where the job stands among queues: those with lower numbers come before all others.
+    /// Rank of the job's queue among queues: jobs of a lower tier come before all others.
     #[must_use]
     pub fn tier(&self, job: JobId) -> i32 {
         -self.queue(job).priority
     }
 
-    /// Whether a plan gives the job the emptiest nodes, not the fullest.
+    /// True if a plan gives the job the emptiest nodes, not the fullest.
     #[must_use]
     pub fn spreads(&self, job: JobId) -> bool {
         self.queue(job).spreads
     }
 
-    /// Whether jobs of any queue make way for those of another.
+    /// True if jobs of some queue are preempted by those of another.
     #[must_use]
     pub fn preempt(&self) -> bool {
         self.all().iter().any(|queue| !queue.preempts.is_empty())
     }
 
-    /// The queues, by number, whose running jobs make way for the job.
+    /// The queues, by number, whose running jobs are preempted by the job.
     #[must_use]
     pub fn preempted_by(&self, job: JobId) -> &[u16] {
         &self.queue(job).preempts
     }
 
-    /// Why its queue never takes the job, if it does not.
+    /// Reason why its queue never takes the job, if it does not.
     #[must_use]
     pub fn bar(&self, job: JobId) -> Option<Bar> {
         self.columns.bars[job.0 as usize]
     }
 
-    /// The groups of its queue that the job is in, each with how many of them may run at once.
+    /// Groups of the job within its queue, each with the number of its jobs that may run at once.
     #[must_use]
     pub fn limits(&self, job: JobId) -> [Option<(Group, u32)>; 2] {
         let (number, queue) = (self.number(job), self.queue(job));
@@ -172,7 +172,7 @@ impl Queues {
         ]
     }
 
-    /// The distinct sets of nodes, by lowest node; and which of them each queue has.
+    /// Distinct sets of nodes, by lowest node; and for each queue, the index of its set.
     #[must_use]
     pub fn pools(&self) -> (Vec<&[u32]>, Vec<usize>) {
         let mut sets: Vec<_> = self.all().iter().map(|queue| queue.nodes.as_slice()).collect();
@@ -183,10 +183,10 @@ impl Queues {
         (sets, places)
     }
 
-    /// The nodes of all queues, where these have the same: those that a budget is for.
+    /// Nodes of all queues, if all have the same: the pool that a budget is for.
     ///
     /// # Errors
-    /// If they have not.
+    /// If they do not.
     pub fn only_pool(&self) -> Result<&[u32]> {
         match self.pools().0[..] {
             [nodes] => Ok(nodes),
@@ -197,7 +197,7 @@ impl Queues {
         }
     }
 
-    /// The same where these nodes, counted from 0, are the machine of all who are told of them.
+    /// The same queues on a machine that consists of these nodes alone, counted from 0.
     #[must_use]
     pub fn in_pool(&self, nodes: &[u32]) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
@@ -205,7 +205,7 @@ impl Queues {
         Self { columns: Arc::clone(&self.columns), sets: vec![NodeSet::full(nodes); self.sets.len()], nodes }
     }
 
-    /// Whether all queues have all nodes: then counts know what there is.
+    /// True if all queues have all nodes: then counts of nodes suffice.
     #[must_use]
     pub fn are_whole(&self) -> bool {
         self.all().iter().all(|queue| queue.nodes.len() == self.nodes as usize)

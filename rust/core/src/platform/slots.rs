@@ -1,6 +1,6 @@
-//! Which slots of which nodes are free.
+//! Free slots of each node.
 //!
-//! Where jobs get whole nodes a node has one slot. Nodes that are off, in transition or down have none.
+//! Where jobs get whole nodes, a node has one slot. Nodes that are off, in transition or down have no free ones.
 
 use crate::algo::node_set::NodeSet;
 use crate::algo::span::Span;
@@ -12,17 +12,18 @@ pub struct Slots {
     per_node: u32,
     /// Free slots of each node.
     free: Vec<u32>,
-    /// Slots of each node that are held once too often: those of suspended runs which others use. Empty where none may.
+    /// Slots of each node that are held twice: by suspended runs, and by the runs that use them meanwhile. Empty where
+    /// slots are not lent.
     lent: Vec<u32>,
-    /// Whether the node is in service.
+    /// Nodes in service.
     open: NodeSet,
     /// `holding[s - 1]`: nodes with at least `s` free slots.
     holding: Vec<NodeSet>,
     /// Free slots in all; more than 32 bits on large shared machines.
     units: i64,
-    /// Nodes whose whole freedom has changed, oldest first; see [`Slots::changes`].
+    /// Nodes whose free slots have changed, oldest first, with repeats; see [`Slots::changes`].
     changed: Vec<u32>,
-    /// How many changes were forgotten before the first of `changed`.
+    /// Number of changes forgotten before the first of `changed`.
     forgotten: u64,
 }
 
@@ -42,18 +43,18 @@ impl Slots {
         }
     }
 
-    /// From now on, before anything is taken, slots that suspended runs hold may be used by others.
+    /// Makes slots that suspended runs hold available to others. To be called before anything is taken.
     pub fn lend(&mut self) {
         self.lent = vec![0; self.free.len()];
     }
 
-    /// Whether slots that suspended runs hold may be used by others.
+    /// True if slots that suspended runs hold may be used by others.
     #[must_use]
     pub fn lends(&self) -> bool {
         !self.lent.is_empty()
     }
 
-    /// Whether a node is in service.
+    /// True if a node is in service.
     #[must_use]
     pub fn is_open(&self, node: u32) -> bool {
         self.open.contains(node)
@@ -83,7 +84,7 @@ impl Slots {
         &self.holding[need as usize - 1]
     }
 
-    /// Takes `need` slots of a node; false, and nothing taken, if it has not as many free.
+    /// Takes `need` slots of a node; false, and nothing taken, if fewer are free.
     pub fn take(&mut self, node: u32, need: u32) -> bool {
         let had = self.free_on(node);
         if need > had {
@@ -98,14 +99,15 @@ impl Slots {
         true
     }
 
-    /// Takes `need` slots of a node: free ones first, then such as suspended runs hold.
+    /// Takes `need` slots of a node: free ones first, then slots that suspended runs hold.
     pub fn take_lent(&mut self, node: u32, need: u32) {
         let free = self.free_on(node).min(need);
         self.take(node, free);
         self.lent[node as usize] += need - free;
     }
 
-    /// Takes whole nodes of a machine that shares none; some node that is not free, if one is not: then the others are taken.
+    /// Takes whole nodes of a machine that shares none; if some node is not free, takes the others and returns such a
+    /// node.
     #[must_use]
     pub fn take_whole(&mut self, nodes: &[u32]) -> Option<u32> {
         let missing = self.holding[0].remove_all(nodes);
@@ -131,7 +133,7 @@ impl Slots {
         self.note_all(nodes);
     }
 
-    /// Gives `need` slots of a node back: first those that are held once too often.
+    /// Gives `need` slots of a node back: first those that are held twice.
     pub fn give(&mut self, node: u32, need: u32) {
         let need = match self.lent.get_mut(node as usize) {
             Some(lent) => {
@@ -152,7 +154,7 @@ impl Slots {
         }
     }
 
-    /// Takes nodes out of service: their free slots serve no job.
+    /// Takes nodes out of service: their free slots are not offered.
     pub fn close(&mut self, nodes: Span) {
         for node in nodes.nodes() {
             if self.open.remove(node) {
@@ -179,10 +181,10 @@ impl Slots {
         }
     }
 
-    /// The nodes that changed since a reader had seen `seen` changes, and how many there have been in all; `None` if they
-    /// are more than the reader should follow one by one.
+    /// The nodes that changed since a reader had seen `seen` changes, and the number of all changes so far; `None` in
+    /// place of the nodes if they are more than the reader should follow one by one.
     ///
-    /// This is how an index over the free nodes in an order of its own keeps up without being told of each change.
+    /// By this, an index over the free nodes in some other order keeps up without a call at each change.
     #[must_use]
     pub fn changes(&self, seen: u64) -> (Option<&[u32]>, u64) {
         let all = self.forgotten + self.changed.len() as u64;

@@ -1,22 +1,22 @@
-//! Budgets that hold for a while: a series of rows, each known from some instant on.
+//! Budgets of limited duration: a series of rows, each known from some instant on.
 //!
-//! Of the rows that hold at an instant the one that began last is in force, of one beginning the later row; where none
-//! holds, the policy's own budget is (operations page, rule 9).
+//! Of the rows that hold at an instant, the one that began last is in force, and of several that began at one instant,
+//! the later row. Where none holds, the policy's own budget is in force (operations page, rule 9).
 
 use std::collections::BTreeSet;
 
 use crate::units::{SimDuration, SimTime, Watts};
 
-/// A budget from an instant until another.
+/// A budget with the interval in which it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetRow {
-    /// From when it holds.
+    /// Instant from which on the budget holds.
     pub from: SimTime,
-    /// Until when; [`SimTime::NEVER`]: for good.
+    /// End of the budget; [`SimTime::NEVER`]: it holds for good.
     pub until: SimTime,
-    /// From when a policy knows of it; not after `from`.
+    /// Instant from which on a policy knows the budget; not after `from`.
     pub announced: SimTime,
-    /// What the machine may draw.
+    /// Limit on the draw of the machine.
     pub watts: Watts,
 }
 
@@ -25,18 +25,18 @@ pub struct BudgetRow {
 pub struct Budgets {
     rows: Vec<BudgetRow>,
     steps: Steps,
-    /// For each step, what the policy's own budget counts as (none) and the highest row from it on.
+    /// For each step, whether the policy's own budget is ever in force from it on, and the highest row from it on.
     highest: Vec<(bool, Option<Watts>)>,
-    /// When rows become known, ascending.
+    /// Instants at which rows become known, ascending.
     announced: Vec<SimTime>,
-    /// True if more rows like these follow, so that what they leave now and then is left again.
+    /// True if more rows like these follow: watts that the budgets leave at times will be left again.
     go_on: bool,
 }
 
-/// What is in force from each instant on: none is the policy's own budget.
+/// Budget in force from each instant on; none is the policy's own budget.
 pub type Steps = Vec<(SimTime, Option<Watts>)>;
 
-/// For how long something fits between budgets.
+/// Times for which something fits between budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretches {
     /// The longest stretch that begins before the last change of the budget.
@@ -45,12 +45,12 @@ pub struct Stretches {
     pub is_free_at_last: bool,
 }
 
-/// How far ahead a policy knows the budget.
+/// Horizon within which a policy knows the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foresight {
-    /// For so long.
+    /// A fixed time ahead.
     For(SimDuration),
-    /// For good.
+    /// No limit.
     All,
 }
 
@@ -61,7 +61,7 @@ impl Default for Foresight {
 }
 
 impl Budgets {
-    /// A series of these rows, in the order in which they were given.
+    /// Series of these rows, in the order in which they were given.
     #[must_use]
     pub fn new(rows: Vec<BudgetRow>) -> Self {
         let mut budgets = Self { rows, ..Self::default() };
@@ -69,13 +69,13 @@ impl Budgets {
         budgets
     }
 
-    /// More rows, which come after those there are.
+    /// Adds rows, which come after the present ones.
     pub fn extend(&mut self, rows: impl IntoIterator<Item = BudgetRow>) {
         self.rows.extend(rows);
         self.arrange();
     }
 
-    /// More rows like these follow beyond the last.
+    /// States that more rows like these follow beyond the last.
     pub fn go_on(&mut self) {
         self.go_on = true;
     }
@@ -86,7 +86,7 @@ impl Budgets {
         self.go_on
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -98,13 +98,13 @@ impl Budgets {
         &self.rows
     }
 
-    /// What is in force at `at`; none: the policy's own budget.
+    /// Budget in force at `at`; none: the policy's own budget.
     #[must_use]
     pub fn at(&self, at: SimTime) -> Option<Watts> {
         in_force(&self.steps, at)
     }
 
-    /// The highest of what is in force from `now` on, where the policy's own budget is `own`.
+    /// Highest budget in force at any time from `now` on, where the policy's own budget is `own`.
     #[must_use]
     pub fn highest_from(&self, now: SimTime, own: Watts) -> Watts {
         let Some(&(has_own, most)) = self.highest.get(step_at(&self.steps, now).unwrap_or(0)) else { return own };
@@ -112,9 +112,10 @@ impl Budgets {
         own.max(most).unwrap_or_default()
     }
 
-    /// Stretches in which watts stay free from `now` on, where `leaves` says what a budget leaves of them.
+    /// Stretches from `now` on in which watts stay free, where `leaves` is true of a budget that leaves them free.
     ///
-    /// `own` is the policy's own budget; rows count whether they are known or not. No longer stretch is looked for than `enough`.
+    /// `own` is the policy's own budget; rows count whether they are known or not. The search ends at a stretch of
+    /// `enough`.
     #[must_use]
     pub fn stretches(
         &self,
@@ -137,26 +138,26 @@ impl Budgets {
         }
         let last = ahead.last().map_or(now, |step| step.0);
         found.is_free_at_last = since.is_some();
-        // What is free before the last change, and stays so to the end.
+        // A stretch that begins before the last change, and lasts to the end.
         if since.is_some_and(|begun| begun < last || ahead.is_empty()) {
             found.longest = SimDuration::FOREVER;
         }
         found
     }
 
-    /// The lowest of what is ever in force, where the policy's own budget is `own`.
+    /// Lowest budget that is ever in force, where the policy's own budget is `own`.
     #[must_use]
     pub fn lowest(&self, own: Watts) -> Watts {
         self.rows.iter().map(|row| row.watts).chain([own]).min().unwrap_or(own)
     }
 
-    /// How many rows are known at `now`: what these say changes only when there are more.
+    /// Number of rows known at `now`: what these say changes only when there are more.
     #[must_use]
     pub fn known_by(&self, now: SimTime) -> usize {
         self.announced.partition_point(|&from| from <= now)
     }
 
-    /// What the rows that are known at `now` say.
+    /// Budget in force by the rows that are known at `now`.
     #[must_use]
     pub fn steps_known_by(&self, now: SimTime) -> Steps {
         steps_of(self.rows.iter().filter(|row| row.announced <= now))
@@ -188,7 +189,7 @@ impl Foresight {
     }
 }
 
-/// What rows say, step by step; neighbours differ.
+/// Budget in force by these rows, step by step; neighbouring steps differ.
 fn steps_of<'a>(rows: impl Iterator<Item = &'a BudgetRow>) -> Steps {
     let mut rows: Vec<_> = rows.filter(|row| row.from < row.until).collect();
     rows.sort_by_key(|row| row.from);

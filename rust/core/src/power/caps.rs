@@ -1,4 +1,4 @@
-//! Power caps: what a node draws and how fast it runs under one, by tables or by a model (power rules 2, 3 and 26).
+//! Power caps: draw and speed of a node under a cap, by tables or by a model (power rules 2, 3 and 26).
 //!
 //! Watts are a node's, as the caller gave them: in `f64`, not rounded to picowatts. A cap of infinity is no cap.
 
@@ -6,62 +6,62 @@ use crate::error::{ConfigError, Fault, Result};
 use crate::power::pvt::VariationTable;
 use crate::units::MAX_NODE_WATTS;
 
-/// Where draws and speeds under caps come from.
+/// Source of draws and speeds under caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapsKind {
-    /// A table for each of some caps (rule 2).
+    /// Tables for some caps (rule 2).
     Tables,
     /// A formula for every cap (rule 3).
     Model,
 }
 
-/// The same as a caller has it.
+/// The same source as a caller has it.
 #[derive(Clone, Debug, Default)]
 pub enum CapsSpec {
-    /// Nowhere: no job is capped.
+    /// No source: no job is capped.
     #[default]
     None,
-    /// From tables, in ascending order of their caps; the last is that without a cap, infinity.
+    /// Tables in ascending order of their caps; the last is the one without a cap, infinity.
     Tables(Vec<CapTable>),
-    /// From a model.
+    /// Parameters of the model.
     Model(CapModel),
 }
 
-/// What nodes draw and how fast they run under one cap.
+/// Draws and speeds of nodes under one cap.
 #[derive(Clone, Debug)]
 pub struct CapTable {
-    /// The cap, W a node.
+    /// The cap, W per node.
     pub cap_w: f64,
-    /// What runs are charged.
+    /// Table that runs are charged by.
     pub actual: VariationTable,
-    /// What policies decide by; none = the same.
+    /// Table that policies decide by; none = the same.
     pub predicted: Option<VariationTable>,
 }
 
 /// Watts that do not fall with the speed.
 #[derive(Clone, Debug)]
 pub enum StaticDraw {
-    /// W, one number a node.
+    /// W, one number per node.
     Watts(Vec<f64>),
-    /// The share of what the node draws without a cap, from 0 to 1.
+    /// Share of the node's draw without a cap, from 0 to 1.
     Ratio(f64),
 }
 
-/// The share of a job's runtime that stretches with the clock, from 0 to 1.
+/// Share of a job's runtime that stretches with the clock, from 0 to 1.
 #[derive(Clone, Debug)]
 pub struct BoundRatio {
-    /// Of jobs without an application, and of applications that are not named; none = these are a fault, and jobs without
-    /// an application count as 1.
+    /// Share of jobs without an application, and of applications that are not named; none = such applications are a
+    /// fault, and jobs without an application count as 1.
     pub default: Option<f64>,
-    /// By name of the application.
+    /// Share of each named application.
     pub by_app: Vec<(String, f64)>,
 }
 
-/// At the speed f, 1 = nominal, a node that draws P without a cap draws S + (P - S) × f^a, and a job on it takes
-/// 1 + b × (1/f - 1) times as long (rule 3).
+/// Cap model: at the speed f, 1 = nominal, a node that draws P without a cap draws S + (P - S) × f^a, and a job on it
+/// takes 1 + b × (1/f - 1) times as long (rule 3).
 #[derive(Clone, Debug)]
 pub struct CapModel {
-    /// S, where it is not above P.
+    /// S, limited to P.
     pub static_draw: StaticDraw,
     /// a, from 1 to 10.
     pub exponent: f64,
@@ -69,9 +69,9 @@ pub struct CapModel {
     pub bound_ratio: BoundRatio,
     /// The lowest f, from 0.001 to 1.
     pub least_speed_ratio: f64,
-    /// Busy draws of the nodes as the caller gave them, W; empty = the platform's, which are whole picowatts.
+    /// Busy draws of the nodes as the caller gave them, W; empty = those of the platform, which are whole picowatts.
     pub busy_w: Vec<f64>,
-    /// The same of their TDP.
+    /// TDP of the nodes, likewise.
     pub tdp_w: Vec<f64>,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Uncapped {
     pub(super) static_w: f64,
 }
 
-/// What the cap model says of speeds, for all nodes and applications alike.
+/// Speeds by the cap model, common to all nodes and applications.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     exponent: f64,
@@ -93,7 +93,7 @@ pub(super) struct Clock {
     least_power: f64,
 }
 
-/// What serves each finite cap: whatever stands at the largest key that is not above it (rule 2).
+/// Tables by cap: a finite cap is served by the table of the largest level that is not above it (rule 2).
 #[derive(Clone, Debug)]
 pub struct CapTables<T> {
     /// W, ascending.
@@ -102,7 +102,7 @@ pub struct CapTables<T> {
 }
 
 impl StaticDraw {
-    /// The same of some of the nodes.
+    /// The same for some of the nodes.
     pub(super) fn part(&self, nodes: &[u32]) -> Self {
         match self {
             Self::Watts(watts) => Self::Watts(nodes.iter().map(|&node| watts[node as usize]).collect()),
@@ -120,14 +120,14 @@ impl StaticDraw {
 }
 
 impl BoundRatio {
-    /// Of a named application, if anything is said of it.
+    /// Share of a named application, or the default, if there is one.
     #[must_use]
     pub fn of(&self, app: &str) -> Option<f64> {
         self.by_app.iter().find(|(name, _)| name == app).map(|(_, share)| *share).or(self.default)
     }
 }
 
-/// `base` to a power, where 1 leaves the number as it is everywhere.
+/// `base` to a power; exact for the exponent 1, on every machine.
 fn power(base: f64, exponent: f64) -> f64 {
     if exponent == 1.0 { base } else { base.powf(exponent) }
 }
@@ -142,25 +142,25 @@ impl Clock {
         self.least
     }
 
-    /// What the node draws at the lowest speed, W.
+    /// Draw of the node at the lowest speed, W.
     pub(super) fn least_draw(&self, node: Uncapped) -> f64 {
         node.static_w + (node.draw_w - node.static_w) * self.least_power
     }
 
-    /// What the node draws under a cap below its draw, W (rule 3).
+    /// Draw of the node under a cap below its uncapped draw, W (rule 3).
     pub(super) fn draw(&self, node: Uncapped, cap_w: f64) -> f64 {
         cap_w.max(self.least_draw(node))
     }
 
-    /// How fast the node runs under a cap below its draw: f of rule 3.
+    /// Speed of the node under a cap below its uncapped draw: f of rule 3.
     pub(super) fn speed(&self, node: Uncapped, cap_w: f64) -> f64 {
-        // A cap below the static watts leaves nothing.
+        // A cap below the static watts leaves no power for the clock.
         let left = ((cap_w - node.static_w) / (node.draw_w - node.static_w)).max(0.0);
         power(left, 1.0 / self.exponent).max(self.least)
     }
 
     /// The cap, W, that slows a node by exactly `slowdown` against its speed under the job's own cap, which slows it by
-    /// `own` (rule 26); infinity where that is not at all.
+    /// `own` (rule 26); infinity where it is not slowed at all.
     pub(super) fn cap_for(&self, node: Uncapped, bound: f64, slowdown: f64, own: f64) -> f64 {
         if slowdown == 1.0 && bound > 0.0 {
             return f64::INFINITY;
@@ -170,18 +170,18 @@ impl Clock {
     }
 }
 
-/// A job's time factor at a speed, where it is `time_ratio` at the nominal one (rule 3).
+/// Time factor of a job at a speed, given that it is `time_ratio` at the nominal speed (rule 3).
 pub(super) fn factor_at(speed: f64, time_ratio: f64, bound: f64) -> f64 {
     time_ratio * (1.0 + bound * (1.0 / speed - 1.0))
 }
 
 impl<T> CapTables<T> {
-    /// The same with something made of what serves each cap.
+    /// Maps each table, keeping the levels.
     pub(super) fn map<U>(&self, made: impl FnMut(&T) -> U) -> CapTables<U> {
         CapTables { levels: self.levels.clone(), tables: self.tables.iter().map(made).collect() }
     }
 
-    /// From caps and what serves them, in ascending order.
+    /// Tables with their caps, in ascending order.
     pub(super) fn new(tables: impl IntoIterator<Item = (f64, T)>) -> Self {
         let (levels, tables) = tables.into_iter().unzip();
         Self { levels, tables }
@@ -193,7 +193,8 @@ impl<T> CapTables<T> {
         &self.levels
     }
 
-    /// What serves a cap; none if nothing does but what stands for no cap. A cap below all is served by the lowest.
+    /// Table that serves a cap; none for no cap, or if there are no tables. A cap below all levels is served by the
+    /// lowest.
     #[must_use]
     pub fn serving(&self, cap_w: f64) -> Option<&T> {
         if cap_w == f64::INFINITY {
@@ -209,7 +210,7 @@ impl CapsSpec {
     ///
     /// # Errors
     /// A [`ConfigError`] for tables whose caps are invalid, not ascending or without infinity, and for parameters of a
-    /// model that are invalid or not one for each of `nodes` nodes.
+    /// model that are invalid or do not have one value for each of `nodes` nodes.
     pub fn check(&self, nodes: usize) -> Result<()> {
         let mut faults = Vec::new();
         match self {

@@ -1,4 +1,5 @@
-//! The caps in force on a run: its own, what an allocator has allotted, and an emergency's (operations page, rule 1).
+//! The caps in force on a run: its own, the one that an allocator has allotted, and an emergency's (operations page,
+//! rule 1).
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::workload::AppId;
 
-/// What an allocator sets for a run.
+/// Cap that an allocator sets for a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Allotted {
     /// No cap.
@@ -14,7 +15,7 @@ pub enum Allotted {
     None,
     /// The same cap on each of its nodes, W.
     Watts(f64),
-    /// On each node the cap that slows it so many times, by the cap model.
+    /// Equal slowdown: on each node the cap that slows it by this factor, by the cap model.
     Slowdown(f64),
     /// A cap for each of its nodes.
     Nodes(Arc<NodeCaps>),
@@ -23,14 +24,14 @@ pub enum Allotted {
 /// A cap for each node of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeCaps {
-    /// Ascending.
+    /// Nodes, ascending.
     nodes: Vec<u32>,
-    /// W; infinity: none.
+    /// Caps, W; infinity: none.
     caps_w: Vec<f64>,
 }
 
 impl NodeCaps {
-    /// Of these nodes, ascending, one cap each, W; infinity is none.
+    /// Caps of these nodes, ascending, one each, W; infinity is none.
     #[must_use]
     pub fn new(nodes: Vec<u32>, caps_w: Vec<f64>) -> Self {
         debug_assert_eq!(nodes.len(), caps_w.len());
@@ -46,25 +47,25 @@ impl NodeCaps {
 /// All caps on a run; infinity is none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapsInForce {
-    /// The job's own, W a node.
+    /// The job's own, W per node.
     pub own_w: f64,
     /// The allocator's.
     pub allotted: Allotted,
-    /// The emergency's, W a node.
+    /// The emergency's, W per node.
     pub emergency_w: f64,
 }
 
-/// What a cap that is made for a job depends on.
+/// Properties of a job that a cap made for it depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     /// Its application.
     pub app: Option<AppId>,
-    /// What is known of its own draw.
+    /// Knowledge of its own draw.
     pub own: KnownDraw,
 }
 
 impl CapsInForce {
-    /// A job's own cap, and nothing of the system's.
+    /// A job's own cap, and none of the system.
     #[must_use]
     pub fn own(own_w: f64) -> Self {
         Self { own_w, allotted: Allotted::None, emergency_w: f64::INFINITY }

@@ -1,53 +1,54 @@
-//! What decisions know of a job's own draw before it runs. What the run charges is none of this module's business.
+//! Knowledge that decisions have of a job's own draw before it runs. The charge of the run is not this module's
+//! business.
 
 use crate::error::{Result, config};
 use crate::units::MAX_NODE_WATTS;
 use crate::workload::{JobId, Workload};
 
-/// What is known of the draw that a job brings along; it counts where no table gives watts.
+/// Known draw of a job, where it brings one along; it counts where no table gives watts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KnownDraw {
-    /// Nothing: the node's busy draw stands for it.
+    /// Unknown: the node's busy draw is used for it.
     Unknown,
-    /// Watts a node.
+    /// Watts per node.
     Watts(f64),
-    /// Nothing, and the node's TDP stands for it.
+    /// Unknown: the node's TDP is used for it.
     Tdp,
-    /// What an analyzer says.
+    /// An analyzer's belief.
     Believed(Belief),
 }
 
-/// What an analyzer says of a job: what it draws, and how caps slow it.
+/// An analyzer's belief about a job: its draw, and how caps slow it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Belief {
-    /// Watts a node without a cap.
+    /// Watts per node without a cap.
     pub watts: f64,
-    /// The share of its run time that stretches with the clock; none: as the platform's cap model has it.
+    /// Share of its run time that stretches with the clock; none: that of the platform's cap model.
     pub bound_ratio: Option<f64>,
 }
 
-/// What a measurement counts as before the job has run.
+/// Treatment of a measurement before the job has run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
-    /// As itself: decisions know it in advance.
+    /// Taken as it is: decisions know it in advance.
     #[default]
     Measured,
-    /// As nothing: jobs are taken for what they would be without it.
+    /// Ignored: jobs count as they would without it.
     Table,
-    /// As the node's TDP, which is on the safe side.
+    /// Replaced by the node's TDP, which is on the safe side.
     Tdp,
 }
 
-/// What is known of every job's own draw. A job without a measurement is charged the busy draw, and that is known.
+/// Knowledge of every job's own draw. A job without a measurement is charged the busy draw, and that is known.
 #[derive(Clone, Debug, Default)]
 pub struct KnownDraws {
     rule: Rule,
-    /// Watts a node by job, NaN where nothing is forecast; empty = there is no forecast.
+    /// Watts per node by job, NaN where nothing is forecast; empty = there is no forecast.
     forecast: Vec<f64>,
 }
 
 impl KnownDraw {
-    /// What a column of measurements says: nothing if it holds nothing above 0.
+    /// Draw as a column of measurements gives it: unknown unless it is above 0.
     #[must_use]
     pub fn measured(watts: f64) -> Self {
         if watts > 0.0 { Self::Watts(watts) } else { Self::Unknown }
@@ -68,7 +69,7 @@ impl KnownDraw {
         self.stated().unwrap_or(0.0)
     }
 
-    /// The share of the run time that stretches with the clock, if that is the job's own.
+    /// Share of the run time that stretches with the clock, if it is specific to the job.
     #[must_use]
     pub fn bound_ratio(self) -> Option<f64> {
         match self {
@@ -77,7 +78,7 @@ impl KnownDraw {
         }
     }
 
-    /// The same with other watts, where watts are known: what is common to jobs that differ in nothing else.
+    /// The same with other watts, where watts are known: the common key of jobs that differ in nothing else.
     #[must_use]
     pub fn at(self, watts: f64) -> Self {
         match self {
@@ -89,10 +90,10 @@ impl KnownDraw {
 }
 
 impl Rule {
-    /// What the option's name means.
+    /// Rule by the option's name.
     ///
     /// # Errors
-    /// If it means nothing.
+    /// If there is no such rule.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "measured" => Ok(Self::Measured),
@@ -104,24 +105,26 @@ impl Rule {
 }
 
 impl KnownDraws {
-    /// All by one rule.
+    /// Knowledge by one rule for all jobs.
     #[must_use]
     pub fn by(rule: Rule) -> Self {
         Self { rule, forecast: Vec::new() }
     }
 
-    /// The same where an analyzer says what jobs draw: what it says nothing of does not count as itself.
+    /// The same under an analyzer that states draws: a measurement that it is silent about counts as the TDP where it
+    /// would count as itself.
     #[must_use]
     pub fn analyzed(self) -> Self {
         let rule = if self.rule == Rule::Measured { Rule::Tdp } else { self.rule };
         Self { rule, ..self }
     }
 
-    /// As forecast, in watts a node, one number a job. A measured job of which nothing is forecast (NaN) counts by `rule`,
-    /// and with the nodes' TDP where that would be its own measurement: a forecast that fell back on the truth were none.
+    /// Forecasts in watts per node, one number per job. A measured job without a forecast (NaN) counts by `rule`, and
+    /// with the nodes' TDP where that would be its own measurement: a forecast that fell back on the truth would be
+    /// none.
     ///
     /// # Errors
-    /// If there is not one number a job, or one is neither NaN nor watts from 0 to 1e6.
+    /// If there is not one number per job, or one is neither NaN nor watts from 0 to 1e6.
     pub fn forecast(watts: Vec<f64>, rule: Rule, workload: &Workload) -> Result<Self> {
         if watts.len() != workload.len() {
             let expected = format!("one number for each of {} jobs", workload.len());
@@ -136,7 +139,7 @@ impl KnownDraws {
         Ok(Self { rule, forecast: watts }.analyzed())
     }
 
-    /// What is known of a job's own draw.
+    /// Known draw of a job.
     #[must_use]
     pub fn of(&self, workload: &Workload, job: JobId) -> KnownDraw {
         let measured = KnownDraw::measured(workload.power_w(job));
@@ -151,7 +154,7 @@ impl KnownDraws {
         }
     }
 
-    /// Whether some job may count with its nodes' TDP.
+    /// True if some job may count with its nodes' TDP.
     #[must_use]
     pub fn may_be_tdp(&self) -> bool {
         self.rule == Rule::Tdp

@@ -1,18 +1,18 @@
 //! Energy, integrated at every change of draw, exactly once.
 //!
 //! The meter keeps two books that never see each other: each node's, closed when that node changes, and the system's,
-//! closed at each instant. That they agree is the balance of engine rule 6; in whole numbers they agree exactly.
+//! closed at each instant. Their agreement is the balance of engine rule 6; in whole numbers they agree exactly.
 
 use crate::algo::span::Span;
 use crate::error::SimulationError;
 use crate::platform::node_state::Class;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 
-/// One node's book. What it draws while it idles is always the same: that time is what the other classes leave.
+/// Book of one node. Its idle draw is constant, so that its idle time is not kept: it is what the other classes leave.
 #[derive(Clone, Debug)]
 struct NodeMeter {
     draw: Watts,
-    /// In closed intervals, but for those in which it idled.
+    /// Energy of closed intervals, without those in which it idled.
     energy: Joules,
     since: SimTime,
     /// Closed intervals in which it served jobs.
@@ -28,7 +28,7 @@ pub struct Meter {
     idle: Vec<Watts>,
     /// Time of each node in the classes that few nodes are ever in; empty until one has been.
     rare: Vec<[SimDuration; Class::COUNT]>,
-    /// But for idling.
+    /// Energy by class, without the nodes' idle intervals.
     by_class: [Joules; Class::COUNT],
     draw: Watts,
     since: SimTime,
@@ -61,7 +61,7 @@ impl Meter {
     /// Moves the system's book to `now`, before anything changes there.
     ///
     /// # Errors
-    /// If the energy outgrows its 128 bits. No node's book can before the system's: draws are not negative.
+    /// If the energy outgrows its 128 bits. No node's book can overflow before the system's: draws are not negative.
     pub fn advance(&mut self, now: SimTime) -> Result<(), SimulationError> {
         let grown = self.integral.checked_add(self.draw, now - self.since);
         self.integral = grown.ok_or_else(|| SimulationError("the energy of this run is beyond 1.7e20 J".to_owned()))?;
@@ -69,7 +69,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Goes back to an instant since when nothing has changed; false if something has.
+    /// Goes back to an earlier instant if nothing has changed since; false if something has.
     pub fn go_back(&mut self, to: SimTime) -> bool {
         let unchanged = to <= self.since && self.nodes.iter().all(|node| node.since <= to);
         if unchanged {
@@ -103,7 +103,8 @@ impl Meter {
         energy
     }
 
-    /// The same for nodes of one class and one draw, none of which serves a job; returns by how much each changes the draw.
+    /// The same for nodes of one class and one draw, none of which serves a job; returns the change of each node's
+    /// draw.
     pub fn set_all(&mut self, now: SimTime, nodes: Span, class: Class, draw: Watts) -> Watts {
         let NodeMeter { class: old, draw: before, .. } = self.nodes[nodes.first() as usize];
         if old != Class::Idle {
@@ -128,7 +129,7 @@ impl Meter {
         step
     }
 
-    /// Idle nodes serve a job from `now` on, at the draws that `draw` says.
+    /// Has idle nodes serve a job from `now` on, at the draws that `draw` gives.
     pub fn serve(&mut self, now: SimTime, nodes: &[u32], draw: impl Fn(u32) -> Watts) {
         let (mut less, mut more) = (Watts::ZERO, Watts::ZERO);
         for &node in nodes {
@@ -142,7 +143,7 @@ impl Meter {
         self.draw -= less;
     }
 
-    /// Nodes that served a job idle from `now` on; returns what they drew since their last change.
+    /// Has nodes that served a job idle from `now` on; returns their energy since their last change.
     pub fn release(&mut self, now: SimTime, nodes: &[u32]) -> Joules {
         let (mut less, mut more, mut energy) = (Watts::ZERO, Watts::ZERO, Joules::ZERO);
         for &node in nodes {
@@ -177,7 +178,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Each node has another number, the one that stands in its place.
+    /// Renumbers the nodes: the one at each place gets the number that stands there.
     pub fn renumber(&mut self, numbers: &[u32]) {
         let mut places: Vec<usize> = (0..numbers.len()).collect();
         places.sort_unstable_by_key(|&place| numbers[place]);
@@ -194,13 +195,13 @@ impl Meter {
         self.draw
     }
 
-    /// What the node's draw has been since its last change.
+    /// Draw of the node since its last change.
     #[must_use]
     pub fn node_draw(&self, node: u32) -> Watts {
         self.nodes[node as usize].draw
     }
 
-    /// When the node's draw last changed.
+    /// Instant of the last change of the node's draw.
     #[must_use]
     pub fn node_since(&self, node: u32) -> SimTime {
         self.nodes[node as usize].since

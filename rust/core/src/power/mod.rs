@@ -1,4 +1,4 @@
-//! What nodes draw: tables by application and node, and the meter that integrates it.
+//! Power of nodes: tables of draws by application and node, caps, budgets, and the meter that integrates draws.
 
 pub mod budgets;
 pub mod caps;

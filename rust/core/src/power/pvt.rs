@@ -1,7 +1,7 @@
-//! Variation tables: what each application draws on each node, and how fast it runs there.
+//! Variation tables: draw and speed of each application on each node.
 //!
-//! Two of them stand in a run (engine rule 5): `Predicted`, which policies read, and `Actual`, which the run charges. They
-//! are different types, so that no path leads from a policy to the truth.
+//! There are two of them in a run (engine rule 5): `Predicted`, which policies read, and `Actual`, which the run
+//! charges. They are different types, so that no path leads from a policy to the truth.
 
 mod capped;
 mod check;
@@ -22,31 +22,31 @@ pub use crate::power::pvt::capped::{Capped, ForAlike, NodeLikeness};
 use crate::power::pvt::draws::Draws;
 pub use crate::power::pvt::draws::JobDraws;
 
-/// How a table gives its watts.
+/// Form in which a table gives its watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// As watts.
+    /// Watts.
     Watts,
-    /// As factors on the job's nominal draw.
+    /// Factors on the job's nominal draw.
     Ratio,
 }
 
 /// A table as a caller has it: rows are applications, columns nodes.
 #[derive(Clone, Debug)]
 pub struct VariationTable {
-    /// Names of the rows; `"*"` serves every named application without a row of its own.
+    /// Names of the rows; `"*"` serves every named application that has none.
     pub apps: Vec<String>,
-    /// What `power` holds.
+    /// Contents of `power`.
     pub kind: Kind,
     /// Watts or factors, row after row.
     pub power: Vec<f64>,
     /// Time factors, row after row; 1 = nominal. Empty = all nominal.
     pub time_ratio: Vec<f64>,
-    /// What errors call the table.
+    /// Name of the table in errors.
     pub name: String,
 }
 
-/// What is done with a named application that no table holds.
+/// Treatment of a named application that no table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnUnknownApp {
     /// It is an error.
@@ -55,9 +55,9 @@ pub enum OnUnknownApp {
     Nominal,
 }
 
-/// How many applications without a row a message names.
+/// Maximum number of applications without a row that a message names.
 const MOST_FAULTS: usize = 20;
-/// How many names of applications a message lists.
+/// Maximum number of names of applications that a message lists.
 const MOST_NAMES: usize = 10;
 
 /// The largest factor a table may hold.
@@ -67,10 +67,10 @@ const MAX_RATIO: f64 = 1000.0;
 pub const ANY_APP: &str = "*";
 
 impl OnUnknownApp {
-    /// What the option's name means.
+    /// Treatment by the option's name.
     ///
     /// # Errors
-    /// If it means nothing.
+    /// If there is no such option.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "error" => Ok(Self::Error),
@@ -130,7 +130,7 @@ impl VariationTable {
     }
 }
 
-/// Names as a message lists them: of many only the first, and how many more there are.
+/// Names as a message lists them: the first few, and the number of the others.
 fn few(names: &[String]) -> String {
     let first = names.iter().take(MOST_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MOST_NAMES) {
@@ -139,16 +139,16 @@ fn few(names: &[String]) -> String {
     }
 }
 
-/// What the run charges. Only `sim` holds one.
+/// Actual draws, which the run charges. Only `sim` holds them.
 #[derive(Clone, Debug)]
 pub struct Actual(Draws);
 
-/// What policies decide by: predicted tables, and what is known of jobs' own draws.
+/// Predicted draws, which policies decide by: tables, and the knowledge of jobs' own draws.
 #[derive(Clone, Debug)]
 pub struct Predicted(Draws, KnownDraws);
 
-/// Both, built and checked together, for a run without caps. Decisions know measured draws, unless
-/// [`Predicted::knowing`] says otherwise.
+/// Actual and predicted draws, built and checked together, for a run without caps. Decisions know measured draws,
+/// unless [`Predicted::knowing`] says otherwise.
 ///
 /// # Errors
 /// A [`ConfigError`](crate::error::ConfigError) for a table of the wrong shape, with invalid values, or without a row for an application that
@@ -163,12 +163,13 @@ pub fn tables(
     tables_with_caps(platform, workload, actual, predicted, &CapsSpec::None, unknown)
 }
 
-/// The same with what says how nodes draw and run under caps. Tables by cap stand in place of `actual` and `predicted`;
-/// a model serves both.
+/// The same with a source of draws and speeds under caps. Tables by cap stand in place of `actual` and `predicted`; a
+/// model serves both.
 ///
 /// # Errors
-/// As [`tables`] and [`CapsSpec::check`]; also for tables by cap beside others or with other applications at some cap, a
-/// job's cap without anything to serve it, below the lowest of the tables or below what the model allows on some node.
+/// As [`tables`] and [`CapsSpec::check`]; also for tables by cap in addition to others or with other applications at
+/// some cap, and for a job's cap that nothing serves, or that is below the lowest of the tables or below what the model
+/// allows on some node.
 pub fn tables_with_caps(
     platform: &Platform,
     workload: &Workload,
@@ -229,25 +230,25 @@ fn check_same_apps(actual: Option<&VariationTable>, predicted: &VariationTable) 
 }
 
 impl Actual {
-    /// The same of a machine of some of the nodes, counted from 0 as they are told.
+    /// The same for a machine of some of the nodes, numbered from 0 in this order.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
         Self(self.0.part(nodes))
     }
 
-    /// What nodes draw while they serve `job` alone.
+    /// Draws of nodes while they serve `job` alone.
     #[must_use]
     pub fn of_job(&self, workload: &Workload, job: JobId) -> JobDraws<'_> {
         self.0.of_job(workload.app(job), KnownDraw::measured(workload.power_w(job)))
     }
 
-    /// How much longer than nominal a job of this application runs on these nodes: at the pace of the slowest.
+    /// Slowdown against nominal of a job of this application on these nodes: at the pace of the slowest.
     #[must_use]
     pub fn slowest(&self, app: Option<AppId>, nodes: &[u32]) -> f64 {
         self.0.slowest(app, nodes.iter().copied())
     }
 
-    /// How many cells of the table lie below their node's idle draw: kept, but worth a word.
+    /// Number of table cells below their node's idle draw: accepted, but reported.
     #[must_use]
     pub fn below_idle(&self, platform: &Platform) -> usize {
         let nodes = platform.nodes();
@@ -256,63 +257,63 @@ impl Actual {
 }
 
 impl Predicted {
-    /// The same of a machine of some of the nodes, counted from 0.
+    /// The same for a machine of some of the nodes, counted from 0.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
         Self(self.0.part(nodes), self.1.clone())
     }
 
-    /// The same tables, with this known of jobs' own draws.
+    /// The same tables, with other knowledge of jobs' own draws.
     #[must_use]
     pub fn knowing(self, known: KnownDraws) -> Self {
         Self(self.0, known)
     }
 
-    /// What is known of a job's own draw before it runs.
+    /// Knowledge of a job's own draw before it runs.
     #[must_use]
     pub fn known_draw(&self, workload: &Workload, job: JobId) -> KnownDraw {
         self.1.of(workload, job)
     }
 
-    /// How many jobs bring a measured draw that no watts of a table stand before.
+    /// Number of jobs with a measured draw that is not overridden by watts of a table.
     #[must_use]
     pub fn following(&self, workload: &Workload) -> usize {
         let follows = |job: &JobId| workload.power_w(*job) > 0.0 && self.follows_own(workload.app(*job));
         workload.jobs().filter(follows).count()
     }
 
-    /// What nodes are predicted to draw while they serve a job of this application and own draw alone.
+    /// Predicted draws of nodes while they serve a job of this application and own draw alone.
     #[must_use]
     pub fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
         self.0.of_job(app, own)
     }
 
-    /// What `node` is predicted to draw while it serves a job of this application and own draw alone.
+    /// Predicted draw of `node` while it serves a job of this application and own draw alone.
     #[must_use]
     pub fn draw(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Watts {
         self.0.draw(app, own, node)
     }
 
-    /// How much longer than nominal this application is predicted to run on `node`.
+    /// Predicted slowdown of this application on `node` against nominal.
     #[must_use]
     pub fn time_ratio(&self, app: Option<AppId>, node: u32) -> f64 {
         self.0.time_ratio(app, node)
     }
 
-    /// The largest of these over some nodes, at least one.
+    /// The largest of these slowdowns over some nodes, at least one.
     #[must_use]
     pub fn slowest(&self, app: Option<AppId>, nodes: impl Iterator<Item = u32>) -> f64 {
         self.0.slowest(app, nodes)
     }
 
-    /// The table's row that serves this application, if one does. Applications of one row are alike in everything here
-    /// but their speeds under a cap model, whose `bound_ratio` is by application.
+    /// Row of the table that serves this application, if one does. Applications with the same row are alike in
+    /// everything here but their speeds under a cap model, whose `bound_ratio` is by application.
     #[must_use]
     pub fn row(&self, app: Option<AppId>) -> Option<usize> {
         self.0.row(app)
     }
 
-    /// Whether what is known of its own draw matters to what a job of this application is predicted to draw.
+    /// True if the predicted draw of a job of this application depends on what is known of its own draw.
     #[must_use]
     pub fn follows_own(&self, app: Option<AppId>) -> bool {
         self.0.kind == Kind::Ratio || self.row(app).is_none()
@@ -337,14 +338,14 @@ impl Predicted {
         if rows == 0 { busy } else { sum / rows as f64 }
     }
 
-    /// Mean over all nodes of what a job of this application and own draw is predicted to draw on one under a cap, in watts.
+    /// Mean over all nodes of the predicted draw of a job of this application and own draw under a cap, in watts.
     #[must_use]
     pub fn mean_over_nodes(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> f64 {
         let (nodes, draws) = ((0..).take(self.0.busy.len()), self.of_job_under(app, own, cap_w));
         nodes.map(|node| draws.on(node).watts()).sum::<f64>() / self.0.busy.len() as f64
     }
 
-    /// The most that any job whose own draw is known to be at most `own_w`, or not known, can be predicted to draw on `node`.
+    /// Highest predicted draw on `node` of any job whose own draw is known to be at most `own_w`, or is not known.
     #[must_use]
     pub fn highest_draw(&self, own_w: f64, node: u32) -> Watts {
         let Draws { nodes, watts, ratios, busy, tdp, .. } = &self.0;

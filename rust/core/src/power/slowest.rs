@@ -1,4 +1,4 @@
-//! How much longer a job may take on the worst of all nodes, as predicted: than nominal, and for its own cap.
+//! Predicted slowdowns on the worst of all nodes: of an application against nominal, and of a job by its own cap.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::workload::{AppId, JobId, Workload};
 pub struct Slowest(Vec<f64>);
 
 impl Slowest {
-    /// Looks at each row of the table once, however many applications it serves.
+    /// Finds the factors, with one look at each row of the table, however many applications it serves.
     #[must_use]
     pub fn new(predicted: &Predicted, nodes: u32, apps: usize) -> Self {
         let mut rows = BTreeMap::new();
@@ -22,19 +22,20 @@ impl Slowest {
         Self((0..).map(AppId).take(apps).map(&mut of).collect())
     }
 
-    /// Of a job of this application; 1 if it has none.
+    /// Factor of a job of this application; 1 if it has none.
     #[must_use]
     pub fn of(&self, app: Option<AppId>) -> f64 {
         app.map_or(1.0, |app| self.0[app.0 as usize])
     }
 }
 
-/// How much its own cap slows each job: σ of power rule 6, which stretches the planned length of a job without walltime.
+/// Slowdown of each job by its own cap: σ of power rule 6, which stretches the planned length of a job without
+/// walltime.
 #[derive(Clone, Debug, Default)]
 pub struct OwnSlowdowns(Vec<f64>);
 
 impl OwnSlowdowns {
-    /// Looks once at jobs of one application, known draw and cap.
+    /// Finds the slowdowns, with one look at all jobs of one application, known draw and cap.
     #[must_use]
     pub fn new(predicted: &Predicted, workload: &Workload) -> Self {
         if !predicted.has_caps() || workload.jobs().all(|job| workload.cap_w(job) == f64::INFINITY) {
@@ -51,7 +52,7 @@ impl OwnSlowdowns {
         Self(workload.jobs().map(&mut of).collect())
     }
 
-    /// Of a job; 1 if it has no cap.
+    /// Slowdown of a job; 1 if it has no cap.
     #[must_use]
     pub fn of(&self, job: JobId) -> f64 {
         self.0.get(job.0 as usize).copied().unwrap_or(1.0)

@@ -4,7 +4,7 @@ use std::collections::TryReserveError;
 
 use super::job::Job;
 
-/// The kept jobs of a log, one row a job, by submit time; rows with equal submits stand as in the file.
+/// The kept jobs of a log, one per row, by submit time; rows with equal submits stand as in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SwfColumns {
     /// The log's job numbers, each once.
@@ -29,18 +29,18 @@ pub struct SwfColumns {
     pub think_s: Vec<f64>,
     /// The log's status codes; -1 = unknown.
     pub trace_status: Vec<i32>,
-    /// When the job started on the real machine, in seconds; NaN = unknown.
+    /// Observed start on the real machine, in seconds; NaN = unknown.
     pub observed_start_s: Vec<f64>,
 }
 
 impl SwfColumns {
-    /// How many jobs there are.
+    /// Number of jobs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.job_id.len()
     }
 
-    /// Whether there is no job.
+    /// True if there is no job.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.job_id.is_empty()

@@ -1,8 +1,8 @@
-//! The text inside a file that may be packed, told by its first bytes.
+//! The text inside a file that may be packed; its first bytes show the format.
 //!
 //! Packed files may have several parts, one after the other. A part that is cut short or damaged and anything after the
-//! last part are faults: half a log is no log. So is what unpacks to more than any log holds: a few megabytes must not
-//! fill the memory.
+//! last part are faults: half a log is no log. A file that unpacks to more than any log holds is a fault as well: a few
+//! megabytes must not fill the memory.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,20 +15,20 @@ use crate::error::{Error, Result};
 
 use super::fault::{TEXT, file_fault};
 
-/// Unpacked bytes between two looks at the watch.
+/// Unpacked bytes between two calls of the watch.
 const STEP: usize = 4 << 20;
 
 /// The most text in a block of zstd, the unit that is unpacked at once (RFC 8878, section 3.1.1.2.4).
 const MOST_BLOCK: usize = 128 << 10;
 
-/// Room that is made for one packed byte at the start, whatever the file promises.
+/// Memory reserved per packed byte at the start, whatever the file promises.
 const LIKELY_RATIO: usize = 32;
 
-/// The most text that is taken out of a packed file.
+/// The most text that is accepted from a packed file.
 const MOST: usize = 64 << 30;
 
-/// Text up to here is taken whatever was packed into it, beyond it up to [`MOST_RATIO`] bytes for each packed one. Lines
-/// that differ in nothing but the number of their job are packed to a hundredth.
+/// Text up to this size is accepted at any ratio, beyond it up to [`MOST_RATIO`] bytes for each packed one. Lines that
+/// differ only in the number of their job are packed to a hundredth.
 const PLENTY: usize = 1 << 30;
 const MOST_RATIO: usize = 400;
 
@@ -39,14 +39,14 @@ const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const SKIPPABLE: &[u8] = b"\x2a\x4d\x18";
 const SKIPPABLE_HEAD: usize = 8;
 
-/// Packed formats that are known by sight, but not read.
+/// Packed formats that are recognised, but not read.
 const FOREIGN: [(&[u8], &str); 4] =
     [(b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"), (b"PAR1", "Parquet")];
 
-/// Called with bytes done and bytes in all; says whether to go on.
+/// Called with the bytes done and the bytes in all; breaks to stop the work.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
 
-/// Asks `watch` whether to go on.
+/// Calls `watch`, and stops if it breaks.
 pub(super) fn look(watch: &mut Watch<'_>, done: usize, all: usize) -> Result<()> {
     if watch(done, all).is_break() { Err(Error::Interrupted) } else { Ok(()) }
 }
@@ -59,9 +59,9 @@ pub(super) fn text<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Res
     unpacked(data, file, watch)
 }
 
-/// What gzip or zstd packed into `data`, or `data` itself where it is neither's.
+/// The text that gzip or zstd packed into `data`, or `data` itself if neither did.
 ///
-/// `watch` is called again and again with no bytes done and the bytes unpacked; it stops by a break.
+/// `watch` is called repeatedly with no bytes done and the bytes unpacked so far; it stops the work by a break.
 ///
 /// # Errors
 ///
@@ -93,7 +93,8 @@ pub fn unpacked<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result
 ///
 /// # Errors
 ///
-/// The source cannot be read, or holds packed data of another format. What is damaged or cut short is an error of reading.
+/// If the source cannot be read, or holds packed data of another format. Data that is damaged or cut short is an error
+/// of reading.
 pub(super) fn stream<'a>(mut source: Box<dyn BufRead + 'a>, file: &str) -> Result<Box<dyn BufRead + 'a>> {
     let head = source.fill_buf().map_err(|error| file_fault(file, format!("no data ({error})"), "a file"))?;
     if let Some((_, format)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
@@ -109,7 +110,7 @@ pub(super) fn stream<'a>(mut source: Box<dyn BufRead + 'a>, file: &str) -> Resul
     Ok(source)
 }
 
-/// Unpacked bytes that are held at once.
+/// Unpacked bytes that are held at a time.
 const STEP_OF_STREAM: usize = 1 << 20;
 
 /// The text of the frames of a zstd file.
@@ -120,7 +121,7 @@ struct Frames<R> {
 }
 
 impl<R: BufRead> Frames<R> {
-    /// Goes on to the next frame that holds text; false at the end.
+    /// Moves on to the next frame that holds text; false at the end.
     fn begin(&mut self) -> io::Result<bool> {
         loop {
             if self.source.fill_buf()?.is_empty() {
@@ -168,7 +169,7 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// An error of unpacking as one of reading: an early end stays one.
+/// Turns an error of unpacking into one of reading: an early end remains one.
 fn io_error<E: std::error::Error + Send + Sync + 'static>(error: E) -> io::Error {
     let error = io::Error::other(error);
     if is_early_end(&error) { io::ErrorKind::UnexpectedEof.into() } else { error }
@@ -190,7 +191,7 @@ fn is_skippable(data: &[u8]) -> bool {
     matches!(data.first(), Some(0x50..=0x5f)) && data[1..].starts_with(SKIPPABLE)
 }
 
-/// One packed file on its way to text.
+/// State of unpacking one file.
 struct Unpacking<'a, 'w> {
     rest: &'a [u8],
     file: &'a str,
@@ -265,7 +266,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         Ok(())
     }
 
-    /// Makes room for a promised length, as far as it is likely. A promise only: the text grows as it must.
+    /// Reserves memory for a promised length, as far as it is plausible. It is only a hint: the text grows as needed.
     fn make_room(&mut self, promised: usize) {
         let likely = promised.min(self.rest.len().saturating_mul(LIKELY_RATIO));
         let _ = self.text.try_reserve_exact(likely);
@@ -277,16 +278,17 @@ impl<'a, 'w> Unpacking<'a, 'w> {
         if another_part { Ok(()) } else { Err(file_fault(self.file, found(), "nothing after it")) }
     }
 
-    /// Makes room for the next few MiB; refuses what has grown beyond anything that a log, or memory, holds.
+    /// Reserves memory for the next few MiB; refuses a text that has grown beyond anything that a log, or memory,
+    /// holds.
     fn make_room_for_step(&mut self) -> Result<()> {
         self.check_size()?;
-        // Twice what there is if it can be had, and no more than is needed if not. A block may end beyond the step.
+        // Double the length if possible, and no more than needed if not. A block may end beyond the step.
         let step = STEP + MOST_BLOCK;
         let made = self.text.try_reserve(step).or_else(|_| self.text.try_reserve_exact(step));
         made.map_err(|_| beyond_memory(self.file, self.packed, self.text.len()))
     }
 
-    /// Refuses what has grown beyond anything that a log holds.
+    /// Refuses a text that has grown beyond anything that a log holds.
     fn check_size(&self) -> Result<()> {
         if self.text.len() <= self.most {
             return Ok(());
@@ -310,7 +312,7 @@ impl<'a, 'w> Unpacking<'a, 'w> {
     }
 }
 
-/// Whether `error` is, or comes from, an end of the data where more should be.
+/// True if `error` is, or comes from, an early end of the data.
 fn is_early_end(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.source());
     let mut causes = std::iter::successors(inner, |cause| cause.source());
@@ -318,7 +320,7 @@ fn is_early_end(error: &io::Error) -> bool {
         || causes.any(|cause| cause.downcast_ref().is_some_and(|cause: &io::Error| is_early_end(cause)))
 }
 
-/// The length that a gzip file of one member ends with.
+/// The length in the trailer of a gzip file of one member.
 fn gzip_length(data: &[u8]) -> usize {
     let length = data.last_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     usize::try_from(length).unwrap_or(usize::MAX)

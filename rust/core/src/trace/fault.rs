@@ -1,11 +1,11 @@
-//! How a fault of a trace is told: where it is, what stood there, what would have been right.
+//! Faults of a trace as messages: where they are, what was found, and what is valid.
 
 use crate::error::{Error, TraceError};
 
 /// Characters of a found text that are shown.
 const SHOWN: usize = 40;
 
-/// What a file should be that turned out to be no text.
+/// Description of a valid file, for files that turn out not to be text.
 pub(super) const TEXT: &str = "text in Standard Workload Format, plain or packed by gzip or zstd";
 
 /// An [`Error`] about the file as a whole.
@@ -13,12 +13,12 @@ pub(super) fn file_fault(file: &str, found: impl Into<String>, expected: impl In
     TraceError { file: file.to_owned(), line: None, field: None, found: found.into(), expected: expected.into() }.into()
 }
 
-/// What is wrong with one line, and with one field of it where that is known.
+/// Fault of one line, and of one field of it where that is known.
 pub(super) fn line_fault(file: &str, line: u64, field: Option<String>, found: String, expected: &str) -> TraceError {
     TraceError { file: file.to_owned(), line: Some(line), field, found, expected: expected.to_owned() }
 }
 
-/// `bytes` between backquotes, on one line and not too long: what cannot be printed is escaped, the rest of it cut.
+/// `bytes` between backquotes, on one line and of limited length: unprintable ones are escaped, the end is cut.
 pub(super) fn quoted(bytes: &[u8]) -> String {
     let mut shown = String::from("`");
     for (count, part) in printable(bytes).enumerate() {
@@ -42,7 +42,7 @@ fn printable(bytes: &[u8]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether `bytes` hold what no text holds: control characters other than blanks and line ends.
+/// True if `bytes` cannot be text: they hold control characters other than blanks and line ends.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().any(|byte| matches!(byte, 0..=8 | 14..=31 | 127))
 }

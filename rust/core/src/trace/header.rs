@@ -1,6 +1,6 @@
-//! What a log says about the machine it comes from.
+//! Properties of the machine, from the header of a log.
 
-/// The header lines that a run can use; each is `None` where the log does not say it.
+/// The header lines that a run can use; each is `None` where the log does not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwfHeader {
     /// `Computer`: brand and model.
@@ -9,16 +9,16 @@ pub struct SwfHeader {
     pub max_nodes: Option<i64>,
     /// `MaxProcs`: processors of the machine.
     pub max_procs: Option<i64>,
-    /// `UnixStartTime`: when second 0 of the log was, in seconds since 1970.
+    /// `UnixStartTime`: second 0 of the log, in seconds since 1970.
     pub unix_start_time: Option<i64>,
-    /// `TimeZone`: how many seconds the machine's clock is ahead of UTC.
+    /// `TimeZone`: seconds by which the machine's clock is ahead of UTC.
     pub time_zone: Option<i64>,
     /// `TimeZoneString`: the name of its time zone.
     pub time_zone_name: Option<String>,
 }
 
 impl SwfHeader {
-    /// Takes in one line, `; Key: value`. A key's first value stands; lines with any other key are comments.
+    /// Reads one line, `; Key: value`. The first value of a key counts; lines with any other key are comments.
     pub(super) fn read(&mut self, line: &[u8]) {
         let mut parts = line.splitn(2, |byte| *byte == b':');
         let (Some(key), Some(value)) = (parts.next(), parts.next()) else { return };

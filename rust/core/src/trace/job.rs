@@ -1,20 +1,20 @@
-//! What one line says about its job, held against the format's definition.
+//! Fields of one job line, checked against the format's definition.
 //!
-//! A used field must hold what its meaning allows; the others may hold any number. Which jobs are kept is `swf`'s
-//! business.
+//! A used field must hold what its meaning allows; the others may hold any number. The choice of the jobs to keep is
+//! left to `swf`.
 
 use crate::units::MAX_SECONDS;
 
 use super::line::{Fields, field};
 
-/// What a log writes where it does not know.
+/// Value that a log has for unknown.
 const UNKNOWN: i64 = -1;
 const UNKNOWN_STATUS: i32 = -1;
 
 /// The largest code of the format: 0 failed, 1 completed, 2 to 4 parts of a job, 5 cancelled.
 const LAST_STATUS: i32 = 5;
 
-/// The shortest time that the engine's clock can tell from none.
+/// The shortest time that the engine's clock can distinguish from zero.
 const SHORTEST_S: f64 = 1e-6;
 
 /// An invalid field.
@@ -22,12 +22,12 @@ const SHORTEST_S: f64 = 1e-6;
 pub(super) struct Refusal {
     /// Index of the field.
     pub(super) field: usize,
-    /// What would have been right.
+    /// Description of a valid value.
     pub(super) expected: &'static str,
 }
 
 impl Refusal {
-    /// Of a field that does not hold what the format says.
+    /// Refusal of a field that does not hold what the format demands.
     pub(super) fn of(field: usize) -> Self {
         let expected = match field {
             field::JOB => "a whole number of at least 0",
@@ -60,7 +60,7 @@ pub(super) struct Job {
     pub(super) requested_s: f64,
     /// The log's code; -1 where unknown.
     pub(super) status: i32,
-    /// Whether the log's code is none of the format's.
+    /// True if the log's code is none of the format's.
     pub(super) is_odd_status: bool,
     /// -1 where unknown, as the next three.
     pub(super) user: i64,
@@ -99,12 +99,12 @@ impl Job {
         (self.requested_s > 0.0).then(|| self.requested_s.max(SHORTEST_S))
     }
 
-    /// Whether [`Self::walltime_s`] is longer than what was requested.
+    /// True if [`Self::walltime_s`] is longer than what was requested.
     pub(super) fn is_walltime_raised(&self) -> bool {
         self.walltime_s().is_some_and(|walltime_s| walltime_s > self.requested_s)
     }
 
-    /// How many processors, and the field that says so: requested ones before allocated ones.
+    /// Number of processors, and the field that it is from: requested ones before allocated ones.
     pub(super) fn procs(&self) -> Option<(u64, usize)> {
         let sizes = [(self.requested_procs, field::REQUESTED_PROCS), (self.allocated_procs, field::ALLOCATED_PROCS)];
         let (procs, field) = sizes.into_iter().find(|(procs, _)| *procs > 0)?;

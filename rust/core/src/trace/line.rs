@@ -1,7 +1,7 @@
 //! One line of a log, cut into its fields.
 //!
-//! Lines end with a line feed, a carriage return or both; fields stand between blanks. Which number may stand in which
-//! field is `job`'s business.
+//! Lines end with a line feed, a carriage return or both; fields stand between blanks. The checks of what a field may
+//! hold are left to `job`.
 
 use super::number::{Number, leading_whole};
 
@@ -62,24 +62,24 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// The first position from `at` on where `stops` holds, or the end of the text.
+/// The first position from `at` on at which `stops` is true, or the end of the text.
 #[inline]
 fn find(text: &[u8], at: usize, stops: impl Fn(u8) -> bool) -> usize {
     text[at..].iter().position(|byte| stops(*byte)).map_or(text.len(), |offset| at + offset)
 }
 
-/// The first byte from `at` on that is no blank.
+/// The first byte from `at` on that is not blank.
 #[inline]
 pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
     find(text, at, |byte| !is_blank(byte))
 }
 
-/// Where the line around `at` ends.
+/// End of the line around `at`.
 pub(super) fn line_end(text: &[u8], at: usize) -> usize {
     find(text, at, is_line_end)
 }
 
-/// Where the line after the one that ends at `end` starts.
+/// Start of the line after the one that ends at `end`.
 #[inline]
 pub(super) fn next_line(text: &[u8], end: usize) -> usize {
     let ending = if text[end..].starts_with(b"\r\n") { 2 } else { 1 };
@@ -91,9 +91,9 @@ pub(super) fn tokens(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| is_blank(*byte)).filter(|token| !token.is_empty())
 }
 
-/// Reads the 18 numbers of the line that starts at `at`; gives the position of what follows them.
+/// Reads the 18 numbers of the line that starts at `at`; returns the position of what follows them.
 ///
-/// The error is the index of the first field that is missing or no number.
+/// The error is the index of the first field that is missing or not a number.
 pub(super) fn scan(text: &[u8], at: usize, fields: &mut Fields) -> Result<usize, usize> {
     let mut at = at;
     for (index, field) in fields.iter_mut().enumerate() {
@@ -112,7 +112,7 @@ fn number(text: &[u8], at: usize) -> Option<(Number, usize)> {
     any_number(text, at)
 }
 
-/// The slow twin of [`leading_whole`], for decimals, long numbers and what is none.
+/// The slow path of [`leading_whole`], for decimals, long numbers and tokens that are not numbers.
 #[cold]
 fn any_number(text: &[u8], at: usize) -> Option<(Number, usize)> {
     let end = find(text, at, |byte| is_blank(byte) || is_line_end(byte));

@@ -1,7 +1,7 @@
 //! Job traces: bytes in, columns out, every fault with its line.
 //!
-//! A format that comes in lines or in JSON has a file here; formats in columns are read on the other side of the boundary. Nothing
-//! here opens a file, and what the columns mean to a run is `workload`'s business.
+//! A format that comes in lines or in JSON has a file here; formats in columns are read on the other side of the
+//! boundary. Nothing here opens a file; the meaning of the columns to a run is left to `workload`.
 
 pub mod batsim;
 mod columns;

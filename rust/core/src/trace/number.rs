@@ -1,6 +1,6 @@
-//! Numbers as they stand in a log: whole ones fast, all others by the standard library.
+//! Numbers of a log: whole ones by a fast path, all others by the standard library.
 
-/// The largest magnitude up to which every whole number has its own `f64`.
+/// The largest magnitude up to which every whole number has an exact `f64`.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// More digits than this may overflow an `i64`.
@@ -16,14 +16,15 @@ pub(super) enum Number {
 }
 
 impl Number {
-    /// The number that `token` spells; `None` for letters, `nan`, `inf` and everything else that is none.
+    /// The number that `token` spells; `None` for letters, `nan`, `inf` and everything else that is not a decimal
+    /// number.
     pub(super) fn parse(token: &[u8]) -> Option<Self> {
         let spelled = token.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
         let text = str::from_utf8(token).ok().filter(|_| spelled)?;
         text.parse().map(Self::Whole).or_else(|_| text.parse().map(Self::Decimal)).ok()
     }
 
-    /// As a float, without a negative zero.
+    /// The number as a float, without a negative zero.
     pub(super) fn float(self) -> f64 {
         match self {
             Self::Whole(whole) => whole as f64,
@@ -31,7 +32,7 @@ impl Number {
         }
     }
 
-    /// As a whole number, if it is one: `4` and `4.00`, not `4.5`.
+    /// The number as a whole one, if it is: `4` and `4.00`, not `4.5`.
     pub(super) fn whole(self) -> Option<i64> {
         match self {
             Self::Whole(whole) => Some(whole),
@@ -41,9 +42,9 @@ impl Number {
     }
 }
 
-/// The plain whole number that starts at `at`, and where it ends; `None` if it is longer than can be told at once.
+/// The plain whole number that starts at `at`, and where it ends; `None` if it is too long for the fast path.
 ///
-/// What follows the digits is the caller's to look at: `12.5` gives 12 and the position of the point.
+/// The caller has to look at what follows the digits: `12.5` gives 12 and the position of the point.
 #[inline]
 pub(super) fn leading_whole(text: &[u8], at: usize) -> Option<(i64, usize)> {
     let negative = text.get(at) == Some(&b'-');

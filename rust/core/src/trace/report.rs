@@ -1,4 +1,4 @@
-//! What reading a log kept, changed, dropped and counted.
+//! Counts of reading a log: what was kept, changed and dropped.
 
 use crate::error::TraceError;
 
@@ -6,19 +6,20 @@ use super::header::SwfHeader;
 use super::job::Job;
 use super::line::field;
 
-/// How many bad lines are told one by one.
+/// Maximum number of bad lines that are reported one by one.
 const FAULTS_KEPT: usize = 3;
 
 /// Counts of one read.
 ///
-/// Every job line is in `jobs`, in `bad_lines` or in one of the `dropped_` counts, the first that fits in the order below.
+/// Every job line is counted in `jobs`, in `bad_lines` or in one of the `dropped_` counts, the first that applies in
+/// the order below.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SwfReport {
     /// Jobs kept.
     pub jobs: u64,
     /// Lines of the file, with header and blank ones.
     pub lines: u64,
-    /// What the header says of the machine.
+    /// Properties of the machine, from the header.
     pub header: SwfHeader,
     /// Processors of one node, if given; otherwise one processor is one node.
     pub procs_per_node: Option<u32>,
@@ -32,7 +33,7 @@ pub struct SwfReport {
     pub kept_zero_runtime: u64,
     /// Kept jobs that failed (status 0) or were cancelled (status 5) after they ran for some time.
     pub kept_cancelled_or_failed: u64,
-    /// Job lines with an earlier submit time than the job line in front of them, be they kept or dropped.
+    /// Job lines with an earlier submit time than the job line in front of them, whether kept or dropped.
     pub out_of_order: u64,
     /// Job lines with more than 18 fields.
     pub extra_columns: u64,
@@ -44,13 +45,13 @@ pub struct SwfReport {
     pub size_from_allocated: u64,
     /// Kept jobs that name a preceding job, for which they wait.
     pub depends_on: u64,
-    /// Kept jobs whose status is none of the format's codes, and unknown here.
+    /// Kept jobs whose status is none of the format's codes; it becomes unknown.
     pub unknown_status: u64,
-    /// Kept jobs whose requested time is shorter than a microsecond, and a microsecond here.
+    /// Kept jobs whose requested time is shorter than a microsecond; it becomes a microsecond.
     pub walltime_raised: u64,
-    /// Job lines that are not as the format defines them, and were skipped.
+    /// Job lines that violate the format's definition, and were skipped.
     pub bad_lines: u64,
-    /// What is wrong with the first of them.
+    /// Faults of the first of them.
     pub first_bad_lines: Vec<TraceError>,
 }
 
@@ -91,7 +92,7 @@ impl SwfReport {
         self.walltime_raised += u64::from(job.is_walltime_raised());
     }
 
-    /// Counts a line that is skipped; `fault` tells why.
+    /// Counts a line that is skipped, with its fault.
     pub(super) fn count_bad(&mut self, fault: TraceError) {
         self.bad_lines += 1;
         if self.first_bad_lines.len() < FAULTS_KEPT {
@@ -99,7 +100,7 @@ impl SwfReport {
         }
     }
 
-    /// The fault of the first bad line, if most job lines are bad: a file of that sort is no log.
+    /// The fault of the first bad line, if most job lines are bad: such a file is no log.
     pub(super) fn mostly_bad(&self) -> Option<TraceError> {
         let (bad, all) = (self.bad_lines, self.job_lines() + self.bad_lines);
         let mut first = self.first_bad_lines.first().filter(|_| bad * 2 > all)?.clone();

@@ -1,7 +1,7 @@
 //! The Standard Workload Format, read strictly by the Parallel Workloads Archive's definition.
 //!
-//! A line is a comment (`;`), blank, or a job of 18 numbers, perhaps with columns of a log's own behind them. This file
-//! decides which jobs are kept, and counts; what a field may hold is `job`'s business, where it stands `line`'s.
+//! A line is a comment (`;`), blank, or a job of 18 numbers, perhaps with further columns of a log behind them. This
+//! file selects the jobs to keep, and counts; `job` checks what a field holds, `line` finds it.
 
 use std::collections::BTreeSet;
 
@@ -18,41 +18,41 @@ pub use super::columns::SwfColumns;
 pub use super::header::SwfHeader;
 pub use super::report::SwfReport;
 
-/// Lines between two looks at the watch.
+/// Lines between two calls of the watch.
 const LINES_A_LOOK: u64 = 1 << 16;
 
-/// A job line has 18 digits and 17 blanks at least, and an end.
+/// Shortest job line: 18 digits, 17 blanks and an end.
 const SHORTEST_LINE: usize = 2 * FIELDS;
 
-/// How many bytes of a file show whether it is text.
+/// Number of leading bytes by which a file is judged to be text.
 const HEAD: usize = 1024;
 
-/// What a job's number must be.
+/// Description of a valid job number.
 const OWN_NUMBER: &str = "a number that no other job has";
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// How to read a log.
+/// Options for reading a log.
 #[derive(Clone, Copy, Debug)]
 pub struct SwfOptions<'a> {
-    /// The name that errors give the file.
+    /// The name of the file in errors.
     pub file: &'a str,
     /// Processors of one node, >= 1; sizes are rounded up to whole nodes. `None`: one processor is one node.
     pub procs_per_node: Option<u32>,
-    /// Whether to skip and count job lines that are not as the format defines them, as long as most lines are.
+    /// True if job lines that violate the format's definition are skipped and counted, as long as most lines do not.
     pub skip_bad_lines: bool,
 }
 
 /// Reads a log from `data`, which may be packed by gzip or zstd.
 ///
-/// `watch` is called again and again with the bytes read and the bytes there are (zero read while a packed file is
+/// `watch` is called repeatedly with the bytes read and the bytes there are (zero read while a packed file is
 /// unpacked); it stops the read by a break.
 ///
 /// # Errors
 ///
-/// [`TraceError`] names the first line that is not as the format defines it (unless such lines are skipped and are not
-/// most of all), or the file if it is packed badly or holds no job; [`ConfigError`](crate::error::ConfigError) refuses
-/// nodes of no processors; [`Error::Interrupted`](crate::error::Error::Interrupted) says that `watch` broke off.
+/// [`TraceError`] for the first line that violates the format's definition (unless such lines are skipped and are not
+/// in the majority), or for the file if it is packed badly or holds no job; [`ConfigError`](crate::error::ConfigError)
+/// for nodes of no processors; [`Error::Interrupted`](crate::error::Error::Interrupted) if `watch` broke off.
 ///
 /// # Examples
 ///
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Makes room for all jobs: a small packed file may hold more lines than memory can.
+    /// Reserves memory for all jobs: a small packed file may hold more lines than fit into memory.
     fn make_room(&mut self) -> Result<()> {
         let rows = likely_rows(self.text);
         let found = || format!("at least {rows} lines, more than memory can hold");
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         look(watch, start, start)
     }
 
-    /// Reads the line whose first character stands at `start`; gives its end.
+    /// Reads the line whose first character stands at `start`; returns its end.
     fn read_line(&mut self, start: usize) -> Result<usize> {
         match self.text.get(start) {
             None | Some(b'\n' | b'\r') => Ok(start),
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes in the job on the line at `start`; gives the position of what follows its 18 numbers.
+    /// Reads the job on the line at `start`; returns the position of what follows its 18 numbers.
     fn job(&mut self, start: usize) -> Result<usize, Refusal> {
         let after = line::scan(self.text, start, &mut self.fields).map_err(Refusal::of)?;
         let job = Job::check(&self.fields)?;
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         Ok(after)
     }
 
-    /// Passes over a line that is refused and gives its end, if bad lines are skipped.
+    /// Skips a line that is refused and returns its end, if bad lines are skipped.
     fn skip(&mut self, start: usize, refusal: &Refusal) -> Result<usize> {
         let fault = self.refuse(start, refusal)?;
         if self.ids.is_none() {
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// How many nodes a job to keep needs, the field that says so, and whether it fills them; notes its number.
+    /// Number of nodes of a job to keep, the field that it is from, and whether it fills them; notes its number.
     fn size(&mut self, job: &Job) -> Result<Option<(i32, usize, bool)>, Refusal> {
         let Some((procs, field)) = job.procs() else { return Ok(None) };
         let nodes = i32::try_from(procs.div_ceil(self.procs_per_node));
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         Ok((self.columns, self.report))
     }
 
-    /// What is wrong with the line at `start`, now that a field of it cannot be; binary data is no line at all.
+    /// Fault of the line at `start`, given the refusal of a field; binary data is refused as such.
     fn refuse(&self, start: usize, refusal: &Refusal) -> Result<TraceError> {
         let line = &self.text[start..line::line_end(self.text, start)];
         if is_binary(line) || is_binary(&self.text[..self.text.len().min(HEAD)]) {
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Room for as many rows as there can be: no more than lines, no more than the shortest lines fill.
+/// Upper bound on the number of rows: no more than lines, and no more than the shortest lines fill.
 fn likely_rows(text: &[u8]) -> usize {
     let ends = |part: &[u8]| part.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>();
     let lines: usize = text.chunks(usize::from(u8::MAX)).map(|part| usize::from(ends(part))).sum();

@@ -1,6 +1,6 @@
-//! Whether every job has a number of its own, and on which lines those stand that do not.
+//! Check that all job numbers are distinct, and the lines of those that are not.
 
-/// The line of every row, held as the rows at which their distance changes.
+/// The line of every row, stored as the rows at which line minus row changes.
 #[derive(Debug, Default)]
 pub(super) struct RowLines {
     /// First row of a stretch, and line minus row along it.
@@ -8,7 +8,7 @@ pub(super) struct RowLines {
 }
 
 impl RowLines {
-    /// Row `row` stands on `line`; rows come in order.
+    /// Notes that row `row` stands on `line`; rows come in order.
     pub(super) fn push(&mut self, row: usize, line: u64) {
         let distance = line - row as u64;
         if self.stretches.last().is_none_or(|(_, last)| *last != distance) {
@@ -23,9 +23,9 @@ impl RowLines {
     }
 }
 
-/// The first row whose id an earlier row has, after that earlier row.
+/// The first row whose id an earlier row has, preceded by that earlier row.
 pub(super) fn first_repeated(ids: &[i64]) -> Option<(usize, usize)> {
-    // Logs number their jobs as they come: one look is enough, and sorting is for the few others.
+    // Logs usually number their jobs in order: one look is enough then, and sorting is for the few others.
     if ids.is_sorted_by(|earlier, later| earlier < later) {
         return None;
     }

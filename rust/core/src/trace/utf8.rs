@@ -1,14 +1,14 @@
-//! Bytes as UTF-8, whatever they are, for readers of JSON.
+//! Arbitrary bytes as UTF-8, for readers of JSON.
 
 use std::io::{BufRead, Read};
 
-/// Text with U+FFFD for what is no UTF-8, without a byte order mark.
+/// Text with U+FFFD in place of what is not UTF-8, without a byte order mark.
 pub(super) struct Utf8<R> {
     source: R,
-    /// Read, but not yet given.
+    /// Bytes that are read, but not yet delivered.
     ready: Vec<u8>,
     given: usize,
-    /// The begin of a character whose end is not yet read.
+    /// The beginning of a character whose end is not yet read.
     rest: Vec<u8>,
     is_first: bool,
 }

@@ -1,17 +1,17 @@
-//! What a log says of where and when its jobs ran: for policies that repeat it, and for schedules made elsewhere.
+//! Observed places and times of runs, from a log: for policies that repeat it, and for schedules made elsewhere.
 
 use crate::error::Result;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobColumns;
 
-/// Columns as a caller has them; each may be empty, and has one value a job otherwise.
+/// Columns as a caller has them; each may be empty, and otherwise has one value per job.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedColumns {
     /// Start instants, s; NaN = unknown.
     pub start_s: Vec<f64>,
     /// End instants, s, of jobs whose start is known; NaN = the engine works it out.
     pub end_s: Vec<f64>,
-    /// Where each job's nodes begin in `nodes`, and one more; a job without nodes = unknown.
+    /// Offsets of each job's nodes in `nodes`, one more than there are jobs; a job without nodes = unknown.
     pub node_offsets: Vec<i64>,
     /// Nodes of all jobs, row after row.
     pub nodes: Vec<i64>,
@@ -70,7 +70,7 @@ impl Observed {
     }
 }
 
-/// Microseconds between two instants; for ever if one of them is unknown.
+/// Microseconds between two instants; [`SimDuration::FOREVER`] if one of them is unknown.
 fn length(start: SimTime, end: SimTime) -> i64 {
     match (start, end) {
         (SimTime::NEVER, _) | (_, SimTime::NEVER) => SimDuration::FOREVER.micros(),
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(workload.observed_start(JobId(0)), SimTime::from_seconds(3.0));
         assert_eq!(workload.observed_length(JobId(0)), SimDuration::from_seconds(1.5));
         assert_eq!(workload.observed_nodes(JobId(0)), Some(&[4, 1][..]));
-        // Without a start, an end says nothing of the length.
+        // Without a start, an end does not determine the length.
         assert_eq!(workload.observed_start(JobId(1)), None);
         assert_eq!(workload.observed_length(JobId(1)), None);
         assert_eq!(workload.observed_nodes(JobId(1)), None);

@@ -1,4 +1,4 @@
-//! Measured draws in time: what each node of a job drew, interval by interval of its run.
+//! Measured draws over time: what each node of a job drew, interval by interval of its run.
 
 use crate::error::Result;
 use crate::units::{MAX_NODE_WATTS, SimDuration};
@@ -7,20 +7,20 @@ use crate::workload::JobColumns;
 /// Columns as a caller has them; all are empty where no job has a profile.
 #[derive(Clone, Debug, Default)]
 pub struct ProfileColumns {
-    /// Where each job's watts begin in `watts`, and one more; a job without watts has no profile.
+    /// Offsets of each job's watts in `watts`, one more than there are jobs; a job without watts has no profile.
     pub offsets: Vec<i64>,
-    /// Mean watts a node in each interval, job after job.
+    /// Mean watts per node in each interval, job after job.
     pub watts: Vec<f64>,
     /// Length of a job's intervals at nominal speed, s; NaN for jobs without a profile.
     pub interval_s: Vec<f64>,
 }
 
-/// Intervals of a profile one after the other in which the draw is the same.
+/// Consecutive intervals of a profile with the same draw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// How far into a run at nominal speed they reach; the last part goes on for ever.
+    /// End of these intervals, as time into a run at nominal speed; the last part goes on for ever.
     pub until: SimDuration,
-    /// Watts a node.
+    /// Watts per node.
     pub watts: f64,
 }
 
@@ -62,7 +62,7 @@ impl Profiles {
         Ok(Some(profiles))
     }
 
-    /// The next job's; none if its interval cannot be.
+    /// Adds the next job's profile; none if its interval is invalid.
     fn add(&mut self, watts: &[f64], interval_s: f64) -> Option<()> {
         self.first.push(self.parts.len());
         let last = watts.len().checked_sub(1);

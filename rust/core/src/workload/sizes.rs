@@ -1,4 +1,4 @@
-//! Sizes that moldable jobs can have, and how long they take at each.
+//! Sizes that moldable jobs can have, and their runtimes at each.
 
 use crate::error::{Error, Result, TraceError};
 use crate::units::SimDuration;
@@ -9,13 +9,13 @@ use crate::workload::{JobColumns, JobId};
 pub struct SizeColumns {
     /// Fewest nodes of each job.
     pub min_nodes: Vec<i64>,
-    /// Where the ratios of each job begin in `time_ratios`, and one more.
+    /// Offsets of each job's ratios in `time_ratios`, one more than there are jobs.
     pub offsets: Vec<i64>,
-    /// How many times as long a job takes as at the size it asks for: at its fewest nodes, at one more, and so on.
+    /// Runtimes of a job as multiples of that at the size it asks for: at its fewest nodes, at one more, and so on.
     pub time_ratios: Vec<f64>,
-    /// 1 = the job's nodes may change while it runs. May be empty: none may.
+    /// 1 = the job's size may change while it runs. May be empty: no job's may.
     pub malleable: Vec<i64>,
-    /// How long a job makes no progress after such a change, s; NaN = not at all. May be empty.
+    /// Time for which a job makes no progress after such a change, s; NaN = none. May be empty.
     pub resize_s: Vec<f64>,
 }
 
@@ -25,14 +25,14 @@ pub(super) struct Sizes {
     min_nodes: Vec<u32>,
     offsets: Vec<usize>,
     time_ratios: Vec<f64>,
-    /// Empty where no job is.
+    /// Empty where no job is malleable.
     malleable: Vec<bool>,
-    /// Empty where no job makes a pause.
+    /// Empty where no job pauses.
     pause: Vec<SimDuration>,
 }
 
 impl Sizes {
-    /// The sizes of some jobs; none if each has but one.
+    /// The sizes of all jobs; none if each has only one.
     pub(super) fn new(columns: &JobColumns) -> Result<Option<Self>> {
         let SizeColumns { min_nodes, offsets, time_ratios, malleable, resize_s } = &columns.sizes;
         if min_nodes.is_empty() {
@@ -78,22 +78,22 @@ impl Sizes {
         (low, low + u32::try_from(self.own(job).len()).unwrap_or(u32::MAX) - 1)
     }
 
-    /// Whether any job may change its size while it runs.
+    /// True if some job may change its size while it runs.
     pub(super) fn any_malleable(&self) -> bool {
         self.malleable.contains(&true)
     }
 
-    /// Whether the job may.
+    /// True if the job may change its size while it runs.
     pub(super) fn is_malleable(&self, job: JobId) -> bool {
         self.malleable.get(job.0 as usize).copied().unwrap_or(false)
     }
 
-    /// How long it makes no progress after that.
+    /// Time for which the job makes no progress after such a change.
     pub(super) fn pause(&self, job: JobId) -> SimDuration {
         self.pause.get(job.0 as usize).copied().unwrap_or(SimDuration::ZERO)
     }
 
-    /// How many times as long the job takes on so many nodes as on those it asks for.
+    /// Runtime of the job on `nodes` nodes, as a multiple of that at the size it asks for.
     pub(super) fn time_ratio(&self, job: JobId, nodes: u32) -> f64 {
         let place = nodes.saturating_sub(self.min_nodes[job.0 as usize]) as usize;
         self.own(job).get(place).copied().unwrap_or(1.0)

@@ -1,23 +1,24 @@
-//! What jobs wait for before they join the queue, when they are withdrawn, and how many of an array may run at once.
+//! Waits and limits of jobs: dependencies before they join the queue, withdrawals, and arrays of which only so many
+//! jobs may run at once.
 
 use crate::error::Result;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::{JobColumns, JobId};
 
-/// Which ends of a job another one waits for.
+/// Kind of end of a job that another one waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum How {
     /// Every end.
     #[default]
     Any,
-    /// That it completes.
+    /// Its completion.
     Ok,
     /// Any other end.
     NotOk,
 }
 
 impl How {
-    /// Whether an end of this kind is what is waited for.
+    /// True if an end of this kind is waited for.
     #[must_use]
     pub fn is_met(self, ok: bool) -> bool {
         match self {
@@ -28,22 +29,22 @@ impl How {
     }
 }
 
-/// Columns as a caller has them; each may be empty, and has one value a job otherwise.
+/// Columns as a caller has them; each may be empty, and otherwise has one value per job.
 #[derive(Clone, Debug, Default)]
 pub struct WaitColumns {
     /// Instants before which jobs do not join the queue, s; NaN = none.
     pub start_s: Vec<f64>,
     /// Row of the job that each waits for; -1 = none.
     pub depends_on: Vec<i64>,
-    /// For which end: 0 any, 1 that it completes, 2 any other.
+    /// Kind of that end: 0 any, 1 completion, 2 any other.
     pub depends_how: Vec<i64>,
-    /// How long after that end, s; NaN = at once.
+    /// Think time after that end, s; NaN = none.
     pub think_s: Vec<f64>,
     /// Instants at which jobs are withdrawn, s; NaN = never.
     pub cancel_s: Vec<f64>,
-    /// Place of each job's array in `array_limits`; -1 = none that has a limit.
+    /// Index of each job's array in `array_limits`; -1 = no array with a limit.
     pub array: Vec<i64>,
-    /// How many jobs of each array may run at once.
+    /// Maximum number of jobs of each array that run at once.
     pub array_limits: Vec<i64>,
 }
 
@@ -61,9 +62,9 @@ pub(super) struct Waits {
     /// [`NOBODY`] = none.
     array: Vec<u32>,
     limits: Vec<u32>,
-    /// Jobs that depend on another, by that one.
+    /// Jobs that depend on another, grouped by that one.
     dependents: Vec<JobId>,
-    /// Where those of each job begin, and one more; empty without dependencies.
+    /// Offsets of each job's dependents, one more than there are jobs; empty without dependencies.
     first_dependent: Vec<u32>,
 }
 
@@ -84,7 +85,7 @@ impl WaitColumns {
 }
 
 impl Waits {
-    /// Checks every value; none where there is nothing to wait for.
+    /// Checks every value; none if there are no waits and no limits.
     ///
     /// # Errors
     /// With the row, the column and the value of the first fault.
@@ -168,7 +169,7 @@ fn how(code: i64) -> Option<How> {
     }
 }
 
-/// Jobs by the one that they depend on, and where each one's begin.
+/// Jobs grouped by the one that they depend on, and the offset of each group.
 fn by_predecessor(depends_on: &[u32]) -> (Vec<JobId>, Vec<u32>) {
     let mut dependents: Vec<_> =
         (0..).map(JobId).zip(depends_on).filter(|&(_, &other)| other != NOBODY).map(|(job, _)| job).collect();

@@ -1,14 +1,14 @@
-//! Better duals where most rows want the same columns: an auction with falling steps.
+//! Auction with falling steps: better initial duals where most rows want the same columns.
 //!
-//! Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
-//! Operations Research 14 (1988), pages 105-123. Each row in turn takes the column that is cheapest for it and raises
-//! its price (lowers its dual) until a second one is cheaper by a step; who had it bids again. From round to round the
-//! steps fall and the prices stay. With more columns than rows, the ones that are left over have to be the least
-//! wanted: bidders without any costs, as many as there are columns to spare, bid all at once when the rows are done
-//! (Bertsekas & Castanon, "The auction algorithm for the transportation problem", Annals of Operations Research 20
+//! Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of Operations
+//! Research 14 (1988), pages 105-123. Each row in turn takes the column that is cheapest for it and raises its price
+//! (lowers its dual) until a second one is cheaper by a step; the row that held the column bids again. From round to
+//! round the steps fall and the prices stay. With more columns than rows, the ones that are left over have to be the
+//! least wanted: bidders without any costs, as many as there are columns to spare, bid all at once when the rows are
+//! done (Bertsekas & Castanon, "The auction algorithm for the transportation problem", Annals of Operations Research 20
 //! (1989), pages 67-96, on bidders that are alike).
 //!
-//! The prices are only near the best ones, by the last step; the shortest paths that follow make them exact.
+//! The prices are optimal only up to the last step; the shortest paths that follow make them exact.
 
 use super::dense::State;
 use super::rows::Rows;
@@ -18,18 +18,18 @@ use super::{Interrupted, Stop};
 /// The first step, as a share of the widest row.
 const FIRST: f64 = 1.0 / 16.0;
 
-/// How fast steps fall.
+/// Factor by which the step falls from round to round.
 const FALL: f64 = 6.0;
 
 const ROUNDS: usize = 7;
 
-/// Bids a row after which the auction is given up: forbidden pairs may leave no matching at all.
+/// Bids per row after which the auction is given up: forbidden pairs may leave no matching at all.
 const MOST_BIDS: usize = 100;
 
-/// How many bids there are between two looks at whether to give up.
+/// Number of bids between two checks for interruption.
 const LOOK_EVERY: usize = 256;
 
-/// Improves the duals. What the rows had is taken back.
+/// Improves the duals. All rows lose their columns.
 pub(super) fn improve(state: &mut State, rows: &mut Rows<'_>, interrupted: Interrupted<'_>) -> Result<(), Stop> {
     let mut auction = Auction { step: FIRST * widest(state, rows), bids: 0, most: MOST_BIDS * rows.len() };
     let mut goes_on = auction.step.is_finite();
@@ -61,9 +61,9 @@ struct Auction {
 }
 
 impl Auction {
-    /// Whether every row got a column.
+    /// Runs one round at the current step; true if every row got a column.
     fn round(&mut self, state: &mut State, rows: &mut Rows<'_>, interrupted: Interrupted<'_>) -> Result<bool, Stop> {
-        // The last first: who was displaced bids again at once.
+        // Last in, first out: a displaced row bids again at once.
         let mut queue: Vec<u32> = (0..).take(rows.len()).collect();
         loop {
             while let Some(row) = queue.pop() {
@@ -90,7 +90,7 @@ impl Auction {
         }
     }
 
-    /// Has the bidders without costs bid, if the columns that are left to them are not the cheapest.
+    /// Lets the bidders without costs bid, unless the columns that are left to them are the cheapest ones.
     fn bid_without_costs(&mut self, state: &mut State, rows: usize, queue: &mut Vec<u32>) {
         let columns = state.duals.len();
         let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);

@@ -1,4 +1,4 @@
-//! Whether duals prove that a matching costs the least.
+//! Certificates of optimality: a check that the duals prove a matching to be of least cost.
 //!
 //! By weak duality (Kuhn 1955; equations 7 to 9 of the COA paper): if `u[i] + v[j] <= cost[i, j]` for every pair and
 //! `v <= 0`, then every matching of all rows costs at least `sum u + sum v`; if the pairs of one matching and its
@@ -6,13 +6,13 @@
 
 use super::{Assignment, Costs, TypesAssignment};
 
-/// How far a pair may be off, relatively to the largest cost: what rounding leaves after a few thousand additions.
+/// Tolerance of a pair, relative to the largest cost: covers the rounding error of a few thousand additions.
 pub const TOLERANCE: f64 = 1e-10;
 
 /// Checks an [`Assignment`] by its duals alone.
 ///
 /// # Errors
-/// What does not hold, and where.
+/// A description of what does not hold, and where.
 pub fn certify(costs: &Costs<'_>, found: &Assignment) -> Result<(), String> {
     if found.columns.len() != costs.rows() {
         return Err(format!("{} columns for {} rows", found.columns.len(), costs.rows()));
@@ -24,7 +24,7 @@ pub fn certify(costs: &Costs<'_>, found: &Assignment) -> Result<(), String> {
 /// Checks a [`TypesAssignment`] by its duals alone.
 ///
 /// # Errors
-/// What does not hold, and where.
+/// A description of what does not hold, and where.
 pub fn certify_types(costs: &Costs<'_>, counts: &[u32], found: &TypesAssignment) -> Result<(), String> {
     if found.columns.len() != costs.rows() || counts.len() != costs.rows() {
         return Err(format!("{} lists, {} counts for {} rows", found.columns.len(), counts.len(), costs.rows()));
@@ -80,7 +80,7 @@ fn check<'f>(
     if (cost - sum).abs() <= rounding { Ok(()) } else { Err(format!("the cost is {sum}, not {cost}")) }
 }
 
-/// The largest cost that is finite, without its sign.
+/// The largest absolute value of the finite costs.
 fn scale(costs: &Costs<'_>) -> f64 {
     let rows = costs.distinct().first_rows().iter().map(|&row| costs.row(row as usize));
     rows.flatten().map(|number| number.abs()).filter(|number| number.is_finite()).fold(0.0, f64::max)

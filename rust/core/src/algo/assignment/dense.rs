@@ -6,9 +6,9 @@
 //! matrices only, as free columns have the dual 0), rounds of augmenting row reduction, then a shortest path for each
 //! row that is still without a column.
 //!
-//! Such paths get long where most rows want the same columns. Then better duals come first: from the structure, if
+//! Such paths get long where most rows want the same columns. Then better duals are found first: from the structure, if
 //! the rows are multiples of a few ([`super::families`]), or else by an auction ([`super::auction`]). Either may leave
-//! columns that no row has any more with duals below the highest; paths that start at the free columns mend that.
+//! columns that have lost their row with duals below the highest; paths that start at the free columns correct that.
 //!
 //! Ties: a row takes the first free one of its cheapest columns; of equally near columns, a path ends at the first free
 //! one.
@@ -21,11 +21,11 @@ use super::{Assignment, Interrupted, Stop, Stuck, auction};
 /// Rounds of augmenting row reduction.
 const ROUNDS: usize = 2;
 
-/// If more than one in so many rows is still without a column then, paths may get long.
+/// Paths may get long if more than one row in this many is still without a column after the row reduction.
 const CROWD: usize = 4;
 
-/// How often as many numbers as the matrix has may be read for a crowd's paths. If half of them are not found by then,
-/// better duals are.
+/// Budget for a crowd's paths, as a multiple of the numbers in the matrix. If fewer than half of the paths are found
+/// within it, better duals are found first.
 const PATIENCE: u64 = 5;
 
 /// A partial matching with duals that prove it optimal for the rows and columns it has.
@@ -33,7 +33,7 @@ pub(super) struct State {
     row_of: Vec<u32>,
     column_of: Vec<u32>,
     pub(super) duals: Vec<f64>,
-    /// Whether free columns may have duals below the highest.
+    /// True if free columns may have duals below the highest.
     pub(super) is_uneven: bool,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn solve(rows: &mut Rows<'_>, interrupted: Interrupted<'_>) -> Result
     let mut search = Search::new(rows.columns());
     let mut unplaced = state.reduce_rows(rows);
     if let Some(families) = &families {
-        // Who has most to lose first: later paths are the shorter.
+        // Rows with the most to lose first: later paths get shorter.
         let factor = |row: &u32| families.of(*row).1.factor;
         unplaced.sort_by(|a, b| factor(b).total_cmp(&factor(a)));
     } else if unplaced.len() > rows.len() / CROWD {
@@ -81,7 +81,7 @@ impl State {
         self.row_of[column as usize] == NONE
     }
 
-    /// Gives a column to a row, and says whose it was.
+    /// Gives a column to a row; returns its previous row.
     pub(super) fn give(&mut self, column: u32, row: u32) -> u32 {
         self.column_of[row as usize] = column;
         let before = std::mem::replace(&mut self.row_of[column as usize], row);
@@ -91,7 +91,7 @@ impl State {
         before
     }
 
-    /// Takes a column back, and says whose it was.
+    /// Takes a column back; returns its previous row.
     pub(super) fn take(&mut self, column: u32) -> u32 {
         let before = std::mem::replace(&mut self.row_of[column as usize], NONE);
         if before != NONE {
@@ -100,7 +100,7 @@ impl State {
         before
     }
 
-    /// Gives each row its cheapest column; says which rows are without one after a few rounds.
+    /// Gives each row its cheapest column; returns the rows that are still without one after a few rounds.
     pub(super) fn reduce_rows(&mut self, rows: &mut Rows<'_>) -> Vec<u32> {
         let mut queue: Vec<u32> = (0..).take(rows.len()).collect();
         for _ in 0..ROUNDS {
@@ -125,8 +125,9 @@ impl State {
         queue
     }
 
-    /// Gives a row its cheapest column and lowers that column's dual to where the second cheapest is as good; says who
-    /// lost it. The row stays as it is if it would take from another what is no cheaper than a second column.
+    /// Gives a row its cheapest column and lowers that column's dual to where the second cheapest is as good; returns
+    /// the row that lost it. The row stays as it is if it would displace another from a column that is no cheaper than
+    /// its second one.
     fn bid(&mut self, row: u32, rows: &mut Rows<'_>) -> u32 {
         let Some(best) = rows.best(row as usize, &self.duals, |column| self.is_free(column)) else { return row };
         let dual = &mut self.duals[best.column as usize];
@@ -139,7 +140,8 @@ impl State {
         self.give(best.column, row)
     }
 
-    /// Places rows along shortest paths; gives up if more than so many numbers were read for the first half of them.
+    /// Places rows along shortest paths; gives up and returns false if more than `patience` numbers were read for the
+    /// first half of them.
     fn place(
         &mut self,
         unplaced: &[u32],
@@ -182,7 +184,7 @@ impl State {
         Ok(self.finish(problem.rows))
     }
 
-    /// Moves columns along a path, from its end; says which one is left over in the end if none was free at its start.
+    /// Moves columns along a path, from its end; returns the column that is left over if none was free at its start.
     fn flip(&mut self, end: u32, search: &Search) -> u32 {
         let mut column = end;
         while column != NONE {
@@ -196,10 +198,10 @@ impl State {
         column
     }
 
-    /// Brings one free column whose dual is below the highest to the level that all free columns are to have; whether
-    /// there was one.
+    /// Brings one free column whose dual is below the highest to the level that all free columns must have; returns
+    /// whether there was one.
     ///
-    /// As if the free columns were those of a further row, without costs, to be placed as often as there are columns to
+    /// The free columns count as those of one further row, without costs, to be placed as often as there are columns to
     /// spare: it has the free columns with the highest dual and still looks for the others.
     fn raise_free(&mut self, problem: &mut Problem<'_, '_>, search: &mut Search) -> bool {
         let level = highest(&self.duals);
@@ -212,7 +214,7 @@ impl State {
             return false;
         }
         let distances: Vec<f64> = self.duals.iter().map(|dual| level - dual).collect();
-        // Nothing ends at what it has.
+        // No path ends at a column that this row has already.
         for &column in &had {
             self.duals[column as usize] = f64::NEG_INFINITY;
         }

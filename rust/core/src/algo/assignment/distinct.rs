@@ -1,17 +1,17 @@
-//! Which rows of a matrix are equal.
+//! Classes of equal rows of a matrix.
 //!
-//! Found in the pass that checks the numbers: a row equal to an earlier one is read once, beside that one, and needs no
-//! check. A few of its numbers say which earlier row it could be equal to. If it is not, a fingerprint of the whole row
-//! decides with which further one it is compared, so that every row is read a fixed number of times at most.
+//! Found in the pass that checks the numbers: a row equal to an earlier one is read once, alongside that one, and needs
+//! no check. A few of its numbers say which earlier row it could be equal to. If it is not, a fingerprint of the whole
+//! row decides with which further one it is compared, so that every row is read a fixed number of times at most.
 
 use std::collections::BTreeMap;
 
 use crate::error::{Result, config};
 
-/// How many numbers of a row are looked at before the whole row is.
+/// Number of sampled entries by which a row is compared before it is read as a whole.
 const SAMPLES: usize = 8;
 
-/// The largest cost that is taken, in size: sums of a path's costs, and duals, must stay numbers.
+/// Largest absolute cost that is accepted: sums of a path's costs, and duals, must stay finite.
 const MOST: f64 = 1e300;
 
 /// The rows of a matrix in classes of equal ones, numbered as they first occur.
@@ -61,7 +61,7 @@ impl Distinct {
         Ok(found)
     }
 
-    /// The class of a row that differs from the latest of those like it.
+    /// Class of a row that differs from the latest of those with the same sample.
     fn further<'v>(
         &mut self,
         known: &mut Alike,
@@ -79,7 +79,8 @@ impl Distinct {
         {
             return Ok(class);
         }
-        // Of unequal rows with one fingerprint only the latest is found again: a class more, never a wrong one.
+        // Of unequal rows with one fingerprint only the latest is found again: the result is an extra class, never a
+        // wrong one.
         let class = self.open(row, numbers)?;
         known.by_fingerprint.insert(whole, class);
         Ok(class)
@@ -97,7 +98,7 @@ impl Distinct {
         self.first_rows.len()
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.first_rows.is_empty()
@@ -115,7 +116,7 @@ impl Distinct {
         &self.first_rows
     }
 
-    /// How many rows each class has.
+    /// Number of rows of each class.
     #[must_use]
     pub fn counts(&self) -> Vec<u32> {
         let mut counts = vec![0; self.len()];
@@ -124,7 +125,7 @@ impl Distinct {
     }
 }
 
-/// A number for a few numbers, equal for equal ones (0 and -0 are).
+/// Hash of some numbers, equal for equal numbers (0 and -0 count as equal).
 fn fingerprint<'v>(numbers: impl IntoIterator<Item = &'v f64>) -> u64 {
     numbers.into_iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, &number| {
         let mixed = (sum ^ (number + 0.0).to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -133,7 +134,7 @@ fn fingerprint<'v>(numbers: impl IntoIterator<Item = &'v f64>) -> u64 {
 }
 
 fn check(row: usize, numbers: &[f64]) -> Result<()> {
-    // Without a branch inside, so that a row is checked as fast as it is read; the place is looked for only if wanted.
+    // Branch-free inside, so that a row is checked as fast as it is read; the place is searched only for an error.
     let wrong = numbers.iter().map(|&number| u64::from(!is_cost(number))).sum::<u64>();
     if wrong == 0 {
         return Ok(());
@@ -148,7 +149,7 @@ fn check(row: usize, numbers: &[f64]) -> Result<()> {
     Err(config("cost", format!("{found} in row {row}, column {column}"), expected))
 }
 
-/// Whether sums of such costs stay numbers, or the pair is forbidden.
+/// True if the pair is forbidden, or if sums of such costs stay finite.
 fn is_cost(number: f64) -> bool {
     number.abs() <= MOST || number == f64::INFINITY
 }

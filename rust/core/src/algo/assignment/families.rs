@@ -2,56 +2,56 @@
 //!
 //! All rows of such a family order the columns alike, and all want the first ones. That is the worst case of shortest
 //! augmenting paths (Machol & Wien, "A hard assignment problem", Operations Research 24 (1976), pages 190-192), but it
-//! has a structure: within a family the largest multiple takes the cheapest column. One family alone is so solved by
-//! sorting, and its duals are good ones to start with for several that order the columns nearly alike.
+//! has a structure: within a family the largest multiple takes the cheapest column. A single family is therefore solved
+//! by sorting, and its duals are good initial ones for several families that order the columns nearly alike.
 //!
-//! And a row that a search reaches need not be relaxed beyond the next columns, on either side of its own in the
-//! family's order, that rows of the family have. Say a row `i` with factor `f` and a row `k` with a factor `g <= f`
-//! that has column `j`, and a column `l` not cheaper than `j`. From `i`, `l` is no nearer than `j` is: since `k` has
-//! `j`, `g base[l] - dual[l] >= g base[j] - dual[j]`, the more so with `f` for `g`. So `j` is settled first, and from
-//! there `k` reaches `l` at least as soon as `i` does, by `(f - g) (base[l] - base[j]) >= 0`. The other side is its
-//! mirror image.
+//! The structure also prunes the search: a row that it reaches need not be relaxed beyond the next columns, on either
+//! side of its own in the family's order, that rows of the family have. Let row `i` have factor `f`, and row `k` a
+//! factor `g <= f` and column `j`, and let column `l` be no cheaper than `j`. From `i`, `l` is no nearer than `j` is:
+//! since `k` has `j`, `g base[l] - dual[l] >= g base[j] - dual[j]`, the more so with `f` for `g`. So `j` is settled
+//! first, and from there `k` reaches `l` at least as soon as `i` does, by `(f - g) (base[l] - base[j]) >= 0`. The other
+//! side is its mirror image.
 
 use super::rows::Rows;
 
-/// More families than this are not looked for.
+/// Maximum number of families; a matrix with more is treated as one without any.
 const MOST: usize = 40;
 
-/// Rows a family on average, at least.
+/// Minimum of rows per family, on average.
 const FEWEST_ROWS: usize = 8;
 
-/// How far multiples may be off, relatively: a few roundings.
+/// Tolerance of multiples, relative to the cost: a few roundings.
 const ROUNDING: f64 = 1e-14;
 
-/// How many numbers of a row are looked at before the whole row is.
+/// Number of sampled entries by which a row is compared before it is read as a whole.
 const SAMPLES: usize = 16;
 
 /// The families of a matrix in which every row belongs to one.
 pub(super) struct Families {
-    /// By row.
+    /// Family and factor of each row.
     pub(super) members: Vec<Member>,
     families: Vec<Family>,
 }
 
-/// What a row is: so many times its family's base.
+/// Family of a row, and the factor by which the row is a multiple of the family's base.
 #[derive(Clone, Copy)]
 pub(super) struct Member {
     pub(super) family: u32,
     pub(super) factor: f64,
 }
 
-/// Rows that are multiples of one.
+/// Rows that are multiples of one row.
 pub(super) struct Family {
     /// Columns from the cheapest on.
     pub(super) order: Vec<u32>,
-    /// Their costs, of a row with factor 1, whose mean cost is 1.
+    /// Their costs for a row with factor 1, scaled to a mean of 1.
     pub(super) base: Vec<f64>,
-    /// Where in the order a column is.
+    /// Place of each column in `order`.
     pub(super) places: Vec<u32>,
 }
 
 impl Families {
-    /// Whether these rows are of few families, as far as a few numbers of each say.
+    /// True if these rows belong to few families, judged by a few numbers of each.
     pub(super) fn are(rows: &[&[f64]]) -> bool {
         sort_out(rows).is_some()
     }
@@ -59,7 +59,7 @@ impl Families {
     /// The families, if there are few and every row belongs to one.
     pub(super) fn find(rows: &Rows<'_>) -> Option<Self> {
         let columns = rows.columns();
-        // A few numbers of each row first: where there are no families, that is soon seen.
+        // A few numbers of each row first: a matrix without families is rejected quickly.
         let (firsts, found) = sort_out(rows.all_costs())?;
         let belongs = |(row, &(family, factor)): (usize, &(u32, f64))| {
             is_multiple(rows.row(row), factor, rows.row(firsts[family as usize]))
@@ -79,7 +79,7 @@ impl Families {
         (&self.families[member.family as usize], member)
     }
 
-    /// Duals that are right if the families order the columns alike: the larger the factor, the cheaper the column.
+    /// Optimal duals if the families order the columns alike: the larger the factor, the cheaper the column.
     pub(super) fn duals(&self) -> Vec<f64> {
         let mut mean = vec![0.0; self.families[0].order.len()];
         for family in &self.families {
@@ -89,7 +89,8 @@ impl Families {
         factors.sort_by(|a, b| b.total_cmp(a));
         let columns = order(&mean);
         let mut duals = vec![0.0; mean.len()];
-        // From the last used column, whose dual is 0, to the first: between two columns the row of either is content.
+        // From the last used column, whose dual is 0, to the first: two neighbouring columns are equally good for the
+        // row of either.
         for rank in (1..factors.len()).rev() {
             let (here, before) = (columns[rank] as usize, columns[rank - 1] as usize);
             let rise = (mean[here] - mean[before]) / self.families.len() as f64;
@@ -112,7 +113,7 @@ impl Family {
 /// The first row of each family, and family and factor of each row.
 type Sorted = (Vec<usize>, Vec<(u32, f64)>);
 
-/// Families as far as a few numbers of each row say.
+/// Sorts rows into families by a few numbers of each.
 fn sort_out(rows: &[&[f64]]) -> Option<Sorted> {
     if rows.len() < 2 * FEWEST_ROWS {
         return None;
@@ -136,7 +137,7 @@ fn sort_out(rows: &[&[f64]]) -> Option<Sorted> {
     Some((firsts, found))
 }
 
-/// What a row is a multiple of another by, if it is one as far as every `step`-th number says.
+/// Factor by which a row is a multiple of another, if every `step`-th number agrees with it.
 fn factor(row: &[f64], of: &[f64], step: usize) -> Option<f64> {
     let sum = |row: &[f64]| row.iter().step_by(step).sum::<f64>();
     let (all, base) = (sum(row), sum(of));
@@ -146,9 +147,9 @@ fn factor(row: &[f64], of: &[f64], step: usize) -> Option<f64> {
     (fits && !row.iter().zip(of).step_by(step).any(off)).then_some(factor)
 }
 
-/// Whether a row is a multiple by this factor.
+/// True if a row is a multiple of another by this factor.
 fn is_multiple(row: &[f64], factor: f64, of: &[f64]) -> bool {
-    // Without a branch inside; written so that NaN counts. A forbidden pair is no multiple of anything.
+    // Branch-free; written so that NaN counts as a mismatch. A forbidden pair is no multiple of anything.
     let fits = |(cost, base): (&f64, &f64)| {
         u64::from((cost - factor * base).abs() <= ROUNDING * cost.abs()) & u64::from(*cost < f64::INFINITY)
     };

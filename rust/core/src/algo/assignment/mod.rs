@@ -1,4 +1,4 @@
-//! Who gets what so that the sum is least: the linear assignment problem and its transportation form.
+//! Matchings of least total cost: the linear assignment problem and its transportation form.
 //!
 //! Rows are to be matched to columns, every row to one column, every column to at most one row, at the least total
 //! cost; there may be more columns than rows. Two solvers share the types of this file:
@@ -10,10 +10,10 @@
 //! | [`distinct`] | which rows of a matrix are equal, found while its numbers are checked | O(p q) |
 //! | [`certificate`] | whether duals prove a matching optimal | O(p q) |
 //!
-//! [`assign`] takes the second wherever rows repeat enough. Both return the duals `u` (one a row) and `v` (one a
+//! [`assign`] takes the second wherever rows repeat enough. Both return the duals `u` (one per row) and `v` (one per
 //! column) that prove their answer: `cost[i, j] - u[i] - v[j] >= 0` for every pair and `= 0` for the matched ones,
 //! `v <= 0`, and `v = 0` for columns that stay free. No other matching can then cost less, since the sum of the duals
-//! bounds them all from below (Kuhn, Naval Research Logistics Quarterly 2 (1955), pages 83-97).
+//! is a lower bound of all of them (Kuhn, Naval Research Logistics Quarterly 2 (1955), pages 83-97).
 //!
 //! All answers are deterministic, ties included; a matrix of equal costs gives the identity.
 
@@ -33,10 +33,10 @@ use crate::error::{Error, Result, config};
 
 pub use self::certificate::{certify, certify_types};
 
-/// Rows a type on average, at least, for types to be placed in place of rows.
+/// Minimum of rows per type, on average, for types to be placed in place of rows.
 const FEWEST_OF_A_TYPE: usize = 8;
 
-/// So few types are always placed as types, if each has rows enough.
+/// Up to this many types are always placed as types, if each has enough rows.
 const FEW_TYPES: usize = 96;
 
 /// A matrix of costs, rows to columns, checked: numbers, or +inf where a pair is forbidden.
@@ -55,9 +55,9 @@ pub struct Assignment {
     pub columns: Vec<u32>,
     /// Sum of the matched pairs' costs.
     pub cost: f64,
-    /// One a row.
+    /// One dual per row.
     pub row_duals: Vec<f64>,
-    /// One a column; 0 for columns that stay free, never above 0.
+    /// One dual per column; 0 for columns that stay free, never above 0.
     pub column_duals: Vec<f64>,
 }
 
@@ -68,17 +68,17 @@ pub struct TypesAssignment {
     pub columns: Vec<Vec<u32>>,
     /// Sum of the matched pairs' costs.
     pub cost: f64,
-    /// One a type.
+    /// One dual per type.
     pub row_duals: Vec<f64>,
-    /// One a column; 0 for columns that stay free, never above 0.
+    /// One dual per column; 0 for columns that stay free, never above 0.
     pub column_duals: Vec<f64>,
 }
 
-/// Asked now and then whether to give up.
+/// Callback, called now and then; true if the solver should give up.
 pub type Interrupted<'a> = &'a mut dyn FnMut() -> bool;
 
 impl<'a> Costs<'a> {
-    /// Takes a matrix, row after row, and looks which of its rows are equal.
+    /// Takes a matrix, row after row, and finds the equal rows.
     ///
     /// # Errors
     /// If the length is not `rows * columns`, or for the first number that is NaN or -inf.
@@ -115,14 +115,14 @@ impl<'a> Costs<'a> {
         &self.values[row * self.columns..][..self.columns]
     }
 
-    /// Which rows are equal.
+    /// Classes of equal rows.
     #[must_use]
     pub fn distinct(&self) -> &Distinct {
         &self.distinct
     }
 }
 
-/// Rows that have fewer columns between them than they need.
+/// Infeasible set (Hall's condition): rows that have fewer columns between them than they need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stuck {
     /// The row that found none.
@@ -133,7 +133,7 @@ pub(crate) struct Stuck {
     columns: Vec<usize>,
 }
 
-/// Why a solver stopped.
+/// Reason why a solver stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Stuck(Stuck),
@@ -149,7 +149,7 @@ pub fn assign(costs: &Costs<'_>) -> Result<Assignment> {
     assign_unless(costs, &mut || false)
 }
 
-/// [`assign`], given up as soon as `interrupted` says so.
+/// [`assign`], given up as soon as `interrupted` returns true.
 ///
 /// # Errors
 /// As [`assign`]; and [`Error::Interrupted`].
@@ -175,13 +175,13 @@ pub fn assign_dense(costs: &Costs<'_>) -> Result<Assignment> {
 /// The cheapest way to place row `t` of the matrix `counts[t]` times.
 ///
 /// # Errors
-/// If there is not one count a row, if the counts sum to more than there are columns, or if forbidden pairs leave no
+/// If there is not one count per row, if the counts sum to more than there are columns, or if forbidden pairs leave no
 /// way: names a row that cannot be placed and those it competes with.
 pub fn assign_types(costs: &Costs<'_>, counts: &[u32]) -> Result<TypesAssignment> {
     assign_types_unless(costs, counts, &mut || false)
 }
 
-/// [`assign_types`], given up as soon as `interrupted` says so.
+/// [`assign_types`], given up as soon as `interrupted` returns true.
 ///
 /// # Errors
 /// As [`assign_types`]; and [`Error::Interrupted`].
@@ -205,14 +205,14 @@ pub fn assign_types_unless(costs: &Costs<'_>, counts: &[u32], interrupted: Inter
     found.map_err(|stop| stop.of_types(counts))
 }
 
-/// Whether to place rows by type, of which there are so many, or one by one.
+/// True if it pays to place rows by type, of which there are `kinds`, and not one by one.
 fn pays_by_types(types: &[&[f64]], kinds: usize, rows: u64) -> bool {
-    // Of few families, even many different rows are soon placed one by one.
+    // With few families, even many different rows are placed quickly one by one.
     (kinds <= 1 && rows > 1)
         || ((kinds * FEWEST_OF_A_TYPE) as u64 <= rows && (kinds <= FEW_TYPES || !Families::are(types)))
 }
 
-/// Places copies of rows as rows of their own.
+/// Places copies of rows as separate rows.
 fn one_by_one(
     types: &[&[f64]],
     columns: usize,
@@ -243,7 +243,7 @@ fn enough_columns(costs: &Costs<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Solves for the distinct rows and deals their columns out: of equal rows, the first gets the first column.
+/// Solves for the distinct rows and distributes their columns: of equal rows, the first gets the first column.
 fn by_types(costs: &Costs<'_>, rows: &[&[f64]], interrupted: Interrupted<'_>) -> Result<Assignment> {
     let distinct = &costs.distinct;
     let counts = distinct.counts();
@@ -264,7 +264,7 @@ fn deal(columns: &[Vec<u32>], next: &mut [usize], class: u32) -> u32 {
 }
 
 impl Stop {
-    /// For a matrix whose rows the solver saw one by one.
+    /// Error for a matrix whose rows the solver saw one by one.
     fn of_rows(self, costs: &Costs<'_>) -> Error {
         match self {
             Self::Interrupted => Error::Interrupted,
@@ -272,7 +272,7 @@ impl Stop {
         }
     }
 
-    /// For a matrix of which the solver saw the distinct rows.
+    /// Error for a matrix of which the solver saw the distinct rows.
     fn of_classes(self, distinct: &Distinct, costs: &Costs<'_>) -> Error {
         match self {
             Self::Interrupted => Error::Interrupted,
@@ -286,7 +286,7 @@ impl Stop {
         }
     }
 
-    /// As of the rows that these are copies of.
+    /// Restates the error in terms of the rows that these are copies of.
     fn of_copies(self, kinds: &[usize]) -> Self {
         match self {
             Self::Interrupted => self,
@@ -298,7 +298,7 @@ impl Stop {
         }
     }
 
-    /// For distinct rows with counts.
+    /// Error for distinct rows with counts.
     fn of_types(self, counts: &[u32]) -> Error {
         match self {
             Self::Interrupted => Error::Interrupted,
@@ -318,7 +318,7 @@ impl Stuck {
         config("cost", self.sentence(rows, ""), EVERY_ROW)
     }
 
-    /// "row 3 without a column: rows 1, 3 can use column 0 only".
+    /// Message such as "row 3 without a column: rows 1, 3 can use column 0 only".
     fn sentence(&self, all_rows: usize, copies: &str) -> String {
         let rows = match self.rows.len() {
             1 => format!("row {}", self.row),
@@ -333,7 +333,7 @@ impl Stuck {
     }
 }
 
-/// "column 3", "columns 3, 5", or the first few and how many there are.
+/// Words such as "column 3" or "columns 3, 5", or the first few and how many there are.
 fn numbered(what: &str, numbers: &[usize]) -> String {
     const SHOWN: usize = 8;
     let plural = if numbers.len() == 1 { "" } else { "s" };

@@ -1,6 +1,6 @@
 //! Rows with short lists of their cheapest columns.
 //!
-//! Few columns of a row ever matter. Column duals only fall while a problem is being solved, so reduced costs
+//! Few columns of a row ever matter. Column duals only fall while a problem is being solved, so that reduced costs
 //! `cost - dual` only rise: what was above a bound when a row was read is above it for good, and a list of the columns
 //! below the bound answers for the whole row until its answers reach the bound. Only then is the row read again.
 
@@ -9,7 +9,7 @@ use super::Costs;
 /// Rows shorter than this are listed whole.
 const SHORT: usize = 48;
 
-/// A list of more columns than this is cut down to so many.
+/// A list that is longer than this is cut down to this length.
 const LONGEST: usize = 160;
 
 /// The rows to be matched, in order.
@@ -24,7 +24,7 @@ pub(crate) struct Rows<'c> {
 #[derive(Default)]
 struct List {
     entries: Vec<Entry>,
-    /// No column outside the list has a reduced cost below this.
+    /// Lower bound of the reduced costs of all columns outside the list.
     beyond: f64,
     /// Answers since the list was made.
     served: u32,
@@ -37,12 +37,12 @@ pub(super) struct Entry {
     pub(super) column: u32,
 }
 
-/// A row's two cheapest columns at the duals of the moment.
+/// A row's two cheapest columns at the current duals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Best {
     pub(super) column: u32,
     pub(super) least: f64,
-    /// Of the other columns; +inf if there is none.
+    /// Least reduced cost of the other columns; +inf if there is none.
     pub(super) second: f64,
 }
 
@@ -95,7 +95,8 @@ impl<'c> Rows<'c> {
         best_of_all(self.costs[row], duals, is_free)
     }
 
-    /// Reads a row and lists its cheapest columns: more than every third of some 64 stretches has one in the list.
+    /// Reads a row and lists its cheapest columns: the bound is such that more than every third of some 64 stretches
+    /// has a column in the list.
     pub(super) fn relist(&mut self, row: usize, duals: &[f64]) {
         let (numbers, list) = (self.costs[row], &mut self.lists[row]);
         list.entries.clear();
@@ -157,7 +158,7 @@ impl List {
         }
     }
 
-    /// Cuts a list that equal costs have made long.
+    /// Shortens a list that equal costs have made long.
     fn cut(&mut self, duals: &[f64]) {
         if self.entries.len() > LONGEST {
             let reduced = |entry: &Entry| entry.cost - duals[entry.column as usize];
@@ -195,7 +196,7 @@ pub(super) fn highest(numbers: &[f64]) -> f64 {
     rest.iter().copied().chain(highest).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// One instruction, where `f64::min` has to care for NaN.
+/// The lower of two numbers in one instruction, where `f64::min` has to handle NaN.
 pub(super) fn lower(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }

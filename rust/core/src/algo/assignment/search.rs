@@ -1,9 +1,9 @@
 //! Shortest alternating paths: Dijkstra's algorithm over columns, with rows read no further than needed.
 //!
-//! A column's distance is the least sum of reduced costs on a path that gets there by rows taking each other's
-//! columns. Distances are kept in stretches, each with its minimum, so that the nearest column is found without a look
-//! at most of them. A row that was reached relaxes the columns of its list only; that no other column of it can be
-//! nearer than a bound is remembered, and the whole row read when the search gets as far as that.
+//! A column's distance is the least sum of reduced costs on a path that gets there by rows taking each other's columns.
+//! Distances are kept in stretches, each with its minimum, so that the nearest column is found without a look at most
+//! of them. A row that is reached first relaxes only the columns of its list, and a lower bound is kept for its other
+//! columns; the whole row is read when the search gets as far as that bound.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,8 +26,8 @@ pub(super) struct Search {
     touched: Vec<usize>,
     /// Settled columns with their distance and dual.
     settled: Vec<(u32, f64, f64)>,
-    /// Rows of which only the list was relaxed: the bound of their other columns, the row, and what is to be added to
-    /// reduced costs to make them distances.
+    /// Rows of which only the list was relaxed: the bound of their other columns, the row, and the amount to be added
+    /// to reduced costs to make them distances.
     partly: BinaryHeap<Reverse<(u64, u32, u64)>>,
     nearest: Vec<usize>,
     effort: u64,
@@ -39,15 +39,15 @@ pub(super) struct Problem<'p, 'c> {
     pub(super) families: Option<&'p Families>,
 }
 
-/// Where a search starts.
+/// Start of a search.
 pub(super) enum Source<'s> {
-    /// From a row that has no column.
+    /// A row that has no column.
     Row(u32),
-    /// From these distances of all columns.
+    /// Given distances of all columns.
     Distances(&'s [f64]),
 }
 
-/// What a search found.
+/// Shortest path that a search found.
 pub(super) struct Path {
     /// The column without a row where it ends.
     pub(super) end: u32,
@@ -231,7 +231,7 @@ impl Search {
         }
     }
 
-    /// How many numbers were read so far.
+    /// Count of the numbers read so far.
     pub(super) fn effort(&self) -> u64 {
         self.effort
     }
@@ -246,7 +246,7 @@ impl Search {
         self.settled.iter().map(|settled| settled.0)
     }
 
-    /// Puts the duals back, lowered by how much nearer than `length` their columns are, and clears all labels.
+    /// Restores the duals, lowered by how much nearer than `length` their columns are, and clears all labels.
     pub(super) fn finish(&mut self, length: f64, duals: &mut [f64]) {
         for (column, distance, dual) in self.settled.drain(..) {
             let nearer = if length < f64::INFINITY { (length - distance).max(0.0) } else { 0.0 };

@@ -50,7 +50,7 @@ fn matrix(most: usize) -> impl Strategy<Value = (usize, usize, Vec<f64>)> {
     })
 }
 
-/// So many cases, or those that `PROPTEST_CASES` asks for.
+/// Runs `unasked` cases, or as many as `PROPTEST_CASES` asks for.
 fn cases(unasked: u32) -> ProptestConfig {
     match std::env::var_os("PROPTEST_CASES") {
         None => ProptestConfig::with_cases(unasked),
@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-/// Solved by way of the auction, however few rows want the same columns.
+/// Solves by way of the auction, however few rows want the same columns.
 fn by_auction(costs: &Costs<'_>) -> Result<Assignment, Stop> {
     let mut rows = Rows::all(costs);
     let mut state = State::new(&rows, None);

@@ -1,10 +1,10 @@
 //! The transportation solver: few distinct rows, each to be placed several times.
 //!
-//! Successive shortest paths (Ahuja, Magnanti & Orlin, Network Flows (1993), pages 320-324) on a graph of one vertex a
-//! type and one for the free columns. An arc from `a` to `b` stands for "`a` takes a column from `b`"; it is as long
-//! as the cheapest such column is dear, `cost[a, j] - cost[b, j]`, and a heap for each pair of types knows which that
-//! is. The types are placed one after the other, a column at a time: a path from the type to the free columns says who
-//! takes which column from whom. With the duals as potentials no arc is negative and Dijkstra's algorithm finds it.
+//! Successive shortest paths (Ahuja, Magnanti & Orlin, Network Flows (1993), pages 320-324) on a graph with one vertex
+//! per type and one for the free columns. An arc from `a` to `b` stands for "`a` takes a column from `b`"; it is as
+//! long as the cheapest such column is dear, `cost[a, j] - cost[b, j]`, and a heap for each pair of types knows which
+//! that is. The types are placed one after the other, a column at a time: a path from the type to the free columns says
+//! who takes which column from whom. With the duals as potentials no arc is negative and Dijkstra's algorithm finds it.
 //!
 //! Ties: of columns that cost the same the first is taken, and a free column goes before any exchange.
 
@@ -13,10 +13,10 @@ use std::collections::BinaryHeap;
 
 use super::{Interrupted, Stop, Stuck, TypesAssignment};
 
-/// How many columns are placed between two looks at whether to give up.
+/// Number of columns placed between two checks for interruption.
 const LOOK_EVERY: usize = 64;
 
-/// A column by what its move costs; the first of equal ones first.
+/// A column with the cost of its move, as a heap entry; ties go to the lowest column.
 type Move = Reverse<(u64, u32)>;
 
 struct Solver<'c> {
@@ -24,12 +24,12 @@ struct Solver<'c> {
     /// The type that holds a column, or `free`.
     owner: Vec<u32>,
     free: u32,
-    /// By type that takes and type that gives.
+    /// Heap of movable columns for each pair of types: one that takes and one that gives.
     moves: Vec<BinaryHeap<Move>>,
-    /// Free columns by cost, of each type that is being or has been placed, and how far they are used up.
+    /// Free columns by cost, for each type that is being or has been placed, and how far the list is used up.
     cheapest: Vec<(Vec<u32>, usize)>,
     duals: Vec<f64>,
-    /// How many columns all types get together.
+    /// Number of columns that all types get together.
     wanted: usize,
     /// The types placed so far and the one being placed.
     active: Vec<usize>,
@@ -91,13 +91,13 @@ impl<'c> Solver<'c> {
         }
     }
 
-    /// Readies a type to be placed: what it could take from others, which free columns are its cheapest, its dual.
+    /// Prepares a type to be placed: what it could take from others, its cheapest free columns, its dual.
     fn activate(&mut self, kind: usize) {
         let row = self.rows[kind];
         let usable = (0..).zip(row).filter(|(_, cost)| **cost < f64::INFINITY);
         let mut cheapest: Vec<(u64, u32)> = usable.map(|(column, &cost)| (ordered(cost), column)).collect();
         if cheapest.len() > self.wanted {
-            // Before it comes to the others, all are placed.
+            // All columns are placed before more than this many of a type's cheapest are used.
             cheapest.select_nth_unstable(self.wanted);
             cheapest.truncate(self.wanted);
         }
@@ -150,7 +150,7 @@ impl<'c> Solver<'c> {
         None
     }
 
-    /// Gives one column more to a type.
+    /// Gives one more column to a type.
     fn place(&mut self, kind: usize) -> Result<(), Stuck> {
         let free = self.rows.len();
         self.search.distance.fill(f64::INFINITY);
@@ -228,7 +228,7 @@ impl<'c> Solver<'c> {
             if owner != self.free {
                 let kind = owner as usize;
                 columns[kind].push(u32::try_from(column).unwrap_or(u32::MAX));
-                // By theory never above 0; rounding might say otherwise.
+                // Never above 0 in theory; rounding might make it so.
                 column_duals[column] = (self.rows[kind][column] - self.duals[kind]).min(0.0);
                 cost += self.rows[kind][column];
             }
@@ -256,7 +256,7 @@ pub(super) fn highest_dual(row: &[f64], column_duals: &[f64]) -> f64 {
     if least.is_finite() { least } else { 0.0 }
 }
 
-/// Numbers in their order, as whole numbers; -0 is 0.
+/// Order-preserving map of numbers to integers; -0 maps to the same as 0.
 pub(super) fn ordered(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }

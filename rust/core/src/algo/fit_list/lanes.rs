@@ -1,5 +1,5 @@
-//! A queue in lanes: most that wait stand in one line, and many that may have to be passed over together in a lane of their
-//! own, which is closed and opened without a look at each.
+//! A queue in lanes: most waiting jobs stand in one line; jobs that may have to be passed over together stand in a
+//! separate lane, which is closed and opened without a look at each.
 //!
 //! The queue reads as one list in policy order, without the jobs that are passed over.
 
@@ -14,7 +14,7 @@ use crate::units::{SimDuration, SimTime};
 #[derive(Clone, Debug, Default)]
 pub struct FitList {
     main: Line,
-    /// By number.
+    /// Lanes by number.
     lanes: Vec<Lane>,
 }
 
@@ -22,24 +22,24 @@ pub struct FitList {
 struct Lane {
     number: usize,
     line: Line,
-    /// Those behind this one are passed over.
+    /// Jobs behind this key are passed over.
     until: QueueKey,
 }
 
-/// A place in a queue: that of the first job, at or after this one, that is not passed over.
+/// A place in a queue: that of the first job at or after it that is not passed over.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     key: QueueKey,
-    /// In which line that job stands and where, unless the queue has changed since: the main one, then the lanes.
+    /// Line of that job (0 is the main one, then the lanes) and its place there, unless the queue has changed since.
     line: usize,
     at: blocks::Place,
 }
 
 impl Place {
-    /// The queue's first place. It is equal to no other: [`FitList::settled`] says where it is.
+    /// The queue's first place. It is equal to no other: [`FitList::settled`] resolves it.
     pub const FRONT: Self = Self::before(QueueKey::FIRST);
 
-    /// Behind all.
+    /// Place behind all jobs.
     const END: Self = Self::before(QueueKey::LAST);
 
     const fn before(key: QueueKey) -> Self {
@@ -81,7 +81,7 @@ impl FitList {
         self.main.is_empty() && self.settled(Place::FRONT) == Place::END
     }
 
-    /// All in order.
+    /// All jobs that are not passed over, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
         let mut sorted: Vec<&Waiting> = Vec::new();
         if !self.lanes.is_empty() {
@@ -94,23 +94,23 @@ impl FitList {
         self.main.iter().take(if self.lanes.is_empty() { usize::MAX } else { 0 }).chain(sorted)
     }
 
-    /// All lane by lane, those that are passed over, too.
+    /// All jobs lane by lane, including those that are passed over.
     pub fn everyone(&self) -> impl Iterator<Item = &Waiting> {
         self.main.iter().chain(self.lanes.iter().flat_map(|lane| lane.line.iter()))
     }
 
-    /// Those that stand in no lane of their own, in order.
+    /// Jobs that stand in no separate lane, in order.
     pub fn main(&self) -> impl Iterator<Item = &Waiting> {
         self.main.iter()
     }
 
-    /// The one at `place`, if the queue reaches that far.
+    /// The job at `place`, if the queue reaches that far.
     #[must_use]
     pub fn get(&self, place: Place) -> Option<&Waiting> {
         self.at(place).or_else(|| self.at(self.settled(place)))
     }
 
-    /// The same where the place says where it is.
+    /// The same, for a settled place.
     fn at(&self, place: Place) -> Option<&Waiting> {
         let found = self.line(place.line)?.get(place.at).filter(|found| found.key == place.key)?;
         (found.key <= self.until(place.line)).then_some(found)
@@ -128,7 +128,7 @@ impl FitList {
         if line == 0 { QueueKey::LAST } else { self.lanes[line - 1].until }
     }
 
-    /// The first of the places that `find` says in each line.
+    /// The first of the places that `find` gives for each line.
     fn first(&self, find: impl Fn(usize, &Line) -> Option<blocks::Place>) -> Place {
         let mut first = Place::END;
         for line in 0..=self.lanes.len() {
@@ -141,20 +141,20 @@ impl FitList {
         first
     }
 
-    /// Place of the same job, equal to all others of it.
+    /// The same place in its canonical form, which is equal for all places that lead to the same job.
     #[must_use]
     pub fn settled(&self, place: Place) -> Place {
         self.first(|_, own| Some(own.place_from(place.key)))
     }
 
-    /// No length is shorter, not even of those that are passed over.
+    /// Lower bound of all lengths, including those of jobs that are passed over.
     #[must_use]
     pub fn shortest(&self) -> SimDuration {
         let lines = std::iter::once(&self.main).chain(self.lanes.iter().map(|lane| &lane.line));
         lines.map(Line::shortest).min().unwrap_or(SimDuration::FOREVER)
     }
 
-    /// Adds one at its place.
+    /// Adds a job at its place.
     pub fn insert(&mut self, item: Waiting) {
         self.main.insert(item);
     }
@@ -166,7 +166,7 @@ impl FitList {
         (0..=self.lanes.len()).find_map(own).filter(|place| key <= self.until(place.line))
     }
 
-    /// The first one with this key or a later one.
+    /// The first job with this key or a later one.
     #[must_use]
     pub fn first_from(&self, key: QueueKey) -> Option<&Waiting> {
         self.get(Place::before(key))
@@ -194,19 +194,19 @@ impl FitList {
         self.behind(place, |own| own.after(place.at))
     }
 
-    /// The first after a place, of which one is known that follows in its own line.
+    /// The first place after `place`, with `next` giving the successor within its line.
     fn behind(&self, place: Place, next: impl Fn(&Line) -> blocks::Place) -> Place {
         self.first(|line, own| Some(if line == place.line { next(own) } else { own.place_after(place.key) }))
     }
 
-    /// Removes the one with this key, even if it is passed over.
+    /// Removes the job with this key, even if it is passed over.
     pub fn remove(&mut self, key: QueueKey) -> Option<Waiting> {
         let found = (0..=self.lanes.len()).find_map(|line| self.line_mut(line).remove(key));
         self.lanes.retain(|lane| !lane.line.is_empty());
         found
     }
 
-    /// Removes the one at `place`; returns it and the place of the one that came after it.
+    /// Removes the job at `place`; returns it and the place of the one that came after it.
     ///
     /// # Panics
     /// If there is none at `place`.
@@ -226,7 +226,7 @@ impl FitList {
         self.first_fit_unless(from, room, &Refused::default())
     }
 
-    /// The same among those that `refused` lets pass.
+    /// The same among the jobs that `refused` lets pass.
     #[must_use]
     pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
         let is_known = self.at(from).is_some();
@@ -237,8 +237,8 @@ impl FitList {
         (found != Place::END).then_some(found)
     }
 
-    /// The first place at or after `from`, and before `to`, whose element passes `wanted`. None does that needs no less for
-    /// no shorter than a need that `may` refuses.
+    /// The first place at or after `from`, and before `to`, whose element passes `wanted`. If `may` refuses a need,
+    /// `wanted` must refuse all elements that dominate it (no fewer units, no shorter).
     #[must_use]
     pub fn first_where(
         &self,
@@ -254,14 +254,14 @@ impl FitList {
         (found != Place::END).then_some(found)
     }
 
-    /// Key of the job submitted first of those submitted after `(instant, row)`; equal submits go by row.
+    /// Key of the first submitted job of those submitted after `(instant, row)`; equal submits go by row.
     #[must_use]
     pub fn oldest_after(&self, after: (SimTime, u32)) -> Option<QueueKey> {
         let own = |line: usize| self.line(line)?.oldest_after(after, self.until(line));
         (0..=self.lanes.len()).filter_map(own).min_by_key(|key| (key.submit, key.row))
     }
 
-    /// Gives all, in their order, new ranks, and the queue the order of the new ranks. None is passed over.
+    /// Gives all jobs, in their order, new ranks, and sorts the queue by them. No job may be passed over.
     pub fn rerank(&mut self, ranks: &[i64]) {
         if self.lanes.is_empty() {
             let mut ranks = ranks.iter();
@@ -288,7 +288,7 @@ impl FitList {
         self.lane(number).is_ok()
     }
 
-    /// These wait, too, in a lane of this number, of which there is none.
+    /// Adds a lane of this number, of which there must be none, with the jobs that wait in it.
     pub fn add_lane(&mut self, number: usize, line: Line) {
         let (Ok(place) | Err(place)) = self.lane(number);
         self.lanes.insert(place, Lane { number, line, until: QueueKey::LAST });
@@ -300,7 +300,7 @@ impl FitList {
         Some(self.lanes.remove(place).line)
     }
 
-    /// Has those of a lane passed over that come after `until`, if it is there.
+    /// Closes a lane, if it exists: its jobs after `until` are passed over.
     pub fn close_lane(&mut self, number: usize, until: QueueKey) {
         if let Ok(place) = self.lane(number) {
             let lane = &mut self.lanes[place];
@@ -308,7 +308,8 @@ impl FitList {
         }
     }
 
-    /// Passes over no job of a lane any more, and adds these to them, if it is there; else these are left.
+    /// Opens a lane, if it exists: no job of it is passed over any more, and the jobs of `others` join it; otherwise
+    /// these are left.
     pub fn open_lane(&mut self, number: usize, others: &mut Line) {
         if let Ok(place) = self.lane(number) {
             let lane = &mut self.lanes[place];

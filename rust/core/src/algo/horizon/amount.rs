@@ -1,52 +1,52 @@
-//! Amounts of several things at once, compared and added each with its like.
+//! Amounts of one or several things, compared and added componentwise.
 
 use std::fmt::Debug;
 
-/// So much of one thing, or of several.
+/// An amount of one thing, or of several.
 ///
-/// What is free may be below zero where more was promised than there is.
+/// Free amounts may be below zero where more was promised than there is.
 pub trait Amount: Copy + Debug + PartialEq {
-    /// Nothing of anything.
+    /// Zero of everything.
     const NONE: Self;
-    /// More of everything than there is.
+    /// Upper bound: more of everything than there is.
     const UNBOUNDED: Self;
-    /// Less of everything than there is.
+    /// Lower bound: less of everything than there is.
     const BOTTOM: Self;
 
-    /// Whether there is as much of everything as `need` says.
+    /// True if there is at least as much of everything as in `need`.
     #[must_use]
     fn holds(self, need: Self) -> bool;
 
-    /// Whether there is less of everything than in `other`.
+    /// True if there is less of everything than in `other`.
     #[must_use]
     fn below(self, other: Self) -> bool;
 
-    /// Both together.
+    /// Sum of both.
     #[must_use]
     fn plus(self, other: Self) -> Self;
 
-    /// What is left without `other`.
+    /// The amount that is left without `other`.
     #[must_use]
     fn minus(self, other: Self) -> Self;
 
-    /// The lesser of both, of each thing.
+    /// Componentwise minimum.
     #[must_use]
     fn least(self, other: Self) -> Self;
 
-    /// The greater of both, of each thing.
+    /// Componentwise maximum.
     #[must_use]
     fn most(self, other: Self) -> Self;
 
-    /// So many times as much.
+    /// The amount, `count` times.
     #[must_use]
     fn times(self, count: i64) -> Self;
 
-    /// How many times it has `need`; of what is not needed there is always enough.
+    /// Number of times that `need` is contained in it; things that are not needed never limit it.
     #[must_use]
     fn how_often(self, need: Self) -> i64;
 }
 
-/// Amounts of up to eight groups of nodes and other things: a line of the cache.
+/// Amounts of up to eight groups of nodes and other things: one cache line.
 pub type Lanes = [i64; 8];
 
 impl Amount for i64 {

@@ -1,37 +1,37 @@
-//! How much of several things is free when, where a need may be met by some of them together: nodes of any of these kinds,
-//! and so much of each of those.
+//! Free amounts of several things over time, for needs that some of the things meet together: nodes of any of these
+//! kinds, and so much of each of those.
 //!
-//! A [`Profile`](super::Profile) asks of every thing by itself whether there is enough. Here a job takes its nodes from
-//! several cells, and what it could have of each for all its length is what counts: two cells that are free one after the
-//! other are not enough.
+//! A [`Profile`](super::Profile) checks each thing separately. Here a job takes its nodes from several cells, and what
+//! counts is what it could have of each throughout its length: two cells that are free one after the other are not
+//! enough.
 
 use crate::units::{SimDuration, SimTime};
 
-/// How much of which thing.
+/// Amounts by thing.
 pub type Split = Vec<(u16, i64)>;
 
-/// So many of some things together, and so much of each of others.
+/// A number of some things together, and an amount of each of others.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
     /// Things that count together, the first to be taken first.
     pub any_of: &'a [u16],
-    /// How many of them.
+    /// Number of them.
     pub count: i64,
-    /// What it takes besides.
+    /// Further needs, by thing.
     pub each: &'a [(u16, i64)],
-    /// And of one thing more, if it does.
+    /// One more need, if there is one.
     pub also: Option<(u16, i64)>,
 }
 
 impl Wish<'_> {
-    /// How many there are of the things that count together; none if something else is short.
+    /// Number available of the things that count together; 0 if something else is short.
     #[must_use]
     pub fn room(&self, free: &[i64]) -> i64 {
         let is_short = self.each.iter().chain(&self.also).any(|&(thing, need)| free[usize::from(thing)] < need);
         if is_short { 0 } else { self.any_of.iter().map(|&thing| free[usize::from(thing)].max(0)).sum() }
     }
 
-    /// What it takes of each thing, if there is enough.
+    /// Amount taken of each thing, if there is enough.
     #[must_use]
     pub fn split(&self, free: &[i64]) -> Option<Split> {
         if self.room(free) < self.count {
@@ -51,25 +51,25 @@ impl Wish<'_> {
     }
 }
 
-/// Free amounts of several things over future time, each thing by itself: most that changes is of few of them. A step holds
-/// until the next; the last holds for ever.
+/// Free amounts of several things over future time, each thing separately, since most changes concern few of them. A
+/// step holds until the next; the last holds for ever.
 ///
-/// What is free may be below zero where a plan promised more than there is.
+/// Free amounts may be below zero where a plan promised more than there is.
 #[derive(Clone, Debug, Default)]
 pub struct CellProfile {
-    /// By thing: when how much of it is free, from the first instant on.
+    /// Steps of each thing from the first instant on: an instant and what is free from then on.
     steps: Vec<Vec<(SimTime, i64)>>,
 }
 
-/// Look at one thing from some instant on.
+/// A walk along the steps of one thing, from some instant on.
 struct Look<'a> {
     steps: &'a [(SimTime, i64)],
     thing: u16,
     /// The next step to come.
     next: usize,
-    /// The least so far.
+    /// The least amount so far.
     least: i64,
-    /// The step after the last at which it was as little.
+    /// The step after the last at which it was that low.
     spent: usize,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Look<'a> {
         self.steps.get(self.next).map_or(SimTime::NEVER, |step| step.0)
     }
 
-    /// Until when the last step holds at which it was as little.
+    /// End of the last step at which it was that low.
     fn spent_at(&self) -> SimTime {
         self.steps.get(self.spent).map_or(SimTime::NEVER, |step| step.0)
     }
@@ -99,18 +99,18 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Why a wish cannot be had from some instant on.
+/// Proof that a wish cannot be met from some instant on.
 struct Short {
     /// Time at which something is short.
     at: SimTime,
     /// Room for the wish up to then.
     room: i64,
-    /// From which instant on there may be more.
+    /// Instant from which there may be more.
     until: SimTime,
 }
 
 impl CellProfile {
-    /// Nothing is free of so many things from `now` on.
+    /// Starts at `now` with nothing free, for `width` things.
     pub fn reset(&mut self, now: SimTime, width: usize) {
         self.steps.resize(width, Vec::new());
         for steps in &mut self.steps {
@@ -119,13 +119,13 @@ impl CellProfile {
         }
     }
 
-    /// How many things.
+    /// Number of things.
     #[must_use]
     pub fn width(&self) -> usize {
         self.steps.len()
     }
 
-    /// What `other` says, from its first instant on, with as much more or less for ever as makes `free` free then.
+    /// Copies `other`, with each thing raised or lowered for ever such that `free` is free at the first instant.
     pub fn copy(&mut self, other: &Self, free: &[i64]) {
         self.steps.clone_from(&other.steps);
         for (steps, free) in self.steps.iter_mut().zip(free) {
@@ -136,7 +136,7 @@ impl CellProfile {
         }
     }
 
-    /// Adds so much of each thing, for ever.
+    /// Adds an amount of each thing, for ever.
     pub fn lift(&mut self, more: &[i64]) {
         for (steps, more) in self.steps.iter_mut().zip(more) {
             for step in steps {
@@ -154,7 +154,7 @@ impl CellProfile {
         }
     }
 
-    /// Adds a split from `at` on for ever, or takes it away: from the first instant on if that is later.
+    /// Adds a split from `at` on for ever, or takes it away, by `sign`; from the first instant on if that is later.
     pub fn add_from(&mut self, at: SimTime, split: &[(u16, i64)], sign: i64) {
         for &(thing, amount) in split {
             let steps = &mut self.steps[usize::from(thing)];
@@ -166,15 +166,15 @@ impl CellProfile {
         }
     }
 
-    /// Whether there is so much of one thing for all of `length`, which is longer than zero, from `start` on.
+    /// True if `need` of one thing is free throughout `length`, which is longer than zero, from `start` on.
     #[must_use]
     pub fn holds(&self, start: SimTime, length: SimDuration, (thing, need): (u16, i64)) -> bool {
         let (steps, end) = (&self.steps[usize::from(thing)], start.saturating_add(length));
         steps[in_force(steps, start)..].iter().take_while(|step| step.0 < end).all(|step| step.1 >= need)
     }
 
-    /// Lowers `free` to what is free of each thing of `wish` for all of `length`, which is longer than zero, from `start`
-    /// on.
+    /// Lowers `free` to what is free of each thing of `wish` throughout `length`, which is longer than zero, from
+    /// `start` on.
     ///
     /// # Errors
     /// The instant at which something is short, and the room for the wish up to then.
@@ -230,7 +230,7 @@ impl CellProfile {
         None
     }
 
-    /// Begins to look at what a wish is for, in its order.
+    /// Starts a walk for each thing of a wish, in its order.
     fn look<'a>(&'a self, looks: &mut Vec<Look<'a>>, start: SimTime, wish: &Wish<'_>) {
         let besides = wish.each.iter().chain(&wish.also).map(|&(thing, _)| thing);
         looks.clear();
@@ -253,7 +253,7 @@ impl CellProfile {
     }
 }
 
-/// Looks on for all of a length, until something is short.
+/// Walks on through the whole length, until something is short.
 fn run(looks: &mut [Look<'_>], (start, length): (SimTime, SimDuration), wish: &Wish<'_>) -> Result<(), Short> {
     let (mut at, end, several) = (start, start.saturating_add(length), wish.any_of.len());
     loop {
@@ -277,7 +277,7 @@ fn run(looks: &mut [Look<'_>], (start, length): (SimTime, SimDuration), wish: &W
     }
 }
 
-/// Has a step begin at `at`; returns which.
+/// Makes a step begin at `at`; returns its index.
 fn cut(steps: &mut Vec<(SimTime, i64)>, at: SimTime) -> usize {
     let step = in_force(steps, at);
     if steps[step].0 >= at {
@@ -312,7 +312,7 @@ mod tests {
         SimTime::from_micros(i64::try_from(micros).unwrap())
     }
 
-    /// What is free at every instant by itself.
+    /// Free amounts by instant and thing.
     type Every = Vec<[i64; THINGS]>;
 
     fn throughout(every: &Every, start: usize, length: usize) -> [i64; THINGS] {

@@ -1,37 +1,37 @@
-//! What is free of each node in a window of time, and the plainest kind of it: whole nodes, free or not.
+//! Free capacity of each node in a window of time, and its simplest form: whole nodes, free or not.
 
 use crate::algo::horizon::Need;
 use crate::algo::node_set::NodeSet;
 
-/// What is free of each node in a window.
+/// Free capacity of each node in a window.
 pub trait Freedom: Clone + PartialEq {
-    /// What a job asks for, made ready for many looks.
+    /// A job's need, prepared for many checks.
     type Ask;
 
-    /// What is taken or given back of some nodes, made ready for many windows.
+    /// Capacity taken or given back on some nodes, prepared for many windows.
     type Lot<'n>;
 
-    /// Makes a need ready.
+    /// Prepares a need.
     fn ask(&self, need: &Need) -> Self::Ask;
 
-    /// Makes so many slots on each of `nodes` ready.
+    /// Prepares so many slots on each of `nodes`.
     fn lot<'n>(&self, nodes: &'n [u32], slots: i32) -> Self::Lot<'n>;
 
-    /// Makes `nodes` those that have what the job asks for; whether there are as many as it needs.
+    /// Sets `nodes` to those that have what the job asks for; true if there are as many as it needs.
     fn fitting(&self, ask: &Self::Ask, nodes: &mut NodeSet) -> bool;
 
-    /// Keeps of `nodes`, which a job may take, those that have what it asks for here, too; whether there are still as many
-    /// as it needs.
+    /// Keeps of `nodes`, which a job may take, those that have what it asks for in this window, too; true if there are
+    /// still as many as it needs.
     fn keep_fitting(&self, ask: &Self::Ask, nodes: &mut NodeSet) -> bool;
 
     /// Makes this equal to `other`, keeping its memory.
     fn copy_from(&mut self, other: &Self);
 
-    /// Whether there are as many nodes as the job needs, each with what it asks of a node.
+    /// True if there are as many nodes as the job needs, each with what it asks of a node.
     #[must_use]
     fn suffices(&self, ask: &Self::Ask) -> bool;
 
-    /// Whether that is known without a look at nodes.
+    /// True if [`Freedom::suffices`] answers from a count, without a look at nodes.
     #[must_use]
     fn is_counted(&self) -> bool {
         false
@@ -43,16 +43,17 @@ pub trait Freedom: Clone + PartialEq {
     /// Gives back what was taken; false if whole nodes were to be given back and one was free.
     fn give(&mut self, lot: &Self::Lot<'_>) -> bool;
 
-    /// A node of which nothing was free is back with so many slots; false if it is a whole node, and was free.
+    /// Makes a node of which nothing was free free again with so many slots; false if it is a whole node that was free
+    /// already.
     fn open(&mut self, node: u32, slots: i32) -> bool;
 
-    /// Nothing of a node is free, whatever is held of it; false if it is a whole node, and was not free.
+    /// Makes nothing of a node free, whatever is held of it; false if it is a whole node that was not free.
     fn close(&mut self, node: u32) -> bool;
 }
 
 /// Whole nodes, free or not: one is held by one promise at a time.
 impl Freedom for NodeSet {
-    /// How many.
+    /// Number of nodes.
     type Ask = u32;
 
     type Lot<'n> = NodeSet;

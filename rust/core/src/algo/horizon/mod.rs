@@ -1,4 +1,4 @@
-//! What is free from now on, less what is promised of it.
+//! The future of the machine: what is free from now on, less what is promised of it.
 //!
 //! Two questions are asked of the future, and each has its structure. *How many?* is answered by a [`Profile`]: free
 //! amounts over time, of nodes, of nodes and watts, or of several groups of nodes at once. *Which?* is answered by
@@ -22,15 +22,15 @@ pub use profile::Profile;
 pub use slot_table::SlotTable;
 pub use windows::Windows;
 
-/// What a job needs of named nodes, and for how long.
+/// A job's need of named nodes, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     /// Nodes.
     pub nodes: u32,
-    /// Slots on each of them, or whatever else stands for what it takes there; not looked at where jobs get whole nodes.
+    /// Slots on each of them, or whatever stands for the job's share of a node; ignored where jobs get whole nodes.
     pub slots: i32,
     /// Microwatts in all; 0 where they are not counted.
     pub microwatts: i64,
-    /// How long it holds them.
+    /// Time for which the job holds them.
     pub length: SimDuration,
 }

@@ -1,6 +1,6 @@
-//! How much is free when: the future as a staircase, asked for the earliest fit.
+//! Free amounts over time: a step function with a search for the earliest fit.
 //!
-//! The stairs stand in blocks that know their lowest and highest step, so that a search passes over whole blocks that
+//! The steps stand in blocks that know their lowest and highest amount, so that a search passes over whole blocks that
 //! cannot begin a fit or cannot end one, and a reservation lowers whole blocks at once.
 
 use crate::algo::horizon::amount::Amount;
@@ -9,12 +9,12 @@ use crate::units::{SimDuration, SimTime};
 
 /// Free amounts over future time. Each step holds until the next; the last holds for ever.
 ///
-/// What is free may be below zero where a plan promised more than there is: nothing fits there.
+/// Free amounts may be below zero where a plan promised more than there is: nothing fits there.
 #[derive(Clone, Debug)]
 pub struct Profile<A> {
     /// One for each block.
     heads: Vec<Head<A>>,
-    /// The blocks, and behind them memory for more.
+    /// The blocks, followed by spare memory.
     blocks: Vec<Steps<A>>,
 }
 
@@ -28,24 +28,24 @@ impl<A> Default for Profile<A> {
 struct Search<A> {
     need: A,
     length: SimDuration,
-    /// No fit begins before.
+    /// Lower bound of the start.
     from: SimTime,
-    /// Since when enough has been free.
+    /// Instant since which enough has been free.
     start: Option<SimTime>,
 }
 
 impl<A: Amount> Search<A> {
-    /// Whether the fit found so far is over by `at`, which is after `from`: nothing that comes then can spoil it.
+    /// True if the fit found so far is over by `at`, which is after `from`: nothing that comes then can spoil it.
     fn is_over_by(&self, at: SimTime) -> bool {
         self.start.is_some_and(|start| at >= start.saturating_add(self.length))
     }
 
-    /// Whether a block changes nothing: it begins no fit, or spoils none.
+    /// True if a block changes nothing: it begins no fit, or spoils none.
     fn passes_over(&self, head: &Head<A>) -> bool {
         if self.start.is_some() { head.lowest.holds(self.need) } else { !head.highest.holds(self.need) }
     }
 
-    /// Looks through a block from a step on; true once a fit is found.
+    /// Looks through a block from step `first` on; true once a fit is found.
     fn look_through(&mut self, head: &Head<A>, steps: &Steps<A>, first: usize) -> bool {
         let bits = steps.that_hold(self.need, head.lift);
         let mut place = first;
@@ -60,7 +60,7 @@ impl<A: Amount> Search<A> {
             }
             let short = !bits & (u64::MAX << place);
             place = short.trailing_zeros() as usize;
-            // Bits beyond the last step say nothing.
+            // Bits beyond the last step are meaningless.
             if place >= steps.len() {
                 return false;
             }
@@ -73,7 +73,7 @@ impl<A: Amount> Search<A> {
 }
 
 impl<A: Amount> Profile<A> {
-    /// Starts anew at `now` with `free`, and with `releases` (amounts by instant, ascending) coming back later; those due
+    /// Restarts at `now` with `free`, and with `releases` (amounts by instant, ascending) coming back later; those due
     /// before `now` count as of `now`.
     pub fn reset(&mut self, now: SimTime, free: A, releases: impl Iterator<Item = (SimTime, A)>) {
         let (mut at, mut sums) = ([now; MOST / 2], [free; MOST / 2]);
@@ -115,20 +115,20 @@ impl<A: Amount> Profile<A> {
         self.heads.push(Head::of(steps, A::NONE));
     }
 
-    /// What is free from the first step on.
+    /// Amount that is free from the first step on.
     #[must_use]
     pub fn first(&self) -> A {
         let steps = self.heads.first().zip(self.blocks.first());
         steps.map_or(A::NONE, |(head, steps)| steps.free[0].plus(head.lift))
     }
 
-    /// How many steps there are.
+    /// Number of steps.
     #[must_use]
     pub fn count(&self) -> usize {
         self.blocks[..self.heads.len()].iter().map(Steps::len).sum()
     }
 
-    /// Since when how much is free, in order.
+    /// All steps in order: an instant and what is free from then on.
     pub fn steps(&self) -> impl Iterator<Item = (SimTime, A)> + '_ {
         let of = |(head, steps): (&Head<A>, _)| {
             let (lift, Steps { at, free }): (A, &Steps<A>) = (head.lift, steps);
@@ -152,7 +152,7 @@ impl<A: Amount> Profile<A> {
 
     /// The earliest instant from which `need` is free for `length`; [`SimTime::NEVER`] if there is none.
     ///
-    /// A length of zero needs it at the instant itself.
+    /// A length of zero needs `need` at the instant itself.
     #[must_use]
     pub fn earliest_fit(&self, need: A, length: SimDuration) -> SimTime {
         let first = self.heads.first().map_or(SimTime::NEVER, |head| head.begins);
@@ -165,7 +165,7 @@ impl<A: Amount> Profile<A> {
         self.search(from, SimTime::NEVER, need, length).unwrap_or(SimTime::NEVER)
     }
 
-    /// Whether there is a fit that begins no earlier than `from` and before `until`.
+    /// True if there is a fit that begins no earlier than `from` and before `until`.
     #[must_use]
     pub fn fits_between(&self, from: SimTime, until: SimTime, need: A, length: SimDuration) -> bool {
         self.fit_before(from, until, need, length).is_some()
@@ -209,7 +209,7 @@ impl<A: Amount> Profile<A> {
             if head.begins >= end {
                 break;
             }
-            // Where the whole block is no lower, its part is not.
+            // A part of a block is no lower than the whole block.
             if head.lowest.holds(least) {
                 continue;
             }
@@ -225,15 +225,15 @@ impl<A: Amount> Profile<A> {
         least
     }
 
-    /// Whether `need` is free from now on for `length`.
+    /// True if `need` is free from the first step on for `length`.
     #[must_use]
     pub fn fits_now(&self, need: A, length: SimDuration) -> bool {
         !self.heads.is_empty() && self.first_lack(need, length).is_none()
     }
 
-    /// When it is first not true that `need` is free, from now on for `length`, and what is free then.
+    /// The first instant at which `need` is lacking, from the first step on for `length`, and what is free then.
     ///
-    /// A length of zero needs it at the instant itself.
+    /// A length of zero needs `need` at the instant itself.
     #[must_use]
     pub fn first_lack(&self, need: A, length: SimDuration) -> Option<(SimTime, A)> {
         let first = self.heads.first()?;
@@ -249,7 +249,7 @@ impl<A: Amount> Profile<A> {
         None
     }
 
-    /// Takes `amount`, nothing of which is below zero, away from `start` for `length`.
+    /// Takes `amount`, no component of which is below zero, away from `start` for `length`.
     pub fn reserve(&mut self, start: SimTime, length: SimDuration, amount: A) {
         let end = start.saturating_add(length);
         if start == end {
@@ -277,14 +277,15 @@ impl<A: Amount> Profile<A> {
         self.shift(first, (start, SimTime::NEVER), amount);
     }
 
-    /// Gives back what was taken from the first step on until `end`, and forgets the step there if nothing else made it.
+    /// Gives back what was taken from the first step on until `end`, and removes the step there if nothing else made
+    /// it.
     pub fn give_until(&mut self, end: SimTime, amount: A) {
         let Some(first) = self.heads.first() else { return };
         self.shift(0, (first.begins, end), amount);
         self.join(end);
     }
 
-    /// Adds `amount` to the steps of a stretch, at whose ends steps begin.
+    /// Adds `amount` to the steps of a stretch; steps must begin at both of its ends.
     fn shift(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
         self.change(
             first,
@@ -297,7 +298,7 @@ impl<A: Amount> Profile<A> {
         );
     }
 
-    /// Makes one of the step that begins at `at` and the one before, if as much is free in both.
+    /// Merges the step that begins at `at` into the one before, if as much is free in both.
     fn join(&mut self, at: SimTime) {
         let index = self.block_at(at);
         let Some(steps) = self.blocks.get(index).filter(|_| index < self.heads.len()) else { return };
@@ -323,7 +324,7 @@ impl<A: Amount> Profile<A> {
         }
     }
 
-    /// Makes one of a block and the next if both are small.
+    /// Merges a block and the next if both are small.
     fn unite(&mut self, index: usize) {
         let small = |block: usize| block < self.heads.len() && self.blocks[block].len() <= MOST / 4;
         if !small(index) || !small(index + 1) {
@@ -338,12 +339,12 @@ impl<A: Amount> Profile<A> {
         self.blocks.push(next);
     }
 
-    /// Takes `amount` away from the steps of a stretch, at whose ends steps begin.
+    /// Takes `amount` away from the steps of a stretch; steps must begin at both of its ends.
     fn lower(&mut self, first: usize, stretch: (SimTime, SimTime), amount: A) {
         self.change(first, stretch, |head| head.lower(amount), |steps, head, part| steps.lower(head, part, amount));
     }
 
-    /// Changes what is free in a stretch: of whole blocks, and of parts of one.
+    /// Changes the free amounts of a stretch: of whole blocks, and of parts of blocks at its ends.
     fn change(
         &mut self,
         first: usize,
@@ -375,7 +376,7 @@ impl<A: Amount> Profile<A> {
         self.heads.partition_point(|head| head.begins <= at).saturating_sub(1)
     }
 
-    /// Makes sure that a step begins at `at`, which is not before the first, and returns its block, or the one before.
+    /// Makes a step begin at `at`, which is not before the first, and returns its block, or the one before.
     fn split(&mut self, at: SimTime) -> usize {
         let index = self.block_at(at);
         if index == self.heads.len() {
@@ -394,7 +395,7 @@ impl<A: Amount> Profile<A> {
         index
     }
 
-    /// Makes two blocks of one.
+    /// Splits a block in two.
     fn halve(&mut self, index: usize) {
         let mut upper =
             if self.blocks.len() > self.heads.len() { self.blocks.pop() } else { None }.unwrap_or_else(Steps::new);

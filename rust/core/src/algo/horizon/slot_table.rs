@@ -1,7 +1,7 @@
 //! Free slots of each node where several jobs share one.
 //!
-//! Counts are kept bit by bit: a *plane* is one bit of the counts of 64 nodes, and which of these have enough is found for
-//! all of them at once, from the least bit to the highest.
+//! Counts are stored as bit planes: a *plane* holds one bit of the counts of 64 nodes, and the nodes that have enough
+//! are found for all 64 at once, from the lowest bit to the highest.
 
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
@@ -10,19 +10,20 @@ const BITS: usize = u64::BITS as usize;
 
 /// Free slots of each node.
 ///
-/// Below zero where more is held than there is: a node that is out of service is held whole, whatever runs on it, and what
-/// was held can be given back in any order.
+/// Counts are below zero where more is held than there is: a node that is out of service is held whole, whatever runs
+/// on it, and what was held can be given back in any order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotTable {
-    /// For each 64 nodes those that are closed, then the planes of their counts, the least bit first, the sign last.
+    /// For each 64 nodes, a mask of those that are closed, then the planes of their counts, the lowest bit first, the
+    /// sign last.
     words: Vec<u64>,
-    /// How many planes there are for each 64 nodes.
+    /// Number of planes for each 64 nodes.
     depth: usize,
     nodes: u32,
 }
 
 impl SlotTable {
-    /// As many slots as are said, node by node, mostly not more than `whole`.
+    /// Table with the given free slots of each node, mostly not more than `whole`.
     #[must_use]
     pub fn new(whole: i32, free: impl IntoIterator<Item = i32>) -> Self {
         let mut table = Self { words: Vec::new(), depth: 0, nodes: 0 };
@@ -59,13 +60,13 @@ impl SlotTable {
             .map_or(0, |(sign, low)| low.iter().rev().fold(-is_set(sign), |high, plane| high << 1 | is_set(plane)))
     }
 
-    /// The nodes with at least so many free slots, not below zero, of the 64 of a group.
+    /// Bit mask of the nodes of a group of 64 that have at least `slots` free slots; `slots` is not below zero.
     fn having(&self, group: usize, slots: i32) -> u64 {
         if !self.has_room(slots) {
             return 0;
         }
         let (closed, planes) = (self.words[group * (self.depth + 1)], &self.words[group * (self.depth + 1) + 1..]);
-        // Counts less the slots: what must be borrowed is not there. Those below zero have less than any.
+        // Subtracts the slots from all counts: a node that must borrow lacks slots. Counts below zero lack any.
         let borrow = |borrowed: u64, (place, plane): (usize, &u64)| {
             let less = all_if_bit(slots, place);
             !plane & (less | borrowed) | less & borrowed
@@ -75,7 +76,7 @@ impl SlotTable {
         !(lacking | planes[low] | closed)
     }
 
-    /// Whether so many of `own` have at least so many free slots.
+    /// True if at least `nodes` of `own` have at least `slots` free slots.
     #[must_use]
     pub fn has(&self, own: &NodeSet, slots: i32, nodes: u32) -> bool {
         let mut found = 0;
@@ -87,7 +88,7 @@ impl SlotTable {
         })
     }
 
-    /// Keeps of some nodes those with at least so many free slots.
+    /// Keeps of `nodes` those with at least so many free slots.
     pub fn keep_having(&self, nodes: &mut NodeSet, slots: i32) {
         nodes.keep(|group| self.having(group, slots));
     }
@@ -99,7 +100,7 @@ impl SlotTable {
         for near in nodes.chunk_by(|&one, &other| group(one) == group(other)) {
             let mask = near.iter().fold(0, |mask, node| mask | 1 << (node % u64::BITS));
             if self.add_in(group(near[0]), mask, amount) != 0 {
-                // The sign is lost: there must be room for one bit more.
+                // Overflow into the sign: one more bit is needed.
                 self.add_in(group(near[0]), mask, amount.wrapping_neg());
                 self.widen();
                 self.add_in(group(near[0]), mask, amount);
@@ -107,7 +108,7 @@ impl SlotTable {
         }
     }
 
-    /// Changes the counts of some of 64 nodes; those of which the planes cannot hold the count.
+    /// Changes the counts of some of 64 nodes; returns those whose count the planes cannot hold.
     fn add_in(&mut self, group: usize, nodes: u64, amount: i32) -> u64 {
         let (mut carried, mut before) = (0, 0);
         for (place, plane) in self.words[group * (self.depth + 1) + 1..][..self.depth].iter_mut().enumerate() {
@@ -120,7 +121,7 @@ impl SlotTable {
         before ^ carried
     }
 
-    /// Whether the planes can hold this count.
+    /// True if the planes can hold this count.
     fn has_room(&self, count: i32) -> bool {
         let rest = count >> (self.depth - 1).min(i32::BITS as usize - 1);
         rest == 0 || rest == -1
@@ -132,7 +133,7 @@ impl SlotTable {
         }
     }
 
-    /// Makes room for one bit more: the sign stands there twice.
+    /// Makes room for one bit more by repeating the sign.
     fn widen(&mut self) {
         let group = self.depth + 1;
         let wider = self.words.chunks_exact(group).flat_map(|words| words.iter().copied().chain([words[group - 1]]));
@@ -141,7 +142,7 @@ impl SlotTable {
     }
 }
 
-/// Whether a bit of a count is set, for each of 64 nodes; beyond the last it is as the sign.
+/// A word of ones if a bit of a count is set, else 0; bits beyond the count are those of its sign.
 fn all_if_bit(count: i32, place: usize) -> u64 {
     let bit = count >> place.min(i32::BITS as usize - 1) & 1;
     i64::from(-bit).cast_unsigned()

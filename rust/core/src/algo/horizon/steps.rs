@@ -1,39 +1,39 @@
-//! A handful of consecutive steps of a profile, instants apart from amounts, so that a look at all of them is a loop
+//! A block of consecutive steps of a profile, with instants apart from amounts, so that a look at all of them is a loop
 //! without a branch.
 
 use crate::algo::horizon::amount::Amount;
 use crate::units::SimTime;
 
-/// Most steps of a block: a bit of a word for each.
+/// Maximum number of steps of a block: one bit of a word for each.
 pub(super) const MOST: usize = 64;
 
-/// Some consecutive steps, never none between two calls of the profile.
+/// Consecutive steps of a block; empty only within a call of the profile.
 #[derive(Clone, Debug)]
 pub(super) struct Steps<A> {
     pub(super) at: Vec<SimTime>,
-    /// What is free from the instant on, but for what the head's `lift` adds.
+    /// Amounts that are free from each instant on, without the head's `lift`.
     pub(super) free: Vec<A>,
 }
 
-/// What is known of a block without looking at its steps.
+/// Summary of a block, known without a look at its steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head<A> {
     pub(super) begins: SimTime,
-    /// To be added to every step.
+    /// Amount to be added to every step.
     pub(super) lift: A,
     pub(super) lowest: A,
     pub(super) highest: A,
 }
 
 impl<A: Amount> Head<A> {
-    /// Of steps as they stand, each with `lift` to be added.
+    /// Summary of steps as they stand, each with `lift` to be added.
     pub(super) fn of(steps: &Steps<A>, lift: A) -> Self {
         let bounds = (A::UNBOUNDED, A::BOTTOM);
         let (lowest, highest) = steps.free.iter().fold(bounds, |(low, high), &free| (low.least(free), high.most(free)));
         Self { begins: steps.at[0], lift, lowest: lowest.plus(lift), highest: highest.plus(lift) }
     }
 
-    /// With `amount` more of every step.
+    /// The same with `amount` more at every step.
     pub(super) fn lifted(&self, amount: A) -> Self {
         let plus = |bound: A| bound.plus(amount);
         Self { begins: self.begins, lift: plus(self.lift), lowest: plus(self.lowest), highest: plus(self.highest) }
@@ -72,7 +72,7 @@ impl<A: Amount> Steps<A> {
         self.free.extend_from_slice(free);
     }
 
-    /// How many steps begin before `at`.
+    /// Number of steps that begin before `at`.
     pub(super) fn before(&self, at: SimTime) -> usize {
         self.at.partition_point(|&step| step < at)
     }
@@ -82,7 +82,7 @@ impl<A: Amount> Steps<A> {
         self.at.partition_point(|&step| step <= at).saturating_sub(1)
     }
 
-    /// Takes `amount`, which is not below zero, away from the steps from one on and before another; `head` knows of it.
+    /// Takes `amount`, which is not below zero, away from the steps in `from..to`, and updates `head`.
     pub(super) fn lower(&mut self, head: &mut Head<A>, (from, to): (usize, usize), amount: A) {
         let (mut lowest, mut highest) = (A::UNBOUNDED, A::BOTTOM);
         for free in &mut self.free[from..to] {
@@ -91,16 +91,16 @@ impl<A: Amount> Steps<A> {
             lowest = lowest.least(*free);
         }
         head.lowest = head.lowest.least(lowest.plus(head.lift));
-        // Who was lower than the highest before says nothing of the highest now.
+        // A step that was below the highest before leaves the highest as it is.
         if !highest.plus(head.lift).below(head.highest) {
             head.highest = self.free.iter().fold(A::BOTTOM, |most, &free| most.most(free)).plus(head.lift);
         }
     }
 
-    /// A bit for each step that has `need` with `lift` added.
+    /// Bit mask of the steps that have `need` with `lift` added.
     pub(super) fn that_hold(&self, need: A, lift: A) -> u64 {
         let bit = |place: usize, free: &A| u64::from(free.plus(lift).holds(need)) << place;
-        // Eight at a time, so that the compiler lays out the loop.
+        // Eight at a time, so that the compiler can vectorise the loop.
         let chunks = self.free.chunks_exact(8);
         let rest = chunks.remainder();
         let mut bits = 0;

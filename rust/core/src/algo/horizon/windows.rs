@@ -1,20 +1,20 @@
-//! Which nodes are free when: windows of time, each with what is free throughout.
+//! Named nodes that are free over time: windows of time, each with what is free throughout.
 //!
-//! A promise names its nodes, so that it can be kept where nodes differ, where they are shared, and where they belong to
-//! overlapping groups. What a job may take from then on are the nodes that have enough in all windows it would run through;
-//! which of these it takes is for the caller to say.
+//! A promise names its nodes, so that it can be kept where nodes differ, where they are shared, and where they belong
+//! to overlapping groups. A job may take those nodes that have enough in all windows it would run through; the caller
+//! chooses among them.
 
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::units::{SimDuration, SimTime};
 
-/// What is free from now on, node by node, and of watts.
+/// Free capacity from now on, by node, and free watts.
 #[derive(Clone, Debug)]
 pub struct Windows<F> {
     all: Vec<Window<F>>,
-    /// Memory for windows to come.
+    /// Spare memory for windows to come.
     spare: Vec<F>,
-    /// The nodes that windows have in common; memory.
+    /// Scratch memory: the nodes that windows have in common.
     common: NodeSet,
 }
 
@@ -26,36 +26,36 @@ struct Window<F> {
     microwatts: i64,
 }
 
-/// What comes back, and when.
+/// Something that comes back, and its instant.
 #[derive(Clone, Copy, Debug)]
 pub struct Return<'a> {
     /// The instant; one that has passed counts as now.
     pub at: SimTime,
-    /// Of which nodes.
+    /// The nodes that come back.
     pub nodes: &'a [u32],
-    /// What of each of them.
+    /// Capacity of each of them that comes back.
     pub what: What,
     /// Microwatts in all.
     pub microwatts: i64,
 }
 
-/// What comes back of a node.
+/// Capacity that comes back of a node.
 #[derive(Clone, Copy, Debug)]
 pub enum What {
-    /// What was held of it, said as in a need.
+    /// The slots that were held of it, as stated in a need.
     Slots(i32),
-    /// All of it: it was out of service, and has so many slots.
+    /// All of it: the node was out of service, and has so many slots.
     Node(i32),
 }
 
 impl<F: Freedom> Windows<F> {
-    /// From `now` on `free` and so many microwatts, and what comes back later, ascending by instant.
+    /// Windows from `now` on, with `free` and `microwatts` now and the returns later, ascending by instant.
     #[must_use]
     pub fn new<'a>(now: SimTime, free: F, microwatts: i64, returns: impl IntoIterator<Item = Return<'a>>) -> Self {
         Self::reusing(Vec::new(), now, (free, microwatts), returns)
     }
 
-    /// The same in memory that is at hand.
+    /// The same, reusing memory.
     #[must_use]
     pub fn reusing<'a>(
         spare: Vec<F>,
@@ -79,20 +79,20 @@ impl<F: Freedom> Windows<F> {
         windows
     }
 
-    /// The memory, for others.
+    /// Gives up the memory, for reuse.
     #[must_use]
     pub fn into_spare(mut self) -> Vec<F> {
         self.spare.extend(self.all.into_iter().map(|window| window.free));
         self.spare
     }
 
-    /// How many windows there are.
+    /// Number of windows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether nothing is known of the future; never.
+    /// True if there is no window, which never happens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
@@ -105,10 +105,11 @@ impl<F: Freedom> Windows<F> {
         self.all[0].begins = now;
     }
 
-    /// The earliest instant at or after `from` and not after `until`, itself or a window's beginning, at which `need` is free
-    /// for its length and `pick` finds nodes that it likes.
+    /// The earliest instant at or after `from` and not after `until`, itself or a window's beginning, at which `need`
+    /// is free for its length and `pick` accepts.
     ///
-    /// `pick` is told what is free at the instant and which nodes have enough throughout; it says whether it took any.
+    /// `pick` gets what is free at the instant and the nodes that have enough throughout; it returns whether it took
+    /// any.
     pub fn earliest(
         &mut self,
         need: &Need,
@@ -121,7 +122,7 @@ impl<F: Freedom> Windows<F> {
         found
     }
 
-    /// Whether `need` is free from the first window's beginning on for its length.
+    /// True if `need` is free from the first window's beginning on for its length.
     pub fn may_start(&mut self, need: &Need) -> bool {
         let (ask, mut common) = (self.all[0].free.ask(need), std::mem::take(&mut self.common));
         let bad = self.common(0, self.all[0].begins, (need, &ask), &mut common);
@@ -151,14 +152,15 @@ impl<F: Freedom> Windows<F> {
         None
     }
 
-    /// Whether a window by itself has what is needed.
+    /// True if a window by itself has what is needed.
     fn lets(&self, index: usize, need: &Need, ask: &F::Ask) -> bool {
         let window = &self.all[index];
         window.microwatts >= need.microwatts && window.free.suffices(ask)
     }
 
-    /// The nodes that the windows from one on have in common while a job that starts at `start` would run; if these are too
-    /// few, a window with which they are: the last that has too little by itself, if one is known to.
+    /// Finds the nodes that the windows from one on have in common while a job that starts at `start` would run. If
+    /// these are too few, returns a window with which they are: the last that has too little by itself, if one is known
+    /// to.
     fn common(
         &self,
         first: usize,
@@ -176,7 +178,7 @@ impl<F: Freedom> Windows<F> {
             return Some(first);
         }
         let end = start.saturating_add(need.length);
-        // A length of zero needs its instant all the same.
+        // A length of zero still needs its instant.
         let later = first + 1..first + 1 + self.all[first + 1..].partition_point(|window| window.begins < end);
         if is_counted {
             if let Some(bad) = later.clone().rev().find(|&index| !self.lets(index, need, ask)) {
@@ -189,8 +191,8 @@ impl<F: Freedom> Windows<F> {
         self.all[later].iter().position(|window| !goes_on(window)).map(|place| first + 1 + place)
     }
 
-    /// The next window in which a job may start, if one that starts in the window `first` has too little with the window
-    /// `bad`: a job that starts in between runs through that, too.
+    /// The next window in which a job may start, if one that starts in the window `first` has too little because of the
+    /// window `bad`: a job that starts in between runs through that, too.
     fn after(&self, first: usize, bad: usize, (need, ask): (&Need, &F::Ask), common: &mut NodeSet) -> usize {
         if bad == first || self.all[bad].microwatts < need.microwatts || !self.all[bad].free.fitting(ask, common) {
             return bad + 1;
@@ -208,19 +210,18 @@ impl<F: Freedom> Windows<F> {
         });
     }
 
-    /// Has a node that is out of service back from `at` on, with so many slots.
+    /// Brings a node that is out of service back from `at` on, with so many slots.
     pub fn open(&mut self, at: SimTime, node: u32, slots: i32) {
         let first = self.split(at.max(self.all[0].begins));
         self.all[first..].iter_mut().for_each(|window| _ = window.free.open(node, slots));
     }
 
-    /// Has a node out of service from `at` on for `length`, whatever it is held for.
+    /// Takes a node out of service from `at` on for `length`, whatever it is held for.
     pub fn close(&mut self, at: SimTime, length: SimDuration, node: u32) {
         self.change(at, length, |window| _ = window.free.close(node));
     }
 
-    /// Gives back what [`Windows::hold`] was told in the same words, whatever has been held since; of the past nothing
-    /// comes back.
+    /// Undoes [`Windows::hold`] with the same arguments, whatever has been held since; nothing comes back of the past.
     pub fn drop(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
         let lot = self.all[0].free.lot(nodes, need.slots);
         self.change(at, need.length, |window| {
@@ -238,12 +239,12 @@ impl<F: Freedom> Windows<F> {
         }
         let (first, last) = (self.split(start), self.split(end));
         self.all[first..last].iter_mut().for_each(&mut change);
-        // In between windows differ as they did.
+        // The windows in between differ as before.
         self.join(last);
         self.join(first);
     }
 
-    /// Makes sure that a window begins at `at`; returns which.
+    /// Makes a window begin at `at`; returns its index.
     fn split(&mut self, at: SimTime) -> usize {
         let index = self.in_force(at);
         if self.all[index].begins == at {
@@ -252,7 +253,7 @@ impl<F: Freedom> Windows<F> {
         self.copy(index, at)
     }
 
-    /// Has a window like one, which it follows, from `at` on; returns which.
+    /// Inserts a copy of a window right behind it, from `at` on; returns its index.
     fn copy(&mut self, index: usize, at: SimTime) -> usize {
         let Window { free, microwatts, .. } = &self.all[index];
         let free = match self.spare.pop() {
@@ -267,7 +268,7 @@ impl<F: Freedom> Windows<F> {
         index + 1
     }
 
-    /// Makes one window of one and the last before it if they do not differ.
+    /// Merges a window with the last before it if they do not differ.
     fn join(&mut self, index: usize) {
         if index == 0 || index >= self.all.len() {
             return;

@@ -12,7 +12,7 @@ use crate::power::pvt::{Actual, Kind, OnUnknownApp, Predicted, VariationTable, f
 use crate::units::Watts;
 use crate::workload::{AppId, JobId, Workload};
 
-/// What holds under caps, beside the [`Draws`] without one.
+/// Draws and speeds under caps, in addition to the [`Draws`] without one.
 #[derive(Clone, Debug)]
 pub(super) enum Caps {
     /// Draws under each finite cap.
@@ -21,22 +21,22 @@ pub(super) enum Caps {
     Model(Model),
 }
 
-/// A cap model with the numbers it works on: watts as the caller gave them, not rounded to picowatts.
+/// A cap model with its numbers: watts as the caller gave them, not rounded to picowatts.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) clock: Clock,
     static_draw: StaticDraw,
-    /// By application; the last is that of jobs without one.
+    /// Bound ratio of each application; the last is that of jobs without one.
     bounds: Vec<f64>,
     busy: Vec<f64>,
     tdp: Vec<f64>,
     /// The table's watts, row after row; empty if it holds factors.
     table: Vec<f64>,
-    /// A number for each node: of nodes with the same number all is the same.
+    /// Likeness number of each node: nodes with the same number are alike in all respects.
     alike: Vec<u32>,
 }
 
-/// What one job draws on each node under a cap, by the cap model (rule 3).
+/// Draws of one job on each node under a cap, by the cap model (rule 3).
 #[derive(Clone, Copy, Debug)]
 pub struct Capped<'a> {
     draws: &'a Draws,
@@ -47,7 +47,7 @@ pub struct Capped<'a> {
     cap_w: f64,
 }
 
-/// Values that decide a node's draw and speed under a cap model: nodes that share them are alike under every cap.
+/// Key of a node under a cap model: nodes with the same one have the same draw and speed under every cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeLikeness {
     /// Draw without a cap and its static part, as bits.
@@ -56,7 +56,7 @@ pub struct NodeLikeness {
     draw: Watts,
 }
 
-/// Something of nodes one after the other, found once for neighbours alike.
+/// Memo over consecutive nodes: a value found once for neighbours that are alike.
 #[derive(Clone, Copy, Debug)]
 pub struct ForAlike<K, T>(Option<(K, T)>);
 
@@ -67,7 +67,7 @@ impl<K, T> Default for ForAlike<K, T> {
 }
 
 impl<K: PartialEq, T: Copy> ForAlike<K, T> {
-    /// Calls `find`, unless the one before is alike and what was found for it holds; without a likeness always.
+    /// Value for the next node: calls `find`, unless the node before was alike; without a likeness, always.
     pub fn of(&mut self, like: Option<K>, find: impl FnOnce() -> T) -> T {
         let Some(like) = like else { return find() };
         if let Some((_, known)) = self.0.as_ref().filter(|(before, _)| *before == like) {
@@ -80,7 +80,7 @@ impl<K: PartialEq, T: Copy> ForAlike<K, T> {
 }
 
 impl Caps {
-    /// The same of some of so many nodes.
+    /// The same for some nodes of a machine of `width`.
     pub(super) fn part(&self, width: usize, nodes: &[u32]) -> Self {
         match self {
             Self::Tables(tables) => Self::Tables(tables.map(|draws| draws.part(nodes))),
@@ -97,7 +97,7 @@ impl Caps {
 }
 
 impl Capped<'_> {
-    /// Kept out of the loops over nodes that no cap is in.
+    /// Out of line, so that loops over nodes without a cap stay small.
     #[inline(never)]
     pub(super) fn on(&self, node: usize) -> Watts {
         let uncapped = self.model.uncapped(self.draws, self.row, self.own, node);
@@ -110,7 +110,7 @@ impl Capped<'_> {
 }
 
 impl Model {
-    /// Gives neighbours that are alike in all that there is to know of nodes the same number.
+    /// Numbers the nodes: neighbours that are alike in all that is known of nodes get the same number.
     fn number_alike(&mut self, draws: &Draws) {
         let same = |cells: &[f64], node: usize| {
             cells.chunks(draws.nodes).all(|row| row[node - 1].to_bits() == row[node].to_bits())
@@ -135,7 +135,7 @@ impl Model {
         own.bound_ratio().unwrap_or_else(of_app)
     }
 
-    /// P and S: the contract's order, table, the job's own draw, the node's busy draw.
+    /// P and S, from the first that has it: the table, the job's own draw, the node's busy draw.
     pub(super) fn uncapped(&self, draws: &Draws, row: Option<usize>, own: KnownDraw, node: usize) -> Uncapped {
         let nominal = || match own {
             KnownDraw::Unknown => self.busy[node],
@@ -190,7 +190,7 @@ impl Draws {
         caps.map(on).fold(0.0, f64::max)
     }
 
-    /// Values that decide a node's draw and speed under a cap model.
+    /// Key of a node's draw and speed under a cap model.
     fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
         let Some(Caps::Model(model)) = self.caps.as_deref() else { return None };
         let Uncapped { draw_w, static_w } = model.uncapped(self, self.row(app), own, node as usize);
@@ -199,7 +199,7 @@ impl Draws {
         Some(NodeLikeness { uncapped, time_ratio, draw: self.draw(app, own, node) })
     }
 
-    /// A number that neighbours have in common which are alike under every cap, by a cap model.
+    /// Likeness number of a node: neighbours that share it are alike under every cap, by a cap model.
     fn alike(&self, node: u32) -> Option<u32> {
         let Some(Caps::Model(model)) = self.caps.as_deref() else { return None };
         model.alike.get(node as usize).copied()
@@ -222,37 +222,37 @@ impl Draws {
 }
 
 impl Actual {
-    /// What `node` draws, and how much longer than nominal a job takes there, under a cap of `cap_w` W (rules 2 and 3).
+    /// Draw of `node`, and slowdown of a job there against nominal, under a cap of `cap_w` W (rules 2 and 3).
     #[must_use]
     pub fn under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> (Watts, f64) {
         (self.0.draw_under(app, own, node, cap_w), self.0.factor_under(app, own, node, cap_w))
     }
 
-    /// The same of `job` alone on the node.
+    /// The same for `job` alone on the node.
     #[must_use]
     pub fn job_under(&self, workload: &Workload, job: JobId, node: u32, cap_w: f64) -> (Watts, f64) {
         self.under(workload.app(job), KnownDraw::measured(workload.power_w(job)), node, cap_w)
     }
 
-    /// What nodes draw while they serve a job of this application and own draw alone under a cap of `cap_w` W on each.
+    /// Draws of nodes while they serve a job of this application and own draw alone under a cap of `cap_w` W on each.
     #[must_use]
     pub fn of_job_under(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> JobDraws<'_> {
         self.0.of_job_under(app, own, cap_w)
     }
 
-    /// F of rule 4: how much longer than nominal such a job takes on these nodes, each under its cap in W.
+    /// F of rule 4: slowdown of such a job on these nodes against nominal, each under its cap in W.
     #[must_use]
     pub fn slowest_under(&self, app: Option<AppId>, own: KnownDraw, caps: impl Iterator<Item = (u32, f64)>) -> f64 {
         self.0.slowest_under(app, own, caps)
     }
 
-    /// A number that neighbours have in common which are alike under every cap, by a cap model.
+    /// Likeness number of a node: neighbours that share it are alike under every cap, by a cap model.
     #[must_use]
     pub fn alike(&self, node: u32) -> Option<u32> {
         self.0.alike(node)
     }
 
-    /// Whether anything says how nodes draw and run under caps.
+    /// True if there is a source of draws and speeds under caps.
     #[must_use]
     pub fn has_caps(&self) -> bool {
         self.0.caps.is_some()
@@ -260,39 +260,39 @@ impl Actual {
 }
 
 impl Predicted {
-    /// A number that neighbours have in common which are predicted to be alike under every cap, by a cap model.
+    /// Likeness number of a node: neighbours that share it are predicted to be alike under every cap, by a cap model.
     #[must_use]
     pub fn alike(&self, node: u32) -> Option<u32> {
         self.0.alike(node)
     }
 
-    /// Values that decide a node's predicted draw and speed with a job of this application and own draw, under a cap model.
+    /// Key of a node's predicted draw and speed with a job of this application and own draw, under a cap model.
     #[must_use]
     pub fn likeness(&self, app: Option<AppId>, own: KnownDraw, node: u32) -> Option<NodeLikeness> {
         self.0.likeness(app, own, node)
     }
 
-    /// What `node` is predicted to draw, and how much longer than nominal a job of this application and own draw to take
-    /// there, under a cap of `cap_w` W (rules 2 and 3).
+    /// Predicted draw of `node`, and predicted slowdown there of a job of this application and own draw against
+    /// nominal, under a cap of `cap_w` W (rules 2 and 3).
     #[must_use]
     pub fn under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> (Watts, f64) {
         (self.draw_under(app, own, node, cap_w), self.factor_under(app, own, node, cap_w))
     }
 
-    /// The first of these alone.
+    /// The draw of [`Predicted::under`].
     #[must_use]
     pub fn draw_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> Watts {
         self.0.draw_under(app, own, node, cap_w)
     }
 
-    /// The second of these alone.
+    /// The slowdown of [`Predicted::under`].
     #[must_use]
     pub fn factor_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> f64 {
         self.0.factor_under(app, own, node, cap_w)
     }
 
-    /// What nodes are predicted to draw while they serve a job of this application and own draw alone, under a cap of
-    /// `cap_w` W on each.
+    /// Predicted draws of nodes while they serve a job of this application and own draw alone, under a cap of `cap_w` W
+    /// on each.
     #[must_use]
     pub fn of_job_under(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> JobDraws<'_> {
         self.0.of_job_under(app, own, cap_w)
@@ -314,16 +314,16 @@ impl Predicted {
         model.clock.cap_for(uncapped, model.bound(app, own), slowdown, by_own)
     }
 
-    /// How much system caps slow a job against its own cap of `own_cap_w` W (rule 14): the largest, over all nodes of the
-    /// machine, of the node's predicted factor under the smaller of the own cap and `cap_on(node)`, W, divided by that
-    /// under the own cap alone. `cap_on` says the same of nodes alike.
+    /// Slowdown of a job by system caps against its own cap of `own_cap_w` W (rule 14): the largest, over all nodes of
+    /// the machine, of the node's predicted factor under the smaller of the own cap and `cap_on(node)`, W, divided by
+    /// that under the own cap alone. `cap_on` must be the same for nodes that are alike.
     #[must_use]
     pub fn slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64, cap_on: impl Fn(u32) -> f64) -> f64 {
         let on = |node| self.0.ratio_under(app, own, node, own_cap_w.min(cap_on(node)), own_cap_w);
         self.largest(on)
     }
 
-    /// How much a job's own cap of `own_cap_w` W slows it against none: σ of rule 6, by rule 14.
+    /// Slowdown of a job by its own cap of `own_cap_w` W against none: σ of rule 6, by rule 14.
     #[must_use]
     pub fn own_slowdown(&self, app: Option<AppId>, own: KnownDraw, own_cap_w: f64) -> f64 {
         self.largest(|node| self.0.ratio_under(app, own, node, own_cap_w, f64::INFINITY))
@@ -338,7 +338,7 @@ impl Predicted {
         ratios.fold(0.0, f64::max)
     }
 
-    /// b of rule 3: the share of the run time of a job of this application and own draw that stretches with the clock, by
+    /// b of rule 3: share of the run time of a job of this application and own draw that stretches with the clock, by
     /// the cap model; none without one.
     #[must_use]
     pub fn bound_ratio(&self, app: Option<AppId>, own: KnownDraw) -> Option<f64> {
@@ -346,13 +346,13 @@ impl Predicted {
         Some(model.bound(app, own))
     }
 
-    /// Whether anything says how nodes draw and run under caps.
+    /// True if there is a source of draws and speeds under caps.
     #[must_use]
     pub fn has_caps(&self) -> bool {
         self.0.caps.is_some()
     }
 
-    /// The finite caps of the tables by cap, W, ascending; none by a model.
+    /// The finite caps of the tables by cap, W, ascending; empty for a model.
     #[must_use]
     pub fn levels(&self) -> &[f64] {
         match self.0.caps.as_deref() {
@@ -361,14 +361,14 @@ impl Predicted {
         }
     }
 
-    /// What says how nodes draw and run under caps, if anything does.
+    /// Kind of the source of draws and speeds under caps, if there is one.
     #[must_use]
     pub fn caps_kind(&self) -> Option<CapsKind> {
         self.0.kind_of_caps()
     }
 }
 
-/// Draws from tables by cap, ascending and the last without a cap: what is charged, and what is predicted.
+/// Actual and predicted draws from tables by cap, ascending, of which the last is without a cap.
 pub(super) fn by_tables(
     platform: &Platform,
     workload: &Workload,
@@ -413,7 +413,7 @@ fn check_same_rows(uncapped: &CapTable, table: &CapTable) -> Result<()> {
     Err(at_cap(table.cap_w, config(place, few(&table.actual.apps), expected)))
 }
 
-/// The error of a table, which says of which.
+/// The error of a table, with its cap named.
 fn at_cap(cap_w: f64, error: Error) -> Error {
     let Error::Config(ConfigError { mut faults }) = error else { return error };
     for fault in &mut faults {
@@ -422,7 +422,7 @@ fn at_cap(cap_w: f64, error: Error) -> Error {
     ConfigError { faults }.into()
 }
 
-/// The draws without a cap, with the model beside them; `tables` are those they were made from.
+/// The draws without a cap, with the model added; `tables` are those they were made from.
 pub(super) fn by_model(
     workload: &Workload,
     (mut charged, mut believed): (Draws, Draws),

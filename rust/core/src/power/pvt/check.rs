@@ -1,4 +1,4 @@
-//! Which caps may be set: those that something serves, on every node, for the jobs they are meant for.
+//! Checks of caps: a cap may be set if something serves it, on every node, for the jobs it is meant for.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::power::pvt::{Actual, MOST_FAULTS, OnUnknownApp, VariationTable};
 use crate::units::MAX_NODE_WATTS;
 use crate::workload::{AppId, JobId, Workload};
 
-/// Tables by cap are alone.
+/// Checks that tables by cap are not combined with another table.
 pub(super) fn check_alone(other: Option<&VariationTable>) -> Result<()> {
     let Some(table) = other else { return Ok(()) };
     Err(config(&table.name, "a table with tables by cap", "tables by cap alone: the one for `inf` stands for no cap"))
 }
 
-/// Jobs that are alike in what caps they can do with, but for the watts they bring: application, kind of own draw, cap.
+/// Key of jobs for which the same caps are valid, up to the watts that they bring: application, kind of own draw, cap.
 type Alike = (Option<AppId>, bool, u64);
 
-/// Of all jobs with a cap the one that brings the most watts, for all that are alike; what it can do with they all can.
+/// For each group of alike jobs with a cap, the one that brings the most watts: a cap that suits it suits them all.
 fn hungriest(workload: &Workload, cap_of: impl Fn(JobId) -> f64) -> Vec<(JobId, f64)> {
     let mut groups = BTreeMap::<Alike, JobId>::new();
     for job in workload.jobs().filter(|&job| cap_of(job) < f64::INFINITY) {
@@ -37,14 +37,15 @@ fn hungriest(workload: &Workload, cap_of: impl Fn(JobId) -> f64) -> Vec<(JobId, 
 }
 
 impl Actual {
-    /// What is wrong with a cap of `cap_w` W on any node of the machine for `job`; `parameter` is what the fault names.
+    /// Fault of a cap of `cap_w` W for `job` on any node of the machine, if there is one; `parameter` is what the fault
+    /// names.
     #[must_use]
     pub fn check_cap(&self, workload: &Workload, job: JobId, parameter: &str, cap_w: f64) -> Option<Fault> {
         self.0.wrong_with(workload, job, cap_w).map(|wrong| wrong.into_fault(parameter, cap_w))
     }
 
-    /// What is wrong with caps of these watts for any job, such as the levels of an allocator: at most one fault a cap,
-    /// whose watts would do for all jobs.
+    /// Faults of caps of these watts for any job, such as the levels of an allocator: at most one per cap, stating
+    /// watts that would do for all jobs.
     #[must_use]
     pub fn check_levels(
         &self,
@@ -60,14 +61,14 @@ impl Actual {
             let wrong = hungriest(workload, |_| level)
                 .into_iter()
                 .filter_map(|(job, _)| self.0.wrong_with(workload, job, level));
-            // Of equal ones the first.
+            // The first of equal ones.
             let worst = wrong.reduce(|worst, next| if next.enough_w > worst.enough_w { next } else { worst });
             worst.map(|wrong| wrong.into_fault(parameter, level))
         };
         levels.iter().filter_map(of_level).collect()
     }
 
-    /// The caps that jobs ask for.
+    /// Checks the caps that jobs ask for.
     pub(super) fn check_own_caps(&self, platform: &Platform, workload: &Workload) -> Result<()> {
         let capped = hungriest(workload, |job| workload.cap_w(job));
         let of_job = |job| format!("cap_w of job {}", workload.job_id(job));
@@ -91,11 +92,11 @@ fn shared(parameter: &str) -> Fault {
     }
 }
 
-/// Why a job cannot have a cap.
+/// Reason why a job cannot have a cap.
 struct Wrong {
     /// The lowest cap that it can have, W; infinite if it can have none.
     enough_w: f64,
-    /// What would be right.
+    /// Description of a valid cap.
     expected: String,
 }
 
@@ -136,13 +137,13 @@ impl Draws {
         (cap_w < lowest).then(|| Wrong::new(lowest, expected()))
     }
 
-    /// Whether the model cannot keep a job within a cap on some node.
+    /// Fault if the model cannot keep a job within a cap on some node.
     fn too_low(&self, model: &Model, workload: &Workload, job: JobId, cap_w: f64) -> Option<Wrong> {
         let (row, own) = (self.row(workload.app(job)), KnownDraw::measured(workload.power_w(job)));
         let on = |node| (model.uncapped(self, row, own, node), node);
         let binding = (0..self.nodes).map(on).filter(|(uncapped, _)| uncapped.draw_w > cap_w);
         let least = |node| model.clock.least_draw(node);
-        // Of equal ones the first.
+        // The first of equal ones.
         let (worst, node) = binding.max_by(|a, b| least(a.0).total_cmp(&least(b.0)).then(b.1.cmp(&a.1)))?;
         if least(worst) <= cap_w {
             return None;
@@ -169,7 +170,8 @@ fn named(workload: &Workload, job: JobId) -> String {
     }
 }
 
-/// A cap model's bound ratio of each application, and last of jobs without one; those without are faults that name a job.
+/// Bound ratio of each application by a cap model, and last that of jobs without an application; an application without
+/// one is a fault that names a job.
 pub(super) fn bounds_of(model: &CapModel, workload: &Workload, unknown: OnUnknownApp) -> Result<Vec<f64>> {
     let (mut bounds, mut faults) = (Vec::with_capacity(workload.app_names().len() + 1), Vec::new());
     for (app, name) in (0..).map(AppId).zip(workload.app_names()) {

@@ -1,4 +1,4 @@
-//! Draws and time factors by job and node, where nothing is capped.
+//! Draws and time factors by job and node, without caps.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) struct Draws {
     pub(super) rows: Vec<u32>,
     pub(super) busy: Vec<Watts>,
     pub(super) tdp: Vec<Watts>,
-    /// What holds under caps; what stands above is without one.
+    /// Draws and speeds under caps; all other fields are for nodes without one.
     pub(super) caps: Option<Arc<Caps>>,
 }
 
@@ -68,7 +68,7 @@ impl Draws {
         Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None })
     }
 
-    /// The same of some of the nodes.
+    /// The same for some of the nodes.
     pub(super) fn part(&self, nodes: &[u32]) -> Self {
         Self {
             kind: self.kind,
@@ -88,7 +88,7 @@ impl Draws {
         (row != NO_ROW).then_some(row as usize)
     }
 
-    /// The contract's order: table, the job's own draw, the node's busy draw.
+    /// Draws from the first that has them: the table, the job's own draw, the node's busy draw.
     pub(super) fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
         let row = self.row(app).map(|row| row * self.nodes..(row + 1) * self.nodes);
         let busy = if own == KnownDraw::Tdp { &self.tdp } else { &self.busy };
@@ -117,33 +117,33 @@ impl Draws {
     }
 }
 
-/// Of rows of so many nodes each the columns of some.
+/// Some columns of a table with rows of `width`.
 pub(super) fn part_of<T: Copy>(cells: &[T], width: usize, nodes: &[u32]) -> Vec<T> {
     cells.chunks(width.max(1)).flat_map(|row| nodes.iter().map(move |&node| row[node as usize])).collect()
 }
 
-/// What one job draws on each node.
+/// Draws of one job on each node.
 #[derive(Clone, Copy, Debug)]
 pub enum JobDraws<'a> {
-    /// By node.
+    /// Watts by node.
     Watts(&'a [Watts]),
-    /// The same on every node: as measured.
+    /// The same measured draw on every node.
     Measured(Watts),
-    /// The job's own draw, or what stands for it on each node where it is not known, times a factor by node.
+    /// The job's own draw, or its replacement on each node where it is not known, times a factor by node.
     Ratio {
         /// The job's own, if it is known.
         measured: Option<Watts>,
-        /// By node: the busy draw or the TDP.
+        /// Busy draw or TDP by node, in place of an unknown own draw.
         busy: &'a [Watts],
-        /// By node.
+        /// Factor by node.
         ratios: &'a [f64],
     },
-    /// Under a cap, by the cap model.
+    /// Draws under a cap, by the cap model.
     Capped(Capped<'a>),
 }
 
 impl JobDraws<'_> {
-    /// On one node.
+    /// Draw on one node.
     #[inline]
     #[must_use]
     pub fn on(&self, node: u32) -> Watts {
@@ -169,7 +169,7 @@ fn rows_of(table: &VariationTable, workload: &Workload, unknown: OnUnknownApp, f
             continue;
         }
         if told == MOST_FAULTS {
-            // A user who is told of so many need not be told of each, and to find a job of each takes time.
+            // With so many faults a user need not see each one, and finding a job for each takes time.
             untold += 1;
         } else if let Some(job) = workload.jobs().find(|&job| workload.app(job) == Some(app)) {
             told += 1;

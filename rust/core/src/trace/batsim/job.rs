@@ -1,4 +1,4 @@
-//! A job as it stands in the file, and what it says.
+//! A job as it stands in the file, and its times and size.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub(super) struct Said {
 }
 
 impl Job {
-    /// A member's name; `field` is for the fault where it is none.
+    /// A member's name; `field` is for the fault if it is not one.
     fn text(value: Option<&Value>, field: &'static str) -> Result<String, Misfit> {
         let own = value.and_then(name).map(std::borrow::Cow::into_owned);
         own.ok_or_else(|| Misfit::new(field, shown_member(value), "a name or a number"))

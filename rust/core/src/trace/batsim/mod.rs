@@ -1,7 +1,7 @@
-//! Workloads of Batsim's: JSON with jobs, read one by one, and the profiles that say how long they run.
+//! Workloads of Batsim: JSON with jobs, read one by one, and the profiles that give their lengths.
 //!
-//! Jobs become columns as they come (`reading`, with `job`), profiles a length each (`profile`); both meet when the file
-//! is over, as profiles may stand behind the jobs.
+//! Jobs become columns as they come (`reading`, with `job`), and each profile becomes a length (`profile`); both meet
+//! when the file is over, as profiles may stand behind the jobs.
 
 mod job;
 mod profile;
@@ -34,14 +34,14 @@ pub struct Options<'a> {
     pub file: &'a str,
     /// Speed of a node, for profiles of work.
     pub flops_per_s: Option<f64>,
-    /// True: invalid jobs are left out and counted.
+    /// True if invalid jobs are left out and counted.
     pub skip_bad_lines: bool,
 }
 
 /// The jobs of a workload as columns, in the order of the file; texts by number, 0 = none.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Ids as they stand.
+    /// Ids, as in the file.
     pub log_id: Vec<u32>,
     /// Seconds.
     pub submit_s: Vec<f64>,
@@ -60,9 +60,9 @@ pub struct Loaded {
     ids: Texts,
     names: Texts,
     people: Texts,
-    /// Nodes of the machine, if the file says so.
+    /// Nodes of the machine, if the file has them.
     pub nodes: Option<i64>,
-    /// Jobs whose profiles communicate, which is left out.
+    /// Jobs whose profiles communicate; the communication is not simulated.
     pub comm_ignored: u64,
     /// Invalid jobs.
     pub bad_lines: u64,
@@ -98,8 +98,8 @@ fn text(texts: &Texts, code: u32) -> Option<&str> {
 ///
 /// # Errors
 ///
-/// No such JSON; the first job that is invalid or has an invalid profile, by its place in the list; no job at all; data
-/// that is cut short or damaged.
+/// If the JSON is of another kind; for the first job that is invalid or has an invalid profile, by its place in the
+/// list; if there is no job at all, or the data is cut short or damaged.
 ///
 /// # Examples
 ///
@@ -170,7 +170,7 @@ fn damaged(file: &str, error: &serde_json::Error) -> Error {
     TraceError { file: file.to_owned(), line, field: None, found, expected: EXPECTED.to_owned() }.into()
 }
 
-/// Lengths, ids that stand twice, and the faults of all jobs, in the order of the file.
+/// Final steps: lengths, repeated ids, and the faults of all jobs, in the order of the file.
 fn settled(reading: Reading<'_>, options: &Options<'_>) -> Result<Loaded> {
     let Reading { columns, ids, names, people, mut profiles, nb_res, jobs, bad, mut faults, .. } = reading;
     let rows = columns.place.len();
@@ -224,7 +224,7 @@ fn settled(reading: Reading<'_>, options: &Options<'_>) -> Result<Loaded> {
     })
 }
 
-/// The length of a row's job, or what is wrong with it.
+/// The length of a row's job, or its fault.
 fn check(
     row: usize,
     columns: &Columns,

@@ -1,4 +1,4 @@
-//! Profiles: how long jobs run that have them.
+//! Profiles: the lengths of the jobs that have them.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::trace::sacct::index::Texts;
 
 use super::value::{Misfit, number, shown};
 
-/// Length of a profile: seconds, those that all nodes of a job share, and whether it communicates.
+/// Length of a profile: seconds, seconds that all nodes of a job share, and whether it communicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Length {
     pub(super) fixed_s: f64,
@@ -33,7 +33,7 @@ impl Length {
 #[derive(Clone, Debug)]
 enum Given {
     Length(Length),
-    /// Others one after another, by the numbers of their names, as often as it repeats.
+    /// Other profiles one after another, by the numbers of their names, and the number of repetitions.
     Composed(Vec<u32>, Result<f64, Misfit>),
     Bad(Misfit),
 }
@@ -42,7 +42,7 @@ enum Given {
 enum Known {
     No,
     Length(Length),
-    /// The place of its fault.
+    /// Index of its fault.
     Bad(usize),
 }
 
@@ -75,7 +75,7 @@ const KINDS: [(&str, Kind); 13] = [
     ("msg_par", Kind::Listed),
 ];
 
-/// All profiles, by the numbers of their names; each is worked out once.
+/// All profiles, by the numbers of their names; each is evaluated once.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
     given: Vec<Option<Given>>,
@@ -84,7 +84,7 @@ pub(super) struct Profiles {
 }
 
 impl Profiles {
-    /// Takes in a profile; a later one of the same name replaces it.
+    /// Adds a profile; a later one of the same name replaces it.
     pub(super) fn add(&mut self, name: &str, profile: &Value, speed: Option<f64>, names: &mut Texts) {
         let code = names.code(name.as_bytes()) as usize;
         if self.given.len() <= code {
@@ -108,7 +108,7 @@ impl Profiles {
         }
     }
 
-    /// Works out a profile and all that it is composed of, the innermost first.
+    /// Evaluates a profile and all that it is composed of, the innermost first.
     fn work_out(&mut self, name: u32, names: &Texts) {
         // Each with the place in its sequence up to which all are known.
         let mut path = vec![(name, 0)];
@@ -167,7 +167,7 @@ impl Profiles {
 
 enum Step {
     Done(Length),
-    /// A profile that is to be worked out first, and its place in the sequence.
+    /// A profile that must be evaluated first, and its place in the sequence.
     Into(u32, usize),
 }
 
@@ -226,7 +226,7 @@ fn amount(members: &Map<String, Value>, key: &'static str, own: &str) -> Result<
     })
 }
 
-/// The most work that a node has.
+/// The most work of any node.
 fn listed(members: &Map<String, Value>, own: &str) -> Result<f64, Misfit> {
     let value = members.get("cpu").unwrap_or(&Value::Null);
     let amounts: Option<Vec<f64>> =

@@ -1,4 +1,4 @@
-//! The file on its way to columns: its members, its list of jobs, its profiles.
+//! Reader of the file into columns: its members, its list of jobs, its profiles.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +13,10 @@ use super::job::{Element, Job};
 use super::profile::Profiles;
 use super::value::{Misfit, shown};
 
-/// Faults that are told one by one.
+/// Maximum number of faults that are reported one by one.
 pub(super) const FAULTS_KEPT: usize = 3;
 
-/// All that was read; a row is a job that says all but how long it runs.
+/// All that was read; a row is a job that is complete but for its length.
 #[derive(Default)]
 pub(super) struct Columns {
     /// The job's place in the list.
@@ -28,7 +28,7 @@ pub(super) struct Columns {
     pub(super) profile: Vec<u32>,
     pub(super) user: Vec<u32>,
     pub(super) queue: Vec<u32>,
-    /// Faults of users and queues, by row: they count only where there is no other.
+    /// Faults of users and queues, by row: they are reported only if the row has no other.
     pub(super) late: BTreeMap<usize, Misfit>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Reading<'a> {
     pub(super) nb_res: Value,
     /// Jobs in the list.
     pub(super) jobs: u64,
-    /// Jobs that say too little, and faults of the first of them.
+    /// Incomplete jobs, and faults of the first of them.
     pub(super) bad: u64,
     pub(super) faults: Vec<(u64, Misfit)>,
     /// Cause of an early end.
@@ -95,7 +95,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// A second list of jobs replaces the first.
+    /// Starts a list of jobs; a second one replaces the first.
     fn begin_jobs(&mut self) {
         self.columns = Columns::default();
         self.ids = Texts::default();
@@ -108,7 +108,7 @@ pub(super) struct Root<'r, 'a>(pub(super) &'r mut Reading<'a>);
 struct Jobs<'r, 'a>(&'r mut Reading<'a>);
 struct AllProfiles<'r, 'a>(&'r mut Reading<'a>);
 
-/// Visits of values that are of another type than expected: nothing is read of them.
+/// Visitors for values of an unexpected type: they are skipped.
 macro_rules! ignoring {
     ($($visit:ident: $kind:ty),*) => {
         $(fn $visit<E>(self, _value: $kind) -> std::result::Result<(), E> {

@@ -1,4 +1,4 @@
-//! Values of JSON as numbers and texts, and as a message shows them.
+//! Values of JSON as numbers and texts, and their form in messages.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::trace::fault::quoted;
 
-/// A fault of a job: its field, what stood there, what would have been right.
+/// A fault of a job: its field, the value found, and what is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Misfit {
     pub(super) field: &'static str,

@@ -1,4 +1,4 @@
-//! The jobs of a log that is over: which are kept, in what order, and what became of them.
+//! The jobs of a log that is over: selected, sorted, and with their outcomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::jobs::{Columns, Jobs, NO_COUNT, NO_STATUS, NONE, flag, number};
 use super::log::Log;
 use super::record::Name;
 
-/// Watts of a node that no node draws.
+/// Mean watts of a node above this are not plausible.
 const MOST_WATTS: f64 = 1e6;
 
 /// Exit status of a job that was killed at its walltime.
@@ -16,9 +16,9 @@ const TIMEOUT: i32 = -29;
 /// Columns of texts, by number.
 #[derive(Clone, Copy, Debug)]
 pub enum TextColumn {
-    /// Who submitted it.
+    /// User who submitted the job.
     User,
-    /// Where to.
+    /// Queue that it was submitted to.
     Queue,
     /// Its name.
     App,
@@ -37,9 +37,9 @@ pub enum NumberColumn {
     Runtime,
     /// Requested time.
     Walltime,
-    /// When it became eligible, if later than its submission.
+    /// Instant at which it became eligible, if later than its submission.
     StartAt,
-    /// When it was withdrawn before it ran.
+    /// Instant at which it was withdrawn, if before it ran.
     Cancel,
     /// Start of the last attempt.
     Start,
@@ -79,7 +79,7 @@ pub enum CountColumn {
     Restarts,
 }
 
-/// How a job ended.
+/// Outcome of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Completed,
@@ -137,7 +137,7 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Done {
     jobs: Jobs,
-    /// What was kept, dropped and counted.
+    /// Counts of what was kept and dropped.
     pub report: Report,
     /// Kept jobs.
     order: Vec<u32>,
@@ -176,32 +176,32 @@ impl Done {
         done
     }
 
-    /// How many jobs are kept.
+    /// Number of kept jobs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether no job is kept.
+    /// True if no job is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// The id of the job in a row, as it stands.
+    /// The id of the job in a row, as in the log.
     #[must_use]
     pub fn log_id(&self, row: usize) -> String {
         let id = self.jobs.columns.id[self.order[row] as usize];
         String::from_utf8_lossy(self.jobs.ids.get(id)).into_owned()
     }
 
-    /// Words for how each job ended; none where nobody says it.
+    /// Words for the outcome of each job; empty where it is unknown.
     #[must_use]
     pub fn states(&self) -> Vec<&'static str> {
         self.outcome.iter().map(|outcome| outcome.word()).collect()
     }
 
-    /// How each job waits for another; none where it does not.
+    /// Kind of each job's dependency, as a word; empty without one.
     #[must_use]
     pub fn depends_how(&self) -> Vec<&'static str> {
         self.each(|row, job| match self.jobs.rare.waits.get(&number(job)) {
@@ -210,13 +210,13 @@ impl Done {
         })
     }
 
-    /// Names of all nodes (the first is none), and the line that each is first seen in.
+    /// Names of all nodes (the first is empty), and the line in which each is first seen.
     pub fn take_node_names(&mut self) -> (Vec<String>, Vec<u64>) {
         let lines = std::mem::take(&mut self.jobs.host_lines);
         (std::mem::take(&mut self.jobs.hosts).into_strings(), lines)
     }
 
-    /// All texts by number, the first being none.
+    /// All texts by number; the first is empty.
     pub fn take_texts(&mut self) -> Vec<String> {
         std::mem::take(&mut self.jobs.texts).into_strings()
     }
@@ -235,7 +235,7 @@ impl Done {
         self.order = places.iter().map(|place| self.order[*place]).collect();
     }
 
-    /// The numbers of the jobs that others wait for, where they are kept.
+    /// Resolves dependencies: sets the numbers of the jobs that others wait for, where they are kept.
     fn resolve_waits(&mut self) {
         self.depends_on = vec![-1; self.order.len()];
         if self.jobs.rare.waits.is_empty() {
@@ -320,7 +320,8 @@ impl Done {
         self.at(&own)
     }
 
-    /// Takes a column of numbers: those that say less of a job come first, submission and start last.
+    /// Takes a column of numbers. Its source is moved out, so that derived columns must be taken before those they are
+    /// derived from: submission and start last.
     pub fn take_numbers(&mut self, column: NumberColumn) -> Vec<f64> {
         match column {
             NumberColumn::Submit => {
@@ -357,7 +358,7 @@ impl Done {
         }
     }
 
-    /// A value of jobs that never ran, or of all others.
+    /// The value for jobs that never ran, or for all others; NaN otherwise.
     fn only(&self, row: usize, never_ran: bool, value: f64) -> f64 {
         if (self.outcome[row] == Outcome::NeverRan) == never_ran { value } else { f64::NAN }
     }
@@ -366,7 +367,7 @@ impl Done {
         self.only(row, false, self.jobs.rare.energy_j.get(&number(job)).copied().unwrap_or(f64::NAN))
     }
 
-    /// When a job that never ran was withdrawn.
+    /// Instant at which a job that never ran was withdrawn.
     fn cancelled(&self, job: usize) -> f64 {
         self.jobs.rare.gone.get(&number(job)).copied().unwrap_or(self.jobs.columns.end[job])
     }
@@ -425,7 +426,7 @@ impl Done {
     ///
     /// # Panics
     ///
-    /// `rank` is shorter than the names.
+    /// If `rank` is shorter than the names.
     #[must_use]
     pub fn take_nodes(&mut self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>) {
         let flat = std::mem::take(&mut self.jobs.flat_hosts);
@@ -443,12 +444,12 @@ impl Done {
         (offsets, nodes, known)
     }
 
-    /// Starts and ends of jobs of which several attempts ran, by offsets; NaN = not yet. None where there is none. To be
-    /// asked for before starts and ends are taken.
+    /// Starts and ends of jobs of which several attempts ran, by offsets; NaN = not yet. None where there is no such
+    /// job. To be called before starts and ends are taken.
     ///
     /// # Panics
     ///
-    /// There are 2^63 ends.
+    /// If there are 2^63 ends.
     #[must_use]
     pub fn segments(&self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
         let columns = &self.jobs.columns;
@@ -467,13 +468,13 @@ impl Done {
     }
 }
 
-/// How many nodes a job has; 0 where nobody says it.
+/// Number of nodes of a job; 0 if it is unknown.
 fn size(columns: &Columns, job: usize) -> i32 {
     let hosts = i32::try_from(columns.hosts_length[job]).unwrap_or(i32::MAX);
     if hosts > 0 { hosts } else { columns.size[job] }
 }
 
-/// Whether a job is kept; counts it where it is not.
+/// True if a job is kept; counts it otherwise.
 fn keeps(columns: &Columns, job: usize, outcome: Outcome, drops_never_ran: bool, report: &mut Report) -> bool {
     let count = if outcome == Outcome::Pending {
         &mut report.dropped_pending
@@ -490,7 +491,7 @@ fn keeps(columns: &Columns, job: usize, outcome: Outcome, drops_never_ran: bool,
     false
 }
 
-/// The number of each kept job, in their order.
+/// Job numbers of the kept jobs, in their order.
 fn numbered(jobs: &Jobs, order: &[u32], largest: i64, report: &mut Report) -> Vec<i64> {
     let mut owned = BTreeSet::new();
     let mut next = largest;

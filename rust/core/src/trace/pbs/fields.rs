@@ -1,4 +1,4 @@
-//! What a record says of its job, each value read by its key's type.
+//! Values of a record, each read by its key's type.
 
 use crate::trace::fault::quoted;
 use crate::trace::sacct::value::{decimal, whole};
@@ -11,10 +11,10 @@ const MOST: i64 = i32::MAX as i64;
 
 const MOST_SECONDS: f64 = 1e12;
 
-/// kWh in joules.
+/// Joules per kWh.
 const KWH_J: f64 = 3.6e6;
 
-/// How a job waits for another.
+/// Kind of a job's dependency on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     Any,
@@ -23,7 +23,7 @@ pub(super) enum How {
 }
 
 impl How {
-    /// The word of hetsched's for it.
+    /// The word for it in hetsched.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Any => "any",
@@ -33,10 +33,10 @@ impl How {
     }
 }
 
-/// A job that another one waits for; None: something that is not simulated.
+/// A dependency on a job; None: one on something that is not simulated.
 pub(super) type Wait<'a> = Option<(How, &'a [u8])>;
 
-/// Values of one record; None where it does not say.
+/// Values of one record; None where it does not have them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields<'a> {
     pub(super) ctime: Option<f64>,
@@ -62,7 +62,7 @@ pub(super) struct Fields<'a> {
     pub(super) wait: Option<Wait<'a>>,
 }
 
-/// A value that does not read: its key, what stood there, what would be right.
+/// A value that cannot be parsed: its key, the text found, and what is valid.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub(super) key: String,

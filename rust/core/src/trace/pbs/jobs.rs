@@ -1,4 +1,4 @@
-//! Jobs as records fill them: a column for each thing that is known of them.
+//! Jobs as records fill them: a column for each known property.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::fields::{Fields, How, Unread};
 use super::record::Name;
 use super::value::{Chunks, hosts};
 
-/// No job, no host, no whole number.
+/// Marks the absence of a job, a host or a whole number.
 pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NO_COUNT: i32 = -1;
 
@@ -26,7 +26,7 @@ macro_rules! columns {
                 $(self.$name.push($default);)*
             }
 
-            /// Gives back what no job needs.
+            /// Releases the memory beyond the last job.
             fn shrink(&mut self) {
                 $(self.$name.shrink_to_fit();)*
             }
@@ -38,7 +38,7 @@ columns! {
     /// Number of the id among all ids.
     id: u32 = 0,
     flags: u8 = 0,
-    /// Submission, and how well it is known: 0 not, then by a stamp, `qtime`, `ctime`.
+    /// Submission; rank 0 unknown, then from a stamp, `qtime`, `ctime`.
     submit: f64 = f64::NAN,
     submit_rank: u8 = 0,
     etime: f64 = f64::NAN,
@@ -48,19 +48,19 @@ columns! {
     ended: f64 = f64::NAN,
     exit_status: i32 = NO_STATUS,
     walltime_s: f64 = f64::NAN,
-    /// Memory in all: 1 of its chunks, 2 of the job.
+    /// Memory in all; rank 1 from its chunks, 2 from the job.
     memory_gb: f64 = f64::NAN,
     memory_rank: u8 = 0,
-    /// Size without hosts: 1 chunks, 2 `nodect`.
+    /// Size without hosts; rank 1 from chunks, 2 from `nodect`.
     size: i32 = 0,
     size_rank: u8 = 0,
-    /// CPUs: 1 slots of hosts, 2 of its chunks, 3 `ncpus`.
+    /// CPUs; rank 1 from slots of hosts, 2 from its chunks, 3 from `ncpus`.
     cpus: i32 = NO_COUNT,
     cpus_rank: u8 = 0,
     user: u32 = 0,
     queue: u32 = 0,
     app: u32 = 0,
-    /// Account: 1 project, 2 account.
+    /// Account; rank 1 from the project, 2 from the account.
     account: u32 = 0,
     account_rank: u8 = 0,
     hosts_hash: u64 = 0,
@@ -68,10 +68,10 @@ columns! {
     hosts_length: u32 = 0,
 }
 
-/// No exit status.
+/// Marks the absence of an exit status.
 pub(super) const NO_STATUS: i32 = i32::MIN;
 
-/// Submission by the stamp of the record.
+/// Rank of a submission that is known by the stamp of the record only.
 pub(super) const BY_STAMP: u8 = 1;
 
 pub(super) mod flag {
@@ -81,11 +81,11 @@ pub(super) mod flag {
     pub(in crate::trace::pbs) const REUSED: u8 = 2;
     /// It was deleted before it ended, or a second after that.
     pub(in crate::trace::pbs) const DELETED: u8 = 4;
-    /// Its nodes are to have properties that no constraint can name.
+    /// It asks for node properties that no constraint can name.
     pub(in crate::trace::pbs) const UNREAD: u8 = 8;
 }
 
-/// What few jobs have.
+/// Values that few jobs have, by job.
 #[derive(Debug, Default)]
 pub(super) struct Rare {
     /// Stamp of the first deletion or abort.
@@ -93,10 +93,10 @@ pub(super) struct Rare {
     /// Starts and ends of attempts that were not the last.
     pub(super) attempts: BTreeMap<u32, Vec<f64>>,
     pub(super) energy_j: BTreeMap<u32, f64>,
-    /// GPUs in all: 1 of its chunks, 2 `ngpus`.
+    /// GPUs in all, and the rank: 1 from its chunks, 2 from `ngpus`.
     pub(super) gpus: BTreeMap<u32, (i32, u8)>,
     pub(super) constraint: BTreeMap<u32, u32>,
-    /// Number of the id that a job waits for, 0: something that is not simulated; and how.
+    /// Number of the id that a job waits for, 0: something that is not simulated; and the kind of dependency.
     pub(super) waits: BTreeMap<u32, (u32, How)>,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Jobs {
     pub(super) host_lines: Vec<u64>,
     /// The hosts of all jobs.
     pub(super) flat_hosts: Vec<u32>,
-    /// The last list that each host was in.
+    /// Number of the last list that each host was in.
     marks: Vec<u64>,
     lists: u64,
     pub(super) rare: Rare,
@@ -141,7 +141,7 @@ impl Jobs {
         self.latest.get(code as usize).filter(|job| **job != NONE).map(|job| *job as usize)
     }
 
-    /// A new job.
+    /// Adds a job.
     pub(super) fn add(&mut self, code: u32) -> usize {
         let job = self.len();
         self.columns.push();
@@ -153,7 +153,7 @@ impl Jobs {
         job
     }
 
-    /// Makes instants of all stamps.
+    /// Turns all stamps into instants.
     pub(super) fn settle(&mut self, settled: impl Fn(f64) -> f64) {
         let columns = &mut self.columns;
         for column in [&mut columns.submit, &mut columns.start, &mut columns.end] {
@@ -161,7 +161,7 @@ impl Jobs {
                 *instant = settled(*instant);
             }
         }
-        // What no column is made of.
+        // No longer needed: no output column is made of them.
         (columns.ended, columns.hosts_hash) = (Vec::new(), Vec::new());
         for ranks in [
             &mut columns.submit_rank,
@@ -191,7 +191,7 @@ impl Jobs {
         self.columns.flags[job] & flag != 0
     }
 
-    /// Reads the hosts of a record before anything of it is taken in; leaves them in the scratch.
+    /// Reads the hosts of a record before anything of it is applied; leaves them in the scratch memory.
     pub(super) fn read_hosts(&mut self, text: &[u8], line: u64) -> Result<i64, Unread> {
         self.lists += 1;
         self.scratch.clear();
@@ -221,12 +221,12 @@ impl Jobs {
         })
     }
 
-    /// Whether the hosts of a record are those that its job has already.
+    /// True if the hosts of a record are those that its job has already.
     pub(super) fn has_hosts(&self, job: Option<usize>, text: &[u8]) -> bool {
         job.is_some_and(|job| self.columns.hosts_hash[job] == hash_of(text) | 1)
     }
 
-    /// Keeps the hosts in the scratch as a job's.
+    /// Stores the hosts in the scratch memory as those of a job.
     pub(super) fn keep_hosts(&mut self, job: usize, text: &[u8], slots: i64) {
         let columns = &mut self.columns;
         columns.hosts_hash[job] = hash_of(text) | 1;
@@ -236,10 +236,10 @@ impl Jobs {
         self.flat_hosts.extend_from_slice(&self.scratch);
     }
 
-    /// Takes in what a record says of a job, but for its hosts.
+    /// Applies the fields of a record to a job, without its hosts.
     pub(super) fn take(&mut self, job: usize, fields: &Fields<'_>) {
         let columns = &mut self.columns;
-        // The first submission and eligibility count: a job that is requeued has later ones.
+        // The first submission and eligibility are kept: a requeued job has later ones.
         for (value, own) in [(fields.ctime, 3), (fields.qtime, 2)] {
             submitted(columns, job, value, own);
         }
@@ -305,12 +305,12 @@ impl Jobs {
     }
 }
 
-/// A job as the key of what few have.
+/// A job's number, as key of [`Rare`].
 pub(super) fn number(job: usize) -> u32 {
     u32::try_from(job).expect("fewer than 2^32 jobs")
 }
 
-/// Takes in a submission that is better known than the one before.
+/// Sets a submission if it is known better than the one before.
 pub(super) fn submitted(columns: &mut Columns, job: usize, value: Option<f64>, own: u8) {
     if let Some(value) = value
         && own > columns.submit_rank[job]
@@ -319,7 +319,7 @@ pub(super) fn submitted(columns: &mut Columns, job: usize, value: Option<f64>, o
     }
 }
 
-/// Takes in a value that is no worse known than the one before.
+/// Sets a value if it is known no worse than the one before.
 fn rank<T: Copy>(column: &mut [T], ranks: &mut [u8], job: usize, value: Option<(T, u8)>) {
     if let Some((value, own)) = value
         && own >= ranks[job]

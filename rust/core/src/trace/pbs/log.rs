@@ -1,4 +1,4 @@
-//! The records of a log, one after another, and the jobs that they are of.
+//! Reader of a log: its records, one after another, and the jobs that they belong to.
 
 use std::io::BufRead;
 
@@ -17,10 +17,10 @@ use super::{Options, Report};
 const A_RECORD: &str = "a record: MM/DD/YYYY HH:MM:SS;T;ID;key=value …";
 const KINDS: &[u8] = b"QSEDAR";
 
-/// Bytes between two looks at the watch.
+/// Bytes between two calls of the watch.
 const STEP: usize = 4 << 20;
 
-/// Everything that a log said.
+/// Contents of a log.
 pub(super) struct Log {
     pub(super) jobs: Jobs,
     pub(super) report: Report,
@@ -74,7 +74,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Leaves a line out that does not read, or gives the fault.
+    /// Skips a line that cannot be parsed, or returns the fault.
     fn refuse(&mut self, text: &mut Text<'_>, line: Line, fault: Unread, options: &Options<'_>) -> Result<()> {
         let number = text.line;
         let has_fields = memchr::memchr_iter(b';', text.bytes(line)).count() > 2;
@@ -109,7 +109,7 @@ impl Reader {
             found: quoted(record.id),
             expected: "a job's id such as 12.server",
         })?;
-        // What was deleted, and why, is told in free words.
+        // The messages of deletions and aborts are free words, not pairs.
         let is_free = matches!(record.kind, b'D' | b'A');
         let fields = if is_free { Fields::default() } else { Fields::read(&record)? };
         if let (Some(start), Some(end)) = (fields.start, fields.end)
@@ -162,7 +162,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Whether a record is of a job with the id of one that is over.
+    /// True if a record belongs to another job, with the id of one that is over.
     fn is_of_another(&self, job: usize, kind: u8) -> bool {
         let is_over = self.jobs.is(job, flag::ENDED);
         let is_gone = self.jobs.rare.gone.contains_key(&number(job)) && self.jobs.columns.start[job].is_nan();

@@ -1,7 +1,7 @@
-//! Accounting logs of PBS Pro, `OpenPBS` and Torque: a record a line, several for a job.
+//! Accounting logs of PBS Pro, `OpenPBS` and Torque: a record per line, several per job.
 //!
-//! Lines are cut (`record`) and read by their keys (`fields`, `value`), their local stamps become instants (`stamps`), and
-//! what they say of a job is gathered (`jobs`, `log`) until the log is over (`done`).
+//! Lines are cut (`record`) and read by their keys (`fields`, `value`), their local stamps become instants (`stamps`),
+//! and the records of a job are gathered (`jobs`, `log`) until the log is over (`done`).
 
 mod done;
 mod fields;
@@ -20,29 +20,29 @@ use super::fault::file_fault;
 pub use super::sacct::Zone;
 pub use done::{CountColumn, Done, NumberColumn, TextColumn, WholeColumn};
 
-/// Bad lines that are told one by one.
+/// Maximum number of bad lines that are reported one by one.
 const FAULTS_KEPT: usize = 3;
 
-/// How a log is read.
+/// Options for reading a log.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Name for messages.
     pub file: &'a str,
-    /// Zone of local stamps; None: as the records with instants show it.
+    /// Zone of local stamps; None: derived from the records that also have instants.
     pub zone: Option<Zone>,
-    /// Whether jobs that never ran are left out.
+    /// True if jobs that never ran are left out.
     pub drop_never_ran: bool,
-    /// Whether lines that do not read are left out and counted.
+    /// True if lines that cannot be parsed are left out and counted.
     pub skip_bad_lines: bool,
 }
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What reading a log kept, dropped and counted.
+        /// Counts of one read: what was kept and dropped.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Report {
             $($(#[$doc])* pub $name: u64,)*
-            /// What is wrong with the first bad lines.
+            /// Faults of the first bad lines.
             pub first_bad_lines: Vec<TraceError>,
         }
 
@@ -61,9 +61,9 @@ counts! {
     jobs,
     /// Lines that are not empty.
     rows,
-    /// Records of other kinds than those that are read.
+    /// Records of kinds that are not read.
     other_records,
-    /// Records that stand in the log twice.
+    /// Records that are exact repetitions.
     dropped_duplicate,
     /// Arrays, whose tasks are the jobs.
     array_parents,
@@ -71,31 +71,31 @@ counts! {
     array_tasks,
     /// Jobs that waited at the log's end.
     dropped_pending,
-    /// Jobs that ended before they ran, where those are not kept.
+    /// Jobs that ended before they ran, if such jobs are dropped.
     dropped_never_ran,
-    /// The same, where they are.
+    /// Jobs that ended before they ran, if such jobs are kept.
     never_ran,
-    /// Jobs without a submission.
+    /// Jobs without a submission time.
     dropped_no_submit,
-    /// Jobs of no size.
+    /// Jobs without a size.
     dropped_no_size,
     /// Jobs that ran at the log's end.
     cut_by_end,
     /// Jobs of several attempts.
     requeued,
-    /// Jobs whose number an earlier one has.
+    /// Jobs with the number of an earlier one.
     reused_ids,
-    /// Jobs that waited for something that is not simulated, or for a job that is not there.
+    /// Jobs that waited for something that is not simulated, or for a job that is not in the log.
     depends_cleared,
-    /// Jobs whose GPUs do not divide by their nodes.
+    /// Jobs whose GPUs are not a multiple of their nodes.
     rounded_up_gpus,
     /// Jobs with properties of nodes that no constraint can name.
     constraint_unread,
     /// Jobs that failed or were cancelled after they had started.
     kept_cancelled_or_failed,
-    /// Whether the last line is cut.
+    /// 1 if the last line is cut, else 0.
     cut_last_line,
-    /// Lines that do not read, and were skipped.
+    /// Lines that could not be parsed, and were skipped.
     bad_lines,
 }
 
@@ -112,7 +112,8 @@ impl Report {
 ///
 /// # Errors
 ///
-/// The first line that does not read, with its number; data that is cut short or damaged; no job at all.
+/// For the first line that cannot be parsed, with its number; if the data is cut short or damaged, or there is no job
+/// at all.
 ///
 /// # Examples
 ///

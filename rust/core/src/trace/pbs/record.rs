@@ -15,7 +15,7 @@ pub(super) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Cuts a line; None if it is no record.
+    /// Cuts a line; None if it is not a record.
     #[inline]
     pub(super) fn read(line: &'a [u8]) -> Option<Self> {
         let (stamp, rest) = line.split_first_chunk::<19>()?;
@@ -31,7 +31,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Keys and values of the message; what stands between blanks and has no `=` is none.
+    /// Keys and values of the message; words without `=` are skipped.
     pub(super) fn pairs(&self) -> Pairs<'a> {
         Pairs { rest: self.message }
     }
@@ -89,7 +89,7 @@ pub(super) enum Name {
 }
 
 impl Name {
-    /// Reads an id; None if it is none.
+    /// Reads an id; None if it is not one.
     pub(super) fn read(id: &[u8]) -> Option<Self> {
         let end = id.iter().position(|byte| *byte == b'.').unwrap_or(id.len());
         if id.get(end) == Some(&b'.') && id.len() == end + 1 {

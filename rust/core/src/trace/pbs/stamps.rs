@@ -1,28 +1,28 @@
-//! Local stamps as instants: in a zone that is given, or by the records that show both.
+//! Local stamps as instants: by a given zone, or by the records that show both.
 
 use crate::trace::sacct::Zone;
 use crate::trace::sacct::zone::{Clock, NoTime};
 
 const QUARTER_S: f64 = 900.0;
 
-/// The largest offset that is taken for one, in seconds.
+/// The largest offset from UTC that is plausible, in seconds.
 const MOST_OFFSET_S: f64 = 15.0 * 3600.0;
 
-/// Added to local seconds as long as no offset is known; far beyond any instant, and exact to an eighth of a second.
+/// Added to local seconds while no offset is known; far beyond any instant, and exact to an eighth of a second.
 const PENDING_S: f64 = 1e15;
 
-/// What turns stamps into instants.
+/// Converter of stamps into instants.
 pub(super) struct Stamps {
     zone: Option<Clock>,
     local: Clock,
     offset_s: Option<f64>,
-    /// The first offset that was known: that of all stamps before.
+    /// The first offset that became known; it holds for all stamps before.
     first_s: f64,
     last_s: f64,
     last_pending_s: f64,
 }
 
-/// A stamp: seconds since 1970 on the clock that wrote it, and the instant, which is to be settled.
+/// A stamp: seconds since 1970 on the clock that wrote it, and the instant, which may still have to be settled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     local_s: f64,
@@ -53,7 +53,7 @@ impl Stamps {
         Ok(Stamp { local_s, instant_s })
     }
 
-    /// Takes in at which instant a stamp was written, if that is known; gives the stamp with what is known now.
+    /// Notes the instant at which a stamp was written, if that is known; returns the stamp with what is known now.
     #[inline]
     pub(super) fn show(&mut self, stamp: Stamp, at: Option<f64>) -> Stamp {
         let Some(at) = at.filter(|_| self.zone.is_none()) else { return stamp };
@@ -74,7 +74,7 @@ impl Stamps {
         if instant_s > PENDING_S / 2.0 { instant_s - PENDING_S - self.first_s } else { instant_s }
     }
 
-    /// Notes that the log went on until then.
+    /// Notes that the log was still being written at the stamp.
     #[inline]
     pub(super) fn went_on(&mut self, stamp: Stamp) {
         let is_pending = stamp.instant_s > PENDING_S / 2.0;

@@ -39,14 +39,14 @@ pub(super) fn gigabytes(text: &[u8]) -> Option<f64> {
     Some(number * bytes * KIB.powi(power - 3)).filter(|size| size.is_finite())
 }
 
-/// What chunks of a job ask for, all of them together; None where no chunk says it.
+/// Sum of the resources that the chunks of a job ask for; None where no chunk names one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Chunks<'a> {
     pub(super) count: i64,
     pub(super) cpus: Option<i64>,
     pub(super) gpus: Option<i64>,
     pub(super) memory_gb: Option<f64>,
-    /// Properties of nodes, where there is one kind of chunks.
+    /// Properties of nodes, if there is only one kind of chunks.
     pub(super) properties: Vec<&'a [u8]>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Chunks<'a> {
     }
 }
 
-/// Adds what each of `count` chunks has.
+/// Adds `count` times the amount of a chunk.
 fn add(total: &mut Option<i64>, each: Option<i64>, count: i64) -> Option<()> {
     if let Some(each) = each {
         *total = Some(total.unwrap_or(0).checked_add(each.checked_mul(count)?)?);
@@ -107,7 +107,8 @@ fn add(total: &mut Option<i64>, each: Option<i64>, count: i64) -> Option<()> {
     Some(())
 }
 
-/// Gives each host of `n1/0*8+n2/0-3`, in order and with repeats, and its slots; None if it does not read.
+/// Calls `give` for each host of `n1/0*8+n2/0-3`, in order and with repeats, with its slots; None if the text cannot be
+/// parsed.
 pub(super) fn hosts<'a>(text: &'a [u8], mut give: impl FnMut(&'a [u8], i64)) -> Option<()> {
     for part in text.split(|byte| *byte == b'+') {
         let end = memchr(b'/', part).unwrap_or(part.len());

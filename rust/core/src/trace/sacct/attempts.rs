@@ -1,4 +1,4 @@
-//! Several rows of one name: later accounts of one submission, attempts of one job, or jobs of one number.
+//! Several rows with one name: later accounts of one submission, attempts of one job, or jobs with one number.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,11 @@ pub(super) struct Jobs {
     /// The row of each.
     pub(super) rows: Vec<u32>,
     pub(super) segments: Segments,
-    /// The first row of a job of several, by the job's.
+    /// The first row of a job with several, by the job's row.
     pub(super) first: BTreeMap<u32, u32>,
 }
 
-/// The rows that are jobs, each with what its attempts say, and when several of them ran.
+/// The rows that are jobs, each with the values of its attempts merged in, and the times of several attempts.
 pub(super) fn joined(book: &mut Book) -> Jobs {
     let mut jobs = Vec::with_capacity(book.rows.len());
     let mut segments = Segments::new();
@@ -51,7 +51,7 @@ pub(super) fn joined(book: &mut Book) -> Jobs {
     Jobs { rows: jobs, segments, first }
 }
 
-/// Energy of steps outside of all attempts counts where there is but one.
+/// Charges the energy of steps outside of all attempts to the row of a job that has only one.
 fn take_loose(book: &mut Book, row: u32) {
     if let Some(loose) = book.loose.remove(&row) {
         let steps = book.rows.steps(row).with(loose);
@@ -59,7 +59,7 @@ fn take_loose(book: &mut Book, row: u32) {
     }
 }
 
-/// The last row of each submission, in order, and the first of that submission.
+/// The last row of each submission, in order, each with the first row of that submission.
 fn submissions(book: &mut Book, last: u32) -> Vec<(u32, u32)> {
     let mut rows: Vec<u32> = std::iter::successors(Some(last), |row| book.before.get(row).copied()).collect();
     rows.reverse();
@@ -82,7 +82,7 @@ fn is_next_attempt(book: &Book, row: u32, next: u32) -> bool {
         || is_same(&rows.user, flag::HAS_USER) && is_same(&rows.job_name, flag::HAS_JOB_NAME)
 }
 
-/// Submission no later than the start of the first attempt: Slurm sets it again where it resizes a job.
+/// Moves the submission to no later than the start of the first attempt: Slurm sets it again where it resizes a job.
 fn advance_submit(book: &mut Book, first: usize, last: usize) {
     let rows = &mut book.rows;
     let started_s = rows.start_s[first];
@@ -92,7 +92,7 @@ fn advance_submit(book: &mut Book, first: usize, last: usize) {
     }
 }
 
-/// Makes the last of a job's attempts say what all of them do.
+/// Merges a job's attempts into the last of them.
 fn join(book: &mut Book, attempts: &[u32], segments: &mut Segments) -> u32 {
     let (first, last) = (attempts[0] as usize, attempts[attempts.len() - 1] as usize);
     let row = attempts[attempts.len() - 1];

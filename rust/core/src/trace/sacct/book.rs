@@ -1,4 +1,4 @@
-//! Rows of a dump on their way to jobs: steps, lists of tasks, attempts.
+//! Rows of a dump, collected for joining to jobs: steps, lists of tasks, attempts.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::zone::Instant;
 
 const A_LIST: &str = "a list of at most 4,000,001 tasks, such as 1,3-5,8-20:4%2";
 
-/// All that is kept of a dump.
+/// Contents of a dump, as far as they are kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Book {
     pub(super) rows: Kept,
@@ -25,23 +25,23 @@ pub(super) struct Book {
     pub(super) report: Report,
     /// Names of columns, of all header lines.
     pub(super) columns: Vec<String>,
-    /// How many tasks of an array may run at once.
+    /// Maximum number of tasks that run at once, by array.
     pub(super) limits: BTreeMap<i64, u32>,
     /// The largest number in a name.
     pub(super) largest: i64,
-    /// The last instant that the dump speaks of.
+    /// The last instant in the dump.
     pub(super) last_s: f64,
-    /// Energy of steps that started within no row of their job.
+    /// Energy of steps that started outside all rows of their job.
     pub(super) loose: BTreeMap<u32, Counted>,
     /// The row of the same name before a row, where there is one.
     pub(super) before: BTreeMap<u32, u32>,
     lists: Texts,
     last_rows: Index,
-    /// Steps in front of their jobs.
+    /// Steps that come before their jobs.
     early: BTreeMap<Name, Vec<StepEnergy>>,
 }
 
-/// Energy that a step counted, and the times by which it belongs to an attempt.
+/// Energy that a step counted, and its start, by which it belongs to an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepEnergy {
     pub(super) start: Instant,
@@ -66,7 +66,7 @@ impl StepEnergy {
 }
 
 impl Book {
-    /// Takes in a row.
+    /// Adds a row.
     pub(super) fn add(&mut self, row: &Row<'_>) -> Result<(), Misfit> {
         let written = row.name.expect("rows have names");
         if let Some(step) = written.step {
@@ -182,7 +182,7 @@ impl Book {
         }
     }
 
-    /// Takes in the energy of a step: of the last row of its job within whose time it started.
+    /// Adds the energy of a step to the last row of its job within whose time it started.
     pub(super) fn add_step(&mut self, name: Name, step: StepEnergy) {
         let names = &self.rows.name;
         let Some(last) = self.last_rows.find(name.hash(), |other| names[other as usize] == name) else {
@@ -198,7 +198,7 @@ impl Book {
         *loose = loose.with(step.counted);
     }
 
-    /// Whether an instant, or one that it may stand for, is within the time of a row.
+    /// True if an instant, or one of its two readings, is within the time of a row.
     fn has_within(&self, row: u32, instant: Instant) -> bool {
         let (start_s, end_s) = (self.rows.start_s[row as usize], self.rows.end_s[row as usize]);
         instant.candidates().any(|at_s| start_s <= at_s && (end_s.is_nan() || at_s <= end_s))
@@ -209,7 +209,7 @@ impl Book {
         self.rows.set_steps(row, steps);
     }
 
-    /// Steps that were in front of no row which they started within.
+    /// Places the steps that came before the row within whose time they started.
     pub(super) fn place_early(&mut self) {
         for (name, steps) in std::mem::take(&mut self.early) {
             let names = &self.rows.name;

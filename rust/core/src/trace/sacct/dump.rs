@@ -10,7 +10,8 @@ use super::settle::UNKNOWN_CPUS;
 
 const MOST_WATTS: f64 = 1e6;
 
-/// The jobs of a dump, one a row; texts by number, 0 = none. A column is made when it is taken, and its source goes.
+/// The jobs of a dump, one per row; texts by number, 0 = none. A column is made when it is taken, and its source is
+/// released.
 #[derive(Clone, Debug)]
 pub struct Dump {
     rows: Kept,
@@ -21,9 +22,9 @@ pub struct Dump {
     segments: Segments,
     limits: std::collections::BTreeMap<i64, u32>,
     power_w: Vec<f64>,
-    /// Whether it is JSON, where lines are those of its list of jobs.
+    /// True if the dump is JSON, where line numbers are positions in its list of jobs.
     pub is_json: bool,
-    /// Names of the columns of a text, in its order.
+    /// Names of the columns of a dump in text, in its order.
     pub columns: Vec<String>,
     /// All texts by number.
     pub texts: Vec<String>,
@@ -114,7 +115,7 @@ pub enum CountColumn {
 }
 
 impl Dump {
-    /// The jobs of what was read; those that never ran are dropped where `drops_never_ran`.
+    /// The jobs of `book`; with `drops_never_ran`, those that never ran are dropped.
     pub(super) fn new(mut book: Book, is_json: bool, drops_never_ran: bool) -> Self {
         book.place_early();
         let Jobs { rows: mut order, segments, first } = joined(&mut book);
@@ -143,25 +144,25 @@ impl Dump {
         dump
     }
 
-    /// How many jobs there are.
+    /// Number of jobs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether there is no job.
+    /// True if there is no job.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }
 
-    /// The name of the job in a row, in the log's own way.
+    /// Name of the job in a row, as the log writes it.
     #[must_use]
     pub fn log_id(&self, row: usize) -> String {
         self.rows.name[self.order[row] as usize].text()
     }
 
-    /// Names of all nodes that the dump knows (the first is none), and the line that each is first seen in.
+    /// Names of all nodes of the dump (the first is empty), and the line in which each is first seen.
     #[must_use]
     pub fn node_names(&self) -> (Vec<String>, Vec<u64>) {
         self.hosts.names()
@@ -221,7 +222,7 @@ impl Dump {
         self.at(&own)
     }
 
-    /// Takes a column of numbers. Ends come after cancellations, and starts after both.
+    /// Takes a column of numbers. Ends must be taken after cancellations, and starts after both.
     pub fn take_numbers(&mut self, column: NumberColumn) -> Vec<f64> {
         let rows = &mut self.rows;
         let own = match column {
@@ -296,7 +297,7 @@ impl Dump {
     ///
     /// # Panics
     ///
-    /// `rank` is shorter than the names.
+    /// If `rank` is shorter than the names.
     #[must_use]
     pub fn nodes(&self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>) {
         let known = self.each(|row| {
@@ -316,11 +317,12 @@ impl Dump {
         (offsets, nodes, known)
     }
 
-    /// Starts and ends of jobs of which several attempts ran, by offsets; NaN = not yet. Empty where there is none.
+    /// Starts and ends of jobs of which several attempts ran, by offsets; NaN = not yet. None where there is no such
+    /// job.
     ///
     /// # Panics
     ///
-    /// There are more than 2^63 of them.
+    /// If there are more than 2^63 of them.
     #[must_use]
     pub fn take_segments(&mut self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)> {
         let mut own: Vec<(u32, Vec<f64>)> = std::mem::take(&mut self.segments);
@@ -336,7 +338,7 @@ impl Dump {
     }
 }
 
-/// Whether a list has as many nodes as its job.
+/// True if a list has as many nodes as its job.
 fn is_as_many(listed: usize, nodes: i32) -> bool {
     usize::try_from(nodes) == Ok(listed)
 }
@@ -346,7 +348,7 @@ fn known_cpus(cpus: u32) -> i64 {
     if cpus == UNKNOWN_CPUS { -1 } else { i64::from(cpus) }
 }
 
-/// Whether a job is kept; counts it where it is not.
+/// True if a job is kept; counts it otherwise.
 fn keeps(book: &mut Book, row: u32, drops_never_ran: bool) -> bool {
     let count = if book.rows.is(row, flag::PENDING) {
         &mut book.report.dropped_pending
@@ -361,7 +363,7 @@ fn keeps(book: &mut Book, row: u32, drops_never_ran: bool) -> bool {
     false
 }
 
-/// Gives runs that still go on and do not say how long the time up to the dump's last instant.
+/// Sets the length of runs that still go on, where unknown, to the time up to the dump's last instant.
 fn finish_runs(rows: &mut Kept, order: &[u32], last_s: f64) {
     for row in order.iter().map(|row| *row as usize) {
         if rows.runtime_s[row].is_nan() {
@@ -416,7 +418,7 @@ fn sort_by_submit(order: &mut Vec<u32>, job_id: &mut Vec<i64>, rows: &Kept) {
     *order = places.iter().map(|place| order[*place as usize]).collect();
 }
 
-/// Makes the energy of each row that of its job; gives the mean draw of each job's nodes.
+/// Makes the energy of each row that of its job; returns the mean draw of each job's nodes.
 fn charge(rows: &mut Kept, order: &[u32]) -> Vec<f64> {
     let power_of = |row: &u32| {
         let own = rows.steps(*row);

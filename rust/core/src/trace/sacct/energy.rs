@@ -4,13 +4,13 @@ use super::name::Step;
 
 /// Energy that steps of one kind counted, and the node-seconds in which they did.
 ///
-/// `.extern` sees all nodes all the time, numbered steps all of what they run on, `.batch` the first node only: of the
-/// kinds that counted any, the first in this order is taken.
+/// `.extern` sees all nodes all the time, numbered steps see the nodes that they run on, `.batch` sees the first node
+/// only: of the kinds that counted any energy, the first in this order is taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Counted {
     pub(super) rank: u8,
     pub(super) energy_j: f64,
-    /// NaN where a step does not say.
+    /// NaN where a step does not have them.
     pub(super) node_s: f64,
 }
 
@@ -30,7 +30,7 @@ impl Counted {
         Some(Self { rank, energy_j, node_s })
     }
 
-    /// Both together.
+    /// Combines both: the sum for one kind, else the kind of the higher rank.
     pub(super) fn with(self, other: Self) -> Self {
         if self.rank == other.rank {
             let (energy_j, node_s) = (self.energy_j + other.energy_j, self.node_s + other.node_s);
@@ -43,7 +43,7 @@ impl Counted {
         self.rank == 0
     }
 
-    /// Whether it is known of a job of so many nodes.
+    /// True if the energy covers all nodes of a job of so many nodes.
     pub(super) fn is_of_all(self, nodes: i32) -> bool {
         self.rank > BATCH || nodes == 1
     }

@@ -1,4 +1,4 @@
-//! Columns of a dump: told by its header line, or given.
+//! Columns of a dump: from its header line, or as given.
 
 use crate::error::{Error, Result};
 use crate::trace::fault::{file_fault, line_fault};
@@ -42,7 +42,7 @@ pub(super) enum Kind {
     EnergyRaw,
     Restarts,
     ExitCode,
-    /// A text that may hold anything, the separator, too.
+    /// A text that may hold anything, including the separator.
     Free,
     Other,
 }
@@ -102,7 +102,7 @@ impl Kind {
         KINDS.iter().find(|(known, _)| *known == lower).map_or(Self::Other, |(_, kind)| *kind)
     }
 
-    /// Whether its values may hold the separator.
+    /// True if its values may hold the separator.
     pub(super) fn is_free(self) -> bool {
         matches!(self, Self::Free | Self::JobName | Self::Constraints)
     }
@@ -117,13 +117,13 @@ pub(super) struct Header {
     pub(super) names: Vec<String>,
     pub(super) kinds: Vec<Kind>,
     pub(super) separator: Vec<u8>,
-    /// Whether each row ends with one more separator; None where no header says so.
+    /// True if each row ends with one more separator; None where no header shows it.
     pub(super) ends_with_separator: Option<bool>,
     /// The column of the application.
     pub(super) app: Option<usize>,
 }
 
-/// What a line turned out to be.
+/// Kind of a line, as far as headers go.
 pub(super) enum Found {
     Header(Header),
     /// Names in columns of fixed width.
@@ -135,7 +135,7 @@ impl Header {
     fn new(names: Vec<String>, separator: Vec<u8>, ends_with_separator: Option<bool>, app: Option<&str>) -> Self {
         let mut kinds: Vec<Kind> = names.iter().map(|name| Kind::of(name)).collect();
         for at in 0..kinds.len() {
-            // A name twice says the same twice.
+            // A repeated column is ignored: it repeats the values.
             if !matches!(kinds[at], Kind::Free | Kind::ExitCode) && kinds[..at].contains(&kinds[at]) {
                 kinds[at] = Kind::Other;
             }
@@ -144,7 +144,7 @@ impl Header {
         Self { names, kinds, separator, ends_with_separator, app }
     }
 
-    /// Columns that were given by name.
+    /// Columns given by name.
     pub(super) fn given(names: &[String], separator: Option<&[u8]>, app: Option<&str>) -> Self {
         Self::new(names.to_vec(), separator.unwrap_or(b"|").to_vec(), None, app)
     }
@@ -163,13 +163,13 @@ impl Header {
         of(Kind::JobId).or_else(|| of(Kind::JobIdRaw))
     }
 
-    /// Whether both have the same names in the same order.
+    /// True if both have the same names in the same order.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         self.names.len() == other.names.len()
             && self.names.iter().zip(&other.names).all(|(own, other)| own.eq_ignore_ascii_case(other))
     }
 
-    /// Refuses columns that do not say enough of a job.
+    /// Checks that the columns suffice to describe a job.
     pub(super) fn check(&self, file: &str, line: Option<u64>, app: Option<&str>) -> Result<()> {
         let has_any = |kinds: &[Kind]| kinds.iter().any(|kind| self.has(*kind));
         let app_column = format!("`{}`, to tell applications apart", app.unwrap_or_default());
@@ -193,7 +193,7 @@ impl Header {
         }
     }
 
-    /// The header that a line is, if it is one; its separator is `delimiter` or what stands between its first two names.
+    /// The header, if the line is one; its separator is `delimiter` or the text between its first two names.
     pub(super) fn find(line: &[u8], delimiter: Option<&[u8]>, app: Option<&str>) -> Found {
         let lower = line.to_ascii_lowercase();
         if !lower.windows(5).any(|part| part == b"jobid") {

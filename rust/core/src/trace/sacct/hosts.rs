@@ -2,19 +2,19 @@
 
 use super::index::Texts;
 
-/// The most hosts of one list.
+/// Maximum number of hosts of one list.
 const MOST: usize = 10_000_000;
 
 /// Lists of hosts by number, and the names of all hosts; the first list is the empty one.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
     lists: Texts,
-    /// Where the hosts of each list begin.
+    /// Offsets of each list's hosts in `flat`.
     offsets: Vec<u32>,
-    /// The names' numbers.
+    /// Hosts of all lists, by the numbers of their names.
     flat: Vec<u32>,
     is_read: Vec<bool>,
-    /// The line that each list was first seen in.
+    /// The line in which each list was first seen.
     first_line: Vec<u64>,
     names: Texts,
 }
@@ -27,7 +27,7 @@ impl Default for Hosts {
 }
 
 impl Hosts {
-    /// The number of a list; None if it does not read.
+    /// The number of a list; None if it cannot be parsed.
     pub(super) fn code(&mut self, text: &[u8], line: u64) -> Option<u32> {
         let code = self.lists.code(text);
         if code as usize == self.offsets.len() {
@@ -47,17 +47,17 @@ impl Hosts {
         self.offsets.get(code).map_or(0..0, |begin| *begin as usize..end)
     }
 
-    /// How many hosts a list has.
+    /// Number of hosts of a list.
     pub(super) fn count(&self, code: u32) -> usize {
         self.range(code).len()
     }
 
-    /// The names' numbers of a list, in its order.
+    /// The hosts of a list, in its order, by the numbers of their names.
     pub(super) fn list(&self, code: u32) -> &[u32] {
         &self.flat[self.range(code)]
     }
 
-    /// All names by number (the first is no name), and the line each was first seen in.
+    /// All names by number (the first is empty), and the line in which each was first seen.
     pub(super) fn names(&self) -> (Vec<String>, Vec<u64>) {
         let mut lines = vec![0; self.names.len()];
         for code in (0..u32::try_from(self.offsets.len()).expect("counted so")).rev() {
@@ -69,7 +69,7 @@ impl Hosts {
     }
 }
 
-/// Leaves of the numbers from `begin` on each the first time it stands there.
+/// Removes repeats among the numbers from `begin` on: of each, the first stays.
 fn keep_first(hosts: &mut Vec<u32>, begin: usize) {
     let rising = hosts[begin..].windows(2).all(|pair| pair[0] < pair[1]);
     if rising {
@@ -86,7 +86,7 @@ fn keep_first(hosts: &mut Vec<u32>, begin: usize) {
     hosts.truncate(at);
 }
 
-/// Gives every host of a list in order; None if it does not read.
+/// Calls `give` for every host of a list in order; None if the list cannot be parsed.
 pub(super) fn expand(text: &[u8], give: &mut dyn FnMut(&[u8])) -> Option<()> {
     if count(text)? > MOST {
         return None;
@@ -98,7 +98,7 @@ pub(super) fn expand(text: &[u8], give: &mut dyn FnMut(&[u8])) -> Option<()> {
     Some(())
 }
 
-/// How many hosts a list has, repeats too; None if it does not read.
+/// Number of hosts of a list, with repeats; None if the list cannot be parsed.
 pub(super) fn count(text: &[u8]) -> Option<usize> {
     let mut all = 0usize;
     for word in words(text) {
@@ -124,7 +124,7 @@ fn is_host(byte: u8) -> bool {
 /// A word's text before its first bracket, and the list within with what follows, if there is one.
 type Parts<'a> = (&'a [u8], Option<(&'a [u8], &'a [u8])>);
 
-/// The parts of a word; None if it is none.
+/// The parts of a word; None if it is not valid.
 fn parts(word: &[u8]) -> Option<Parts<'_>> {
     let open = word.iter().position(|byte| *byte == b'[').unwrap_or(word.len());
     let (before, rest) = word.split_at(open);

@@ -1,6 +1,6 @@
-//! A table from hashes to positions elsewhere: what is found there says itself whether it is meant.
+//! A hash table of positions in some other table; the entries there show whether they are meant.
 
-/// Positions by hash, four bytes each; never in any order.
+/// Positions by hash, four bytes each; without any order.
 #[derive(Clone, Debug)]
 pub(in crate::trace) struct Index {
     slots: Vec<u32>,
@@ -40,7 +40,7 @@ impl Index {
         (slot != FREE).then_some(slot)
     }
 
-    /// Puts `position` under `hash`, in place of the one that `is_meant` accepts, which it gives back.
+    /// Puts `position` under `hash`, in place of the one that `is_meant` accepts, which it returns.
     #[inline]
     pub(in crate::trace) fn put(
         &mut self,
@@ -87,7 +87,7 @@ pub(in crate::trace) struct Hashes {
 }
 
 impl Hashes {
-    /// Takes a hash; false if it was there.
+    /// Inserts a hash; false if it was there.
     #[inline]
     pub(in crate::trace) fn insert(&mut self, hash: u64) -> bool {
         let all = &self.all;
@@ -142,7 +142,7 @@ impl Texts {
         self.ends.len()
     }
 
-    /// All texts by number, with U+FFFD for what is no UTF-8.
+    /// All texts by number, with U+FFFD in place of what is not UTF-8.
     pub(in crate::trace) fn into_strings(self) -> Vec<String> {
         let codes = 0..u32::try_from(self.len()).expect("counted so");
         codes.map(|code| String::from_utf8_lossy(self.get(code)).into_owned()).collect()

@@ -66,28 +66,28 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
     Ok(book)
 }
 
-/// A dump on its way to rows.
+/// State of reading a dump.
 struct Reading<'a> {
     options: &'a Options<'a>,
     watch: &'a mut Watch<'a>,
     book: Book,
     jobs: u64,
     has_jobs: bool,
-    /// What ended the reading.
+    /// Cause of an early end of the reading.
     stop: Option<Error>,
 }
 
-/// A job as it stands in the file.
+/// A job as in the file.
 #[derive(Default)]
 struct Job {
     members: serde_json::Map<String, Value>,
-    /// Text of the member that the application is.
+    /// Text of the member that holds the application.
     app: Option<String>,
     user: Option<String>,
     steps: Vec<StepEnergy>,
 }
 
-/// A member that is not as it should be.
+/// An invalid member.
 struct Misfit {
     member: &'static str,
     found: String,
@@ -95,7 +95,7 @@ struct Misfit {
 }
 
 impl Reading<'_> {
-    /// Takes in a job; false ends the reading.
+    /// Adds a job; false ends the reading.
     fn take(&mut self, job: &Job) -> bool {
         if job.members.contains_key("job_state") && !job.members.contains_key("time") {
             let found = "jobs with `job_state`, as squeue --json writes them";
@@ -125,7 +125,7 @@ impl Reading<'_> {
     }
 }
 
-// The way down: the file, its list of jobs, a job, its list of steps, a step.
+// The nesting: the file, its list of jobs, a job, its list of steps, a step.
 
 struct Root<'r, 'a>(&'r mut Reading<'a>);
 struct Jobs<'r, 'a>(&'r mut Reading<'a>);
@@ -189,7 +189,7 @@ impl<'de> DeserializeSeed<'de> for OneJob<'_> {
     }
 }
 
-/// The member that has what a column of text has.
+/// The JSON member that corresponds to a text column.
 fn member_of(column: &str) -> String {
     match column.to_ascii_lowercase().as_str() {
         "jobname" => "name".to_owned(),
@@ -269,7 +269,7 @@ fn step_energy(step: &Value) -> Option<StepEnergy> {
     Some(StepEnergy { start, counted: Counted::by(step_of(own.as_bytes()), energy_j, nodes * seconds)? })
 }
 
-/// A number, plain or `{"set": …, "number": …}`; None for none, -1 for an infinite one.
+/// A number, plain or `{"set": …, "number": …}`; None if it is not set, -1 for an infinite one.
 fn number(value: &Value) -> Option<i64> {
     const NONE: [i64; 3] = [4_294_967_294, 4_294_967_295, i64::MAX];
     let known = match value {
@@ -294,7 +294,7 @@ fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !is_null(text.as_bytes()))
 }
 
-/// An instant; 0 is none.
+/// An instant; 0 means none.
 fn instant(value: &Value) -> Instant {
     number(value).filter(|seconds| *seconds > 0).map_or(Instant::NONE, |seconds| Instant::at(seconds as f64))
 }
@@ -312,7 +312,7 @@ impl Job {
         text(self.at(member)).unwrap_or_default().as_bytes()
     }
 
-    /// A whole number that must be one where it stands at all.
+    /// A whole number, if the member is there at all; an error if it is something else.
     fn whole(value: &Value, member: &'static str) -> std::result::Result<Option<i64>, Misfit> {
         let is_plain = matches!(value, Value::Null | Value::Object(_));
         let found = number(value);
@@ -339,7 +339,7 @@ impl Job {
         tres
     }
 
-    /// The state that counts of those that it has.
+    /// The state that counts among those that it has.
     fn state(&self) -> &str {
         let state = self.at("state");
         let current = if state.is_object() { &state["current"] } else { state };

@@ -1,9 +1,9 @@
-//! Rows of jobs as they are kept while a dump is read: a column a value, few bytes a row.
+//! Rows of jobs as they are kept while a dump is read: a column per value, few bytes per row.
 
 use super::energy::Counted;
 use super::name::Name;
 
-/// Facts of a row that are either so or not.
+/// Flags of a row.
 pub(super) mod flag {
     pub(in crate::trace::sacct) const RAN: u16 = 1;
     pub(in crate::trace::sacct) const PENDING: u16 = 2;
@@ -18,11 +18,11 @@ pub(super) mod flag {
     pub(in crate::trace::sacct) const SUPERSEDED: u16 = 256;
     /// It was resized while it ran.
     pub(in crate::trace::sacct) const RESIZED: u16 = 512;
-    /// A job that has the number of another one.
+    /// A job with the number of another one.
     pub(in crate::trace::sacct) const REUSED: u16 = 1024;
     /// Submitted after its start.
     pub(in crate::trace::sacct) const LATE_SUBMIT: u16 = 2048;
-    /// Columns of the user and of the name of the job.
+    /// The dump has columns of the user and of the name of the job.
     pub(in crate::trace::sacct) const HAS_USER: u16 = 4096;
     pub(in crate::trace::sacct) const HAS_JOB_NAME: u16 = 8192;
     /// A job of several attempts.
@@ -63,10 +63,10 @@ kept! {
     walltime_s: f64,
     node_count: i32,
     cpus: u32,
-    /// In each node.
+    /// GPUs in each node.
     gpus: i16,
     memory_gb: f64,
-    /// By the row itself.
+    /// Energy by the row itself.
     energy_j: f64,
     /// Kind of the steps whose energy counts, that energy, and their node-seconds.
     step_rank: u8,

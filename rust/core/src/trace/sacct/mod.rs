@@ -1,8 +1,8 @@
 //! Dumps of Slurm's accounting, as `sacct` writes them: text with separators, or JSON.
 //!
 //! Lines become rows (`rows`, with `text`, `header`, `repair`), rows are read by their columns' types (`row`, with
-//! `value`, `zone`, `name`, `tres`, `hosts`) and settled (`settle`), kept in columns (`kept`, `book`), and joined to jobs
-//! (`attempts`, `dump`). Steps leave nothing but the energy that they counted (`energy`).
+//! `value`, `zone`, `name`, `tres`, `hosts`) and settled (`settle`), kept in columns (`kept`, `book`), and joined to
+//! jobs (`attempts`, `dump`). Of steps, only the energy that they counted is kept (`energy`).
 
 mod attempts;
 mod book;
@@ -36,7 +36,7 @@ pub use dump::{CountColumn, Dump, NumberColumn, TextColumn, WholeColumn};
 pub use report::Report;
 pub use zone::Zone;
 
-/// How a dump is read.
+/// Options for reading a dump.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
     /// Name for messages.
@@ -45,13 +45,13 @@ pub struct Options<'a> {
     pub zone: Zone,
     /// Names of the columns of a dump without a header.
     pub columns: Option<Vec<String>>,
-    /// The separator of fields; None: as the header has it.
+    /// The separator of fields; None: that of the header.
     pub delimiter: Option<&'a [u8]>,
     /// The column of the application.
     pub app: Option<&'a str>,
-    /// Whether jobs that never ran are left out.
+    /// True if jobs that never ran are left out.
     pub drop_never_ran: bool,
-    /// Whether rows that do not read are left out and counted.
+    /// True if rows that cannot be parsed are left out and counted.
     pub skip_bad_lines: bool,
 }
 
@@ -59,8 +59,8 @@ pub struct Options<'a> {
 ///
 /// # Errors
 ///
-/// The first row that does not read, with its line; columns that are missing; data that is cut short or damaged; no job
-/// at all.
+/// For the first row that cannot be parsed, with its line; if columns are missing, the data is cut short or damaged, or
+/// there is no job at all.
 ///
 /// # Examples
 ///
@@ -102,7 +102,7 @@ pub fn read_sacct(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &
     Ok(dump)
 }
 
-/// Refuses text of two bytes a character.
+/// Refuses text in UTF-16.
 fn refuse_wide(head: &[u8], file: &str) -> Result<()> {
     let is_wide = matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]);
     if is_wide { Err(file_fault(file, "text in UTF-16", "text in UTF-8")) } else { Ok(()) }

@@ -2,27 +2,27 @@
 
 use super::value::whole;
 
-/// The most tasks that an array may have: Slurm's `MaxArraySize` allows no more.
+/// Maximum number of tasks of an array: Slurm's `MaxArraySize` allows no more.
 const MOST_TASKS: u64 = 4_000_001;
 
-/// A job's own part of a name.
+/// Name of a job, without the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name {
     pub(super) number: i64,
     pub(super) part: Part,
 }
 
-/// The part of a job that a name is of.
+/// Part of a job that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
     Whole,
     Task(u32),
     Component(u32),
-    /// Tasks that have not started; the number of their list among those of the dump.
+    /// Tasks that have not started, by the number of their list among those of the dump.
     Waiting(u32),
 }
 
-/// The step that a row is of.
+/// Step that a row belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Extern,
@@ -39,13 +39,13 @@ pub(super) struct Written<'a> {
     pub(super) step: Option<Step>,
 }
 
-/// The same of a part.
+/// A part, likewise as it stands in a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum WrittenPart<'a> {
     Whole,
     Task(u32),
     Component(u32),
-    /// What stands between the brackets.
+    /// The text between the brackets.
     Tasks(&'a [u8]),
 }
 
@@ -69,7 +69,7 @@ impl Name {
     }
 }
 
-/// Reads a name; None if it is none.
+/// Reads a name; None if it is not one.
 #[inline]
 pub(super) fn read(text: &[u8]) -> Option<Written<'_>> {
     let digits = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
@@ -98,7 +98,7 @@ fn counted(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::try_from(whole(&text[..digits])?).ok()?, &text[digits..]))
 }
 
-/// The step of a name behind its dot, or of its own.
+/// The step of a name behind its dot, or of a step id that stands alone.
 pub(super) fn step_of(text: &[u8]) -> Step {
     match text {
         b"extern" => Step::Extern,
@@ -109,12 +109,12 @@ pub(super) fn step_of(text: &[u8]) -> Step {
     }
 }
 
-/// Tasks that have not started, and how many of their array may run at once.
+/// Tasks that have not started, and the limit on how many of their array may run at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tasks {
     ranges: Vec<(u32, u32, u32)>,
     pub(super) limit: Option<u32>,
-    /// Whether Slurm cut the list.
+    /// True if Slurm cut the list.
     pub(super) is_cut: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Rows with more fields than columns: separators in a text, which sacct does not escape.
+//! Repair of rows with more fields than columns, because of separators in a text, which sacct does not escape.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::header::Header;
 use super::row::reads;
 use super::zone::Clock;
 
-/// The most fields more than columns that are tried.
+/// Maximum number of surplus fields with which a repair is tried.
 const MOST: usize = 256;
 
-/// The fields of a row if the surplus can be given to its free texts in exactly one way.
+/// The fields of a row, if the surplus fits into its free texts in exactly one way.
 ///
 /// `fields` are parts of `line`, with one separator between any two.
 pub(super) fn repaired(
@@ -20,7 +20,8 @@ pub(super) fn repaired(
 ) -> Option<Vec<Range<usize>>> {
     let columns = header.len();
     let surplus = fields.len().checked_sub(columns).filter(|surplus| *surplus <= MOST)?;
-    // Ways in which the first columns take so many fields too many, up to two; and what the last of them took.
+    // Dynamic program: the number of ways (up to two) in which the first columns take so many surplus fields, and how
+    // many the last of them took.
     let mut ways = vec![vec![(0u8, 0usize); surplus + 1]; columns + 1];
     ways[0][0].0 = 1;
     for column in 0..columns {

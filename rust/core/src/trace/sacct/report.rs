@@ -1,8 +1,8 @@
-//! What reading a dump kept, merged, dropped and counted.
+//! Counts of reading a dump: what was kept, merged and dropped.
 
 use crate::error::TraceError;
 
-/// Bad lines that are told one by one.
+/// Maximum number of bad lines that are reported one by one.
 const FAULTS_KEPT: usize = 3;
 
 macro_rules! counts {
@@ -11,7 +11,7 @@ macro_rules! counts {
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct Report {
             $($(#[$doc])* pub $name: u64,)*
-            /// What is wrong with the first bad lines.
+            /// Faults of the first bad lines.
             pub first_bad_lines: Vec<TraceError>,
         }
 
@@ -36,25 +36,25 @@ counts! {
     merged,
     /// Jobs of several attempts.
     requeued,
-    /// Rows that a run was resized after.
+    /// Rows after which a run was resized.
     resized,
-    /// Rows that a later one of the same submission replaces.
+    /// Rows that are replaced by a later one of the same submission.
     dropped_duplicate,
     /// Jobs that waited when the dump was made.
     dropped_pending,
-    /// Jobs that ended before they ran, where those are not kept.
+    /// Jobs that ended before they ran, if such jobs are dropped.
     dropped_never_ran,
-    /// The same, where they are.
+    /// Jobs that ended before they ran, if such jobs are kept.
     never_ran,
-    /// Jobs of no size.
+    /// Jobs without a size.
     dropped_no_size,
-    /// Rows without a submission.
+    /// Rows without a submission time.
     dropped_no_submit,
     /// Rows of a federation that another cluster has run.
     dropped_revoked,
     /// Jobs that ran when the dump was made.
     cut_by_end,
-    /// Rows more by lists of tasks, each of which is a job.
+    /// Rows added by expanding lists of tasks, each of which is a job.
     expanded,
     /// Lists of tasks that Slurm cut.
     array_cut,
@@ -62,31 +62,31 @@ counts! {
     array_tasks,
     /// Jobs that are components of heterogeneous jobs.
     het_components,
-    /// Jobs whose number another one has.
+    /// Jobs that share their number with another one.
     reused_ids,
     /// Jobs whose state is unknown.
     unknown_states,
     /// Jobs that failed or were cancelled after they had started.
     kept_cancelled_or_failed,
-    /// Jobs that were submitted after they started, by what the dump says.
+    /// Jobs that were submitted after they started, according to the dump.
     submit_after_start,
     /// Jobs whose times contradict each other.
     inconsistent_times,
-    /// Rows whose local times may be meant in more than one way.
+    /// Rows whose local times have more than one reading.
     ambiguous_times,
-    /// Jobs whose GPUs do not divide by their nodes.
+    /// Jobs whose GPUs are not a multiple of their nodes.
     rounded_up_gpus,
     /// Jobs that asked for all memory of their nodes.
     all_memory,
-    /// Jobs whose list of nodes is not as long as their size.
+    /// Jobs whose list of nodes does not have as many as the job's size.
     nodes_disagree,
     /// Rows with separators in a text.
     repaired_separators,
     /// Lines that belong to the row before them.
     joined_lines,
-    /// Whether the last line is cut.
+    /// 1 if the last line is cut, else 0.
     cut_last_line,
-    /// Rows that do not read, and were skipped.
+    /// Rows that could not be parsed, and were skipped.
     bad_lines,
 }
 

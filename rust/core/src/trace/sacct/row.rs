@@ -1,4 +1,4 @@
-//! One row, in a dump's own terms: each field read by its column's type.
+//! One row, as the dump has it: each field read by its column's type.
 
 use super::header::{Header, Kind};
 use super::hosts;
@@ -7,7 +7,7 @@ use super::tres::Tres;
 use super::value::{MOST_SECONDS, Per, count, is_null, joules, limit, limit_minutes, memory, span, whole};
 use super::zone::{Clock, Instant, NoTime};
 
-/// One row; texts that say nothing are empty, numbers that do are NaN, or -1 where they count.
+/// One row. Unknown texts are empty; unknown numbers are NaN, or -1 for counts.
 #[derive(Clone, Debug)]
 pub(super) struct Row<'a> {
     pub(super) line: u64,
@@ -43,12 +43,12 @@ pub(super) struct Row<'a> {
     pub(super) app: &'a [u8],
     pub(super) energy_j: f64,
     pub(super) restarts: i64,
-    /// Of all tasks of its array.
+    /// Limit on how many tasks of its array may run at once.
     pub(super) array_limit: u32,
     pub(super) has: Has,
 }
 
-/// Columns that matter even where they say nothing.
+/// Columns whose presence matters even where they are empty.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one a column")]
 pub(super) struct Has {
@@ -119,7 +119,7 @@ impl Default for Row<'_> {
     }
 }
 
-/// A field that does not read: its column, and what would be right.
+/// A field that cannot be parsed: its column, and what is valid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unread {
     pub(super) column: usize,
@@ -245,7 +245,7 @@ impl<'a> Row<'a> {
         Ok(())
     }
 
-    /// Reads a whole row; of two columns for one thing the raw one counts, whatever their order.
+    /// Reads a whole row; of two columns for the same thing the raw one counts, whatever their order.
     pub(super) fn fill(
         &mut self,
         fields: &mut impl Iterator<Item = &'a [u8]>,
@@ -266,7 +266,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Whether a field reads by its column's type.
+/// True if a field can be parsed by its column's type.
 pub(super) fn reads(kind: Kind, text: &[u8], clock: &mut Clock) -> bool {
     let is_place = matches!(kind, Kind::JobId);
     Row::default().take(kind, text, clock).is_ok() && !(is_place && is_null(text))

@@ -1,4 +1,4 @@
-//! A dump of text: its header lines, and lines cut and joined to rows.
+//! Reader of a dump of text: finds its header lines, and cuts and joins lines to rows.
 
 use std::io::BufRead;
 use std::ops::Range;
@@ -15,10 +15,10 @@ use super::row::{Has, Row, Unread};
 use super::text::{Line, Text};
 use super::zone::Clock;
 
-/// Lines that a row with too few fields may go on with.
+/// Maximum number of lines on which a row with too few fields may continue.
 const MOST_JOINED: usize = 16;
 
-/// Bytes between two looks at the watch.
+/// Bytes between two calls of the watch.
 const STEP: usize = 4 << 20;
 
 type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
@@ -55,7 +55,7 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
     Ok(book)
 }
 
-/// A dump on its way to rows.
+/// State of reading a dump.
 struct Rows<'a> {
     text: Text<'a>,
     options: &'a Options<'a>,
@@ -67,7 +67,7 @@ struct Rows<'a> {
     fields: Vec<Range<usize>>,
 }
 
-/// What is wrong with a row: its column, what stood there, what would be right.
+/// Fault of a row: its column, the text found, and what is valid.
 struct Fault {
     column: Option<usize>,
     found: String,
@@ -94,7 +94,7 @@ impl Rows<'_> {
         self.header = Some(header);
     }
 
-    /// Goes on by a row, a header or an empty line; None at the end, else how many bytes went by.
+    /// Consumes a row, a header or an empty line; returns the number of bytes consumed, or None at the end.
     fn next(&mut self) -> Result<Option<usize>> {
         let Some(line) = self.text.line_at(0)? else { return Ok(None) };
         if line.begin == line.end {
@@ -123,7 +123,7 @@ impl Rows<'_> {
         Ok(Some(line.next))
     }
 
-    /// Takes a line as the header, if it is one.
+    /// True if a line is a header, which then takes effect.
     fn is_header(&mut self, line: Line) -> Result<bool> {
         let Some(old) = self.header.as_ref() else { return Ok(false) };
         let bytes = self.text.bytes(line);
@@ -174,7 +174,7 @@ impl Rows<'_> {
         self.header.as_ref().expect("rows follow a header")
     }
 
-    /// Whether a line is a row by itself: all its fields, and a job's number in its place; or a header.
+    /// True if a line is complete by itself: a row with all its fields and a job's number in its place, or a header.
     fn is_own(&mut self, line: Line) -> bool {
         let header = self.header.as_ref().expect("rows follow a header");
         let bytes = self.text.bytes(line);
@@ -185,7 +185,7 @@ impl Rows<'_> {
         is_row || !matches!(Header::find(bytes, self.options.delimiter, None), Found::None)
     }
 
-    /// A row with too few fields: goes on with the next lines until it has enough.
+    /// Reads a row with too few fields: joins the next lines to it until it has enough.
     fn join(&mut self, first: Line) -> Result<usize> {
         let mut joined = self.text.bytes(first).to_vec();
         let (mut next, mut lines) = (first.next, 0);
@@ -223,13 +223,14 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// A whole row whose last column is a free text: lines that are too short and show no number belong to it.
+    /// Reads a whole row whose last column is a free text: following lines that are too short and show no number belong
+    /// to it.
     fn with_tail(&mut self, first: Line) -> Result<usize> {
         let joined = self.text.bytes(first).to_vec();
         self.finish(joined, first, 0)
     }
 
-    /// A row that has enough fields, with what more lines belong to its last column.
+    /// Finishes a row that has enough fields, with further lines that belong to its last column.
     fn finish(&mut self, mut joined: Vec<u8>, end: Line, mut lines: usize) -> Result<usize> {
         let mut end = end;
         if self.header().kinds.last().is_some_and(|kind| kind.is_free()) {
@@ -266,7 +267,7 @@ impl Rows<'_> {
         is_part && matches!(Header::find(bytes, self.options.delimiter, None), Found::None)
     }
 
-    /// Reads a row of enough fields, `joined` or a line by itself, and goes on behind it.
+    /// Reads a row of enough fields, `joined` or a line by itself, and moves on behind it.
     fn row(&mut self, joined: Option<&[u8]>, line: Line, lines: u64) -> Result<()> {
         let Self { text, clock, header, has, book, fields, .. } = self;
         let header = header.as_ref().expect("rows follow a header");
@@ -300,7 +301,7 @@ impl Rows<'_> {
     }
 }
 
-/// Reads the fields of a row, with separators in its texts given back to them, into the book.
+/// Reads the fields of a row into the book, after a repair of separators in its texts.
 fn read_row(
     bytes: &[u8],
     fields: &mut Vec<Range<usize>>,
@@ -333,7 +334,7 @@ fn read_row(
     }
     let mut outcome = put(bytes, fields, header, clock, book, has, line);
     if outcome.is_err() && has_tail && header.ends_with_separator.is_none() && !is_repaired {
-        // Without a header the last separator may as well be one of a text.
+        // Without a header the last separator may as well be part of a text.
         fields.push(bytes.len()..bytes.len());
         if let Some(found) = repaired(bytes, fields, header, clock) {
             *fields = found;
@@ -371,13 +372,13 @@ fn put(
     book.add(&row).map_err(|(found, expected)| Fault { column: None, found, expected: expected.to_owned() })
 }
 
-/// Whether the field in the place of a job's number is one.
+/// True if the field in the place of a job's number is one.
 fn shows_number(bytes: &[u8], fields: &[Range<usize>], header: &Header) -> bool {
     let place = header.place().and_then(|place| fields.get(place));
     place.is_some_and(|field| name::read(bytes[field.clone()].trim_ascii()).is_some())
 }
 
-/// Cuts a line into fields; the last separator of a line that has one more ends nothing.
+/// Cuts a line into fields; where lines end with a separator, the last one begins no further field.
 fn split(bytes: &[u8], header: &Header, fields: &mut Vec<Range<usize>>) {
     fields.clear();
     let mut begin = 0;

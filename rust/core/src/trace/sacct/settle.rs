@@ -1,4 +1,4 @@
-//! What a row of a job says, in a simulation's terms.
+//! Translation of a job's row into a simulation's terms.
 
 use super::hosts::Hosts;
 use super::index::Texts;
@@ -9,23 +9,23 @@ use super::state::{self, State};
 use super::times::Times;
 use super::value::Per;
 
-/// Processors that are not known.
+/// Value for an unknown number of processors.
 pub(super) const UNKNOWN_CPUS: u32 = u32::MAX;
 
 const MOST_NODES: i64 = i32::MAX as i64;
 const MOST_GPUS: i64 = 1024;
 const MOST_MEMORY_GB: f64 = 1e9;
 
-/// Two words for things of a row that no row has.
+/// A value that no row can have, as words, and what is valid.
 pub(super) type Misfit = (String, &'static str);
 
-/// The state of a row: its word, and what it says.
+/// The state of a row: its word, and the state that it stands for.
 pub(super) fn state_of<'a>(row: &Row<'a>) -> (&'a [u8], State) {
     let word = state::word(row.state);
     (word, State::of(word))
 }
 
-/// Whether the row's job had started.
+/// True if the row's job had started.
 pub(super) fn has_run(row: &Row<'_>, times: &Times) -> bool {
     let (word, state) = state_of(row);
     if state == State::Waiting || row.has.start && times.start.is_nan() {
@@ -45,7 +45,7 @@ pub(super) fn has_run(row: &Row<'_>, times: &Times) -> bool {
     !(is_withdrawn && is_empty)
 }
 
-/// Whether the row's job waits, neither started nor withdrawn.
+/// True if the row's job waits, neither started nor withdrawn.
 pub(super) fn is_waiting(state: State, has_run: bool, end_s: f64) -> bool {
     let may_run = match state {
         State::Completed | State::Failed | State::Cancelled | State::Revoked => false,
@@ -55,7 +55,7 @@ pub(super) fn is_waiting(state: State, has_run: bool, end_s: f64) -> bool {
     may_run && !has_run
 }
 
-/// The end of a row; where the dump has no such column, that of its length.
+/// End of a row, computed from its length where the dump has no such column.
 pub(super) fn end_of(row: &Row<'_>, times: &Times, state: State) -> f64 {
     if row.has.end || matches!(state, State::Waiting | State::Running) {
         return times.end;
@@ -63,7 +63,7 @@ pub(super) fn end_of(row: &Row<'_>, times: &Times, state: State) -> f64 {
     times.start + row.elapsed_s + if row.suspended_s.is_nan() { 0.0 } else { row.suspended_s }
 }
 
-/// An entry of a row of a job.
+/// Entry for a row of a job.
 pub(super) fn settled(row: &Row<'_>, times: Times, texts: &mut Texts, hosts: &mut Hosts) -> Result<Entry, Misfit> {
     let (word, state) = state_of(row);
     let ran = has_run(row, &times);
@@ -124,7 +124,7 @@ pub(super) fn settled(row: &Row<'_>, times: Times, texts: &mut Texts, hosts: &mu
     })
 }
 
-/// Seconds that a run stood still, and whether its times agree with its length.
+/// Seconds for which a run was suspended, and whether its times agree with its length.
 fn suspended(row: &Row<'_>, span_s: f64, ran: bool) -> (f64, bool) {
     let rest_s = span_s - row.elapsed_s;
     if !ran || rest_s.is_nan() {
@@ -136,7 +136,7 @@ fn suspended(row: &Row<'_>, span_s: f64, ran: bool) -> (f64, bool) {
     (row.suspended_s, (rest_s - row.suspended_s).abs() <= 1.0)
 }
 
-/// Seconds of a run; NaN for one that still runs and does not say.
+/// Seconds of a run; NaN for one that still runs and has no length.
 fn length(row: &Row<'_>, span_s: f64, suspended_s: f64, is_running: bool) -> f64 {
     if !row.elapsed_s.is_nan() {
         return row.elapsed_s;
@@ -145,7 +145,7 @@ fn length(row: &Row<'_>, span_s: f64, suspended_s: f64, is_running: bool) -> f64
     if is_running { f64::NAN } else { (span_s - stood_s).max(0.0) }
 }
 
-/// Nodes of a row, 0 for none known.
+/// Nodes of a row; 0 if unknown.
 fn node_count(row: &Row<'_>, listed: usize) -> Result<i64, Misfit> {
     let listed = i64::try_from(listed).unwrap_or(i64::MAX);
     let known = [row.n_nodes, row.alloc_nodes, row.allocated.nodes, listed, row.req_nodes, row.requested.nodes];
@@ -153,7 +153,7 @@ fn node_count(row: &Row<'_>, listed: usize) -> Result<i64, Misfit> {
     if nodes > MOST_NODES { Err((format!("{nodes} nodes"), "at most 2,147,483,647 nodes")) } else { Ok(nodes) }
 }
 
-/// Processors of a row, -1 for unknown.
+/// Processors of a row; -1 if unknown.
 fn processors(row: &Row<'_>, ran: bool) -> i64 {
     let own = [row.alloc_cpus, row.n_cpus];
     let of_resources = [row.allocated.cpus, row.requested.cpus];
@@ -162,7 +162,7 @@ fn processors(row: &Row<'_>, ran: bool) -> i64 {
     known.find(|cpus| *cpus > 0).unwrap_or(-1)
 }
 
-/// GB in each node, and whether all of it was asked for.
+/// GB in each node, and whether all memory of the node was requested.
 fn memory(row: &Row<'_>, nodes: i64, cpus: i64) -> Result<(f64, bool), Misfit> {
     let nodes = nodes.max(1);
     let (mb, per) = match row.memory {
@@ -184,7 +184,7 @@ fn memory(row: &Row<'_>, nodes: i64, cpus: i64) -> Result<(f64, bool), Misfit> {
     if gb > MOST_MEMORY_GB { Err((format!("{gb} GB in a node"), "at most 1e9 GB")) } else { Ok((gb, false)) }
 }
 
-/// GPUs in each node, -1 for none said; and whether they do not divide.
+/// GPUs in each node, -1 if unknown; and whether they were rounded up.
 fn gpus(row: &Row<'_>, nodes: i64) -> Result<(i16, bool), Misfit> {
     let Some(all) = row.allocated.gpus().or(row.requested.gpus()) else { return Ok((-1, false)) };
     let nodes = nodes.max(1);

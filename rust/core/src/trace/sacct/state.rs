@@ -1,6 +1,6 @@
 //! States of jobs: the first word of what sacct writes.
 
-/// What a state says of a row.
+/// Meaning of a state for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Completed,
@@ -43,7 +43,7 @@ const STATES: [(&str, &str, State); 24] = [
     ("RESIZING", "RS", State::Resizing),
 ];
 
-/// The first word of a state, without the sign of a cut.
+/// The first word of a state, without the mark of a cut.
 pub(super) fn word(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|byte| matches!(byte, b' ' | b'+' | b'\t')).unwrap_or(text.len());
     &text[..end]
@@ -71,13 +71,13 @@ impl State {
         }
     }
 
-    /// Whether a row of it has ended for good or for this attempt.
+    /// True if a row in this state has ended for good, or for this attempt.
     pub(super) fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Again | Self::Resizing)
     }
 }
 
-/// Whether the next row of a job that ended in this state is its next attempt.
+/// True if the next row of a job that ended in this state is its next attempt.
 pub(super) fn is_followed(word: &[u8]) -> bool {
     const FOLLOWED: [&[u8]; 8] = [
         b"REQUEUED",

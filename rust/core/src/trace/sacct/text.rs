@@ -1,4 +1,4 @@
-//! Lines of a text that comes in blocks: what is still to be read stays, what was read goes.
+//! Lines of a text that is read in blocks: unread text stays in memory, the rest is released.
 
 use std::io::BufRead;
 
@@ -9,14 +9,14 @@ use crate::trace::fault::file_fault;
 const MOST: usize = 64 << 20;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// One line of a text, by positions from the start of what is held; its end is not in it.
+/// One line of a text, by positions from the start of what is held; its line end is excluded.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::trace) struct Line {
     pub(in crate::trace) begin: usize,
     pub(in crate::trace) end: usize,
-    /// Where the next one begins.
+    /// Beginning of the next line.
     pub(in crate::trace) next: usize,
-    /// Whether it has an end.
+    /// True if the line is terminated.
     pub(in crate::trace) is_whole: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Text<'a> {
         &self.held[self.at + line.begin..self.at + line.end]
     }
 
-    /// Goes on to where `lines` lines have gone by.
+    /// Moves on to `next`, `lines` lines further.
     pub(in crate::trace) fn skip_to(&mut self, next: usize, lines: u64) {
         self.at += next;
         self.line += lines;
@@ -91,7 +91,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The fault of a source that cannot be read on: packed data that is cut short or damaged.
+/// The fault of a source that cannot be read further: packed data that is cut short or damaged.
 pub(in crate::trace) fn unread(file: &str, error: &std::io::Error) -> crate::error::Error {
     let is_cut = error.kind() == std::io::ErrorKind::UnexpectedEof;
     let found = if is_cut { "packed data cut short".to_owned() } else { format!("data that cannot be read ({error})") };

@@ -1,4 +1,4 @@
-//! Local times that occur twice: which instants a row means.
+//! Local times that occur twice: the choice of the instants that a row means.
 
 use super::row::Row;
 
@@ -12,7 +12,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The instants of a row, and whether others are as good.
+    /// The instants of a row, and whether other readings are as good.
     pub(super) fn of(row: &Row<'_>) -> (Self, bool) {
         let all = [row.submit, row.eligible, row.start, row.end];
         let first = Self::from([row.submit.first, row.eligible.first, row.start.first, row.end.first]);
@@ -40,7 +40,7 @@ impl Times {
         Self { submit, eligible, start, end }
     }
 
-    /// Whether the run is as long as the row says.
+    /// True if the run is as long as the row states.
     fn lasts(&self, row: &Row<'_>) -> bool {
         let span = self.end - self.start;
         if span.is_nan() || row.elapsed_s.is_nan() {
@@ -52,7 +52,7 @@ impl Times {
         (span - row.suspended_s - row.elapsed_s).abs() <= 1.0
     }
 
-    /// Whether nothing precedes the submission.
+    /// True if nothing precedes the submission.
     fn is_in_order(&self) -> bool {
         [self.eligible, self.start, self.end].iter().all(|instant| instant.is_nan() || *instant >= self.submit)
     }

@@ -2,7 +2,7 @@
 
 use super::value::{count, is_null, joules, megabytes};
 
-/// What a list says of nodes, processors, memory, GPUs, energy and licences.
+/// Resources of a list: nodes, processors, memory, GPUs, energy and licences.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tres {
     pub(super) nodes: i64,
@@ -11,7 +11,7 @@ pub(super) struct Tres {
     gpus: Option<i64>,
     gpus_by_type: Option<i64>,
     pub(super) energy_j: f64,
-    /// Such as `a:2,b:1`.
+    /// Text such as `a:2,b:1`.
     pub(super) licences: Vec<u8>,
     pub(super) is_empty: bool,
 }
@@ -32,7 +32,7 @@ impl Default for Tres {
 }
 
 impl Tres {
-    /// Takes in a list; None if it is none.
+    /// Adds a list; None if it cannot be parsed.
     pub(super) fn read(&mut self, text: &[u8]) -> Option<()> {
         self.is_empty = false;
         for item in text.split(|byte| *byte == b',') {
@@ -61,7 +61,7 @@ impl Tres {
         Some(())
     }
 
-    /// Takes in one resource of a JSON dump: `type`, `name` and `count`.
+    /// Adds one resource of a JSON dump: `type`, `name` and `count`.
     pub(super) fn add(&mut self, kind: &str, name: &str, number: i64) {
         self.is_empty = false;
         match (kind, name) {
@@ -88,7 +88,7 @@ impl Tres {
         }
     }
 
-    /// Its GPUs: of all types, else by type; None if it says nothing of them.
+    /// GPUs: of all types, else summed by type; None if there are none in the list.
     pub(super) fn gpus(&self) -> Option<i64> {
         self.gpus.or(self.gpus_by_type)
     }

@@ -1,13 +1,13 @@
 //! Values of one field, as sacct writes them: counts, spans, limits, memory, energy.
 
-/// Words and numbers that say nothing, wherever they stand.
+/// Words and numbers that stand for an unknown value.
 const NOTHING: [&[u8]; 6] = [b"unknown", b"none", b"n/a", b"invalid", b"(null)", b""];
 const NO_VALUES: [&[u8]; 4] = [b"4294967294", b"4294967295", b"18446744073709551614", b"18446744073709551615"];
 
-/// The largest number of seconds that is taken, 30,000 years.
+/// The largest number of seconds that is accepted, 30,000 years.
 pub(super) const MOST_SECONDS: f64 = 1e12;
 
-/// Whether a field says nothing.
+/// True if a field holds no value.
 #[inline]
 pub(super) fn is_null(text: &[u8]) -> bool {
     match text {
@@ -24,7 +24,7 @@ fn is_nothing(text: &[u8]) -> bool {
     NOTHING.iter().any(|word| text.eq_ignore_ascii_case(word)) || NO_VALUES.contains(&text)
 }
 
-/// Digits and nothing else as a number, up to 18 of them.
+/// A text of digits only as a number, up to 18 of them.
 #[inline]
 pub(in crate::trace) fn whole(text: &[u8]) -> Option<i64> {
     if text.is_empty() || text.len() > 18 {
@@ -88,7 +88,7 @@ pub(super) fn megabytes(text: &[u8]) -> Option<f64> {
     Some(decimal(number)? * 1024f64.powi(power.unwrap_or(2) - 2))
 }
 
-/// The share of a job that its memory is said for.
+/// Unit that a job's memory is given for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Per {
     Job,
@@ -133,7 +133,7 @@ pub(super) fn span(text: &[u8]) -> Option<f64> {
     Some(whole_s + fraction).filter(|seconds| *seconds <= MOST_SECONDS)
 }
 
-/// Words for no limit.
+/// Words for an unlimited time.
 const NO_LIMIT: [&[u8]; 4] = [b"unlimited", b"infinite", b"partition_limit", b"not_set"];
 
 /// Seconds of a limit in Slurm's grammar, 0 for none.

@@ -4,14 +4,14 @@ use super::value::whole;
 
 const DAY_S: i64 = 86_400;
 
-/// A time zone: from which instant on which offset holds, seconds since 1970 and seconds east of Greenwich.
+/// A time zone: its offsets and the instants from which they hold, in seconds east of Greenwich and since 1970.
 #[derive(Clone, Debug)]
 pub struct Zone {
     since: Vec<i64>,
     offset: Vec<i64>,
 }
 
-/// An instant that a field may stand for: one, two where the clocks went back, or none; NaN where there is none.
+/// Readings of a field as an instant: one, two where the clocks went back, or none (NaN).
 #[derive(Clone, Copy, Debug)]
 pub(in crate::trace) struct Instant {
     pub(in crate::trace) first: f64,
@@ -37,11 +37,11 @@ impl Instant {
 }
 
 impl Zone {
-    /// A zone of these offsets: the first holds before `since[0]`, the next from there on, and so on.
+    /// Zone with these offsets: the first holds before `since[0]`, the next from there on, and so on.
     ///
     /// # Panics
     ///
-    /// There is not one offset more than there are instants.
+    /// If there is not exactly one offset more than there are instants.
     #[must_use]
     pub fn new(since: Vec<i64>, offset: Vec<i64>) -> Self {
         assert_eq!(since.len() + 1, offset.len(), "an offset before the first change and one after each");
@@ -76,12 +76,12 @@ impl Zone {
     }
 }
 
-/// A field that is no instant.
+/// Reason why a field is not an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::trace) enum NoTime {
-    /// It is written in no known way.
+    /// It is in no known notation.
     Unread,
-    /// Its zone has no such time.
+    /// It does not exist in the zone: clocks went forward over it.
     Skipped,
 }
 
@@ -101,7 +101,7 @@ impl Clock {
         Self { zone, day: [0; 10], midnight: 0, steady: None }
     }
 
-    /// The instants that a field stands for.
+    /// Reads a field as an instant.
     #[inline]
     pub(in crate::trace) fn read(&mut self, text: &[u8]) -> Result<Instant, NoTime> {
         let Some((stamp, rest)) = text.split_at_checked(19) else { return seconds(text) };
@@ -189,7 +189,7 @@ fn days_since_1970(day: &[u8; 10]) -> Option<i64> {
     if year < 1970 || date < 1 || date > length {
         return None;
     }
-    // Years that begin in March end with the day that some of them lack.
+    // Years that begin in March end with the leap day.
     let year = year - i64::from(month <= 2);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + date - 1;
     Some(year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468)
