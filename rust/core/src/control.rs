@@ -1,7 +1,7 @@
-//! A controller: a cluster and the policy that decides what is done with it.
+//! Controller: a cluster and the policy that decides about it.
 //!
-//! It has no clock and knows no truth. Its host, a simulation or a live machine, tells it what happens and carries
-//! its decisions out.
+//! It has no clock and does not know the true lengths and draws. Its host, a simulation or a live machine, informs it
+//! of events and carries its decisions out.
 
 mod account;
 mod pass;
@@ -32,7 +32,7 @@ use crate::workload::JobId;
 
 pub use crate::cluster::Effect;
 
-/// Why a job joins no queue.
+/// Reason for which a job joins no queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Its queue takes no jobs of its kind.
@@ -45,7 +45,7 @@ pub enum Refusal {
     Lack(Lack),
     /// Nothing tells the policy when to start it.
     LeftOut,
-    /// It would exceed the power budget on whatever nodes.
+    /// It would exceed the power budget on any nodes.
     Power,
     /// It fits between no two budgets to come, and such jobs are not to wait.
     Between,
@@ -57,11 +57,11 @@ pub struct Controller {
     cluster: Cluster,
     policy: Box<dyn Policy>,
     decisions: Decisions,
-    /// Whether the policy governs power.
+    /// True if the policy governs power.
     governs: bool,
-    /// Who switches nodes off.
+    /// The one that switches nodes off.
     sleep: Asleep,
-    /// Whether it changes sizes of jobs that run.
+    /// True if the policy changes sizes of running jobs.
     resizes: bool,
     /// The pass under way.
     pass: Course,
@@ -72,7 +72,7 @@ pub struct Controller {
     rejects_between: bool,
 }
 
-/// Who switches idle nodes off.
+/// The one that switches idle nodes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asleep {
     /// Nothing does.
@@ -83,22 +83,22 @@ enum Asleep {
     ByMachine,
 }
 
-/// Jobs of which a forecast has to know.
+/// Jobs of which a forecast has to be informed.
 #[derive(Clone, Default)]
 struct Foretold {
     joined: Vec<JobId>,
 }
 
-/// What a pass has come to.
+/// State of a pass.
 #[derive(Clone, Copy, Default)]
 struct Course {
-    /// What the machine was measured to draw beyond what is predicted.
+    /// Measured draw of the machine above the predicted one.
     surplus: Watts,
-    /// Watts that resumed runs asked for beyond their least.
+    /// Watts above their least that resumed runs asked for.
     withheld: Watts,
-    /// Whether nothing may start in it.
+    /// True if nothing may start in it.
     is_held: bool,
-    /// Whether an allocator with an interval has to look at its end.
+    /// True if an allocator with an interval has to look at its end.
     is_allot_due: bool,
 }
 
@@ -139,10 +139,10 @@ impl Controller {
         &self.cluster
     }
 
-    /// From now on, before anything has happened, nodes differ in what jobs ask for.
+    /// Declares, before anything has happened, that nodes differ in what jobs ask for.
     ///
     /// # Errors
-    /// If that matters and the policy knows nothing of it.
+    /// If that matters and the policy cannot take it into account.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
             if self.resizes {
@@ -156,10 +156,10 @@ impl Controller {
         Ok(())
     }
 
-    /// From now on, before anything has happened, jobs stand in queues.
+    /// Declares, before anything has happened, that jobs are in queues.
     ///
     /// # Errors
-    /// If the policy knows nothing of that.
+    /// If the policy cannot take queues into account.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
         if queues.preempt() && self.cluster.is_divided() {
             let expected = "nothing: it is not known yet how suspended jobs share what nodes differ in";
@@ -170,7 +170,7 @@ impl Controller {
         Ok(())
     }
 
-    /// There are more jobs; `has_joined` says which of those before have joined the queue.
+    /// Adds jobs; `has_joined` is true for the earlier jobs that have joined the queue.
     pub fn grow(&mut self, growth: &Growth, has_joined: &dyn Fn(JobId) -> bool) {
         self.cluster.grow(growth, has_joined);
         self.policy.grow(growth);
@@ -181,7 +181,8 @@ impl Controller {
         self.cluster.advance(now);
     }
 
-    /// Why the job would never start, if it would not. Nothing is looked at that is submitted later.
+    /// Reason for which the job would never start; `None` if it may. Jobs that are submitted later are not taken into
+    /// account.
     pub fn refuses(&mut self, job: JobId) -> Option<Refusal> {
         let (workload, platform) = (self.cluster.workload(), self.cluster.platform());
         if let Some(bar) = self.cluster.bar(job) {
@@ -203,18 +204,19 @@ impl Controller {
         }
     }
 
-    /// Need of a job that fits between no two budgets to come; none if it fits.
+    /// Need of a job that fits between no two budgets to come; `None` if it fits.
     pub fn between(&mut self, job: JobId) -> Option<Between> {
         self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
     }
 
-    /// From now on budgets have no end; whether jobs that fit between no two of them are turned away.
+    /// Treats budgets as without an end from now on. `rejects_between`: jobs that fit between no two of them are turned
+    /// away.
     pub fn budgets_go_on(&mut self, rejects_between: bool) {
         self.cluster.budgets_go_on();
         self.rejects_between = rejects_between;
     }
 
-    /// A job is submitted: it joins the queue, or is turned away.
+    /// Submits a job: it joins the queue, or is turned away.
     pub fn submit(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -226,7 +228,7 @@ impl Controller {
         refusal
     }
 
-    /// A job is submitted that may have to wait before it joins the queue; or it is turned away.
+    /// Submits a job that may have to wait before it joins the queue: it is held, or turned away.
     pub fn hold(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -237,7 +239,8 @@ impl Controller {
         refusal
     }
 
-    /// A job that was held becomes eligible and joins the queue; or it is turned away, as what may be drawn has changed.
+    /// Lets a held job join the queue, as it has become eligible, or turns it away if the budget has changed since and
+    /// it does not fit any more.
     pub fn admit(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -249,7 +252,7 @@ impl Controller {
         refusal
     }
 
-    /// A job is withdrawn, unless it runs or is over: says whether it was queued.
+    /// Withdraws a job, and returns whether it was queued; `None` if it runs or is over.
     pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
         let was_queued = self.cluster.withdraw(job)?;
         if was_queued {
@@ -258,14 +261,14 @@ impl Controller {
         Some(was_queued)
     }
 
-    /// A job whose run is over joins the queue again, in its old place.
+    /// Requeues a job whose run is over, in its old place.
     pub fn requeue(&mut self, run: &Run) {
         self.cluster.requeue(run.job, run.attempt);
         self.account.requeue(run.job);
         self.tell(Notice::Requeued(run.job));
     }
 
-    /// A run is over; none if it was over already.
+    /// Ends a run; `None` if it was over already.
     ///
     /// # Errors
     /// If its nodes do not serve it.
@@ -278,10 +281,10 @@ impl Controller {
         Ok(run)
     }
 
-    /// Booting nodes that are alike are ready; false if something else has become of them.
+    /// Makes booting nodes that are alike ready; false if they have changed state in the meantime.
     ///
     /// # Errors
-    /// As [`Cluster::nodes_ready`].
+    /// Same as for [`Cluster::nodes_ready`].
     pub fn nodes_ready(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         let are_ready = self.cluster.nodes_ready(nodes)?;
         if are_ready {
@@ -290,10 +293,10 @@ impl Controller {
         Ok(are_ready)
     }
 
-    /// Nodes that are alike have shut down; false if something else has become of them.
+    /// Makes nodes that shut down and are alike off; false if they have changed state in the meantime.
     ///
     /// # Errors
-    /// As [`Cluster::nodes_off`].
+    /// Same as for [`Cluster::nodes_off`].
     pub fn nodes_off(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         let are_off = self.cluster.nodes_off(nodes)?;
         if are_off {
@@ -302,10 +305,10 @@ impl Controller {
         Ok(are_off)
     }
 
-    /// An outage of a node ends: a repair, or else maintenance.
+    /// Ends an outage of a node: a failure by its repair, or else maintenance.
     ///
     /// # Errors
-    /// As [`Cluster::end_outage`].
+    /// Same as for [`Cluster::end_outage`].
     pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
         let turn = self.cluster.end_outage(node, is_repair)?;
         if turn == Turn::Turns {
@@ -314,38 +317,38 @@ impl Controller {
         Ok(turn)
     }
 
-    /// An outage of a node begins.
+    /// Begins an outage of a node.
     pub fn begin_outage(&mut self, node: u32, why: Outage) -> Turn {
         self.cluster.begin_outage(node, why)
     }
 
-    /// A node goes down; the runs on it must have ended.
+    /// Takes a node down; the runs on it must have ended.
     pub fn node_down(&mut self, node: u32) {
         self.cluster.node_down(node);
         self.tell(Notice::NodeFailed(node));
     }
 
-    /// A node will be in maintenance.
+    /// Adds a window of maintenance to come.
     pub fn plan_maintenance(&mut self, window: Maintenance) {
         self.cluster.plan_maintenance(window);
     }
 
-    /// There are more budgets from outside, in place of the policy's own while they hold.
+    /// Adds budgets from outside, which replace the policy's own while they hold.
     pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
         self.cluster.add_budgets(rows);
     }
 
-    /// A budget from outside begins to hold, or ends.
+    /// Informs the policy that a budget from outside begins to hold, or ends.
     pub fn budget_changed(&mut self) {
         self.tell(Notice::BudgetChanged);
     }
 
-    /// A timer has run out.
+    /// Informs the policy that a timer has expired.
     pub fn timer(&mut self) {
         self.tell(Notice::Timer);
     }
 
-    /// When passes are made.
+    /// Timing of passes.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.policy.timing()
@@ -362,18 +365,18 @@ impl Controller {
         self.policy.follower()
     }
 
-    /// How the policy governs power, if it does.
+    /// Part of the policy that governs power, if any.
     pub fn governor(&mut self) -> Option<&mut dyn Governor> {
         self.policy.governor()
     }
 
-    /// What may be drawn now, if anything says so.
+    /// Budget in force, if there is one.
     #[must_use]
     pub fn ceiling(&self) -> Option<Watts> {
         self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
     }
 
-    /// A job has joined the queue.
+    /// Informs policy and forecast of a job that has joined the queue.
     fn tell_of(&mut self, job: JobId) {
         if self.policy.forecast().is_some() {
             self.foretold.joined.push(job);
@@ -381,34 +384,35 @@ impl Controller {
         self.tell(Notice::Submitted(job));
     }
 
-    /// A run that stands still was measured to draw so much beyond idle.
+    /// Notes the measured draw beyond idle that the nodes of a suspended run had before.
     pub fn note_asked(&mut self, id: RunId, asks: Watts) {
         self.cluster.note_asked(id, asks);
     }
 
-    /// The instant is over: plans follow the caps in force. Says which have changed.
+    /// Settles the instant at its end: plans follow the caps in force. Returns those that have changed.
     pub fn settle(&mut self) -> Vec<Retimed> {
         self.cluster.settle()
     }
 
-    /// The cluster as it is left.
+    /// Returns the cluster.
     #[must_use]
     pub fn into_cluster(self) -> Cluster {
         self.cluster
     }
 
-    /// A job joins the queue that has been eligible since then, of whatever else is known already.
+    /// Adds a job to the queue that has been eligible since then, without a check whether it is refused.
     pub fn admit_since(&mut self, job: JobId, since: SimTime) {
         self.cluster.admit_since(job, since);
         self.tell(Notice::Submitted(job));
     }
 
-    /// A node that serves no job is in this state, since when it idles if it does, as a larger machine knows.
+    /// Copies the state of a node that serves no job from a larger machine, and the instant since which it idles, if it
+    /// does.
     pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
         self.cluster.follow_node(node, state, idle_since);
     }
 
-    /// What the policy would have done with idle nodes at the end of a pass, where a larger machine decides that.
+    /// Proposal of the policy for idle nodes at the end of a pass, about which a larger machine decides.
     ///
     /// # Errors
     /// If the host interrupts.
@@ -417,20 +421,20 @@ impl Controller {
         self.policy.pool_sleeper().map_or(Ok(Proposal::default()), |sleeper| sleeper.propose(&view))
     }
 
-    /// It has had a node shut down.
+    /// Informs the policy that the larger machine has shut down a node.
     pub fn note_shutdown(&mut self, node: u32) {
         if let Some(sleeper) = self.policy.pool_sleeper() {
             sleeper.note_shutdown(self.cluster.now(), node);
         }
     }
 
-    /// Plans that count nodes count on one from `back` on, in place of `known`.
+    /// Moves the instant at which plans that count nodes have a node back from `known` to `back`.
     pub fn count_on(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
         self.cluster.count_back(node, known, back);
     }
 
-    /// It is part of a larger machine, which decides on idle nodes. Only these jobs will ever run here: so that no room is
-    /// kept for others.
+    /// Makes it a pool of a larger machine, which decides about idle nodes. Only these jobs will ever run here, so that
+    /// no memory is reserved for others.
     pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
         self.account = Account::default();
         if self.sleep == Asleep::ByPolicy {
@@ -444,5 +448,5 @@ impl Controller {
     }
 }
 
-/// What a host does once a decision has been carried out in the cluster, or why it cannot.
+/// Callback of the host for each decision that the cluster has carried out; it fails if the host cannot follow.
 pub type Host<'a> = dyn FnMut(&Cluster, &Decision, Effect) -> Result<(), SimulationError> + 'a;

@@ -118,7 +118,7 @@ pub struct LogColumns {
     pub node: Vec<i32>,
     /// Budget or cap from now on, W, or number of nodes of a run; NaN if there is none.
     pub value_w: Vec<f64>,
-    /// What the machine drew just before, W.
+    /// Draw of the machine just before, W.
     pub power_before_w: Vec<f64>,
     /// Draw of the machine just after, W.
     pub power_after_w: Vec<f64>,
