@@ -1,5 +1,4 @@
-//! Beliefs about jobs, in place of what they asked for: when they joined the queue, how large they are, how long they run and
-//! what they draw.
+//! Beliefs about jobs, in place of what they asked for: instants of joining the queue, sizes, lengths and draws.
 
 use std::sync::Arc;
 

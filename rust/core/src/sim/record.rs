@@ -646,7 +646,7 @@ impl JobRecords {
         self.nodes.iter_mut().for_each(|node| *node = numbers[*node as usize]);
     }
 
-    /// Records of so many jobs, none of which has started.
+    /// Records of jobs none of which has started.
     #[must_use]
     pub fn new(jobs: usize) -> Self {
         Self {

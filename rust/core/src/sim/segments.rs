@@ -106,7 +106,7 @@ impl Segments {
     }
 
     /// Adds a stretch of an attempt that is over: `drawn` is its energy if nodes are shared. If they are not, the run
-    /// may have made no progress in the first part, which is then a segment of its own.
+    /// may have made no progress in the first part, which then becomes a separate segment.
     pub(super) fn push(&mut self, place: &mut Place, held: Held, end: SimTime, drawn: Option<Joules>) {
         let moves_on = held.still_until.min(end);
         if moves_on > held.since {
