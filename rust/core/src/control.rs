@@ -43,7 +43,7 @@ pub enum Refusal {
     Slots,
     /// No node, or not enough, can ever serve it.
     Lack(Lack),
-    /// Nothing tells the policy when to start it.
+    /// The policy knows no start for it, and leaves it out.
     LeftOut,
     /// It would exceed the power budget on any nodes.
     Power,
@@ -79,11 +79,11 @@ enum Asleep {
     Never,
     /// The policy.
     ByPolicy,
-    /// The machine of which this one is a pool; the policy says what it needs.
+    /// The machine of which this one is a pool; the policy states its needs.
     ByMachine,
 }
 
-/// Jobs of which a forecast has to be informed.
+/// Jobs for which the forecast is still to be asked.
 #[derive(Clone, Default)]
 struct Foretold {
     joined: Vec<JobId>,
@@ -209,8 +209,8 @@ impl Controller {
         self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
     }
 
-    /// Treats budgets as without an end from now on. `rejects_between`: jobs that fit between no two of them are turned
-    /// away.
+    /// Assumes from now on that more budgets like these follow after the last. `rejects_between`: jobs that fit between
+    /// no two of them are turned away.
     pub fn budgets_go_on(&mut self, rejects_between: bool) {
         self.cluster.budgets_go_on();
         self.rejects_between = rejects_between;

@@ -46,7 +46,7 @@ pub enum Effect {
 pub struct Moved {
     /// Nodes that it has given up.
     pub left: Vec<u32>,
-    /// Nodes that it has got.
+    /// Nodes that it has gained.
     pub added: Vec<u32>,
 }
 

@@ -97,7 +97,7 @@ impl<'a> Jobs<'a> {
         Self { part: Some((job, count)), ..self }
     }
 
-    /// The job's own cap, W a node; infinity if it brings none.
+    /// The job's own cap, W per node; infinity if it brings none.
     #[must_use]
     pub fn cap_w(self, job: JobId) -> f64 {
         self.workload.cap_w(job)

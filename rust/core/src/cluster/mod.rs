@@ -97,10 +97,11 @@ pub struct Cluster {
     in_groups: BTreeMap<Group, u32>,
     outages: Outages,
     governed: Option<Governed>,
-    /// Requests of jobs besides nodes.
+    /// Requests of jobs besides nodes, and the cells that serve them.
     cells: Option<Arc<Cells>>,
     /// The queues, if there are any.
     queues: Option<Arc<Queues>>,
+    /// Parts of cells and licences that runs hold, if nodes differ in what jobs ask for.
     shares: Option<Shares>,
     /// Releases as of the present pass, if an allocator may lengthen plans.
     foreseen: Option<Releases>,
@@ -335,7 +336,7 @@ impl Cluster {
         &self.budgets
     }
 
-    /// Treats budgets from outside as without an end.
+    /// Assumes that more budgets like those from outside follow after the last.
     pub fn budgets_go_on(&mut self) {
         Arc::make_mut(&mut self.budgets).go_on();
     }

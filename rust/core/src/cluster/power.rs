@@ -232,8 +232,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Settles the instant at its end: planned ends follow the caps now in force (rules 5 to 7). Returns the runs whose
-    /// caps or sizes have changed.
+    /// Settles the instant at its end: planned ends follow the caps now in force (rules 5 to 7). Returns the runs that
+    /// have changed in it.
     pub fn settle(&mut self) -> Vec<Retimed> {
         let Some(governed) = &mut self.governed else { return Vec::new() };
         let mut changed = std::mem::take(&mut governed.changed);

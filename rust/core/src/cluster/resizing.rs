@@ -43,7 +43,7 @@ impl Cluster {
         Ok(moved)
     }
 
-    /// Checks a change of size, and returns the nodes that the run gives up and gets.
+    /// Checks a change of size, takes the added nodes, and returns those that the run gives up and gains.
     fn moved(&mut self, resize: &Resize, added: &[u32]) -> Result<Moved, SimulationError> {
         let run = self.runs.get(resize.id).filter(|run| run.suspension.is_none()).ok_or_else(gone)?;
         let (job, own) = (run.job, self.runs.nodes(run));

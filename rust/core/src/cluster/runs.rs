@@ -96,8 +96,8 @@ pub struct Runs {
     homes: Homes,
 }
 
-/// Homes: ranges of the list of all nodes that are reserved for the first runs of jobs, in the order of the jobs. The
-/// nodes of a plain run thus end up in the order of the log.
+/// Homes: ranges of the list of all nodes that are reserved for the first runs of jobs, in the order of the jobs. If
+/// each job runs exactly once, the list ends up in the order of the log, and the output takes it over without a copy.
 #[derive(Clone, Debug, Default)]
 pub struct Homes(Arc<[u64]>);
 

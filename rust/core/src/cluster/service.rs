@@ -68,7 +68,7 @@ impl Cluster {
     /// Ends an outage of a node.
     ///
     /// # Errors
-    /// None while nodes that are down can come back.
+    /// None are expected: nodes that are down can come back.
     pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
         let known = self.outages.back_at(node);
         let turn = self.outages.end(node, is_repair);
@@ -104,7 +104,7 @@ impl Cluster {
     /// Makes booting nodes that are [alike](Cluster::alike) ready; false if they have changed state in the meantime.
     ///
     /// # Errors
-    /// None while booting nodes can be ready.
+    /// None are expected: booting nodes can become ready.
     pub fn nodes_ready(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         if self.node(nodes.first()) != (NodeState::Booting { until: self.now }) {
             return Ok(false);
@@ -118,7 +118,7 @@ impl Cluster {
     /// meantime.
     ///
     /// # Errors
-    /// None while nodes that shut down can be off.
+    /// None are expected: nodes that shut down can be off.
     pub fn nodes_off(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         if self.node(nodes.first()) != (NodeState::ShuttingDown { until: self.now }) {
             return Ok(false);

@@ -21,7 +21,7 @@ impl Cluster {
     /// Lifts all caps but the jobs' own; returns the runs that had others.
     ///
     /// # Errors
-    /// None while running jobs can be capped.
+    /// None are expected: running jobs can be capped.
     pub fn lift_caps(&mut self) -> Result<Vec<RunId>, SimulationError> {
         let is_capped = |run: &Run| run.caps != CapsInForce::own(run.caps.own_w);
         let capped: Vec<_> = self.runs.iter().filter(|(_, run)| is_capped(run)).map(|(id, _)| id).collect();
@@ -74,8 +74,8 @@ impl Cluster {
         self.jobs().planned_on(run.job, if self.beliefs.slowest.is_some() { slowest() } else { 1.0 })
     }
 
-    /// Counts a run as the new policy, which did not start it, says. `before` is its planned length under the former
-    /// policy.
+    /// Counts a run on the terms of the new policy, which did not start it. `before` is its planned length under the
+    /// former policy.
     pub fn inherit(&mut self, id: RunId, (watts, basis): (Watts, Basis), before: SimDuration) {
         let Some(run) = self.runs.get(id) else { return };
         let (claim, length) = (self.claim(run.job, watts), self.planned_length(run));

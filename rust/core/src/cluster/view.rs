@@ -35,7 +35,8 @@ pub struct View<'a> {
     pub standby: Option<&'a Standby>,
     /// Runs, including suspended ones.
     pub runs: &'a Runs,
-    /// Planned ends of running jobs, for the worst that the policy may do to them short of an emergency.
+    /// Releases: planned ends of running jobs and their claims, in the worst case that the policy may cause short of an
+    /// emergency.
     pub releases: &'a Releases,
     /// Predicted draws and speeds.
     pub predicted: &'a Predicted,

@@ -16,7 +16,7 @@ impl Controller {
     /// Lifts the caps that the policy has set; returns the runs that had any.
     ///
     /// # Errors
-    /// None while running jobs can be capped.
+    /// None are expected: running jobs can be capped.
     pub fn lift_caps(&mut self) -> Result<Vec<RunId>, SimulationError> {
         if self.governs { self.cluster.lift_caps() } else { Ok(Vec::new()) }
     }

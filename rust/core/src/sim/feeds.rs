@@ -15,7 +15,7 @@ pub(super) struct Feeds {
     next_submit: usize,
     /// The first submission that belongs to the round under way.
     round: usize,
-    /// Index into `submits` such that no job from `next_submit` up to it will ever start.
+    /// No job of `submits` from `next_submit` to just before this index will ever start.
     viable: usize,
     /// Events from outside, by instant and rank; equal ones in the order in which they were announced.
     outside: Vec<(SimTime, u8, Event)>,

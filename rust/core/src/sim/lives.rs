@@ -192,7 +192,7 @@ impl Life {
         self.left(now) - self.left.map_or_else(|| until(now, self.paused), |left| left.pause)
     }
 
-    /// Lets it begin anew in this instant, as its nodes were changed in the instant of its start.
+    /// Restarts it in this instant, the instant of its start, in which its nodes have changed.
     pub(super) fn begin_anew(&mut self, kill: Option<SimTime>) {
         self.is_new = true;
         self.kill = kill;
@@ -281,8 +281,9 @@ impl Life {
         }
     }
 
-    /// Undoes what was settled earlier in this instant, as its nodes have changed in it again. Returns false, and
-    /// undoes nothing, if the run was suspended or resumed in between.
+    /// Goes back to what was settled before this instant, as its nodes have changed in it, and several changes in one
+    /// instant count once. Returns false, and changes nothing, if the run was suspended or resumed since the last
+    /// change.
     fn go_back(&mut self, now: SimTime) -> bool {
         let Self { end, kill, paused, phase, left, factor, .. } = *self;
         let known = self.before.as_deref().copied().filter(|before| before.at == now);

@@ -374,8 +374,7 @@ impl Simulation {
                     return Ok(true);
                 }
             }
-            // Jobs that would wait for ever get one more pass, and another after each emergency (operations page, rule
-            // 34).
+            // Jobs that would wait for ever get one more pass, and one after each emergency (operations page, rule 34).
             if !self.governs {
                 break;
             }
@@ -627,8 +626,8 @@ impl Simulation {
         due == Due::Now
     }
 
-    /// Treats budgets as without an end from now on: a job that fits one to come waits for it. `rejects_between`: jobs
-    /// that fit between no two of them are turned away.
+    /// Assumes from now on that more budgets like these follow after the last, so that a job waits if it fits one of
+    /// them. `rejects_between`: jobs that fit between no two of them are turned away.
     pub fn budgets_go_on(&mut self, rejects_between: bool) {
         self.controller.budgets_go_on(rejects_between);
     }

@@ -254,7 +254,7 @@ impl Plant {
         if is_observed { 1.0 } else { factor * run.profiling_ratio.unwrap_or(1.0) }
     }
 
-    /// Measured draw that a run's job brings along: that of the present part, if it has a profile.
+    /// Measured draw that a run's job brings along: that of the present part of its profile, if it has one.
     fn own(&self, id: RunId, job: JobId) -> KnownDraw {
         let Some(parts) = self.workload.profile(job) else { return KnownDraw::measured(self.workload.power_w(job)) };
         let life = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref());

@@ -158,7 +158,7 @@ pub struct Ordeal {
     pub stood: SimDuration,
     /// Energy of all attempts.
     pub energy: Joules,
-    /// Energy of lost attempts: requeued ones, and those killed by an emergency, a failure or a maintenance.
+    /// Energy of lost attempts: requeued ones, and those killed by an emergency, a failure or maintenance.
     pub lost: Joules,
     /// Lowest cap on any of its nodes in the last attempt, W; infinity if there was none.
     pub lowest_cap_w: f64,
@@ -222,7 +222,7 @@ pub struct Totals {
     pub budget: Option<(Watts, Overdraw)>,
     /// Number of emergencies, if the draw is monitored.
     pub alerts: Option<u64>,
-    /// Energy of lost attempts: requeued ones, and those killed by an emergency, a failure or a maintenance.
+    /// Energy of lost attempts: requeued ones, and those killed by an emergency, a failure or maintenance.
     pub lost_energy: Joules,
 }
 
@@ -362,7 +362,8 @@ impl History {
         (!waits).then(|| (state, self.jobs.end(job.0 as usize)))
     }
 
-    /// True if a job has joined the queue, where it does so at its submission: if it was submitted at all.
+    /// True if a job has joined the queue, provided that it was submitted. Valid only if jobs join the queue at their
+    /// submission.
     pub(super) fn has_joined(&self, job: JobId) -> bool {
         use JobState::{Barred, Lacking, LeftOut, RejectedNodes, RejectedPower, RejectedSlots};
         let state = self.jobs.state[job.0 as usize];
@@ -380,7 +381,7 @@ impl History {
         self.done += 1;
     }
 
-    /// Shows the budget in force in the timeline, which is still empty.
+    /// Shows the budget in force in the timeline from now on.
     pub(super) fn show_budget(&mut self) {
         self.shows_budget = true;
     }
