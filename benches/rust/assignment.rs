@@ -1,4 +1,4 @@
-//! The assignment solvers, on what jobs and nodes give them: unlike rows, few types, jobs of few applications.
+//! The assignment solvers on typical inputs: distinct rows, few types, jobs of few applications.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::short;
@@ -19,7 +19,7 @@ fn watts(chance: &mut Stream, nodes: usize) -> Vec<f64> {
     (0..APPS).flat_map(|_| of_node.iter()).map(|watt| watt * (0.97 + 0.06 * uniform(chance))).collect()
 }
 
-/// Each job's watts times its length.
+/// Costs: each job's watts times its length.
 fn jobs(watts: &[f64], nodes: usize, lengths: impl Iterator<Item = f64>) -> Vec<f64> {
     let row = |(job, length): (usize, f64)| watts[job % APPS * nodes..][..nodes].iter().map(move |watt| watt * length);
     lengths.enumerate().flat_map(row).collect()

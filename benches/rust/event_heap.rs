@@ -6,7 +6,7 @@ use hetsched_core::algo::event_heap::EventHeap;
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
 
-/// Up to a day ahead, drawn before it is measured.
+/// Delays of up to a day, drawn before the measurement.
 fn delays() -> Vec<SimDuration> {
     let mut chance = Stream::new(1, "delays");
     (0..4096).map(|_| SimDuration::from_micros(i64::from(chance.below(86_400)) * 1_000_000)).collect()

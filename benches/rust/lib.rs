@@ -1,4 +1,4 @@
-//! Common parts of the engine's benches: how long each may take, and a machine of equal nodes.
+//! Common parts of the engine's benches: their durations, and a machine of equal nodes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use criterion::Criterion;
 use hetsched_core::platform::{Platform, PlatformColumns};
 use hetsched_core::random::Stream;
 
-/// A second or two a group, no plots: enough to see a change of a tenth.
+/// A second or two per group, no plots: enough to see a change by a tenth.
 #[must_use]
 pub fn short() -> Criterion {
     Criterion::default()

@@ -1,4 +1,4 @@
-//! One pass on an empty machine: 2,000 jobs of a node each start together on 2,000 nodes.
+//! One pass on an empty machine: 2,000 single-node jobs start together on 2,000 nodes.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::{machine, share, short};
@@ -20,7 +20,7 @@ use hetsched_core::workload::{JobColumns, JobId, Workload};
 const NODES: u32 = 2_000;
 const JOBS: u32 = 2_000;
 
-/// Jobs in a queue: each of one of `apps` applications, all of equal length or each of its own.
+/// Jobs in a queue: each of one of `apps` applications, with equal or different lengths.
 fn queue(apps: u32, equal: bool) -> Workload {
     let mut chance = Stream::new(1, "queue");
     let jobs = JOBS as usize;
@@ -36,7 +36,7 @@ fn queue(apps: u32, equal: bool) -> Workload {
     columns.into_workload().expect("the jobs are in order")
 }
 
-/// Watts that differ by node and application, the node's own part and the application's alike.
+/// Watts that differ by node and by application, about equally.
 fn predicted(platform: &Platform, jobs: &Workload) -> Predicted {
     let mut chance = Stream::new(2, "table");
     let own: Vec<f64> = (0..NODES).map(|_| 30.0 * share(&mut chance)).collect();

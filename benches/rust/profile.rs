@@ -1,4 +1,4 @@
-//! The profile of the future as conservative backfilling uses it: built anew, then each waiting job planned into it.
+//! The profile of the future in conservative backfilling: built from scratch, then each waiting job is planned into it.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::short;
@@ -13,7 +13,7 @@ fn seconds(seconds: u32) -> SimDuration {
     SimDuration::from_micros(i64::from(seconds) * 1_000_000)
 }
 
-/// When the running jobs give back what they hold: all nodes but the few that are free.
+/// Releases of the running jobs, which hold all nodes but the few that are free.
 fn releases(chance: &mut Stream) -> Vec<(SimTime, i64)> {
     let at = |chance: &mut Stream| SimTime::from_micros(0) + seconds(1 + chance.below(86_400));
     let mut releases: Vec<_> = (0..RUNNING).map(|_| (at(chance), i64::from(NODES / RUNNING))).collect();
@@ -21,7 +21,7 @@ fn releases(chance: &mut Stream) -> Vec<(SimTime, i64)> {
     releases
 }
 
-/// What the waiting jobs need, and for how long.
+/// Needs of the waiting jobs, with their lengths.
 fn wishes(chance: &mut Stream, count: usize) -> Vec<(i64, SimDuration)> {
     (0..count).map(|_| (1 << chance.below(8), seconds(60 + chance.below(86_400)))).collect()
 }

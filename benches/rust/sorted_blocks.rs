@@ -1,4 +1,4 @@
-//! The two sorted lists of a pass: who waits, in policy order, and who runs, by planned end.
+//! The two sorted lists of a pass: waiting jobs in policy order, and running ones by planned end.
 
 use std::hint::black_box;
 
@@ -47,7 +47,7 @@ fn submit_and_start(criterion: &mut Criterion) {
                 list.insert(waiting(&mut chance, row));
                 row += 1;
                 let units = 2_i64 << chance.below(7);
-                // If nobody fits the first goes, so that the queue keeps its length.
+                // If no job fits the first is removed, so that the queue keeps its length.
                 let place = list.first_fit(Place::FRONT, Room::of(units)).unwrap_or(Place::FRONT);
                 list.remove_at(place)
             });

@@ -1,7 +1,7 @@
 //! One scheduling pass with 2,000 jobs queued on 540 nodes, 60 of them free: the paper's figure 2.
 //!
-//! A pass changes the queue, so each is measured on a policy of its own that has looked at the queue once with no node
-//! free, as it would have by the time the queue is that long.
+//! A pass changes the queue, so each is measured on a fresh policy that has looked at the queue once with no node free,
+//! as it would have by the time the queue is that long.
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::{machine, share, short};
@@ -105,7 +105,7 @@ fn one_pass(criterion: &mut Criterion) {
         shares: None,
         interrupted: &|| false,
     };
-    // 0.236 leaves 10.7 kW beyond idle, which some of the jobs that fit would pass.
+    // 0.236 leaves 10.7 kW beyond idle, which some of the jobs that fit would exceed.
     for (case, pcr, own) in
         [("vahrm, PCR 1", Some(1.0), false), ("vahrm, budget binds", Some(0.236), false), ("hetsched", None, true)]
     {

@@ -1,4 +1,4 @@
-//! The placement `spread-racks`, and the engine with it.
+//! The placement `spread-racks`, and the engine extended by it.
 
 use hetsched_core::prelude::*;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 /// The free nodes of as many racks as possible: one of each rack, then a second of each, lowest ids first.
 #[derive(Clone)]
 struct SpreadRacks {
-    /// Nodes of a rack: the first so many ids are the first rack.
+    /// Number of nodes per rack; ids are assigned rack by rack.
     rack_nodes: u32,
 }
 
@@ -46,7 +46,7 @@ const PLACEMENTS: &[Row<dyn Placement>] =
     })
     .with_parameters(&[RACK_NODES])];
 
-/// hetsched's engine, with this placement added to its own.
+/// hetsched's engine, with this placement added to the built-in ones.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     hetsched_py::engine(module, Rows { placements: PLACEMENTS, ..Rows::default() })

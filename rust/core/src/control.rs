@@ -1,7 +1,7 @@
-//! A controller: a cluster and the policy that makes the decisions for it.
+//! Controller: a cluster and the policy that decides about it.
 //!
-//! It has no clock and does not know the truth. Its host, a simulation or a live machine, informs it of events and
-//! carries its decisions out.
+//! It has no clock and does not know the true lengths and draws. Its host, a simulation or a live machine, informs it
+//! of events and carries its decisions out.
 
 mod account;
 mod pass;
@@ -32,22 +32,22 @@ use crate::workload::JobId;
 
 pub use crate::cluster::Effect;
 
-/// Reason why a job joins no queue.
+/// Reason for which a job joins no queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its queue rejects jobs of its kind.
+    /// Its queue takes no jobs of its kind.
     Bar(Bar),
     /// It asks for more nodes than there are.
     Nodes,
-    /// It asks for more slots per node than nodes have.
+    /// It asks for more slots a node than nodes have.
     Slots,
     /// No node, or not enough, can ever serve it.
     Lack(Lack),
-    /// The policy has no information on when to start it.
+    /// The policy knows no start for it, and leaves it out.
     LeftOut,
     /// It would exceed the power budget on any nodes.
     Power,
-    /// It fits between no two budgets to come, and such jobs are rejected.
+    /// It fits between no two budgets to come, and such jobs are not to wait.
     Between,
 }
 
@@ -59,23 +59,23 @@ pub struct Controller {
     decisions: Decisions,
     /// True if the policy governs power.
     governs: bool,
-    /// Authority that switches nodes off.
+    /// The one that switches nodes off.
     sleep: Asleep,
     /// True if the policy changes sizes of running jobs.
     resizes: bool,
-    /// State of the pass under way.
+    /// The pass under way.
     pass: Course,
-    /// Jobs that the analyzer, if there is one, has not been asked about yet.
+    /// Jobs that an analyzer, if there is one, has not been asked about yet.
     foretold: Foretold,
     account: Account,
     /// True if jobs that fit between no two budgets are rejected.
     rejects_between: bool,
 }
 
-/// Authority that switches idle nodes off.
+/// The one that switches idle nodes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asleep {
-    /// None: nodes stay on.
+    /// Nothing does.
     Never,
     /// The policy.
     ByPolicy,
@@ -83,22 +83,22 @@ enum Asleep {
     ByMachine,
 }
 
-/// Jobs to be announced to a forecast.
+/// Jobs for which the forecast is still to be asked.
 #[derive(Clone, Default)]
 struct Foretold {
     joined: Vec<JobId>,
 }
 
-/// State of the pass under way.
+/// State of a pass.
 #[derive(Clone, Copy, Default)]
 struct Course {
-    /// Measured draw of the machine beyond the predicted one.
+    /// Measured draw of the machine above the predicted one.
     surplus: Watts,
-    /// Watts that resumed runs asked for beyond their least.
+    /// Watts above their least that resumed runs asked for.
     withheld: Watts,
-    /// True if nothing may start in the pass.
+    /// True if nothing may start in it.
     is_held: bool,
-    /// True if an allocator with an interval has to act at the end of the pass.
+    /// True if an allocator with an interval has to look at its end.
     is_allot_due: bool,
 }
 
@@ -139,10 +139,10 @@ impl Controller {
         &self.cluster
     }
 
-    /// Makes nodes differ in what jobs ask for. To be called before anything has happened.
+    /// Declares, before anything has happened, that nodes differ in what jobs ask for.
     ///
     /// # Errors
-    /// If that matters and the policy does not support it.
+    /// If that matters and the policy cannot take it into account.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
             if self.resizes {
@@ -156,10 +156,10 @@ impl Controller {
         Ok(())
     }
 
-    /// Makes jobs stand in queues. To be called before anything has happened.
+    /// Declares, before anything has happened, that jobs are in queues.
     ///
     /// # Errors
-    /// If the policy does not support it.
+    /// If the policy cannot take queues into account.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
         if queues.preempt() && self.cluster.is_divided() {
             let expected = "nothing: it is not known yet how suspended jobs share what nodes differ in";
@@ -170,7 +170,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Takes over that there are more jobs; `has_joined` is true of those earlier jobs that have joined the queue.
+    /// Adds jobs; `has_joined` is true for the earlier jobs that have joined the queue.
     pub fn grow(&mut self, growth: &Growth, has_joined: &dyn Fn(JobId) -> bool) {
         self.cluster.grow(growth, has_joined);
         self.policy.grow(growth);
@@ -181,7 +181,8 @@ impl Controller {
         self.cluster.advance(now);
     }
 
-    /// Reason why the job would never start, if it would not. Jobs submitted later are not looked at.
+    /// Reason for which the job would never start; `None` if it may. Jobs that are submitted later are not taken into
+    /// account.
     pub fn refuses(&mut self, job: JobId) -> Option<Refusal> {
         let (workload, platform) = (self.cluster.workload(), self.cluster.platform());
         if let Some(bar) = self.cluster.bar(job) {
@@ -203,19 +204,19 @@ impl Controller {
         }
     }
 
-    /// Need of a job if it fits between no two budgets to come; none if it fits.
+    /// Need of a job that fits between no two budgets to come; `None` if it fits.
     pub fn between(&mut self, job: JobId) -> Option<Between> {
         self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
     }
 
-    /// States that budgets go on without end; with `rejects_between`, jobs that fit between no two of them are
-    /// rejected.
+    /// Assumes from now on that more budgets like these follow after the last. `rejects_between`: jobs that fit between
+    /// no two of them are turned away.
     pub fn budgets_go_on(&mut self, rejects_between: bool) {
         self.cluster.budgets_go_on();
         self.rejects_between = rejects_between;
     }
 
-    /// Submits a job: it joins the queue, or is rejected.
+    /// Submits a job: it joins the queue, or is turned away.
     pub fn submit(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -227,7 +228,7 @@ impl Controller {
         refusal
     }
 
-    /// Submits a job that may have to wait before it joins the queue; or rejects it.
+    /// Submits a job that may have to wait before it joins the queue: it is held, or turned away.
     pub fn hold(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -238,7 +239,8 @@ impl Controller {
         refusal
     }
 
-    /// Makes a held job eligible: it joins the queue, or is rejected, as the power limits may have changed.
+    /// Lets a held job join the queue, as it has become eligible, or turns it away if the budget has changed since and
+    /// it does not fit any more.
     pub fn admit(&mut self, job: JobId) -> Option<Refusal> {
         let refusal = self.refuses(job);
         if refusal.is_some() {
@@ -250,7 +252,7 @@ impl Controller {
         refusal
     }
 
-    /// Withdraws a job, unless it runs or is over; returns whether it was queued.
+    /// Withdraws a job, and returns whether it was queued; `None` if it runs or is over.
     pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
         let was_queued = self.cluster.withdraw(job)?;
         if was_queued {
@@ -266,7 +268,7 @@ impl Controller {
         self.tell(Notice::Requeued(run.job));
     }
 
-    /// Ends a run; none if it was over already.
+    /// Ends a run; `None` if it was over already.
     ///
     /// # Errors
     /// If its nodes do not serve it.
@@ -279,10 +281,10 @@ impl Controller {
         Ok(run)
     }
 
-    /// Makes booting nodes that are alike ready; false if their state has changed meanwhile.
+    /// Makes booting nodes that are alike ready; false if they have changed state in the meantime.
     ///
     /// # Errors
-    /// As [`Cluster::nodes_ready`].
+    /// Same as for [`Cluster::nodes_ready`].
     pub fn nodes_ready(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         let are_ready = self.cluster.nodes_ready(nodes)?;
         if are_ready {
@@ -291,10 +293,10 @@ impl Controller {
         Ok(are_ready)
     }
 
-    /// Switches nodes that are alike off after their shutdown; false if their state has changed meanwhile.
+    /// Makes nodes that shut down and are alike off; false if they have changed state in the meantime.
     ///
     /// # Errors
-    /// As [`Cluster::nodes_off`].
+    /// Same as for [`Cluster::nodes_off`].
     pub fn nodes_off(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         let are_off = self.cluster.nodes_off(nodes)?;
         if are_off {
@@ -303,10 +305,10 @@ impl Controller {
         Ok(are_off)
     }
 
-    /// Ends an outage of a node: a repair, or else maintenance.
+    /// Ends an outage of a node: a failure by its repair, or else maintenance.
     ///
     /// # Errors
-    /// As [`Cluster::end_outage`].
+    /// Same as for [`Cluster::end_outage`].
     pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
         let turn = self.cluster.end_outage(node, is_repair)?;
         if turn == Turn::Turns {
@@ -326,27 +328,27 @@ impl Controller {
         self.tell(Notice::NodeFailed(node));
     }
 
-    /// Announces a maintenance window.
+    /// Adds a window of maintenance to come.
     pub fn plan_maintenance(&mut self, window: Maintenance) {
         self.cluster.plan_maintenance(window);
     }
 
-    /// Adds budgets from outside, in place of the policy's own while they hold.
+    /// Adds budgets from outside, which replace the policy's own while they hold.
     pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
         self.cluster.add_budgets(rows);
     }
 
-    /// Notes that a budget from outside begins or ends.
+    /// Informs the policy that a budget from outside begins to hold, or ends.
     pub fn budget_changed(&mut self) {
         self.tell(Notice::BudgetChanged);
     }
 
-    /// Notes that a timer has run out.
+    /// Informs the policy that a timer has expired.
     pub fn timer(&mut self) {
         self.tell(Notice::Timer);
     }
 
-    /// Instants at which passes are made.
+    /// Timing of passes.
     #[must_use]
     pub fn timing(&self) -> Timing {
         self.policy.timing()
@@ -363,18 +365,18 @@ impl Controller {
         self.policy.follower()
     }
 
-    /// The policy's part that governs power, if it does.
+    /// Part of the policy that governs power, if any.
     pub fn governor(&mut self) -> Option<&mut dyn Governor> {
         self.policy.governor()
     }
 
-    /// Power limit in force now, if there is one: of a budget from outside, or the policy's own.
+    /// Budget in force, if there is one.
     #[must_use]
     pub fn ceiling(&self) -> Option<Watts> {
         self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
     }
 
-    /// Announces a job that has joined the queue to the forecast, if there is one.
+    /// Informs policy and forecast of a job that has joined the queue.
     fn tell_of(&mut self, job: JobId) {
         if self.policy.forecast().is_some() {
             self.foretold.joined.push(job);
@@ -382,34 +384,35 @@ impl Controller {
         self.tell(Notice::Submitted(job));
     }
 
-    /// Notes the measured draw beyond idle that a suspended run asks for.
+    /// Notes the measured draw beyond idle that the nodes of a suspended run had before.
     pub fn note_asked(&mut self, id: RunId, asks: Watts) {
         self.cluster.note_asked(id, asks);
     }
 
-    /// Ends the instant: plans follow the caps in force. Returns the runs whose plans have changed.
+    /// Settles the instant at its end: plans follow the caps in force. Returns those that have changed.
     pub fn settle(&mut self) -> Vec<Retimed> {
         self.cluster.settle()
     }
 
-    /// The cluster in its final state.
+    /// Returns the cluster.
     #[must_use]
     pub fn into_cluster(self) -> Cluster {
         self.cluster
     }
 
-    /// Lets a job join the queue that has been eligible since an earlier instant, whatever else is known already.
+    /// Adds a job to the queue that has been eligible since then, without a check whether it is refused.
     pub fn admit_since(&mut self, job: JobId, since: SimTime) {
         self.cluster.admit_since(job, since);
         self.tell(Notice::Submitted(job));
     }
 
-    /// Takes over the state of a node that serves no job, and since when it idles if it does, from a larger machine.
+    /// Copies the state of a node that serves no job from a larger machine, and the instant since which it idles, if it
+    /// does.
     pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
         self.cluster.follow_node(node, state, idle_since);
     }
 
-    /// Proposal of the policy for idle nodes at the end of a pass, where a larger machine decides on them.
+    /// Proposal of the policy for idle nodes at the end of a pass, about which a larger machine decides.
     ///
     /// # Errors
     /// If the host interrupts.
@@ -418,20 +421,20 @@ impl Controller {
         self.policy.pool_sleeper().map_or(Ok(Proposal::default()), |sleeper| sleeper.propose(&view))
     }
 
-    /// Notes that the larger machine has had a node shut down.
+    /// Informs the policy that the larger machine has shut down a node.
     pub fn note_shutdown(&mut self, node: u32) {
         if let Some(sleeper) = self.policy.pool_sleeper() {
             sleeper.note_shutdown(self.cluster.now(), node);
         }
     }
 
-    /// Makes plans that count nodes count on one from `back` on, in place of `known`.
+    /// Moves the instant at which plans that count nodes have a node back from `known` to `back`.
     pub fn count_on(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
         self.cluster.count_back(node, known, back);
     }
 
-    /// Makes it part of a larger machine, which decides on idle nodes. Only jobs of which `is_own` is true will ever
-    /// run here, so that no room is kept for others.
+    /// Makes it a pool of a larger machine, which decides about idle nodes. Only these jobs will ever run here, so that
+    /// no memory is reserved for others.
     pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
         self.account = Account::default();
         if self.sleep == Asleep::ByPolicy {
@@ -445,5 +448,5 @@ impl Controller {
     }
 }
 
-/// Callback of a host, called once a decision has been carried out in the cluster; an error if the host cannot follow.
+/// Callback of the host for each decision that the cluster has carried out; it fails if the host cannot follow.
 pub type Host<'a> = dyn FnMut(&Cluster, &Decision, Effect) -> Result<(), SimulationError> + 'a;

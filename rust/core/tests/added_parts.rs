@@ -1,4 +1,5 @@
-//! Parts of another crate: refused where their names are, there like all others once they are added, and never late.
+//! Parts of another crate: refused if their names are invalid, available like all others once added, and refused if
+//! they come late.
 
 use hetsched_core::policy::registry::{PLACEMENTS, placements};
 use hetsched_core::prelude::*;
@@ -40,7 +41,7 @@ fn message<T>(outcome: Result<T>) -> String {
     outcome.err().map(|error| error.to_string()).unwrap_or_default()
 }
 
-// One test, as what is added is added to the whole process.
+// A single test, as parts are added to the whole process.
 #[test]
 fn parts_are_added_once_and_before_any_is_looked_up() {
     let taken = "expected a name that no part of this role has yet";

@@ -1,4 +1,5 @@
-//! A run whose decisions come from outside is the run of the policy that would decide alike, and can be forked while it asks.
+//! A run whose decisions come from outside equals the run of a policy that decides alike, and can be forked while it
+//! asks.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +22,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
     prop::collection::vec((0..60_u8, runtime, 1..8_u8, 0..40_u8, 0..4_u8), 0..25)
 }
 
-/// What a schedule says of one job.
+/// One job's row of a schedule.
 type Row = (Option<SimTime>, Option<SimTime>, JobState, Option<StartedBy>, Option<Vec<u32>>);
 
 fn schedule(records: &Records) -> Vec<Row> {
@@ -32,7 +33,7 @@ fn schedule(records: &Records) -> Vec<Row> {
     (0..records.workload.len()).map(row).collect()
 }
 
-/// Has an agent answer until nothing is left to happen.
+/// Lets an agent answer until no event is left.
 fn play(mut simulation: Simulation, mut choose: impl FnMut(&[u8]) -> usize) -> Records {
     let watch = &mut |_| ControlFlow::Continue(());
     loop {

@@ -77,7 +77,7 @@ fn the_core_does_not_know_python_files_or_clocks() {
     }
 }
 
-/// Parts that may know a job's true length or what became of it in reality.
+/// Parts that may know a job's true length or its outcome in reality.
 const KNOW_TRUTH: [&str; 5] =
     ["backfill/observed.rs", "order/observed.rs", "order/vahrm.rs", "placement/assignment.rs", "placement/observed.rs"];
 

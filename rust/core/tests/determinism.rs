@@ -1,4 +1,4 @@
-//! Same inputs and seed, same run: alone, again, and beside three others.
+//! Same inputs and seed, same run: alone, repeated, and in parallel with three others.
 
 use std::thread;
 
@@ -12,7 +12,7 @@ fn jobs() -> Vec<Job> {
     (0..250).map(|n| (number(n, 3, 251), number(n, 17, 61), 1 + number(n, 7, 9), number(n, 29, 83), 0)).collect()
 }
 
-/// Everything a run leaves behind, as text: floats are printed so that they read back to the same bits.
+/// All records of a run as text; floats are printed so that they read back to the same bits.
 fn transcript(backfill: &str, placement: &str) -> String {
     let policy = composed("wfp3", backfill, placement, 42);
     let mut records = run_with_table(&jobs(), platform(12, 1, true), policy, Options::default());

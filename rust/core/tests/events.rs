@@ -23,7 +23,7 @@ fn at(seconds: i64) -> SimTime {
 
 type Act = fn(&View<'_>, &[Notice], &mut Decisions);
 
-/// Does what a function says, with everything it was told since the last pass.
+/// A policy that calls a function, with all notices since the last pass.
 #[derive(Clone)]
 struct Script {
     act: Act,
@@ -152,7 +152,7 @@ fn a_failing_node_kills_its_job_and_comes_back() {
     assert_eq!(seconds_in(&records, 0, Class::Idle), 20.0);
     assert_eq!(records.totals.down_energy.joules(), 20.0 * 5.0);
     assert_eq!(records.totals.energy, records.totals.integral);
-    // Of 100 s on two nodes the first had done 40; the second did all of its 10 s on two.
+    // The first had done 40 of 100 s on two nodes; the second did all of its 10 s on two.
     let work = records.totals.work;
     assert_eq!([work.started_node_s(), work.completed_node_s(), work.lost_node_s()], [220.0, 100.0, 120.0]);
     let cut = |cause| (work.cut_jobs(cause), work.cut_node_s(cause));
@@ -176,7 +176,8 @@ fn a_node_that_fails_twice_has_failed_and_its_repair_is_one() {
     let records = run(simulation).unwrap();
     assert_eq!(records.jobs.start(0), Some(at(30)));
     assert_eq!(seconds_in(&records, 1, Class::Down), 15.0, "from the first submit on");
-    // The job's submit and end, a failure and a repair: what changes nothing is no event, and makes no pass.
+    // The job's submit and end, a failure and a repair: an event that changes nothing is not counted, and makes no
+    // pass.
     assert_eq!((records.totals.events, records.totals.passes), (4, 3));
     assert_eq!(records.totals.energy, records.totals.integral);
 }

@@ -24,7 +24,7 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
     prop::collection::vec((0..60_u8, runtime, 1..8_u8, walltime, 0..4_u8), 0..25)
 }
 
-/// Many jobs of whatever lengths, without walltimes, so that all end when planning says; most come at once.
+/// Many jobs of any lengths, without walltimes, so that all end as planned; most come at once.
 fn jobs_that_end_as_planned() -> impl Strategy<Value = Vec<Job>> {
     let submit = prop_oneof![3 => Just(0), 1 => 0..60_u8];
     prop::collection::vec((submit, 0..40_u8, 1..6_u8, Just(0), 0..4_u8), 0..160)
@@ -40,7 +40,7 @@ fn policy_names() -> impl Strategy<Value = (usize, usize, usize)> {
     (0..ORDERS.len(), 0..BACKFILLS.len(), 0..PLACEMENTS.len())
 }
 
-/// What a schedule says of one job: start, end, state.
+/// One job's row of a schedule: start, end, state.
 type Row = (Option<SimTime>, Option<SimTime>, JobState);
 
 fn schedule(records: &Records) -> Vec<Row> {
@@ -58,7 +58,7 @@ fn held(records: &Records, node: u32, now: SimTime, need: impl Fn(usize) -> u32)
         .sum()
 }
 
-/// So many cases, or those that `PROPTEST_CASES` asks for.
+/// Number of cases: `unasked`, or that in `PROPTEST_CASES`.
 fn cases(unasked: u32) -> ProptestConfig {
     match std::env::var_os("PROPTEST_CASES") {
         None => ProptestConfig::with_cases(unasked),
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(records.totals.energy, records.totals.integral);
     }
 
-    /// All nodes together draw no more than 2,000 W, whatever they serve: under a budget above that no job waits longer.
+    /// All nodes together draw no more than 2,000 W under any load: under a budget above that no job waits longer.
     #[test]
     fn a_budget_that_cannot_bind_changes_nothing(
         jobs in jobs(),
@@ -148,7 +148,7 @@ proptest! {
         prop_assert_eq!(go(budget), go(composed(names[0], names[1], names[2], 7)));
     }
 
-    /// One reservation of nodes and watts by two sums is one in a profile of the future.
+    /// One reservation of nodes and watts, found by two sums, equals one in a profile of the future.
     #[test]
     fn easy_under_a_budget_is_one_reservation(
         jobs in jobs(),
@@ -189,7 +189,7 @@ proptest! {
         prop_assert_eq!(work.started_node_s(), rows().map(nominal).sum::<f64>());
         let mut cut = rows().filter(|&row| records.jobs.state(row) == JobState::Timeout);
         prop_assert_eq!(cut.clone().any(|row| nominal(row) > 0.0), work.lost_node_s() > 0.0);
-        // With walltimes for nominal speed only who asks for less than its nominal runtime is killed.
+        // With walltimes for nominal speed only jobs that ask for less than their nominal runtime are killed.
         let is_due = cut.all(|row| kill_at_walltime && (!stretch || jobs[row].1 > jobs[row].3));
         prop_assert!(is_due);
         let killed_ran_over = rows().any(|row| {
@@ -221,7 +221,7 @@ proptest! {
         prop_assert!((0..jobs.len()).all(|row| records.jobs.started_by(row) != Some(StartedBy::Backfill)));
     }
 
-    /// The textbook's shadow time and extra nodes are one reservation in a plan of the future.
+    /// The textbook's shadow time and extra nodes equal one reservation in a plan of the future.
     #[test]
     fn easy_is_one_reservation(
         jobs in jobs(),
@@ -237,7 +237,7 @@ proptest! {
         prop_assert_eq!(go(Reservations::new(1)), go(Reservations::by_profile(1)));
     }
 
-    /// A plan that is kept, and made no longer than need be, is the one that would be made anew for everybody.
+    /// A plan that is kept, and only extended as needed, equals one that is recomputed for all jobs.
     #[test]
     fn a_plan_that_is_kept_is_the_one_made_anew(
         jobs in prop_oneof![jobs(), jobs_that_end_as_planned(), jobs_that_end_early()],
@@ -260,7 +260,7 @@ proptest! {
         prop_assert_eq!(go(Reservations::new(depth)), go(Reservations::planning_anew(depth)));
     }
 
-    /// The same under a budget, whose watts a plan rounds in many places: jobs draw whatever they drew.
+    /// The same under a budget, whose watts a plan rounds in many places, with arbitrary draws.
     #[test]
     fn a_plan_of_watts_that_is_kept_is_the_one_made_anew(
         jobs in prop_oneof![jobs_that_end_as_planned(), jobs_that_end_early()],
@@ -294,7 +294,8 @@ proptest! {
         prop_assert_eq!(go(Reservations::new(usize::MAX)), go(Reservations::planning_anew(usize::MAX)));
     }
 
-    /// Any steps are one run, a fork and its parent end alike, and a run that is stopped is one that was to stop there.
+    /// Any steps give the same run, a fork and its parent end alike, and a run that is stopped equals one that was to
+    /// stop there.
     #[test]
     fn steps_and_forks_are_one_run(
         jobs in jobs(),
@@ -353,7 +354,7 @@ proptest! {
         }
     }
 
-    /// What has not happened yet changes nothing: a run stopped early is the beginning of the whole run.
+    /// The future has no influence: a run stopped early is the beginning of the whole run.
     #[test]
     fn a_run_stopped_early_is_the_beginning_of_the_whole(
         jobs in jobs(),

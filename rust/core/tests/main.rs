@@ -1,4 +1,5 @@
-//! Tests of the engine as a whole, linked once. `added_parts.rs` needs a process of its own: what it adds is there for all.
+//! Tests of the engine as a whole, linked once. `added_parts.rs` needs a separate process, as the parts it adds are
+//! visible to all tests.
 
 mod agents;
 mod arrows;

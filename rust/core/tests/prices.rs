@@ -1,4 +1,5 @@
-//! What a job adds to the idle machine, beside the plain way to find it: look at every node and sort.
+//! Prices: the watts that a job adds to the idle machine, compared with the plain way to find them by sorting all
+//! nodes.
 
 use hetsched_core::cluster::counted::Estimate;
 use hetsched_core::error::Result;
@@ -42,7 +43,7 @@ impl Policy for Asks {
     }
 }
 
-/// Takes all jobs for the same.
+/// Analyzer with the same estimate for all jobs.
 #[derive(Clone)]
 struct Always(Estimate);
 

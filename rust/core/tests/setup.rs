@@ -1,4 +1,5 @@
-//! A run set up from plain values: which nodes decisions are about, by the queues and by what decides.
+//! Runs set up from plain values: the nodes that decisions are about, depending on the queues and on the kind of
+//! decision maker.
 
 use std::sync::Arc;
 
@@ -81,7 +82,7 @@ fn set_up_from(
     .simulation(&())
 }
 
-/// When each job starts, in seconds, and where.
+/// Start of each job, in seconds, and its nodes.
 fn starts(records: &Records) -> Vec<(f64, Vec<u32>)> {
     let start = |row| records.jobs.start(row).map(SimTime::seconds).expect("all start");
     (0..3).map(|row| (start(row), records.nodes_of(row).expect("all start").to_vec())).collect()
@@ -132,7 +133,7 @@ fn an_agent_is_asked_where_there_is_one() {
     assert_eq!(simulation.seen().map(|(_, shape)| shape.actions()), Some(4));
 }
 
-/// The jobs, all submitted at once, of which the log knows these starts, ends and nodes.
+/// The jobs, all submitted at once, with these observed starts, ends and nodes.
 fn observed(start_s: [f64; 3], end_s: [f64; 3], nodes: &[i64]) -> Arc<Workload> {
     let count = i64::try_from(nodes.len()).unwrap_or_default();
     let columns = JobColumns {

@@ -64,7 +64,7 @@ pub(crate) fn platform(nodes: usize, slots: i64, exclusive: bool) -> Platform {
     columns.into_platform().expect("the platform is in order")
 }
 
-/// Nodes that stop and start in no time.
+/// Nodes that shut down and boot in no time.
 pub(crate) fn platform_that_turns_at_once(nodes: usize) -> Platform {
     let columns = PlatformColumns {
         idle_w: vec![100.0; nodes],
@@ -118,7 +118,7 @@ pub(crate) fn part(name: &str) -> PartSpec {
     PartSpec { name: name.into(), ..PartSpec::default() }
 }
 
-/// The parts of these names; beside a backfill that chooses nodes, the default placement.
+/// The parts with these names; with a backfill that chooses nodes, the default placement.
 pub(crate) fn composed(order: &str, backfill: &str, placement: &str, seed: u64) -> Box<dyn Policy> {
     let placement = if chooses_nodes(backfill) { "lowest-id" } else { placement };
     let name = format!("{order}/{backfill}/{placement}");
@@ -140,7 +140,7 @@ pub(crate) fn under_budget(names: [&str; 3], pcr: f64, seed: u64, platform: &Pla
     Box::new(Composed::new("under a budget", parts, platform).expect("the idle machine is within the budget"))
 }
 
-/// The same with a backfill of one's own.
+/// The same with a given backfill.
 pub(crate) fn with_backfill_under(
     order: &str,
     backfill: Box<dyn Backfill>,
@@ -152,7 +152,7 @@ pub(crate) fn with_backfill_under(
     Box::new(Composed::new("test", parts, platform).expect("the idle machine is within the budget"))
 }
 
-/// In place of a backfill that counts no watts, one that does.
+/// Parts under a budget; a backfill that counts no watts is replaced by one that does.
 fn parts_under(names: [&str; 3], pcr: f64, seed: u64) -> Parts {
     let [order, backfill, placement] = names.map(|name| part(if chooses_nodes(name) { "reservations" } else { name }));
     let params = [("pcr".to_owned(), Value::Float(pcr))].into();

@@ -1,4 +1,4 @@
-//! Dumps of sacct from the outside: what any bytes do, cuts, and two forms of one dump.
+//! Tests of the sacct reader: arbitrary bytes, truncated dumps, and two forms of one dump.
 
 use std::ops::ControlFlow;
 

@@ -1,5 +1,5 @@
-//! Laws of the SWF reader: no bytes make it panic, what it refuses it locates, what was written it reads back; and the
-//! counts of real logs.
+//! Laws of the SWF reader: no bytes make it panic, errors are located, and written logs are read back; and the counts
+//! of real logs.
 
 use std::fs;
 use std::io::Write;
@@ -31,7 +31,7 @@ fn zstd(text: &[u8]) -> Vec<u8> {
     compress_to_vec(text, CompressionLevel::Fastest)
 }
 
-/// What a line says of one job; `None` is written as -1.
+/// One job's line; `None` is written as -1.
 #[derive(Clone, Debug)]
 struct Job {
     submit_s: u32,
@@ -103,7 +103,7 @@ fn as_written(row: usize, id: i64, job: &Job, columns: &SwfColumns) {
     assert_eq!(names, (user, app, queue, depends_on));
 }
 
-/// One thing that may happen to a file.
+/// One corruption of a file.
 #[derive(Clone, Debug)]
 enum Accident {
     Flip(Index, u8),
@@ -161,7 +161,7 @@ fn happen(data: &mut Vec<u8>, accident: &Accident) {
     }
 }
 
-/// What was read holds together; what was refused says where, unless nothing was there.
+/// Checks that the result of a read is consistent, and that an error gives its location unless the file is empty.
 fn holds(outcome: Result<(SwfColumns, SwfReport)>, text_lines: u64) {
     match outcome {
         Ok((columns, report)) => {
@@ -259,13 +259,13 @@ proptest! {
     }
 }
 
-/// What a log is known to hold, counted by awk; the first three agree with the page that came with the logs.
+/// Known counts of a log, made with awk; the first three agree with the page that came with the logs.
 struct Log {
     file: &'static str,
     jobs: u64,
     largest: i32,
     out_of_order: u64,
-    /// Without size, without submit, without run time, tried in this order.
+    /// Jobs without size, without submit, without run time, tested in this order.
     dropped: [u64; 3],
     zero_runtime: u64,
     failed: u64,

@@ -1,6 +1,6 @@
-//! The extension module `hetsched._core`: the engine with the parts that it has of its own.
+//! The extension module `hetsched._core`: the engine with its built-in parts.
 //!
-//! A crate of its own, because a crate with parts of its own builds the same engine into another module (`hetsched-py`).
+//! This is a separate crate, as a crate with further parts builds the same engine (`hetsched-py`) into another module.
 
 use hetsched_py::Rows;
 use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! The assignment solvers: costs in, columns and duals out.
+//! Assignment solvers: costs in, columns and duals out.
 
 use hetsched_core::algo::assignment::{Costs, Interrupted, assign_types_unless, assign_unless};
 use hetsched_core::error::Result;

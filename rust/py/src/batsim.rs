@@ -1,4 +1,4 @@
-//! Workloads of Batsim's: read from a Python object, handed over as a frame.
+//! Workloads of Batsim: read from a Python object, handed over as a frame.
 
 use hetsched_core::trace::batsim::{Options, read_batsim as read};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use crate::dumps;
 use crate::frame::{self, Frame};
 
-/// Reads a workload of Batsim's: its jobs in the order of the file, and what was counted; `read_block` gives up to so many
+/// Reads a workload of Batsim: its jobs in the order of the file, and the counts; `read_block` returns up to so many
 /// bytes, and none at the end.
 #[pyfunction]
 #[pyo3(signature = (read_block, *, file, flops_per_s, skip_bad_lines))]

@@ -1,4 +1,4 @@
-//! What nodes offer and jobs ask for, from a dictionary of numbers to the core's cells.
+//! Cells: offers of nodes and requests of jobs, from a dictionary of numbers to the core's type.
 
 use hetsched_core::platform::cells::{CellColumns, Cells, Lack, Want};
 use numpy::PyReadonlyArray1;
@@ -8,7 +8,8 @@ use pyo3::types::PyDict;
 
 use crate::errors::to_py;
 
-/// Cells in the order in which nodes are taken, licences by kind, GPUs and memory of each node, and what is lacking.
+/// Request of jobs: cells in the order in which nodes are taken, licences by kind, GPUs and memory per node, and the
+/// thing that is lacking, if any.
 type WantTuple = (Vec<u16>, Vec<(u16, i64)>, i64, i64, Option<String>);
 
 /// The cells of a machine for its jobs.

@@ -188,7 +188,7 @@ fn read_cap_model(model: &Bound<'_, PyDict>, (busy_w, tdp_w): (Vec<f64>, Vec<f64
     })
 }
 
-/// One share for all, or one for each application, `*` standing for the others.
+/// One share for all, or one for each application, with `*` for the others.
 fn bound_ratio(value: Option<&Bound<'_, PyAny>>) -> PyResult<BoundRatio> {
     let Some(value) = value else { return Ok(BoundRatio { default: Some(1.0), by_app: Vec::new() }) };
     let Ok(shares) = value.cast::<PyDict>() else {
@@ -200,7 +200,7 @@ fn bound_ratio(value: Option<&Bound<'_, PyAny>>) -> PyResult<BoundRatio> {
     Ok(BoundRatio { default, by_app })
 }
 
-/// A platform's columns, one value a node, as the engine holds them.
+/// A platform's columns, one value per node, as the engine holds them.
 #[pyclass(frozen, module = "hetsched._core")]
 pub(crate) struct Machine {
     pub(crate) platform: Platform,

@@ -14,10 +14,10 @@ use crate::errors;
 use crate::frame::{self, Column, Frame};
 use crate::run::run_detached;
 
-/// Bytes that are asked for at once.
+/// Number of bytes that are asked for at once.
 const BLOCK: usize = 1 << 20;
 
-/// Bytes of a Python function, block by block.
+/// Reader of bytes from a Python function, block by block.
 struct Source {
     read: Py<PyAny>,
     raised: Arc<Mutex<Option<PyErr>>>,
@@ -39,10 +39,10 @@ impl Read for Source {
     }
 }
 
-/// Looks for Ctrl-C, given the bytes read and those there are.
+/// Callback that checks for Ctrl-C, given the bytes read and all bytes.
 pub(crate) type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
 
-/// Reads a log without the interpreter's lock; `read_block` gives up to so many bytes, and none at the end.
+/// Reads a log without the interpreter's lock; `read_block` returns up to so many bytes, and none at the end.
 pub(crate) fn read_blocks<T: Send>(
     py: Python<'_>,
     read_block: Py<PyAny>,
@@ -79,7 +79,7 @@ pub(crate) fn report<'py>(
     Ok(dict)
 }
 
-/// Columns of jobs by name, of each kind; a list of nodes comes with offsets, and with which rows are known.
+/// Columns of jobs by name, of each kind; lists of nodes come with offsets, and a mask of the rows that are known.
 pub(crate) trait Jobs {
     type Number: Copy + 'static;
     type Whole: Copy + 'static;
@@ -91,13 +91,13 @@ pub(crate) trait Jobs {
     const COUNTS: &'static [(&'static str, Self::Count)];
     const TEXTS: &'static [(&'static str, Self::Text)];
 
-    /// Unknown: NaN.
+    /// Numbers; NaN if unknown.
     fn numbers(&mut self, column: Self::Number) -> Vec<f64>;
-    /// Unknown: -1.
+    /// Whole numbers; -1 if unknown.
     fn wholes(&mut self, column: Self::Whole) -> Vec<i64>;
-    /// Unknown: -1.
+    /// Whole numbers; -1 if unknown.
     fn counts(&mut self, column: Self::Count) -> Vec<i32>;
-    /// Texts by number; unknown: 0.
+    /// Texts by number; 0 if unknown.
     fn texts(&mut self, column: Self::Text) -> Vec<u32>;
     fn nodes(&mut self, rank: &[u32]) -> (Vec<i64>, Vec<u32>, Vec<bool>);
     fn segments(&mut self) -> Option<(Vec<i64>, Vec<f64>, Vec<bool>)>;
@@ -105,7 +105,8 @@ pub(crate) trait Jobs {
     fn other(&mut self, name: &str) -> PyResult<Option<Column>>;
 }
 
-/// A column by itself, so that it goes when it is not used; None where no job has it. Its source is empty afterwards.
+/// Takes a column as a separate frame, whose memory is freed when it is not used any more; `None` if no job has it. Its
+/// source is empty afterwards.
 pub(crate) fn taken<J: Jobs>(jobs: &mut J, name: &str, rank: &PyReadonlyArray1<'_, u32>) -> PyResult<Option<Frame>> {
     let column = if let Some((name, column)) = named(J::NUMBERS, name) {
         let values = jobs.numbers(column);

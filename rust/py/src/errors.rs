@@ -17,7 +17,7 @@ fn classes(py: Python<'_>) -> PyResult<&[Py<PyType>; 3]> {
     })
 }
 
-/// One match turns every error of the core into Python's; a user's own exception comes back as itself.
+/// Turns every error of the core into a Python one; a user's own exception is passed on as it is.
 pub(crate) fn to_py(py: Python<'_>, error: Error) -> PyErr {
     let raised = match error {
         Error::Trace(fault) => trace(py, &fault),

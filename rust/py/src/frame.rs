@@ -1,4 +1,4 @@
-//! Results on their way to Python, by the Arrow C stream interface.
+//! Results on their way to Python, through the Arrow C stream interface.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyCapsule};
 
-/// Columns on their way to Python: anything that reads the Arrow C stream interface takes them without a copy.
+/// Columns on their way to Python: any reader of the Arrow C stream interface takes them without a copy.
 #[pyclass(frozen, module = "hetsched._core")]
 pub(crate) struct Frame(RecordBatch);
 
@@ -66,7 +66,7 @@ pub(crate) fn floats_where(values: Vec<f64>, valid: Vec<bool>) -> ArrayRef {
     Arc::new(Float64Array::new(values.into(), Some(NullBuffer::from(valid))))
 }
 
-/// Truths.
+/// Booleans.
 pub(crate) fn bools(values: Vec<bool>) -> ArrayRef {
     Arc::new(BooleanArray::from(values))
 }
@@ -107,7 +107,7 @@ pub(crate) fn names(values: &[i64]) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// One of a few words of at most 12 bytes a row, each made once.
+/// One word per row, out of a few of at most 12 bytes, each made once.
 pub(crate) fn words<T: Copy>(
     values: &[T],
     valid: Option<Vec<bool>>,
@@ -118,7 +118,7 @@ pub(crate) fn words<T: Copy>(
     Ok(Arc::new(column.map_err(|error| arrow(&error))?))
 }
 
-/// A sentence or none a row.
+/// A sentence or null per row.
 pub(crate) fn sentences<T: Copy>(values: &[T], sentence: impl Fn(T) -> Option<&'static str>) -> ArrayRef {
     let mut builder = StringViewBuilder::with_capacity(values.len()).with_deduplicate_strings();
     for &value in values {
@@ -127,7 +127,7 @@ pub(crate) fn sentences<T: Copy>(values: &[T], sentence: impl Fn(T) -> Option<&'
     Arc::new(builder.finish())
 }
 
-/// A list of nodes a row, null where not valid.
+/// A list of nodes per row, null where not valid.
 pub(crate) fn node_lists(offsets: Vec<i64>, nodes: Vec<u32>, valid: Vec<bool>) -> PyResult<ArrayRef> {
     let item = Arc::new(Field::new("item", DataType::UInt32, true));
     let offsets = OffsetBuffer::new(offsets.into());
@@ -136,7 +136,7 @@ pub(crate) fn node_lists(offsets: Vec<i64>, nodes: Vec<u32>, valid: Vec<bool>) -
     Ok(Arc::new(lists.map_err(|error| arrow(&error))?))
 }
 
-/// A text or none a row.
+/// A text or null per row.
 pub(crate) fn texts(values: impl Iterator<Item = Option<String>>) -> ArrayRef {
     let mut builder = StringViewBuilder::new();
     for value in values {
@@ -160,7 +160,7 @@ pub(crate) fn codes(values: Vec<u32>) -> ArrayRef {
     Arc::new(UInt32Array::new(values.into(), Some(valid)))
 }
 
-/// A list of numbers a row, null where not valid; NaN = null within.
+/// A list of numbers per row, null where not valid; NaN = null within.
 pub(crate) fn number_lists(offsets: Vec<i64>, values: Vec<f64>, valid: Vec<bool>) -> PyResult<ArrayRef> {
     let item = Arc::new(Field::new("item", DataType::Float64, true));
     let offsets = OffsetBuffer::new(offsets.into());

@@ -1,4 +1,4 @@
-//! Runs whose decisions come from Python, many at a time: what each is asked is written into arrays that Python owns.
+//! Runs whose decisions come from Python, many at a time: their observations are written into arrays that Python owns.
 
 use hetsched_core::error::{Result, config};
 use hetsched_core::policy::agent::choices::Choices;
@@ -16,10 +16,10 @@ use crate::roles::view::Labels;
 use crate::run::run_detached;
 use crate::session::{Session, gone};
 
-/// Sums by which a run is rewarded: waits, slowdowns, energy.
+/// Number of sums from which rewards are computed: waits, slowdowns, energy.
 const SUMS: usize = 3;
 
-/// What an agent has to choose from, of a dictionary of `rows`, `placements` and `caps`.
+/// Choices of an agent, from a dictionary of `rows`, `placements` and `caps`.
 pub(crate) fn choices(agent: &Bound<'_, PyDict>) -> PyResult<Choices> {
     let given = |key: &str| agent.as_any().get_item(key);
     let placements = given("placements")?.cast_into::<PyList>()?;
@@ -34,7 +34,7 @@ pub(crate) fn choices(agent: &Bound<'_, PyDict>) -> PyResult<Choices> {
 /// Runs side by side, each asked for one decision at a time.
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct Agents {
-    /// None where no run was put or its result was taken.
+    /// Runs by row; `None` if no run was put there or its result was taken.
     runs: Vec<Option<Simulation>>,
     queue: Py<PyArray3<f32>>,
     machine: Py<PyArray2<f32>>,
@@ -46,7 +46,7 @@ pub(crate) struct Agents {
 
 #[pymethods]
 impl Agents {
-    /// Runs that are shown in these arrays, a row a run.
+    /// Runs that are shown in these arrays, with one row per run.
     #[new]
     #[pyo3(signature = (*, queue, machine, mask, sums, now_s, is_over))]
     fn new(
@@ -76,13 +76,13 @@ impl Agents {
         })
     }
 
-    /// How many numbers there are of a job and of the machine, and the horizons of the latter's releases, s.
+    /// Numbers of features of a job and of the machine, and the horizons of the latter's releases, s.
     #[staticmethod]
     fn features() -> (usize, usize, Vec<i64>) {
         (ROW, MACHINE, HORIZONS_S.to_vec())
     }
 
-    /// Puts a run into a row, which is used up, and lets it come to its first decision.
+    /// Moves a run into a row, and advances it to its first decision. The session is used up.
     fn put(&mut self, py: Python<'_>, row: usize, session: &mut Session) -> PyResult<()> {
         let mut simulation = session.simulation.take().ok_or_else(|| to_py(py, gone()))?;
         run_detached(py, false, None, |_, _, _| Ok(()), |look| go_on(&mut simulation, look))?;
@@ -91,7 +91,7 @@ impl Agents {
         self.show(py, row)
     }
 
-    /// Carries out an action in each of these rows, and lets each run come to its next decision or to its end.
+    /// Carries out an action in each of these rows, and advances each run to its next decision or to its end.
     ///
     /// An illegal action is an error, and then nothing has happened.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
@@ -156,7 +156,7 @@ impl Agents {
         Ok(told)
     }
 
-    /// Takes the run out of a row, with nothing more chosen in a pass that is under way.
+    /// Takes the run out of a row; a pass under way ends without further choices.
     fn take(&mut self, py: Python<'_>, row: usize) -> PyResult<Session> {
         let mut simulation = self.runs.get_mut(row).and_then(Option::take).ok_or_else(|| to_py(py, gone()))?;
         run_detached(
@@ -184,7 +184,7 @@ impl Agents {
         Err(to_py(py, config("session", format!("{} and {}", shape.rows, shape.actions()), expected)))
     }
 
-    /// Writes into the arrays what a run is asked; zeros where nothing is.
+    /// Writes a run's observation into the arrays; zeros if it is not asked.
     fn show(&mut self, py: Python<'_>, row: usize) -> PyResult<()> {
         let Some(run) = &mut self.runs[row] else { return Ok(()) };
         let (asked, tally, now) = (run.is_asked(), run.tally().unwrap_or_default(), run.now());
@@ -202,7 +202,7 @@ impl Agents {
             machine.row_mut(row).fill(0.0);
             let mut mask = mask.row_mut(row);
             mask.fill(0);
-            // Nothing is all that can be done.
+            // Doing nothing is the only action then.
             mask.iter_mut().last().into_iter().for_each(|last| *last = 1);
         }
         for (to, from) in sums.row_mut(row).iter_mut().zip([tally.waited_s, tally.slowed, tally.energy_j]) {
@@ -218,7 +218,7 @@ fn told(progress: Progress) -> [f64; 3] {
     [progress.done as f64, progress.jobs as f64, progress.now.seconds()]
 }
 
-/// Lets a run come to its next decision or to its end.
+/// Advances a run to its next decision or to its end.
 fn go_on(run: &mut Simulation, look: &mut dyn FnMut(&[f64]) -> std::ops::ControlFlow<()>) -> Result<()> {
     run.step_until(SimTime::NEVER, &mut |progress| look(&told(progress))).map(drop)
 }

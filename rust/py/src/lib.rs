@@ -40,8 +40,8 @@ mod session;
 
 pub use hetsched_core::policy::registry::Rows;
 
-/// Fills an extension module with the engine, whose registry has these rows beside its own. To be called once, from the
-/// module's init.
+/// Fills an extension module with the engine, whose registry has these rows besides its own. To be called once, from
+/// the module's init.
 ///
 /// Parts of policies may be Python objects, which share what they like: it relies on the interpreter's lock, and one
 /// interpreter. A build of `CPython` without the lock turns it back on; a second interpreter refuses the import.
@@ -52,7 +52,7 @@ pub fn engine(module: &Bound<'_, PyModule>, rows: Rows) -> PyResult<()> {
     hetsched_core::policy::registry::add(rows).map_err(|error| errors::to_py(module.py(), error))?;
     module.gil_used(true)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    // Said to the build of a wheel; builds of a working copy do not change with every commit.
+    // Set in the build of a wheel; builds of a working copy do not change with every commit.
     module.add("__commit__", option_env!("HETSCHED_COMMIT").unwrap_or_default())?;
     functions(module)?;
     classes(module)

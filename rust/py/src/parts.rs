@@ -34,7 +34,7 @@ pub(crate) fn policy_spec(policy: &Bound<'_, PyDict>) -> PyResult<PolicySpec> {
     Ok(PolicySpec { name, order, backfill, placement, power, sleep })
 }
 
-/// A part that stands where an object will, which takes its place once it is made.
+/// Placeholder part for an object, which replaces it once it is made.
 fn standing_in(role: &str) -> PartSpec {
     let name = match role {
         "order" => "fcfs",
@@ -89,7 +89,7 @@ fn from_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>
     })
 }
 
-/// The same policy with every default filled in.
+/// The same policy with all defaults filled in.
 #[pyfunction]
 pub(crate) fn check_policy<'py>(policy: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
     let py = policy.py();

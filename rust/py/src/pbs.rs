@@ -13,8 +13,8 @@ use crate::frame::{self, Column, Frame};
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct PbsLog(Done);
 
-/// Reads a log of PBS; `read_block` gives up to so many bytes, and none at the end. `zone` are the instants from which
-/// on another offset holds, and one offset more.
+/// Reads a log of PBS; `read_block` returns up to so many bytes, and none at the end. `zone` holds the instants from
+/// which another offset is valid, and the offsets, one more than instants.
 #[pyfunction]
 #[pyo3(signature = (read_block, *, file, zone, drop_never_ran, skip_bad_lines))]
 pub(crate) fn read_pbs(
@@ -49,7 +49,7 @@ impl PbsLog {
         dumps::report(py, self.0.report.counts(), &self.0.report.first_bad_lines)
     }
 
-    /// A column of the jobs, None where no job has it; texts come by number, and `rank` numbers the nodes' names.
+    /// A column of the jobs, None if no job has it; texts come by number, and `rank` numbers the nodes' names.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn take_column(&mut self, name: &str, rank: PyReadonlyArray1<'_, u32>) -> PyResult<Option<Frame>> {
         dumps::taken(&mut self.0, name, &rank)
@@ -125,7 +125,7 @@ impl Jobs for Done {
     }
 }
 
-/// Short words, none where empty.
+/// Short words, null where empty.
 fn words(name: &'static str, own: &[&'static str]) -> PyResult<Option<Column>> {
     if own.iter().all(|word| word.is_empty()) {
         return Ok(None);

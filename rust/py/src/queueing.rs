@@ -8,7 +8,8 @@ use pyo3::types::PyDict;
 
 use crate::errors::to_py;
 
-/// Nodes, priority, order, how many may run, the same of each user, whether emptiest nodes come first, which it preempts.
+/// A queue: nodes, priority, order, limit on running jobs, the same per user, true if the emptiest nodes come first,
+/// and the queues that it preempts.
 type QueueTuple = (Vec<u32>, i32, Option<String>, Option<u32>, Option<u32>, bool, Vec<u16>);
 
 /// The queues of a machine for its jobs.

@@ -1,4 +1,4 @@
-//! Logs and what runs leave behind; the only doorway out of the interpreter.
+//! Logs, and records of runs; the only place where the interpreter is released.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -19,15 +19,15 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::errors::{self, to_py};
 use crate::frame::{self, Frame};
 
-/// How often a run looks for Ctrl-C and tells its progress.
+/// Interval at which a run checks for Ctrl-C and reports its progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Looks for Ctrl-C and tells progress now and then; keeps whatever Python raised.
+/// Checks for Ctrl-C and reports progress now and then; keeps the exception that Python raised.
 struct Lookout<'a> {
     tell: &'a (dyn Fn(Python<'_>, &[f64]) -> PyResult<()> + Sync),
     last: Instant,
     raised: Option<PyErr>,
-    /// Whether the interpreter is held, and other threads have to be let in.
+    /// True if the interpreter is held, so that other threads have to be let in.
     holds: bool,
 }
 
@@ -54,10 +54,10 @@ impl Lookout<'_> {
     }
 }
 
-/// Works without the interpreter; Ctrl-C, errors and even a panic come back as Python exceptions.
+/// Runs `work` without the interpreter; Ctrl-C, errors and even panics come back as Python exceptions.
 ///
-/// Where the work calls Python all the time it holds the interpreter, and lets others in when it looks for Ctrl-C: to let
-/// go of it around every call would make each wait for its turn among the other threads.
+/// Work that calls Python all the time holds the interpreter, and lets other threads in when it checks for Ctrl-C: if
+/// it released it around every call, each call would have to wait for its turn among the other threads.
 pub(crate) fn run_detached<T: Send>(
     py: Python<'_>,
     holds: bool,
@@ -84,7 +84,7 @@ pub(crate) fn run_detached<T: Send>(
 
 const BUG: &str = "hetsched itself failed (the lines above say where): please report it with the inputs of this run";
 
-/// Reads a log in Standard Workload Format: its jobs, and what was found, kept, changed and dropped.
+/// Reads a log in Standard Workload Format: its jobs, and a report on jobs found, kept, changed and dropped.
 #[pyfunction]
 #[pyo3(signature = (data, *, file, procs_per_node = None, skip_bad_lines = false, progress = None))]
 pub(crate) fn read_swf<'py>(
@@ -139,7 +139,7 @@ fn report_dict<'py>(py: Python<'py>, report: &SwfReport) -> PyResult<Bound<'py, 
     Ok(dict)
 }
 
-/// What gzip or zstd packed into `data`; `data` itself where it is neither's.
+/// Unpacks `data` if gzip or zstd has packed it; returns `data` itself otherwise.
 #[pyfunction]
 #[pyo3(signature = (data, *, file))]
 pub(crate) fn unpacked<'py>(py: Python<'py>, data: &Bound<'py, PyBytes>, file: &str) -> PyResult<Bound<'py, PyBytes>> {
@@ -165,17 +165,17 @@ pub(crate) fn unpacked<'py>(py: Python<'py>, data: &Bound<'py, PyBytes>, file: &
 
 type Floats<'py> = Bound<'py, PyArray1<f64>>;
 
-/// What a run leaves behind.
+/// Records of a run.
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct Records {
     records: record::Records,
-    /// Over all.
+    /// Totals over the whole run.
     #[pyo3(get)]
     totals: Py<PyDict>,
 }
 
 impl Records {
-    /// What the core has written down.
+    /// Wraps the records of the core.
     pub(crate) fn new(py: Python<'_>, records: record::Records) -> PyResult<Self> {
         Ok(Self { totals: totals_dict(py, &records.totals)?.unbind(), records })
     }
@@ -183,7 +183,7 @@ impl Records {
 
 #[pymethods]
 impl Records {
-    /// The jobs; what is left of them is empty.
+    /// Takes the jobs, and leaves their records empty.
     fn take_jobs(&mut self) -> PyResult<Frame> {
         let jobs = self.records.take_jobs();
         let mut columns = vec![
@@ -212,19 +212,19 @@ impl Records {
         Frame::new(columns)
     }
 
-    /// Whether an attempt may be of several stretches.
+    /// True if an attempt may have several stretches.
     #[getter]
     fn has_segments(&self) -> bool {
         self.records.segments.is_some()
     }
 
-    /// Whether attempts were lost of which no segments tell.
+    /// True if there are lost attempts that no segments report.
     #[getter]
     fn has_lost_attempts(&self) -> bool {
         self.records.has_lost_attempts()
     }
 
-    /// The attempts that were lost, in order of their ends.
+    /// Takes the lost attempts, in order of their ends.
     fn take_attempts(&mut self) -> PyResult<Frame> {
         let lost = self.records.take_attempts();
         let all = vec![true; lost.row.len()];
@@ -238,8 +238,8 @@ impl Records {
         ])
     }
 
-    /// Jobs that fit between no two budgets, by row: watts of the whole machine, how long they are needed and left at most,
-    /// and if they are left after the last change.
+    /// Takes the jobs that fit between no two budgets, by row: watts of the whole machine, the time for which they are
+    /// needed, the longest for which they are available, and true if they are available after the last change.
     fn take_between(&mut self) -> PyResult<Frame> {
         let (rows, needs): (Vec<u32>, Vec<Between>) =
             std::mem::take(&mut self.records.jobs.between).into_iter().unzip();
@@ -253,7 +253,7 @@ impl Records {
         ])
     }
 
-    /// The stretches of runs in which nothing changed; None where every attempt is one.
+    /// Takes the stretches of runs in which nothing changed; None if every attempt is one.
     fn take_segments(&mut self) -> PyResult<Option<Frame>> {
         let Some(segments) = self.records.take_segments() else { return Ok(None) };
         let all = vec![true; segments.job_id.len()];
@@ -272,8 +272,8 @@ impl Records {
         .map(Some)
     }
 
-    /// How much longer than nominal jobs without a cap take on these nodes, and what these draw together, W: of the job in
-    /// each of `rows` on the nodes from one offset to the next.
+    /// Time factors, relative to nominal, and total draws, W, of jobs without caps: those of the job in each of `rows`
+    /// on the nodes from one offset to the next.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn uncapped<'py>(
         &self,
@@ -287,13 +287,14 @@ impl Records {
         Ok((PyArray1::from_vec(py, factors), PyArray1::from_vec(py, watts)))
     }
 
-    /// Whether anything happened beside starts and ends, or could have about power.
+    /// True if the log has entries other than starts and ends, or could have had entries about power.
     #[getter]
     fn has_events(&self) -> bool {
         self.records.has_log()
     }
 
-    /// What happened beside starts and ends, as it happened; None where nothing did, and nothing can about power.
+    /// Takes the log of events other than starts and ends, in order; None if it is empty and no entries about power
+    /// were possible.
     fn take_events(&mut self) -> PyResult<Option<Frame>> {
         let Some(log) = self.records.take_log() else { return Ok(None) };
         Frame::new(vec![
@@ -308,7 +309,7 @@ impl Records {
         .map(Some)
     }
 
-    /// The timeline; what is left of it is empty.
+    /// Takes the timeline, and leaves it empty.
     fn take_timeline(&mut self) -> PyResult<Frame> {
         let timeline = std::mem::take(&mut self.records.timeline);
         let names = [

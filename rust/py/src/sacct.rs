@@ -14,7 +14,7 @@ use crate::frame::{self, Column, Frame};
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct SacctDump(Dump);
 
-/// Reads a dump of sacct; `read` gives up to so many bytes, and none at the end.
+/// Reads a dump of sacct; `read` returns up to so many bytes, and none at the end.
 #[pyfunction]
 #[pyo3(signature = (read_block, *, file, zone_since, zone_offset, columns, delimiter, app, drop_never_ran, skip_bad_lines))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
@@ -53,7 +53,7 @@ impl SacctDump {
         self.0.node_names()
     }
 
-    /// Whether it is JSON.
+    /// True if it is JSON.
     #[getter]
     fn is_json(&self) -> bool {
         self.0.is_json
@@ -69,13 +69,13 @@ impl SacctDump {
         dumps::report(py, self.0.report.counts(), &self.0.report.first_bad_lines)
     }
 
-    /// Names of the columns of its header lines, or those given; none of JSON.
+    /// Names of the columns in its header lines, or those given; none for JSON.
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.0.columns.clone()
     }
 
-    /// A column of the jobs, None where no job has it; texts come by number, and `rank` numbers the nodes' names.
+    /// A column of the jobs, None if no job has it; texts come by number, and `rank` numbers the nodes' names.
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
     fn take_column(&mut self, name: &str, rank: PyReadonlyArray1<'_, u32>) -> PyResult<Option<Frame>> {
         dumps::taken(&mut self.0, name, &rank)

@@ -1,4 +1,4 @@
-//! A run under way: stepped, forked and finished from Python.
+//! Session: a run under way, stepped, forked and finished from Python.
 
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::platform::outages::Maintenance;
@@ -23,14 +23,14 @@ use crate::roles::view::Labels;
 use crate::roles::{Objects, copies};
 use crate::run::{Records, run_detached};
 
-/// Jobs on a machine under a policy, as far as they have come.
+/// Jobs on a machine under a policy, up to some instant.
 #[pyclass(module = "hetsched._core")]
 pub(crate) struct Session {
-    /// None once an instant has failed or the run was used up.
+    /// The run; `None` once an instant has failed or the run was used up.
     pub(crate) simulation: Option<Simulation>,
-    /// Up to when everything has happened.
+    /// Instant up to which all events have happened.
     pub(crate) reached: SimTime,
-    /// Whether parts of its policy are Python objects, so that it runs with the interpreter held.
+    /// True if parts of its policy are Python objects, so that it runs with the interpreter held.
     pub(crate) holds: bool,
     /// Labels of jobs that these know besides the core's columns.
     pub(crate) labels: Labels,
@@ -141,7 +141,7 @@ impl Session {
             if made.is_ok() {
                 session.labels.become_like(&labels);
             }
-            // It goes on as it was where the jobs cannot join it.
+            // If the jobs cannot join it, the old session gets its run back unchanged.
             let reached = session.reached;
             let (own, simulation) = (session.labels.clone(), under_way);
             if let Err(error) = made {
@@ -153,7 +153,7 @@ impl Session {
         Ok(Self { reached, simulation: made?, holds, labels })
     }
 
-    /// Lets everything happen that does up to `time_s`; None: to the end. True if nothing is left to happen.
+    /// Runs up to and including `time_s`; None: to the end. True if no event is left.
     #[pyo3(signature = (time_s, *, progress = None))]
     fn step_until(
         &mut self,
@@ -175,8 +175,8 @@ impl Session {
         stepped
     }
 
-    /// Nodes fail and are repaired, each at its instant, in order of time; and there are more budgets, windows of
-    /// maintenance, jobs (by their rows) that are withdrawn, and holds (begins and ends), in which nothing is decided.
+    /// Schedules failures and repairs of nodes, in order of time, and adds budgets, windows of maintenance, withdrawals
+    /// of jobs (by their rows) and holds (begins and ends), in which nothing is decided.
     #[pyo3(signature = (time_s, node, fails, *, budgets = None, maintenance = None, cancels = None, holds = None))]
     #[expect(clippy::too_many_arguments, reason = "one a kind")]
     #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
@@ -221,7 +221,7 @@ impl Session {
         Ok(())
     }
 
-    /// The same run once more, which goes its own way from here.
+    /// Forks the run: a copy that is independent from here on.
     fn fork(&self, py: Python<'_>) -> PyResult<Self> {
         let (simulation, labels) = self.copied(py)?;
         Ok(Self { simulation: Some(simulation), reached: self.reached, holds: self.holds, labels })
@@ -233,7 +233,7 @@ impl Session {
         self.simulation.as_ref().map(Simulation::has_begun).ok_or_else(|| to_py(py, gone()))
     }
 
-    /// Whether nothing is left to happen.
+    /// True if no event is left.
     #[getter]
     fn is_over(&mut self, py: Python<'_>) -> PyResult<bool> {
         self.simulation.as_mut().map(Simulation::has_ended).ok_or_else(|| to_py(py, gone()))
@@ -245,15 +245,15 @@ impl Session {
         self.simulation.as_ref().map(|simulation| simulation.now().seconds()).ok_or_else(|| to_py(py, gone()))
     }
 
-    /// Number of jobs that will change no more; and true if nothing runs and none is to be submitted, so that those left
-    /// only wait.
+    /// Number of jobs in a final state; and true if nothing runs and no job is to be submitted, so that the others only
+    /// wait.
     #[getter]
     fn standing(&self, py: Python<'_>) -> PyResult<(usize, bool)> {
         let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
         Ok((simulation.done(), simulation.only_waits()))
     }
 
-    /// What the run would leave behind if it stopped where it is; the run itself is used up.
+    /// Records of the run as if it stopped here; the run itself is used up.
     fn take_records(&mut self, py: Python<'_>) -> PyResult<Records> {
         let simulation = self.simulation.take().ok_or_else(|| to_py(py, gone()))?;
         let reached = self.reached;
@@ -263,34 +263,34 @@ impl Session {
 }
 
 impl Session {
-    /// The same run once more, and up to when everything has happened in it.
+    /// A copy of the run, and the instant up to which all events have happened.
     fn forked(&self, py: Python<'_>) -> PyResult<(Simulation, SimTime)> {
         self.copied(py).map(|(simulation, _)| (simulation, self.reached))
     }
 
-    /// The same run once more, and what its objects know of jobs.
+    /// A copy of the run, and the labels of jobs that its objects know.
     fn copied(&self, py: Python<'_>) -> PyResult<(Simulation, Labels)> {
         let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
         copies::forking(|| (simulation.clone(), self.labels.forked()))
     }
 }
 
-/// Nothing has happened up to then.
+/// Instant before all events.
 const BEFORE: SimTime = SimTime::from_micros(i64::MIN);
 
 fn instant(name: &str, seconds: f64) -> Result<SimTime> {
     SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))
 }
 
-/// When budgets begin, when they end (infinite: never), when they are known (infinite: always), and watts.
+/// Budgets: begins, ends (infinite: never), instants from which they are known (infinite: always), and watts.
 type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
 type Longs<'py> = PyReadonlyArray1<'py, i64>;
 
-/// When windows of maintenance begin, their nodes, when they end, and when they are known (infinite: always).
+/// Windows of maintenance: begins, nodes, ends, and instants from which they are known (infinite: always).
 type MaintenanceColumns<'py> = (Floats<'py>, Longs<'py>, Floats<'py>, Floats<'py>);
 
-/// Places in a list of names, one a job, -1 for unknown; and the names.
+/// Indices into a list of names, one per job, -1 for unknown; and the names.
 type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);
 
 fn codes(column: Option<Codes<'_>>) -> (Vec<i64>, Vec<String>) {
@@ -327,7 +327,7 @@ fn maintenance_rows(
     rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
 }
 
-/// When something is known: always, if that is infinitely long ago.
+/// Instant from which something is known; minus infinity: always.
 fn known_from(seconds: f64) -> Result<SimTime> {
     if seconds == f64::NEG_INFINITY {
         return Ok(SimTime::from_micros(i64::MIN));

@@ -1,5 +1,4 @@
-//! Beliefs about jobs, in place of what they asked for: when they joined the queue, how large they are, how long they run and
-//! what they draw.
+//! Beliefs about jobs, in place of what they asked for: instants of joining the queue, sizes, lengths and draws.
 
 use std::sync::Arc;
 
@@ -7,18 +6,18 @@ use crate::cluster::eligible::Eligible;
 use crate::cluster::forecasts::Forecasts;
 use crate::power::slowest::{OwnSlowdowns, Slowest};
 
-/// Beliefs about jobs, each where something says so.
+/// Beliefs about jobs; each field is set only if there is a source for it.
 #[derive(Clone, Debug, Default)]
 pub struct Beliefs {
-    /// Slowdowns on the slowest node, where walltimes were meant for nominal speed.
+    /// Slowdowns on the slowest node, if walltimes are meant for nominal speed.
     pub(super) slowest: Option<Arc<Slowest>>,
     /// Slowdowns by jobs' own caps, where they bring no walltime.
     pub(super) own_caps: Option<Arc<OwnSlowdowns>>,
-    /// Instants at which jobs joined the queue, where that may be later than their submission.
+    /// Instants at which jobs joined the queue, if that may be later than their submission.
     pub(super) eligible: Option<Eligible>,
-    /// Lengths and draws, as an analyzer says.
+    /// Lengths and draws forecast by an analyzer.
     pub(super) forecasts: Option<Forecasts>,
-    /// Nodes of each job, where some can have more or fewer than they ask for.
+    /// Size of each job in nodes, if some can have more or fewer than they ask for.
     pub(super) sizes: Option<Vec<u32>>,
 }
 

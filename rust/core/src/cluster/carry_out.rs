@@ -1,4 +1,5 @@
-//! Decisions are checked, then carried out; an invalid one is refused with the policy, the job and the instant.
+//! Decisions are checked, then carried out. An invalid one is refused with an error that names the policy, the job and
+//! the instant.
 
 use std::ops::Range;
 
@@ -13,58 +14,58 @@ use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
-/// What a decision that was carried out leaves to its host.
+/// Effect of a decision that was carried out, for the host to apply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// A run has begun.
     Started(RunId),
-    /// Nodes that are alike boot until then.
+    /// Nodes that are alike boot until that instant.
     Waking(Span, SimTime),
-    /// Nodes that are alike shut down until then.
+    /// Nodes that are alike shut down until that instant.
     Sleeping(Span, SimTime),
-    /// A pass is wanted then.
+    /// A pass is wanted at that instant.
     Timer(SimTime),
     /// A job of the queue will never start.
     Rejected(JobId, Rejection),
-    /// A job that waits has another size.
+    /// The size of a waiting job has changed.
     Sized(JobId),
     /// The caps of a run have changed.
     Capped(RunId),
-    /// A run stands still.
+    /// A run is suspended.
     Suspended(RunId),
-    /// It goes on.
+    /// A run is resumed.
     Resumed(RunId),
-    /// A run was ended; its job is queued again, or not.
+    /// A run was ended; its job is requeued, or not.
     Ended(RunId, Box<Run>),
-    /// A run goes on on other nodes.
+    /// A run continues on other nodes.
     Resized(RunId, Moved),
 }
 
-/// How the nodes of a run have changed.
+/// Change of the nodes of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// Those that it has given up.
+    /// Nodes that it has given up.
     pub left: Vec<u32>,
-    /// Those that it has got.
+    /// Nodes that it has gained.
     pub added: Vec<u32>,
 }
 
-/// What the system draws by what was granted, and the most that it may draw.
+/// Headroom of a pass: the draw of the system as granted so far, and the most that it may draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Headroom {
     pub(super) ceiling: Option<Watts>,
     pub(super) draw: Watts,
-    /// Whether the policy counts watts at all.
+    /// True if the policy counts watts.
     pub(super) counts: bool,
 }
 
 impl Headroom {
-    /// Takes what a start was granted; refuses one that passes the ceiling.
+    /// Takes the watts that a start was granted; refuses one that exceeds the ceiling.
     fn take(&mut self, granted: Watts) -> Result<(), SimulationError> {
         self.exchange(Watts::ZERO, granted)
     }
 
-    /// A run counts with other watts; refused if they are more, and pass the ceiling.
+    /// Exchanges the watts counted for a run; refused if they increase and exceed the ceiling.
     pub(super) fn exchange(&mut self, old: Watts, new: Watts) -> Result<(), SimulationError> {
         self.draw += new;
         self.draw -= old;
@@ -80,11 +81,10 @@ impl Headroom {
 }
 
 impl Cluster {
-    /// Carries out one decision of a pass that began with this headroom; if it is about nodes, these are
-    /// [alike](Cluster::alike).
+    /// Carries out one decision of a pass with this headroom; nodes in it are [alike](Cluster::alike).
     ///
     /// # Errors
-    /// What speaks against it; [`Cluster::refusal`] makes a sentence of that.
+    /// The reason why it is invalid; [`Cluster::refusal`] makes a sentence of it.
     pub fn carry_out(
         &mut self,
         decision: &Decision,
@@ -143,7 +143,8 @@ impl Cluster {
         }
     }
 
-    /// Nodes that are alike come into a state in which they may draw more; refused if that passes the ceiling.
+    /// Counts the watts of nodes that are alike and change their state; refused if these increase and exceed the
+    /// ceiling.
     fn hold_watts(&self, nodes: Span, state: NodeState, headroom: &mut Headroom) -> Result<(), SimulationError> {
         if !headroom.counts {
             return Ok(());
@@ -157,7 +158,7 @@ impl Cluster {
         self.end(id)?.ok_or_else(|| SimulationError("it does not run".to_owned()))
     }
 
-    /// Why a decision of `policy` cannot be carried out, in a sentence.
+    /// Error that says in a sentence why a decision of `policy` cannot be carried out.
     #[must_use]
     pub fn refusal(&self, policy: &str, decision: &Decision, what: &SimulationError) -> SimulationError {
         let known = |job: JobId| (job.0 as usize) < self.workload.len();
@@ -233,7 +234,7 @@ impl Cluster {
         Err(miscounted(wrong, own))
     }
 
-    /// A job that waits gets so many nodes from now on.
+    /// Sets the size of a waiting job, in nodes.
     fn size(&mut self, job: JobId, nodes: u32) -> Result<(), SimulationError> {
         self.check_queued(job)?;
         let (low, high) = self.workload.size_range(job);
@@ -246,7 +247,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Takes the slots of a start and writes its nodes down, ascending; returns where.
+    /// Takes the slots of a start and stores its nodes, ascending; returns their range.
     fn take_nodes(&mut self, job: JobId, nodes: &[u32]) -> Result<Range<usize>, SimulationError> {
         let wanted = self.jobs().node_count(job);
         if nodes.len() != wanted as usize {
@@ -280,8 +281,8 @@ impl Cluster {
         }
     }
 
-    /// Takes slots of nodes, one after the other, where a job may use such as suspended runs hold; the first that it
-    /// may not have.
+    /// Takes slots of nodes, one after the other, on a machine on which urgent jobs may use those that suspended runs
+    /// hold. Returns the first node whose slots the job may not have.
     fn take_slots(&mut self, job: JobId, nodes: &[u32], need: u32) -> Option<u32> {
         let is_urgent = self.queues.as_ref().is_some_and(|queues| !queues.preempted_by(job).is_empty());
         nodes.iter().copied().find(|&node| {
@@ -305,7 +306,7 @@ impl Cluster {
         }
     }
 
-    /// No more jobs of an array, or of a queue, run at once than may.
+    /// Checks that the limits on jobs of an array, a queue, or a user in a queue that run at once are not reached.
     pub(super) fn check_groups(&self, job: JobId) -> Result<(), SimulationError> {
         let full = self.groups_of(job).find_map(|(group, limit)| {
             let active = self.in_groups.get(&group).copied().unwrap_or(0);
@@ -320,7 +321,7 @@ impl Cluster {
         Err(SimulationError(format!("{active} jobs of {whose} run, and no more than {limit} may")))
     }
 
-    /// A job runs on nodes of its queue.
+    /// Checks that the nodes belong to the job's queue.
     pub(super) fn check_queue(&self, job: JobId, nodes: &[u32]) -> Result<(), SimulationError> {
         let Some(queues) = &self.queues else { return Ok(()) };
         let own = queues.nodes(job);

@@ -1,7 +1,7 @@
-//! Draw of a job beyond the idle machine on given nodes, as it is counted.
+//! Draw of a job beyond the idle machine on given nodes, as it is counted against a budget.
 //!
-//! System power is the idle draw of all nodes and, for each node that serves a job, what the job is predicted to draw there
-//! beyond it. A draw below idle counts as idle. A job counts with its least watts: what it draws under the smaller of its
+//! System power is the idle draw of all nodes plus, for each node that serves a job, the job's predicted draw there
+//! beyond idle. A draw below idle counts as idle. A job counts with its least watts: its draw under the smaller of its
 //! own cap and the lowest that the allocator may set (operations page, rule 13).
 
 use crate::platform::Platform;
@@ -25,7 +25,7 @@ pub struct Counted<'a> {
     predicted: &'a Predicted,
     of: Profile,
     caps: CapsInForce,
-    /// Under the same cap on every node.
+    /// Draws under the same cap on every node.
     draws: JobDraws<'a>,
     estimate: Estimate,
 }

@@ -1,4 +1,4 @@
-//! What a pass decides.
+//! Decisions of a pass.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::power::in_force::Allotted;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// What is to be done.
+/// One decision.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// Start a job.
@@ -18,73 +18,74 @@ pub enum Decision {
     Wake(Span),
     /// Switch nodes off.
     Sleep(Span),
-    /// Tell me when it is this late: makes a pass at that instant.
+    /// Make a pass at that instant.
     Timer(SimTime),
     /// Never start a job of the queue.
     Reject(JobId, Rejection),
-    /// Let a job that waits run on so many nodes.
+    /// Set the size of a waiting job, in nodes.
     Size(JobId, u32),
-    /// Set the allocator's caps on a run, which is predicted to draw so much beyond idle under them.
+    /// Set the allocator's caps on a run, with its predicted draw beyond idle under them.
     Allot(RunId, Allotted, Watts),
-    /// Set the emergency's cap on a run, W a node; infinity: none.
+    /// Set the emergency's cap on a run, W per node; infinity: none.
     Limit(RunId, f64),
-    /// Have a run stand still on its nodes.
+    /// Suspend a run on its nodes.
     Suspend(RunId),
-    /// Have it go on.
+    /// Resume a suspended run.
     Resume(RunId),
-    /// End a run whose work is lost; its job is queued again.
+    /// End a run, losing its work, and requeue its job.
     Requeue(RunId),
     /// End a run for good.
     Kill(RunId),
-    /// Have a run go on on more or fewer nodes.
+    /// Continue a run on more or fewer nodes.
     Resize(Resize),
 }
 
-/// A run that is to go on on so many nodes; those that it gets beside its own are in [`Decisions::added_by`].
+/// A run that is to continue on so many nodes; the added ones are in [`Decisions::added_by`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resize {
-    /// Which run.
+    /// The run.
     pub id: RunId,
-    /// On how many nodes; of fewer than it has it keeps those with the lowest numbers.
+    /// Its new number of nodes; a run that shrinks keeps those with the lowest numbers.
     pub nodes: u32,
     first_node: usize,
     node_count: usize,
 }
 
-/// Why a policy never starts a job.
+/// Reason for which a policy never starts a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// It fits the budget only once its application has a profile, and no queued job can give it one.
     NoProfile,
-    /// It fits no budget that is to come, on whatever nodes.
+    /// It fits no budget to come on any nodes.
     Power,
 }
 
 /// A job to start, with its nodes in [`Decisions::nodes_of`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Start {
-    /// Which job.
+    /// The job.
     pub job: JobId,
-    /// Whether an earlier job in policy order stays in the queue.
+    /// True if an earlier job in policy order stays in the queue.
     pub overtakes: bool,
-    /// How many times longer the run takes because it is profiled, if it is.
+    /// Factor by which profiling lengthens the run, if it is profiled.
     pub profiling_ratio: Option<f64>,
-    /// Watts beyond idle that the start was granted; 0 where the policy counts none.
+    /// Watts beyond idle that the start was granted; 0 if the policy counts none.
     pub granted: Watts,
-    /// What the run claims of the watts: something else than it was granted where its start has taught something.
+    /// Watts that the run claims. They differ from those granted if the start itself has given the policy new
+    /// knowledge.
     pub claim: Watts,
-    /// What the run counts with from now on.
+    /// Basis on which the run's watts are counted from now on.
     pub basis: Basis,
     first_node: usize,
     node_count: usize,
 }
 
-/// What a running job counts with where power is counted.
+/// Basis on which the watts of a running job are counted, if power is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Basis {
-    /// The lowest that the allocator may set.
+    /// Lowest caps that the allocator may set.
     pub least: Allotted,
-    /// What its draw is taken for.
+    /// Source of its draw.
     pub estimate: Estimate,
 }
 
@@ -102,7 +103,7 @@ impl Decisions {
         self.nodes.clear();
     }
 
-    /// Whether nothing is to be done.
+    /// True if there are no decisions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -141,27 +142,27 @@ impl Decisions {
         }));
     }
 
-    /// Starts a job as another list of decisions does, on nodes that are counted otherwise here.
+    /// Starts a job as in another list of decisions, whose nodes have other numbers here.
     pub fn start_as(&mut self, start: Start, nodes: impl Iterator<Item = u32>) {
         let first_node = self.nodes.len();
         self.nodes.extend(nodes);
         self.list.push(Decision::Start(Start { first_node, node_count: self.nodes.len() - first_node, ..start }));
     }
 
-    /// Has a run go on on so many nodes, with those beside its own that are told.
+    /// Resizes a run to so many nodes, with those in `added` if it grows.
     pub fn resize(&mut self, id: RunId, nodes: u32, added: impl Iterator<Item = u32>) {
         let first_node = self.nodes.len();
         self.nodes.extend(added);
         self.list.push(Decision::Resize(Resize { id, nodes, first_node, node_count: self.nodes.len() - first_node }));
     }
 
-    /// The nodes that a run gets beside its own.
+    /// The nodes that are added to a run.
     #[must_use]
     pub fn added_by(&self, resize: &Resize) -> &[u32] {
         &self.nodes[resize.first_node..resize.first_node + resize.node_count]
     }
 
-    /// Hands each start with its nodes to `revise`, to note in it what only the end of a pass can tell.
+    /// Passes each start with its nodes to `revise`, which sets what is only known at the end of a pass.
     pub fn revise(&mut self, mut revise: impl FnMut(&mut Start, &[u32])) {
         let Self { list, nodes } = self;
         for decision in list {
@@ -181,7 +182,7 @@ impl Decisions {
         })
     }
 
-    /// The nodes of all starts but those among the first `len` decisions.
+    /// The nodes of all starts after the first `len` decisions.
     pub(crate) fn nodes_since(&self, len: usize) -> &[u32] {
         let first = self.list[len..].iter().find_map(|decision| match decision {
             Decision::Start(start) => Some(start.first_node),
@@ -223,7 +224,7 @@ impl Decisions {
         self.list.push(Decision::Sleep(Span::of(node)));
     }
 
-    /// Has a job of the queue never start.
+    /// Rejects a queued job for good.
     pub fn reject(&mut self, job: JobId, why: Rejection) {
         self.list.push(Decision::Reject(job, why));
     }
@@ -233,7 +234,7 @@ impl Decisions {
         self.list.push(Decision::Timer(at));
     }
 
-    /// Has something done with a run.
+    /// Adds a decision about a run.
     pub fn push(&mut self, decision: Decision) {
         self.list.push(decision);
     }

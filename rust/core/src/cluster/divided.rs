@@ -1,4 +1,4 @@
-//! Whether a start on a machine whose nodes differ gives a job what it asks for.
+//! Checks of starts on a machine whose nodes differ in what jobs ask for.
 
 use crate::cluster::Cluster;
 use crate::error::SimulationError;
@@ -9,7 +9,7 @@ impl Cluster {
     /// Checks that nodes, which are free, have what the job asks for, and that there are licences for it.
     ///
     /// # Errors
-    /// If one has not.
+    /// If something is missing.
     pub(super) fn check_cells(&self, job: JobId, nodes: &[u32]) -> Result<(), SimulationError> {
         let Some(shares) = &self.shares else { return Ok(()) };
         let cells = shares.cells();

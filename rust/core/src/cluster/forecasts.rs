@@ -1,4 +1,4 @@
-//! Forecasts of jobs: how long they are believed to run and what they are believed to draw, as an analyzer says.
+//! Forecasts by an analyzer: believed lengths and draws of jobs.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use crate::power::known::Belief;
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// What is believed of each job; nothing of those that were not asked about.
+/// Forecast for each job, except for those that the analyzer was not asked about.
 #[derive(Clone, Debug)]
 pub struct Forecasts {
     lengths: Vec<SimDuration>,
-    /// By row.
+    /// Believed draws, by row.
     draws: BTreeMap<u32, Draw>,
 }
 
-/// What is believed of a job's draw, and how much its own cap slows it then.
+/// Believed draw of a job, and its slowdown under its own cap for that draw.
 #[derive(Clone, Copy, Debug)]
 struct Draw {
     belief: Belief,
@@ -22,40 +22,40 @@ struct Draw {
 }
 
 impl Forecasts {
-    /// Nothing is believed yet.
+    /// No forecasts yet.
     #[must_use]
     pub fn new(jobs: usize) -> Self {
         Self { lengths: vec![SimDuration::FOREVER; jobs], draws: BTreeMap::new() }
     }
 
-    /// There are more jobs.
+    /// Makes room for more jobs.
     pub fn grow(&mut self, jobs: usize) {
         self.lengths.resize(jobs, SimDuration::FOREVER);
     }
 
-    /// A job is believed to run so long, which is longer than no time at all.
+    /// Sets the believed length of a job, which is at least a microsecond.
     pub fn note(&mut self, job: JobId, length: SimDuration) {
         self.lengths[job.0 as usize] = length.max(SimDuration::from_micros(1));
     }
 
-    /// A job is believed to draw this, and to be slowed so many times by its own cap.
+    /// Sets the believed draw of a job, and its slowdown under its own cap.
     pub fn note_draw(&mut self, job: JobId, belief: Belief, slowdown: f64) {
         self.draws.insert(job.0, Draw { belief, slowdown });
     }
 
-    /// How long the job is believed to run, if anything is.
+    /// Believed length of the job, if there is one.
     #[must_use]
     pub fn length(&self, job: JobId) -> Option<SimDuration> {
         self.lengths.get(job.0 as usize).copied().filter(|&length| length != SimDuration::FOREVER)
     }
 
-    /// What is believed of its draw, if anything is.
+    /// Believed draw of the job, if there is one.
     #[must_use]
     pub fn draw(&self, job: JobId) -> Option<Belief> {
         self.draws.get(&job.0).map(|draw| draw.belief)
     }
 
-    /// How much its own cap slows it then.
+    /// Slowdown of the job under its own cap for that draw.
     #[must_use]
     pub fn slowdown(&self, job: JobId) -> Option<f64> {
         self.draws.get(&job.0).map(|draw| draw.slowdown)

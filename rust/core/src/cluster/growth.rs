@@ -1,4 +1,4 @@
-//! Jobs that join a workload while it runs: all that is known of jobs by row, for more rows than before.
+//! Jobs that join a workload while it runs: all data that is kept by row is extended to more rows.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ pub struct Growth {
     pub cells: Option<Arc<Cells>>,
     /// Their queues, if there are any.
     pub queues: Option<Arc<Queues>>,
-    /// Groups that share the machine, if the policy knows any; those of before keep their numbers.
+    /// Groups that share the machine, if the policy knows any; earlier groups keep their numbers.
     pub groups: Option<Arc<[u32]>>,
 }
 
 impl Growth {
-    /// The same of some of the nodes, counted from 0.
+    /// The same data for some of the nodes, counted from 0.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Growth {
         }
     }
 
-    /// Checks that nodes are distinguished as they were.
+    /// Checks that nodes are divided into the same cells as before.
     ///
     /// # Errors
     /// If they are not.
@@ -60,7 +60,7 @@ impl Growth {
 }
 
 impl Cluster {
-    /// There are more jobs. `has_joined` says which of those before have joined the queue, if that was not kept so far.
+    /// Adds jobs. `has_joined` is true for the earlier jobs that have joined the queue, if that was not kept so far.
     pub fn grow(&mut self, growth: &Growth, has_joined: &dyn Fn(JobId) -> bool) {
         let (before, jobs) = (self.phases.len(), growth.workload.len());
         let predicted = &growth.predicted;
@@ -96,7 +96,7 @@ impl Cluster {
         self.workload = Arc::clone(&growth.workload);
     }
 
-    /// Requests of jobs besides nodes, where any may have some.
+    /// Requests of jobs besides nodes, if there can be any.
     #[must_use]
     pub fn cells(&self) -> Option<&Cells> {
         self.cells.as_deref()

@@ -1,4 +1,4 @@
-//! What a policy may know of the jobs.
+//! The jobs as a policy may know them.
 
 use crate::cluster::beliefs::Beliefs;
 use crate::cluster::truth::Truth;
@@ -9,21 +9,22 @@ use crate::power::pvt::Predicted;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
-/// What a policy may know of the jobs: all they said when they were submitted.
+/// The jobs as a policy may know them: by what they stated at their submission, and by what is believed of them.
 ///
-/// Where walltimes were meant for nominal speed, also how slow the slowest node is predicted to be for each application.
+/// If walltimes are meant for nominal speed, the beliefs include the predicted time factor of the slowest node for each
+/// application.
 #[derive(Clone, Copy, Debug)]
 pub struct Jobs<'a> {
     workload: &'a Workload,
     beliefs: &'a Beliefs,
-    /// A job that is to get so many nodes of one cell.
+    /// A job whose size is replaced by the number of nodes that it is to get in one cell.
     part: Option<(JobId, u32)>,
     /// True if each job is taken to be as small as it can be.
     is_least: bool,
 }
 
 impl<'a> Jobs<'a> {
-    /// These jobs as they said they are.
+    /// These jobs as they stated they are.
     #[must_use]
     pub fn new(workload: &'a Workload) -> Self {
         Self::believed(workload, Beliefs::NONE)
@@ -35,12 +36,12 @@ impl<'a> Jobs<'a> {
         Self { workload, beliefs, part: None, is_least: false }
     }
 
-    /// The jobs there are or will be.
+    /// All jobs, present and to come.
     pub fn all(self) -> impl ExactSizeIterator<Item = JobId> {
         (0..u32::try_from(self.workload.len()).unwrap_or(u32::MAX)).map(JobId)
     }
 
-    /// The same with each job on as few nodes as it can run on.
+    /// The same jobs, each on as few nodes as it can run on.
     #[must_use]
     pub fn least(self) -> Self {
         Self { is_least: true, ..self }
@@ -52,19 +53,19 @@ impl<'a> Jobs<'a> {
         self.workload.size_range(job)
     }
 
-    /// Whether the job may change its size while it runs.
+    /// True if the job may change its size while it runs.
     #[must_use]
     pub fn is_malleable(self, job: JobId) -> bool {
         self.workload.is_malleable(job)
     }
 
-    /// How long it makes no progress after that.
+    /// Pause in its progress after a change of its size.
     #[must_use]
     pub fn pause(self, job: JobId) -> SimDuration {
         self.workload.pause(job)
     }
 
-    /// How many times as long the job takes on so many nodes as on those it asks for.
+    /// Length of the job on so many nodes, relative to that on the nodes it asks for.
     #[must_use]
     pub fn time_at(self, job: JobId, nodes: u32) -> f64 {
         self.workload.time_at(job, nodes)
@@ -79,7 +80,7 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// Length of the job at the size that it has, in lengths at the size that it asks for.
+    /// Length of the job at its present size, relative to that at the size it asks for.
     fn size_time(self, job: JobId) -> f64 {
         if self.is_least || self.beliefs.sizes.is_some() { self.workload.time_at(job, self.size(job)) } else { 1.0 }
     }
@@ -90,13 +91,13 @@ impl<'a> Jobs<'a> {
         self.workload.node_count(job)
     }
 
-    /// The same where a job asks for so many nodes: those that it is to get of one cell.
+    /// The same jobs, with `count` in place of the size of one job: the nodes that it is to get in one cell.
     #[must_use]
     pub fn in_part(self, job: JobId, count: u32) -> Self {
         Self { part: Some((job, count)), ..self }
     }
 
-    /// The job's own cap, W a node; infinity if it brings none.
+    /// The job's own cap, W per node; infinity if it brings none.
     #[must_use]
     pub fn cap_w(self, job: JobId) -> f64 {
         self.workload.cap_w(job)
@@ -108,47 +109,46 @@ impl<'a> Jobs<'a> {
         self.workload.job_id(job)
     }
 
-    /// How long the job asked for, if it said.
+    /// Walltime of the job, if it brings one.
     #[must_use]
     pub fn walltime(self, job: JobId) -> Option<SimDuration> {
         self.workload.walltime(job)
     }
 
-    /// When the job was submitted.
+    /// Submission of the job.
     #[must_use]
     pub fn submit(self, job: JobId) -> SimTime {
         self.workload.submit(job)
     }
 
-    /// When the job joined the queue: its submission, unless it waited for something. Wherever an order uses a submit or a
-    /// wait, it goes by this (operations page on machines, rule 4).
+    /// Instant at which the job joined the queue: its submission, unless it waited for something. Orders use it for
+    /// every submit and wait (operations page on machines, rule 4).
     #[must_use]
     pub fn eligible(self, job: JobId) -> SimTime {
         self.beliefs.eligible.as_ref().and_then(|eligible| eligible.of(job)).unwrap_or_else(|| self.submit(job))
     }
 
-    /// Whether any array has a limit.
+    /// True if any array has a limit.
     #[must_use]
     pub fn has_arrays(self) -> bool {
         self.workload.has_arrays()
     }
 
-    /// The job's array, and how many of its jobs may run at once, if it has one with a limit.
+    /// The job's array and the limit on its jobs that run at once, if it has one with a limit.
     #[must_use]
     pub fn array(self, job: JobId) -> Option<(u32, u32)> {
         self.workload.array(job)
     }
 
-    /// How long planning takes the job to run while it waits: as long as is believed, or else its walltime, or its nominal
-    /// runtime if it brings none;
-    /// where these were meant for nominal speed, on the slowest of all nodes.
+    /// Planned length of the job while it waits: the believed length if there is one, or else its walltime, or else its
+    /// nominal runtime. If these are meant for nominal speed, the length is that on the slowest of all nodes.
     #[must_use]
     pub fn planned(self, job: JobId) -> SimDuration {
         let factor = self.beliefs.slowest.as_ref().map_or(1.0, |slowest| slowest.of(self.app(job)));
         self.planned_on(job, factor)
     }
 
-    /// The same on nodes that take `factor` times as long as nominal ones, where walltimes were meant for these.
+    /// Planned length on nodes that take `factor` times as long as nominal ones, if walltimes are meant for those.
     #[must_use]
     pub fn planned_on(self, job: JobId, factor: f64) -> SimDuration {
         let factor = factor * self.size_time(job);
@@ -161,20 +161,20 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    /// What is known of the job's own draw before it runs: what an analyzer says, or else what these predictions say.
+    /// Known draw of the job before it runs: the analyzer's forecast, or else that of these predictions.
     #[must_use]
     pub fn known_draw(self, predicted: &Predicted, job: JobId) -> KnownDraw {
         let belief = self.beliefs.forecasts.as_ref().and_then(|forecasts| forecasts.draw(job));
         belief.map_or_else(|| predicted.known_draw(self.workload, job), KnownDraw::Believed)
     }
 
-    /// What caps that are made for the job go by, where these are the predictions.
+    /// Profile of the job from which its caps are made, under these predictions.
     #[must_use]
     pub fn profile(self, predicted: &Predicted, job: JobId) -> Profile {
         Profile { app: self.app(job), own: self.known_draw(predicted, job) }
     }
 
-    /// Watts of whole nodes that fall to the slots a job holds of each: all of them where nodes are not shared.
+    /// Share of the watts of whole nodes for the slots that a job holds of each; all of them if nodes are not shared.
     #[must_use]
     pub fn held(self, job: JobId, platform: &Platform, whole: Watts) -> Watts {
         whole.share(self.need(job, platform), platform.shared_slots())
@@ -193,7 +193,7 @@ impl<'a> Jobs<'a> {
         own.map_or_else(|| self.size(job), |(_, count)| count)
     }
 
-    /// Slots the job takes on each of its nodes: those it asks for where nodes are shared, else 1 (the node).
+    /// Slots the job takes on each of its nodes: those it asks for if nodes are shared, else 1 (the node).
     #[must_use]
     pub fn need(self, job: JobId, platform: &Platform) -> u32 {
         match self.workload.slots(job) {
@@ -209,25 +209,25 @@ impl<'a> Jobs<'a> {
         self.workload.app(job)
     }
 
-    /// Whether the job computes on accelerators; otherwise on CPUs.
+    /// True if the job computes on accelerators, false if on CPUs.
     #[must_use]
     pub fn on_gpu(self, job: JobId) -> bool {
         self.workload.on_gpu(job)
     }
 
-    /// Whether the job counts as its application's first run, if the trace says so.
+    /// True if the job counts as its application's first run; `None` if the trace does not say.
     #[must_use]
     pub fn first_run(self, job: JobId) -> Option<bool> {
         self.workload.first_run(job)
     }
 
-    /// Nodes, or slots where nodes are shared, that the job takes in all.
+    /// Total number of nodes, or of slots if nodes are shared, that the job takes.
     #[must_use]
     pub fn units(self, job: JobId, platform: &Platform) -> i64 {
         i64::from(self.node_count(job)) * i64::from(self.need(job, platform))
     }
 
-    /// How many applications there are; their ids are the numbers below.
+    /// Number of applications; their ids are the numbers below it.
     #[must_use]
     pub fn app_count(self) -> usize {
         self.workload.app_names().len()

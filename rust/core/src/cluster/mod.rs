@@ -1,7 +1,7 @@
-//! What a controller knows of its machine: which nodes are free, what runs, who waits, and when what runs should end.
+//! Cluster: the controller's knowledge of its machine, with free nodes, runs and their planned ends, and waiting jobs.
 //!
-//! Nothing here is measured or modelled: how long a job really takes and what it draws is the plant's business (`sim`), or
-//! the world's. Events and decisions change the cluster; each change says what a host must do or write down for it.
+//! Nothing here is measured or modelled: real lengths and draws of jobs belong to the plant (`sim`), or to the real
+//! world. Events and decisions change the cluster; each change returns what the host has to do or to record for it.
 
 pub mod beliefs;
 mod carry_out;
@@ -52,18 +52,18 @@ use crate::workload::{JobId, Workload};
 pub use crate::cluster::carry_out::{Effect, Headroom, Moved};
 pub use crate::cluster::power::{Retimed, retimed};
 
-/// Where a job is in its life.
+/// Phase of a job's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Not submitted yet.
     Unborn,
     /// Submitted, and in no queue yet: it waits for an instant or for another job.
     Held,
-    /// In the queue.
+    /// Waiting in the queue.
     Queued,
-    /// On its nodes.
+    /// Running on its nodes, or suspended on them.
     Running,
-    /// Through with it, or never to start.
+    /// Ended, or never to start.
     Over,
 }
 
@@ -77,9 +77,9 @@ pub struct Cluster {
     beliefs: Beliefs,
     slots: Slots,
     releases: Releases,
-    /// What the idle machine draws.
+    /// Draw of the idle machine.
     idle: Watts,
-    /// What policies count for all that runs, beyond idle.
+    /// Watts beyond idle that the policy counts for all running jobs.
     claimed: Watts,
     /// Watts by which nodes that are off or in transition hold less than idle ones.
     saved: Watts,
@@ -91,31 +91,32 @@ pub struct Cluster {
     nodes: Vec<NodeState>,
     classes: [i32; Class::COUNT],
     on_nodes: OnNodes,
-    /// How often jobs have started that were queued again.
+    /// Number of lost attempts of jobs that were requeued.
     attempts: BTreeMap<u32, u32>,
-    /// How many jobs run of each group that has a limit: of an array, or of a queue.
+    /// Number of running jobs in each group with a limit: an array, a queue, or a user in a queue.
     in_groups: BTreeMap<Group, u32>,
     outages: Outages,
     governed: Option<Governed>,
-    /// What jobs ask for beside nodes, and what runs holds of it where that must be counted.
+    /// Requests of jobs besides nodes, and the cells that serve them.
     cells: Option<Arc<Cells>>,
-    /// The queues, where there are any.
+    /// The queues, if there are any.
     queues: Option<Arc<Queues>>,
+    /// Parts of cells and licences that runs hold, if nodes differ in what jobs ask for.
     shares: Option<Shares>,
-    /// Releases at the instant of a pass, where an allocator makes plans longer.
+    /// Releases as of the present pass, if an allocator may lengthen plans.
     foreseen: Option<Releases>,
-    /// Where nodes may be switched off.
+    /// Nodes on standby, if nodes may be switched off.
     standby: Option<Standby>,
-    /// Runs that stand still.
+    /// Number of suspended runs.
     suspended: i32,
 }
 
-/// Which runs are on each node.
+/// Runs on each node.
 #[derive(Clone, Debug)]
 enum OnNodes {
-    /// Where jobs get whole nodes.
+    /// A single run per node, if jobs get whole nodes.
     One(Vec<Option<RunId>>),
-    /// Where they share them.
+    /// Several runs per node, if jobs share nodes or may be preempted.
     Several(Vec<Vec<RunId>>),
 }
 
@@ -134,7 +135,7 @@ impl OnNodes {
         }
     }
 
-    /// Whether a run on the node stands still.
+    /// True if a run on the node is suspended.
     fn keep(&self, node: u32, runs: &Runs) -> bool {
         let stands = |id: &RunId| runs.get(*id).is_some_and(|run| run.suspension.is_some());
         match self {
@@ -152,7 +153,8 @@ impl OnNodes {
 }
 
 impl Cluster {
-    /// An idle machine at `start`; planned lengths stretch with `slowest` where walltimes were meant for nominal speed.
+    /// An idle machine at `start`. Planned lengths are stretched by `slowest`, if walltimes are meant for nominal
+    /// speed.
     #[must_use]
     pub fn new(
         start: SimTime,
@@ -207,25 +209,25 @@ impl Cluster {
         }
     }
 
-    /// So many nodes idle beside it for ever, and draw so much together.
+    /// Adds nodes that are not part of the machine and idle for ever, with their total draw.
     pub fn stand_beside(&mut self, nodes: usize, idle: Watts) {
         self.classes[Class::Idle as usize] += i32::try_from(nodes).unwrap_or(i32::MAX);
         self.idle += idle;
     }
 
-    /// From now on, before anything has happened, nodes differ in what jobs ask for.
+    /// Divides the nodes into cells, before anything has happened, as they differ in what jobs ask for.
     pub fn divide(&mut self, cells: Arc<Cells>) {
         self.shares = cells.divide().then(|| Shares::new(Arc::clone(&cells)));
         self.cells = Some(cells);
     }
 
-    /// In what nodes differ, where they do.
+    /// Cells of the nodes, if they differ in what jobs ask for.
     #[must_use]
     pub fn cells_that_divide(&self) -> Option<Arc<Cells>> {
         self.cells.clone().filter(|_| self.is_divided())
     }
 
-    /// Why the nodes can never serve the job, however many of them are free, if they cannot.
+    /// Reason why the nodes can never serve the job, even if all are free; `None` if they can.
     #[must_use]
     pub fn lack(&self, job: JobId) -> Option<Lack> {
         let (cells, count) = (self.cells.as_ref()?, self.workload.node_count(job));
@@ -235,13 +237,13 @@ impl Cluster {
         }
     }
 
-    /// Whether nodes differ in what jobs ask for.
+    /// True if nodes differ in what jobs ask for.
     #[must_use]
     pub fn is_divided(&self) -> bool {
         self.shares.is_some()
     }
 
-    /// From now on, before anything has happened, jobs stand in queues.
+    /// Puts jobs into queues, before anything has happened.
     pub fn line_up(&mut self, queues: Arc<Queues>) {
         if queues.preempt() {
             self.slots.lend();
@@ -250,7 +252,7 @@ impl Cluster {
         self.queues = Some(queues);
     }
 
-    /// Why its queue never takes the job, if it does not.
+    /// Reason why its queue never takes the job; `None` if it does.
     #[must_use]
     pub fn bar(&self, job: JobId) -> Option<Bar> {
         self.queues.as_ref()?.bar(job)
@@ -263,19 +265,19 @@ impl Cluster {
         [array, queue, user].into_iter().flatten()
     }
 
-    /// What a policy may know of the jobs.
+    /// The jobs as a policy may know them.
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
         Jobs::believed(&self.workload, &self.beliefs)
     }
 
-    /// The instant it is at.
+    /// Present instant.
     #[must_use]
     pub fn now(&self) -> SimTime {
         self.now
     }
 
-    /// The jobs there are or will be.
+    /// All jobs, present and to come.
     #[must_use]
     pub fn workload(&self) -> &Arc<Workload> {
         &self.workload
@@ -287,37 +289,37 @@ impl Cluster {
         &self.platform
     }
 
-    /// What runs.
+    /// Runs under way.
     #[must_use]
     pub fn runs(&self) -> &Runs {
         &self.runs
     }
 
-    /// Jobs in the queue.
+    /// Number of queued jobs.
     #[must_use]
     pub fn queued(&self) -> i32 {
         self.queued
     }
 
-    /// Jobs that run or stand still.
+    /// Number of jobs that run or are suspended.
     #[must_use]
     pub fn running(&self) -> i32 {
         self.running
     }
 
-    /// Those of them that stand still.
+    /// Number of suspended jobs.
     #[must_use]
     pub fn suspended(&self) -> i32 {
         self.suspended
     }
 
-    /// Nodes that are busy, idle, off, in transition and down.
+    /// Numbers of nodes that are busy, idle, off, in transition and down.
     #[must_use]
     pub fn classes(&self) -> [i32; Class::COUNT] {
         self.classes
     }
 
-    /// What a node is doing.
+    /// State of a node.
     #[must_use]
     pub fn node(&self, node: u32) -> NodeState {
         self.nodes[node as usize]
@@ -334,20 +336,20 @@ impl Cluster {
         &self.budgets
     }
 
-    /// Budgets from outside have no end.
+    /// Assumes that more budgets like those from outside follow after the last.
     pub fn budgets_go_on(&mut self) {
         Arc::make_mut(&mut self.budgets).go_on();
     }
 
-    /// There are more budgets from outside.
+    /// Adds budgets from outside.
     pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
         Arc::make_mut(&mut self.budgets).extend(rows);
     }
 
-    /// A run is over: its nodes are free. None if it was over already.
+    /// Ends a run and frees its nodes. `None` if it was over already.
     ///
     /// # Errors
-    /// If a node of it serves no job.
+    /// If one of its nodes serves no job.
     pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
         let Some(run) = self.runs.end(id) else { return Ok(None) };
         let (need, stood) = (self.jobs().need(run.job, &self.platform), run.suspension.is_some());
@@ -402,7 +404,7 @@ impl Cluster {
         self.enter_all(Span::of(node), state);
     }
 
-    /// Nodes come into a state together that were in the same.
+    /// Moves nodes that are in the same state into another one.
     fn enter_all(&mut self, nodes: Span, state: NodeState) {
         let old = self.node(nodes.first());
         self.nodes[nodes.places()].fill(state);
@@ -416,21 +418,21 @@ impl Cluster {
         }
     }
 
-    /// The first of some nodes that are alike: of one kind, and in one state; and the others.
+    /// Splits nodes into the first ones that are alike, that is of one kind and in one state, and the rest.
     #[must_use]
     pub fn alike(&self, nodes: Span) -> (Span, Option<Span>) {
         let has = |node: u32| Some((self.platform.kind(node), *self.nodes.get(node as usize)?));
         nodes.split(|node| if node < self.platform.len() { has(node) } else { None })
     }
 
-    /// When a job that starts now on these nodes is planned to end.
+    /// Planned end of a job that starts now on these nodes.
     fn planned_end(&self, job: JobId, nodes: &[u32]) -> SimTime {
         let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
         let factor = if self.beliefs.slowest.is_some() { slowest() } else { 1.0 };
         self.now.saturating_add(self.jobs().planned_on(job, factor))
     }
 
-    /// A run begins on nodes that were taken for it.
+    /// Begins a run on nodes that were taken for it.
     fn begin(&mut self, run: Run) -> Result<RunId, SimulationError> {
         let Run { job, planned_end, claim, watts, .. } = run;
         let (places, written) = (run.places.clone(), run.places.clone());
@@ -456,12 +458,13 @@ impl Cluster {
         Ok(id)
     }
 
-    /// What a job takes: its units, and the watts that its policy counts for it, rounded down.
+    /// Claim of a job: its units, and the watts that its policy counts for it, rounded down.
     fn claim(&self, job: JobId, watts: Watts) -> Claim {
         Claim { units: self.jobs().units(job, &self.platform), microwatts: watts.microwatts_down() }
     }
 
-    /// What the starts of a pass must stay under: the policy's ceiling, or what holds from outside in its place.
+    /// Headroom for the starts of a pass: the budget in force, which is the policy's ceiling or one from outside in its
+    /// place, and the watts counted so far.
     #[must_use]
     pub fn headroom(&self, ceiling: Option<Watts>) -> Headroom {
         let counts = ceiling.is_some();
@@ -469,7 +472,7 @@ impl Cluster {
     }
 }
 
-/// Returns the state that the node was in.
+/// Moves a node into a state, and returns its old one.
 fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, state: NodeState) -> NodeState {
     let old = std::mem::replace(&mut nodes[node as usize], state);
     classes[old.class() as usize] -= 1;
@@ -477,8 +480,8 @@ fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, 
     old
 }
 
-/// Nodes come one after the other into the states that `turn` says; those are counted together that come from one class into
-/// one.
+/// Moves nodes one after the other into the states that `turn` returns. Class counts are updated once for each series
+/// of nodes with the same change of class.
 fn enter_each(
     nodes: &mut [NodeState],
     classes: &mut [i32; Class::COUNT],
@@ -506,20 +509,21 @@ fn enter_each(
 }
 
 impl Cluster {
-    /// The nodes of all runs there ever were, and where those of jobs' first runs are.
+    /// The nodes of all runs so far, and the offsets of those of jobs' first runs.
     #[must_use]
     pub fn into_nodes(self) -> (Vec<u32>, Homes) {
         self.runs.into_nodes()
     }
 }
 
-/// A place for the nodes of each job that the machine can serve.
-/// The size that each job has before any is chosen: the one it asks for, or the largest that the machine has room for.
+/// Size of each job before any is chosen: the one it asks for, or the largest that the machine has room for. `None` if
+/// no job has a choice of sizes.
 fn sizes(workload: &Workload, platform: &Platform) -> Option<Vec<u32>> {
     let size = |job| workload.node_count(job).min(platform.len()).max(workload.size_range(job).0);
     workload.has_sizes().then(|| workload.jobs().map(size).collect())
 }
 
+/// Homes: places for the nodes of the first run of each job that the machine can serve at a fixed size.
 fn homes(workload: &Workload, platform: &Platform, is_own: impl Fn(JobId) -> bool) -> Homes {
     let has_home = |job, count| count <= platform.len() && !workload.is_moldable(job) && is_own(job);
     let served = |job| Some(workload.node_count(job)).filter(|&count| has_home(job, count));

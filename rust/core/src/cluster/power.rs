@@ -1,6 +1,6 @@
-//! The power of what runs, as far as it is known: caps in force, what they make of plans, and what stands still.
+//! Power of running jobs, as far as it is known: caps in force, their effects on plans, and suspensions.
 //!
-//! Whatever happens to a job's caps within one instant counts once (operations page, rule 7): draws change at once, plans
+//! All changes of a job's caps within one instant count once (operations page, rule 7): draws change at once, plans
 //! when the instant is over and [`Cluster::settle`] is called.
 
 use crate::algo::releases::{Claim, Release, Releases};
@@ -14,46 +14,46 @@ use crate::power::in_force::{Allotted, CapsInForce, Profile};
 use crate::power::pvt::ForAlike;
 use crate::units::{SimDuration, SimTime, Watts};
 
-/// What is kept where a policy governs power.
+/// State that is kept if a policy governs power.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Governed {
-    /// Whether caps change but in emergencies: then releases change with every instant, and are made anew.
+    /// True if caps also change outside emergencies: releases then change with every instant, and are recomputed.
     allots: bool,
-    /// What running jobs are predicted to draw beyond idle.
+    /// Predicted draw of running jobs beyond idle.
     predicted: Watts,
     /// Runs whose caps have changed in this instant.
     changed: Vec<RunId>,
 }
 
 impl Governed {
-    /// Whether caps change but in emergencies.
+    /// True if caps also change outside emergencies.
     pub(super) fn allots(&self) -> bool {
         self.allots
     }
 }
 
-/// How a run's plan has changed.
+/// Change of a run's plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retimed {
-    /// Which run.
+    /// The run.
     pub id: RunId,
-    /// How many times longer what is left of its plan takes.
+    /// Factor by which the rest of its plan is lengthened.
     pub by: f64,
 }
 
 impl Cluster {
-    /// From now on the caps and draws of runs are looked after; `allots`: they change but in emergencies.
+    /// Tracks the caps and draws of runs from now on; `allots`: they also change outside emergencies.
     pub fn govern(&mut self, allots: bool) {
         self.governed = Some(Governed { allots, ..Governed::default() });
     }
 
-    /// What the machine is predicted to draw under the caps in force.
+    /// Predicted draw of the machine under the caps in force.
     #[must_use]
     pub fn predicted_draw(&self) -> Watts {
         self.idle + self.governed.as_ref().map_or(self.claimed, |governed| governed.predicted)
     }
 
-    /// The cap in force on a node of a run, W; infinity: none.
+    /// Cap in force on a node of a run, W; infinity if there is none.
     #[must_use]
     pub fn cap_on(&self, run: &Run, node: u32) -> f64 {
         run.caps.on_all().unwrap_or_else(|| run.caps.on(&self.predicted, self.profile(run), node))
@@ -63,7 +63,7 @@ impl Cluster {
         self.jobs().profile(&self.predicted, run.job)
     }
 
-    /// Fp: how much longer than nominal a run is predicted to take under these caps.
+    /// Predicted time factor Fp of a run, relative to nominal, under these caps.
     pub(super) fn pace_under(&self, run: &Run, caps: &CapsInForce) -> f64 {
         if !self.predicted.has_caps() {
             return run.size_time;
@@ -74,7 +74,7 @@ impl Cluster {
         self.predicted.slowest_under(of.app, of.own, caps) * run.size_time
     }
 
-    /// Caps on each node of a run where these are in force, W.
+    /// Cap on each node of a run if these caps are in force, W.
     fn caps_on(&self, run: &Run, caps: &CapsInForce) -> impl Iterator<Item = f64> {
         let (of, mut alike) = (self.profile(run), ForAlike::default());
         let is_modelled = matches!(caps.allotted, Allotted::Slowdown(_));
@@ -84,7 +84,7 @@ impl Cluster {
         })
     }
 
-    /// The caps in force on each node of a run, W; infinity: none.
+    /// Cap in force on each node of a run, W; infinity if there is none.
     pub fn caps(&self, run: &Run) -> impl Iterator<Item = f64> {
         self.caps_on(run, &run.caps)
     }
@@ -97,7 +97,7 @@ impl Cluster {
         self.jobs().held(run.job, &self.platform, whole)
     }
 
-    /// What a run counts with that has just begun.
+    /// Sets the predicted time factors and draw of a run that has just begun.
     pub(super) fn govern_run(&mut self, id: RunId) {
         if self.governed.is_none() {
             return;
@@ -129,7 +129,7 @@ impl Cluster {
         self.note_draw(Watts::ZERO, run.predicted);
     }
 
-    /// Sets a run's caps, under which it is predicted to draw so much beyond idle.
+    /// Sets a run's caps, and its predicted draw beyond idle under them.
     pub(super) fn cap(&mut self, id: RunId, caps: CapsInForce, predicted: Watts) -> Result<(), SimulationError> {
         let run = self.runs.get_mut(id).ok_or_else(gone)?;
         run.caps = caps;
@@ -141,7 +141,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A run counts with other least watts.
+    /// Changes the least watts that are counted for a run.
     fn claim_anew(&mut self, id: RunId, watts: Watts, least_pace: f64) {
         let Some(run) = self.runs.get_mut(id) else { return };
         let old = std::mem::replace(&mut run.watts, watts);
@@ -166,7 +166,7 @@ impl Cluster {
         }
     }
 
-    /// A run stands still from now on.
+    /// Suspends a run.
     pub(super) fn suspend(&mut self, id: RunId) -> Result<(), SimulationError> {
         let now = self.now;
         let run = self.runs.get_mut(id).filter(|run| run.suspension.is_none()).ok_or_else(gone)?;
@@ -182,14 +182,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// The nodes of a run that stands still were measured to draw so much beyond idle before.
+    /// Notes the measured draw beyond idle that the nodes of a suspended run had before.
     pub fn note_asked(&mut self, id: RunId, asks: Watts) {
         if let Some(suspension) = self.runs.get_mut(id).and_then(|run| run.suspension.as_mut()) {
             suspension.asks = asks;
         }
     }
 
-    /// A run that stood still goes on.
+    /// Resumes a suspended run.
     pub(super) fn resume(&mut self, id: RunId) -> Result<(), SimulationError> {
         let now = self.now;
         self.check_room(id)?;
@@ -210,7 +210,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A run that stood still has its slots back, unless others use them.
+    /// Checks that no other jobs use the slots of a suspended run, so that it gets them back.
     fn check_room(&self, id: RunId) -> Result<(), SimulationError> {
         let Some(run) = self.runs.get(id).filter(|_| self.slots.lends()) else { return Ok(()) };
         let need = self.jobs().need(run.job, &self.platform);
@@ -233,7 +233,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// The instant is over: planned ends follow the caps now in force (rules 5 to 7). Says which runs' caps have changed.
+    /// Settles the instant at its end: planned ends follow the caps now in force (rules 5 to 7). Returns the runs that
+    /// have changed in it.
     pub fn settle(&mut self) -> Vec<Retimed> {
         let Some(governed) = &mut self.governed else { return Vec::new() };
         let mut changed = std::mem::take(&mut governed.changed);
@@ -244,7 +245,7 @@ impl Cluster {
 
     fn settle_run(&mut self, id: RunId) -> Option<Retimed> {
         let run = self.runs.get(id)?;
-        // What began in this instant did so under the caps now in force, even if it stands still by now.
+        // A run that began in this instant did so under the caps now in force, even if it is suspended by now.
         let replanned = self.replanned(run);
         if run.suspension.is_some() && run.started < self.now {
             return Some(Retimed { id, by: replanned.map_or(1.0, |(_, by)| by) });
@@ -260,7 +261,7 @@ impl Cluster {
         }
         (run.pace, run.planned_end) = (pace, new);
         let (row, claim) = (run.job.0, run.claim);
-        // Where an allocator makes plans longer its releases are foreseen anew in each pass.
+        // If an allocator may lengthen plans, the releases are recomputed in each pass.
         let is_kept = !self.governed.as_ref().is_some_and(Governed::allots);
         if is_kept && new != old && self.releases.remove((old, row)).is_some() {
             self.releases.insert(Release { at: new, row, claim });
@@ -268,10 +269,11 @@ impl Cluster {
         Some(Retimed { id, by })
     }
 
-    /// When running jobs give back what they hold if the allocator does its worst to them (rule 16): to be asked for before
-    /// each pass.
+    /// Computes the releases for the worst that the allocator may do to running jobs (rule 16). Called before each
+    /// pass.
     pub fn foresee(&mut self) {
-        // Without an allocator only what recovery has raised in this pass ends at another time than was planned before.
+        // Without an allocator, only runs whose caps recovery has raised in this pass end at another time than planned
+        // before.
         let changes = |governed: &Governed| governed.allots || !governed.changed.is_empty();
         if !self.governed.as_ref().is_some_and(changes) {
             self.foreseen = None;
@@ -299,7 +301,7 @@ impl Cluster {
     }
 }
 
-/// What an instant to come becomes when what is left until then takes `by` times as long.
+/// Rescales an instant to come: the time from `now` until then takes `by` times as long.
 #[must_use]
 pub fn retimed(at: SimTime, now: SimTime, by: f64) -> SimTime {
     #[expect(clippy::float_cmp, reason = "a quotient of exactly 1 changes nothing")]
@@ -312,7 +314,7 @@ pub(super) fn gone() -> SimulationError {
 }
 
 impl Cluster {
-    /// Caps of a run with another allotment.
+    /// Replaces the allocator's caps of a run.
     pub(super) fn allot(&mut self, id: RunId, allotted: Allotted, watts: Watts) -> Result<(), SimulationError> {
         let run = self.runs.get(id).ok_or_else(gone)?;
         let caps = run.caps.allotting(allotted);
@@ -323,7 +325,7 @@ impl Cluster {
         self.cap(id, caps, own)
     }
 
-    /// Caps of a run with another emergency's cap, W.
+    /// Replaces the emergency's cap of a run, W.
     pub(super) fn limit(&mut self, id: RunId, emergency_w: f64) -> Result<(), SimulationError> {
         let run = self.runs.get(id).ok_or_else(gone)?;
         let caps = CapsInForce { emergency_w, ..run.caps.clone() };

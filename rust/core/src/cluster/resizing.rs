@@ -1,6 +1,7 @@
-//! A run that goes on on more or fewer nodes (rules page, "Malleable jobs").
+//! Resizing: a run continues on more or fewer nodes (rules page, "Malleable jobs").
 //!
-//! Whatever happens to its size within one instant counts once: its plan is made anew from what was true before.
+//! All changes of its size within one instant count once: its plan is always recomputed from the state before the
+//! instant.
 
 use crate::algo::releases::Release;
 use crate::cluster::carry_out::{Headroom, Moved};
@@ -13,7 +14,7 @@ use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime};
 
 impl Cluster {
-    /// Has a run go on on as many nodes as is said; those beside its own are `added`.
+    /// Continues a run on the given number of nodes; `added` are those it gets if it grows.
     pub(super) fn resize(
         &mut self,
         resize: &Resize,
@@ -42,7 +43,7 @@ impl Cluster {
         Ok(moved)
     }
 
-    /// Which nodes a run gives up and which it gets, if it may.
+    /// Checks a change of size, takes the added nodes, and returns those that the run gives up and gains.
     fn moved(&mut self, resize: &Resize, added: &[u32]) -> Result<Moved, SimulationError> {
         let run = self.runs.get(resize.id).filter(|run| run.suspension.is_none()).ok_or_else(gone)?;
         let (job, own) = (run.job, self.runs.nodes(run));
@@ -86,7 +87,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A run as it was before this instant.
+    /// State of a run before this instant.
     fn before(&self, run: &Run) -> Resized {
         let again = run.resize.as_deref().filter(|before| before.at == self.now);
         let pace = || if self.predicted.has_caps() { run.pace } else { self.full_pace(run) };
@@ -98,7 +99,7 @@ impl Cluster {
         })
     }
 
-    /// Fp: how much longer than nominal a run is predicted to take on its nodes.
+    /// Predicted time factor Fp of a run on its nodes, relative to nominal.
     fn full_pace(&self, run: &Run) -> f64 {
         if self.predicted.has_caps() {
             return self.pace_under(run, &run.caps);
@@ -106,12 +107,12 @@ impl Cluster {
         self.predicted.slowest(self.workload.app(run.job), self.runs.nodes(run).iter().copied()) * run.size_time
     }
 
-    /// When a run is planned to end, and by which pace.
+    /// Sets the planned end of a resized run, and the pace for which it holds.
     fn plan_anew(&self, run: &mut Run) {
         let least = run.caps.allotting(run.basis.least.clone());
         run.least_pace = self.pace_under(run, &least);
         if run.started == self.now {
-            // It starts like this: its system caps are looked at when the instant is over.
+            // It starts with these nodes: system caps are taken into account when the instant is over.
             run.planned_end = self.planned_end(run.job, self.runs.nodes(run));
             run.pace = self.pace_under(run, &CapsInForce::own(run.caps.own_w));
         } else if let Some((end, _)) = self.replanned(run) {
@@ -120,8 +121,8 @@ impl Cluster {
         }
     }
 
-    /// When a run whose size has changed in this instant is planned to end, and how many times longer what is left of
-    /// its plan takes; none of another, or of one that has begun in it.
+    /// New planned end of a run whose size has changed in this instant, and the factor by which the rest of its plan is
+    /// lengthened; `None` for other runs, and for those that have begun in this instant.
     pub(super) fn replanned(&self, run: &Run) -> Option<(SimTime, f64)> {
         let before = run.resize.as_deref().filter(|before| before.at == self.now && run.started < self.now)?;
         let by = self.full_pace(run) / before.pace;
@@ -129,13 +130,13 @@ impl Cluster {
         Some((retimed(before.planned_end, self.now, by).saturating_add(pause), by))
     }
 
-    /// How long a run makes no progress because its nodes have changed in this instant.
+    /// Pause in the progress of a run whose nodes have changed in this instant.
     #[must_use]
     pub fn pause(&self, run: &Run) -> SimDuration {
         self.runs.pause(run, self.now, self.workload.pause(run.job))
     }
 
-    /// What a run claims and draws by prediction follows its nodes.
+    /// Updates the claim and the predicted draw of a run to its new nodes.
     fn count_anew(&mut self, old: &Run, new: &mut Run, headroom: &mut Headroom) -> Result<(), SimulationError> {
         new.predicted = self.watts_under(new, &new.caps);
         if headroom.counts {

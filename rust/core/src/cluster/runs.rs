@@ -1,4 +1,4 @@
-//! What runs: each start is a run with an identity of its own, so that nothing said of an earlier one is taken for it.
+//! Runs: each start is a run with a separate identity, so that a statement about an earlier run is never taken for it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
-/// A run: a place that is used again, and how often it has been.
+/// Generational id of a run: a slot that is reused, and the number of runs that have used it before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunId {
     slot: u32,
@@ -19,64 +19,63 @@ pub struct RunId {
 /// A job on its nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Which job.
+    /// Its job.
     pub job: JobId,
-    /// Since when.
+    /// Instant of its start.
     pub started: SimTime,
-    /// How many times the job has started, this time included.
+    /// Number of starts of the job, this one included.
     pub attempt: u32,
-    /// When it is planned to end; of one that is suspended, when it was.
+    /// Planned end; for a suspended run, the one from before its suspension.
     pub planned_end: SimTime,
-    /// What it holds until then.
+    /// Claim that it holds until then.
     pub claim: Claim,
-    /// The least watts beyond idle that its policy counts for it, exactly.
+    /// Least watts beyond idle that its policy counts for it, not rounded.
     pub watts: Watts,
-    /// What it counts with.
+    /// Basis on which its watts are counted.
     pub basis: Basis,
-    /// The caps in force on it.
+    /// Caps in force on it.
     pub caps: CapsInForce,
-    /// What it is predicted to draw beyond idle under these, where that is looked after.
+    /// Predicted draw beyond idle under these caps, if the policy governs power.
     pub predicted: Watts,
-    /// How much longer than nominal it was predicted to take when its planned end was last set, and would under its least
-    /// caps; 1 where nothing is capped.
+    /// Predicted time factor, relative to nominal, for which its planned end was last set; 1 if nothing is capped.
     pub pace: f64,
-    /// The same under its least caps.
+    /// Predicted time factor under its least caps.
     pub least_pace: f64,
-    /// How many times as long it takes on its nodes as on as many as it asks for.
+    /// Factor by which its size lengthens it, relative to the size it asks for.
     pub size_time: f64,
-    /// How long it stood still before.
+    /// Time suspended, without the present suspension.
     pub stood: SimDuration,
-    /// Since when it stands still, if it does.
+    /// Present suspension, if there is one.
     pub suspension: Option<Suspension>,
-    /// How many times longer it takes because it is profiled, if it is.
+    /// Factor by which profiling lengthens it, if it is profiled.
     pub profiling_ratio: Option<f64>,
-    /// Where its nodes stand among those of all runs.
+    /// Range of its nodes in the list of the nodes of all runs.
     pub places: Range<usize>,
-    /// The instant in which its size was last changed, if it was.
+    /// Last change of its size, if there was one.
     pub resize: Option<Box<Resized>>,
 }
 
-/// A run whose size changes, as it was before the instant in which it does: however often it does, that counts once.
+/// State of a run before the instant in which its size last changed: several changes in one instant count once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resized {
-    /// The instant.
+    /// Instant of the change.
     pub at: SimTime,
-    /// Where its nodes stood.
+    /// Range of its nodes before.
     pub places: Range<usize>,
-    /// When it was planned to end.
+    /// Planned end before.
     pub planned_end: SimTime,
-    /// How much longer than nominal it was predicted to take.
+    /// Predicted time factor before, relative to nominal.
     pub pace: f64,
 }
 
-/// A run that stands still.
+/// Suspension of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Suspension {
-    /// Since when.
+    /// Start of the suspension.
     pub since: SimTime,
-    /// What was left of its planned length.
+    /// Remaining planned length.
     pub left: SimDuration,
-    /// The watts beyond idle that its nodes were measured to draw then: what it asks for to go on.
+    /// Measured draw of its nodes beyond idle at that instant: the watts that it asks for to be resumed.
     pub asks: Watts,
 }
 
@@ -86,23 +85,24 @@ struct Slot {
     run: Option<Run>,
 }
 
-/// All runs under way, and the nodes of all there ever were.
+/// All runs under way, and the nodes of all runs so far.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     slots: Vec<Slot>,
     vacant: Vec<u32>,
-    /// Nodes of all runs, each run's ascending: first the first runs of all jobs, in places of their own, then all others
-    /// in order of start.
+    /// Nodes of all runs, ascending within each: first the first runs of all jobs, each in its home, then all others in
+    /// order of start.
     nodes: Vec<u32>,
     homes: Homes,
 }
 
-/// Where in the list of all nodes the first run of each job has its own, in the order of the jobs.
+/// Homes: ranges of the list of all nodes that are reserved for the first runs of jobs, in the order of the jobs. If
+/// each job runs exactly once, the list ends up in the order of the log, and the output takes it over without a copy.
 #[derive(Clone, Debug, Default)]
 pub struct Homes(Arc<[u64]>);
 
 impl Homes {
-    /// For jobs that take so many nodes each.
+    /// Homes for jobs with these numbers of nodes.
     pub fn new(counts: impl Iterator<Item = u32>) -> Self {
         let mut next = 0;
         let begins = counts.map(|count| {
@@ -112,7 +112,7 @@ impl Homes {
         Self(std::iter::once(0).chain(begins).collect())
     }
 
-    /// Where the first run of the job has its nodes, if it was told of.
+    /// Offset of the nodes of the job's first run, if it has a home.
     #[must_use]
     pub fn of(&self, job: JobId) -> Option<usize> {
         let row = job.0 as usize;
@@ -125,7 +125,7 @@ impl Homes {
 }
 
 impl Run {
-    /// How long it has run by now, but for the time in which it stood still.
+    /// Time that it has run by now, without the time suspended.
     #[must_use]
     pub fn ran(&self, now: SimTime) -> SimDuration {
         self.suspension.map_or(now, |suspension| suspension.since) - self.started - self.stood
@@ -141,16 +141,16 @@ impl RunId {
 }
 
 impl Runs {
-    /// None yet, of jobs that have these places.
+    /// No runs yet, of jobs with these homes.
     #[must_use]
     pub fn new(homes: Homes) -> Self {
         Self { homes, ..Self::default() }
     }
 
-    /// A run begins.
+    /// Begins a run.
     ///
     /// # Panics
-    /// If 2^32 runs are under way: there are fewer jobs.
+    /// If 2^32 runs are under way; there are fewer jobs.
     pub fn begin(&mut self, run: Run) -> RunId {
         if let Some(slot) = self.vacant.pop() {
             let place = &mut self.slots[slot as usize];
@@ -162,7 +162,7 @@ impl Runs {
         RunId { slot, life: 0 }
     }
 
-    /// A run is over; none if it was already.
+    /// Ends a run; `None` if it was over already.
     pub fn end(&mut self, id: RunId) -> Option<Run> {
         let slot = self.slots.get_mut(id.slot as usize).filter(|slot| slot.life == id.life)?;
         let run = slot.run.take()?;
@@ -184,7 +184,7 @@ impl Runs {
         place.run.as_ref().map(|_| RunId { slot, life: place.life })
     }
 
-    /// The run, to be changed.
+    /// The run, mutably, while it is under way.
     pub fn get_mut(&mut self, id: RunId) -> Option<&mut Run> {
         self.slots.get_mut(id.slot as usize).filter(|slot| slot.life == id.life)?.run.as_mut()
     }
@@ -203,7 +203,7 @@ impl Runs {
         &self.nodes[run.places.clone()]
     }
 
-    /// Writes down the nodes of a run to come, sorted; returns where.
+    /// Stores the nodes of a run to come, sorted; returns their range.
     pub fn write(&mut self, job: JobId, is_first: bool, nodes: &[u32]) -> Range<usize> {
         let home = self.homes.of(job).filter(|_| is_first);
         let first = home.unwrap_or_else(|| self.nodes.len().max(self.homes.end()));
@@ -217,8 +217,8 @@ impl Runs {
         places
     }
 
-    /// How long a run makes no progress because its nodes have changed at `now`, if they have: of one that begins in
-    /// this instant nothing changes, nor of one that has its old nodes again.
+    /// Pause in the progress of a run whose nodes have changed at `now`. Zero if the run begins in this instant, or has
+    /// its old nodes again.
     #[must_use]
     pub fn pause(&self, run: &Run, now: SimTime, pause: SimDuration) -> SimDuration {
         let before = run.resize.as_ref().filter(|before| before.at == now && run.started < now);
@@ -226,25 +226,25 @@ impl Runs {
         if is_changed { pause } else { SimDuration::ZERO }
     }
 
-    /// Nodes that were written down.
+    /// Nodes in a range that was stored.
     #[must_use]
     pub fn written(&self, places: Range<usize>) -> &[u32] {
         &self.nodes[places]
     }
 
-    /// Start of the nodes of a job's first run among all that are written down, if it has a place of its own.
+    /// Offset of the home of a job's first run in the list of all nodes, if it has one.
     #[must_use]
     pub fn home(&self, job: JobId) -> Option<usize> {
         self.homes.of(job)
     }
 
-    /// Whether nothing has ever run.
+    /// True if nothing has ever run.
     #[must_use]
     pub fn is_unused(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// The nodes of all runs there ever were, and where those of jobs' first runs are.
+    /// The nodes of all runs so far, and the offsets of those of jobs' first runs.
     #[must_use]
     pub fn into_nodes(self) -> (Vec<u32>, Homes) {
         (self.nodes, self.homes)
@@ -253,7 +253,7 @@ impl Runs {
 
 #[cfg(test)]
 impl Run {
-    /// Of the first job, from the beginning of time on.
+    /// Run of the first job, from the beginning of time on.
     pub(crate) fn test(places: Range<usize>) -> Self {
         Self {
             job: JobId(0),

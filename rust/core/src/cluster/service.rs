@@ -1,4 +1,5 @@
-//! Nodes that do not serve: that sleep, are in maintenance or have failed, and when plans have them back.
+//! Nodes that do not serve, as they sleep, are in maintenance or have failed, and the instants at which plans have them
+//! back.
 
 use crate::algo::releases::{Claim, Release};
 use crate::algo::span::Span;
@@ -10,17 +11,17 @@ use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::units::SimTime;
 
 impl Cluster {
-    /// From now on, before anything has happened, nodes may be switched off.
+    /// Tracks idle nodes, before anything has happened, as nodes may be switched off.
     pub fn watch_idle(&mut self) {
         self.standby = Some(Standby::new(self.now, &self.platform));
     }
 
-    /// Nothing is expected, in what holds the memory for it.
+    /// Returns an empty [`Expected`] that reuses the memory of the last one.
     pub fn begin_expecting(&mut self) -> Expected {
         self.standby.as_mut().map_or_else(Expected::default, Standby::begin_expecting)
     }
 
-    /// Plans have nodes back as is said that cannot serve for being switched off; where nodes are counted, by counts.
+    /// Sets the nodes that plans expect back from standby; with `counts` also the releases for plans that count nodes.
     pub fn expect(&mut self, expected: Expected, counts: bool) {
         let Some(standby) = &mut self.standby else { return };
         standby.expect(expected);
@@ -35,7 +36,8 @@ impl Cluster {
         }
     }
 
-    /// A node that serves no job is in this state, since when it idles if it does, as a larger machine knows.
+    /// Copies the state of a node that serves no job from a larger machine, and the instant since which it idles, if it
+    /// does.
     pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
         let serves = |state: NodeState| state.is_on() && !matches!(state, NodeState::Booting { .. });
         if serves(state) {
@@ -49,12 +51,13 @@ impl Cluster {
         }
     }
 
-    /// A node will be in maintenance.
+    /// Adds a window of maintenance to come.
     pub fn plan_maintenance(&mut self, window: Maintenance) {
         self.outages.plan(window);
     }
 
-    /// An outage of a node begins; if the node goes down by it, what runs there is to end first.
+    /// Begins an outage of a node. If the node goes down by it, the caller has to end its runs, and then call
+    /// [`Cluster::node_down`].
     pub fn begin_outage(&mut self, node: u32, why: Outage) -> Turn {
         let known = self.outages.back_at(node);
         let turn = self.outages.begin(self.now, node, why);
@@ -62,10 +65,10 @@ impl Cluster {
         turn
     }
 
-    /// An outage of a node ends.
+    /// Ends an outage of a node.
     ///
     /// # Errors
-    /// None while nodes that are down can come back.
+    /// None are expected: nodes that are down can come back.
     pub fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<Turn, SimulationError> {
         let known = self.outages.back_at(node);
         let turn = self.outages.end(node, is_repair);
@@ -77,7 +80,8 @@ impl Cluster {
         Ok(turn)
     }
 
-    /// Plans that count nodes count on one in maintenance from the end of that; they counted on it from `known` on.
+    /// Updates the release of a node in maintenance, on which plans that count nodes count from the end of its outage;
+    /// so far they counted on it from `known` on.
     pub(super) fn count_on(&mut self, node: u32, known: Option<SimTime>) {
         let back = self.outages.back_at(node);
         if known != back {
@@ -85,7 +89,7 @@ impl Cluster {
         }
     }
 
-    /// They do so from `back` on, in place of `known`.
+    /// Moves the release of a node in maintenance from `known` to `back`.
     pub fn count_back(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
         let row = u32::MAX - node;
         if let Some(at) = known {
@@ -97,10 +101,10 @@ impl Cluster {
         }
     }
 
-    /// Nodes that are [alike](Cluster::alike) are ready, unless something else has become of them meanwhile.
+    /// Makes booting nodes that are [alike](Cluster::alike) ready; false if they have changed state in the meantime.
     ///
     /// # Errors
-    /// None while booting nodes can be ready.
+    /// None are expected: booting nodes can become ready.
     pub fn nodes_ready(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         if self.node(nodes.first()) != (NodeState::Booting { until: self.now }) {
             return Ok(false);
@@ -110,10 +114,11 @@ impl Cluster {
         Ok(true)
     }
 
-    /// Nodes that are [alike](Cluster::alike) are off, unless something else has become of them meanwhile.
+    /// Makes nodes that shut down and are [alike](Cluster::alike) off; false if they have changed state in the
+    /// meantime.
     ///
     /// # Errors
-    /// None while nodes that shut down can be off.
+    /// None are expected: nodes that shut down can be off.
     pub fn nodes_off(&mut self, nodes: Span) -> Result<bool, SimulationError> {
         if self.node(nodes.first()) != (NodeState::ShuttingDown { until: self.now }) {
             return Ok(false);
@@ -123,7 +128,7 @@ impl Cluster {
         Ok(true)
     }
 
-    /// A node is down from now on; what ran on it has ended.
+    /// Takes a node down; its runs have ended.
     pub fn node_down(&mut self, node: u32) {
         self.slots.close(Span::of(node));
         self.enter(node, NodeState::Down);

@@ -1,4 +1,4 @@
-//! What running jobs hold of each cell and of each licence.
+//! Parts of each cell and of each licence that running jobs hold.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use crate::platform::cells::Cells;
 use crate::platform::slots::Slots;
 use crate::workload::JobId;
 
-/// Shares of what runs, on a machine whose nodes differ.
+/// Shares of running jobs, on a machine whose nodes differ.
 #[derive(Clone, Debug)]
 pub struct Shares {
     cells: Arc<Cells>,
     /// Licences that no job holds.
     licences: Vec<i64>,
-    /// By row.
+    /// Share of each running job, by row.
     held: BTreeMap<u32, Split>,
 }
 
 impl Shares {
-    /// Nothing runs.
+    /// Shares if nothing runs.
     #[must_use]
     pub fn new(cells: Arc<Cells>) -> Self {
         Self { licences: cells.licences().to_vec(), cells, held: BTreeMap::new() }
@@ -31,12 +31,12 @@ impl Shares {
         &self.cells
     }
 
-    /// There are more jobs.
+    /// Takes the cells for a workload with more jobs.
     pub fn grow(&mut self, cells: Arc<Cells>) {
         self.cells = cells;
     }
 
-    /// Of which kind more licences would be taken than are free, if the job started.
+    /// The kind of licence of which the job needs more than are free, if there is one.
     #[must_use]
     pub fn short_of(&self, job: JobId) -> Option<usize> {
         let first = self.cells.sets().len();
@@ -44,13 +44,13 @@ impl Shares {
         kinds.into_iter().find(|&(kind, need)| self.licences[kind] < need).map(|(kind, _)| kind)
     }
 
-    /// A job starts on these nodes.
+    /// Adds the share of a job that starts on these nodes.
     pub fn begin(&mut self, job: JobId, nodes: &[u32]) {
         self.take_licences(job, 1);
         self.held.insert(job.0, self.cells.split_on(job, nodes));
     }
 
-    /// It is over.
+    /// Removes the share of a job that is over.
     pub fn end(&mut self, job: JobId) {
         if self.held.remove(&job.0).is_some() {
             self.take_licences(job, -1);
@@ -64,7 +64,7 @@ impl Shares {
         }
     }
 
-    /// What is free of each cell and then of each licence, on a machine of whole nodes.
+    /// Writes the free amounts of each cell, then of each licence, into `free`, on a machine of whole nodes.
     pub fn free(&self, slots: &Slots, free: &mut Vec<i64>) {
         free.clear();
         let idle = slots.holding(1).words();
@@ -79,7 +79,7 @@ impl Shares {
         &self.licences
     }
 
-    /// What comes back when something is released: what the job of that row holds, or a node that was out of service.
+    /// Amounts that a release gives back: the share of the job in that row, or a node that was out of service.
     #[must_use]
     pub fn of_release(&self, row: u32) -> Option<Split> {
         let out = || self.cells.cell_of(u32::MAX - row).map(|cell| vec![(cell, 1)]);

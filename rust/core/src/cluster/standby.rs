@@ -1,5 +1,5 @@
-//! What is known of nodes where they may be switched off: which cannot serve for that, since when the others idle, and when
-//! plans have them back.
+//! Standby: knowledge about nodes that may be switched off. The nodes that cannot serve for that reason, the instants
+//! since which the others idle, and the instants at which plans have nodes back.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,60 +11,61 @@ use crate::platform::node_state::NodeState;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// When plans have a node back that is off, shutting down or booting.
+/// Instant at which plans have a node back that is off, shutting down or booting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comeback {
-    /// Which node.
+    /// The node.
     pub node: u32,
-    /// From when on; a boot that takes longer than planned may have passed it.
+    /// The instant; it may be past if a boot takes longer than planned.
     pub at: SimTime,
-    /// It is off, and a wake-up takes no time: plans have it now.
+    /// True if it is off and a wake-up takes no time: plans have it now.
     pub at_once: bool,
 }
 
-/// How many nodes plans have back at an instant that are off, shutting down or booting.
+/// Number of nodes that are off, shutting down or booting and that plans have back at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Return {
-    /// From when on.
+    /// The instant.
     pub at: SimTime,
-    /// How many.
+    /// Number of these nodes.
     pub nodes: i64,
-    /// How many of these are off or shutting down.
+    /// Number of those among them that are off or shutting down.
     pub down: i64,
 }
 
-/// When plans have nodes back.
+/// Nodes that plans expect back.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// Each of them, by node, where somebody asks for single nodes.
+    /// Single nodes, by number, if a part of the policy asks for them.
     pub comebacks: Vec<Comeback>,
-    /// How many, by instant, where nodes are counted.
+    /// Counts of nodes, by instant, if nodes are counted.
     pub returns: Vec<Return>,
-    /// The nodes that were woken for a job and have not served since, by node, where plans name nodes.
+    /// Nodes that were woken for a job and have not served since, by number, if plans name nodes.
     pub kept: Vec<(u32, JobId)>,
-    /// The longest that starting one takes in plans that is off or shutting down.
+    /// Longest planned start of any node that is off or shutting down.
     pub margin: SimDuration,
 }
 
-/// Nodes that are off or on their way there or back, and how long the others have been idle.
+/// Nodes that are off or in transition, and the instants since which the others idle.
 #[derive(Clone, Debug)]
 pub struct Standby {
     asleep: NodeSet,
     off: NodeSet,
     idle_since: Vec<SimTime>,
-    /// Which nodes came to idle, and since when they did, oldest first; see [`Standby::came_to_idle`].
+    /// Log of nodes that became idle and the instants since which they are, oldest first; see
+    /// [`Standby::came_to_idle`].
     idled: Vec<(SimTime, Span)>,
-    /// How many of these were forgotten before the first.
+    /// Number of log entries that were dropped before the first.
     forgotten: u64,
     expected: Expected,
-    /// The same as plans that count nodes have them.
+    /// The expected returns, as releases for plans that count nodes.
     counted: Counted,
-    /// Nodes that take equally long to stop and to start.
+    /// Classes of nodes with equal times to shut down and to boot.
     paces: Vec<Pace>,
     pace_of: Vec<u32>,
 }
 
-/// What is released by instant, and what has changed of that.
+/// Releases by instant, and their changes since the pass before.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     all: Vec<Release>,
@@ -73,17 +74,17 @@ struct Counted {
     new: Vec<Release>,
 }
 
-/// Nodes that take equally long to stop and to start, and how many of them are where.
+/// Nodes with equal times to shut down and to boot, and the number of them in each state.
 #[derive(Clone, Debug)]
 struct Pace {
-    /// One of them.
+    /// One of these nodes.
     like: u32,
     off: i64,
     stopping: Moves,
     booting: Moves,
 }
 
-/// How many nodes will have stopped or started when, the earliest first.
+/// Numbers of nodes in transition by the instant of its end, the earliest first.
 #[derive(Clone, Debug, Default)]
 struct Moves(VecDeque<(SimTime, i64)>);
 
@@ -146,37 +147,39 @@ impl Standby {
         &self.off
     }
 
-    /// Since when a node idles that does.
+    /// Instant since which an idle node idles.
     #[must_use]
     pub fn idle_since(&self, node: u32) -> SimTime {
         self.idle_since[node as usize]
     }
 
-    /// When plans have nodes back, by node: as of the beginning of the pass, where somebody asks for single nodes.
+    /// Nodes that plans have back, by number, as of the start of the pass; kept only if a part of the policy asks for
+    /// single nodes.
     #[must_use]
     pub fn comebacks(&self) -> &[Comeback] {
         &self.expected.comebacks
     }
 
-    /// The nodes that were woken for a job and have not served since, by node, where plans name nodes.
+    /// Nodes that were woken for a job and have not served since, by number, if plans name nodes.
     #[must_use]
     pub fn kept(&self) -> &[(u32, JobId)] {
         &self.expected.kept
     }
 
-    /// The longest that starting a node takes in plans that is off or shutting down, where watts are counted, too.
+    /// Longest planned start of any node that is off or shutting down; kept if watts are counted, too.
     #[must_use]
     pub fn margin(&self) -> SimDuration {
         self.expected.margin
     }
 
-    /// The same by counts, by instant, where nodes are counted.
+    /// Counts of nodes that plans have back, by instant, if nodes are counted.
     #[must_use]
     pub fn returns(&self) -> &[Return] {
         &self.expected.returns
     }
 
-    /// Which nodes are off, shutting down or booting: one for all that are alike, what it is doing, and how many they are.
+    /// Nodes that are off, shutting down or booting, grouped: one of each group, its state, and the number of nodes in
+    /// it.
     pub fn alike(&self) -> impl Iterator<Item = (u32, NodeState, i64)> + '_ {
         self.paces.iter().flat_map(|pace| {
             let off = (pace.off > 0).then_some((pace.like, NodeState::Off, pace.off));
@@ -186,12 +189,12 @@ impl Standby {
         })
     }
 
-    /// For each kind of nodes of which any is off or shutting down, one of that kind.
+    /// One node of each class of which any is off or shutting down.
     pub fn kinds_down(&self) -> impl Iterator<Item = u32> + '_ {
         self.paces.iter().filter(|pace| pace.off > 0 || !pace.stopping.0.is_empty()).map(|pace| pace.like)
     }
 
-    /// Nodes of one kind have come from one state into another.
+    /// Follows nodes of one kind from one state into another.
     pub fn enter(&mut self, now: SimTime, nodes: Span, old: NodeState, new: NodeState) {
         let (pace, count) = (&mut self.paces[self.pace_of[nodes.first() as usize] as usize], i64::from(nodes.len()));
         let was_asleep = match old {
@@ -237,7 +240,7 @@ impl Standby {
         }
     }
 
-    /// Nodes, ascending, idle since their jobs have ended.
+    /// Notes that nodes, ascending, idle from now on, as their jobs have ended.
     pub fn end(&mut self, now: SimTime, nodes: impl Iterator<Item = u32>) {
         let mut together: Option<Span> = None;
         for node in nodes {
@@ -264,25 +267,26 @@ impl Standby {
         self.idled.push((since, nodes));
     }
 
-    /// A node idles that has done so since then.
+    /// Notes that a node idles since then.
     pub fn idle_from(&mut self, node: u32, since: SimTime) {
         self.rest(since, Span::of(node));
     }
 
-    /// Which nodes came to idle since a reader had seen `seen` such, since when they do, and how many there have been in
-    /// all; `None` if they are more than the reader should follow one by one. Some may have got work since.
+    /// Log entries of nodes that became idle after the first `seen`, and the number of all entries so far; `None` if a
+    /// reader of the first `seen` has missed entries that were dropped, and should look at all nodes. Some of the nodes
+    /// may have got work since.
     #[must_use]
     pub fn came_to_idle(&self, seen: u64) -> (Option<&[(SimTime, Span)]>, u64) {
         let since = seen.checked_sub(self.forgotten).and_then(|from| self.idled.get(usize::try_from(from).ok()?..));
         (since, self.forgotten + self.idled.len() as u64)
     }
 
-    /// No plan has any node back.
+    /// Forgets the nodes that plans expect back.
     pub fn forget_plans(&mut self) {
         (self.expected, self.counted) = (Expected::default(), Counted::default());
     }
 
-    /// Nothing is expected, in what holds the memory for it.
+    /// Returns an empty [`Expected`] that reuses the memory of the last one.
     pub fn begin_expecting(&mut self) -> Expected {
         let mut expected = std::mem::take(&mut self.expected);
         expected.comebacks.clear();
@@ -292,15 +296,15 @@ impl Standby {
         expected
     }
 
-    /// A pass begins: nodes come back as is said.
+    /// Sets the nodes that plans expect back, at the start of a pass.
     pub fn expect(&mut self, expected: Expected) {
         self.expected = expected;
     }
 
-    /// The same for plans that count nodes, those of one instant together: what is not released as was said before, and
-    /// what is, both by their keys.
+    /// Updates the releases for plans that count nodes, one for each instant. Returns the old releases that do not hold
+    /// any more and the new ones, both by their keys.
     pub fn recount(&mut self) -> (&[Release], &[Release]) {
-        // Behind all jobs, and before nodes that come back from maintenance.
+        // A row after all jobs, and before nodes that come back from maintenance.
         let row = u32::MAX - self.asleep.capacity();
         let release = |back: &Return| Release { at: back.at, row, claim: Claim { units: back.nodes, microwatts: 0 } };
         let Counted { all, before, gone, new } = &mut self.counted;

@@ -1,5 +1,5 @@
-//! Hand-over of a machine's state to another policy: what is true of nodes and jobs stays; what the policy before it
-//! counted, believed and expected goes.
+//! Hand-over of a machine's state to another policy: facts about nodes and jobs stay; what the former policy counted,
+//! believed and expected goes.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 impl Cluster {
-    /// All runs go on under their own caps from now on; says which did not before.
+    /// Lifts all caps but the jobs' own; returns the runs that had others.
     ///
     /// # Errors
-    /// None while what runs can be capped.
+    /// None are expected: running jobs can be capped.
     pub fn lift_caps(&mut self) -> Result<Vec<RunId>, SimulationError> {
         let is_capped = |run: &Run| run.caps != CapsInForce::own(run.caps.own_w);
         let capped: Vec<_> = self.runs.iter().filter(|(_, run)| is_capped(run)).map(|(id, _)| id).collect();
@@ -34,7 +34,7 @@ impl Cluster {
         Ok(capped)
     }
 
-    /// Another policy decides from now on, which believes `predicted`. Gives back what was known of idle nodes.
+    /// Hands the machine over to another policy with the predicted table `predicted`. Returns the former standby data.
     pub fn hand_over(&mut self, predicted: Arc<Predicted>) -> Option<Standby> {
         let slowest = |_| Slowest::new(&predicted, self.platform.len(), self.workload.app_names().len());
         self.beliefs.slowest = self.beliefs.slowest.take().map(slowest).map(Arc::new);
@@ -54,7 +54,7 @@ impl Cluster {
         self.standby.take()
     }
 
-    /// Takes over what was known of idle nodes, or, where nothing looked after them, since when they idle.
+    /// Takes over the former standby data or, if there is none, the instants since which nodes idle.
     pub fn stand_by(&mut self, before: Option<Standby>, idle_since: impl Fn(u32) -> SimTime) {
         let Some(standby) = &mut self.standby else { return };
         if let Some(mut before) = before {
@@ -67,14 +67,15 @@ impl Cluster {
         }
     }
 
-    /// Time that a run is planned to take in all, by what is believed of it.
+    /// Planned length of a whole run, by what is believed of it.
     #[must_use]
     pub fn planned_length(&self, run: &Run) -> SimDuration {
         let slowest = || self.predicted.slowest(self.workload.app(run.job), self.runs.nodes(run).iter().copied());
         self.jobs().planned_on(run.job, if self.beliefs.slowest.is_some() { slowest() } else { 1.0 })
     }
 
-    /// A run counts with what the policy says that did not start it; it was planned to take so long before.
+    /// Counts a run on the terms of the new policy, which did not start it. `before` is its planned length under the
+    /// former policy.
     pub fn inherit(&mut self, id: RunId, (watts, basis): (Watts, Basis), before: SimDuration) {
         let Some(run) = self.runs.get(id) else { return };
         let (claim, length) = (self.claim(run.job, watts), self.planned_length(run));

@@ -5,9 +5,9 @@ use crate::workload::{JobId, Workload};
 
 /// True length of a job, and its observed start and nodes.
 ///
-/// A type of its own, so that a policy cannot read a runtime by accident: [`Jobs`](crate::cluster::jobs::Jobs) has no such
-/// method. `tests/arrows.rs` lists the parts that ask for it: those that a paper describes as knowing lengths in advance, and
-/// those that repeat a log.
+/// This is a separate type, so that a policy cannot read a runtime by accident: [`Jobs`](crate::cluster::jobs::Jobs)
+/// has no such method. `tests/arrows.rs` lists the parts that ask for it: those that a paper describes as knowing
+/// lengths in advance, and those that repeat a log.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth<'a> {
     pub(super) workload: &'a Workload,
@@ -23,7 +23,7 @@ impl<'a> Truth<'a> {
         self.workload.runtime(self.job).stretched(self.size_time)
     }
 
-    /// Time that communication adds to the run on whatever nodes.
+    /// Time that communication adds to the run on any nodes.
     #[must_use]
     pub fn comm(self) -> SimDuration {
         self.workload.comm(self.job)

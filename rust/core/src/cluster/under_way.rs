@@ -5,9 +5,9 @@ use crate::cluster::shares::Shares;
 use crate::workload::JobId;
 
 impl Cluster {
-    /// Nodes for a job that runs already: those that the log names, if they are free and as many as it asks for; else the
-    /// lowest free ones that may serve it. None if there are too few, or if a limit of its array, its queue or licences
-    /// is reached.
+    /// Nodes for a job that runs already: those that the log names, if they are free and as many as it asks for; else
+    /// the lowest free ones that may serve it. `None` if there are too few, or if a limit of its array, its queue or
+    /// licences is reached.
     #[must_use]
     pub fn nodes_under_way(&self, job: JobId) -> Option<Vec<u32>> {
         let count = self.jobs().node_count(job) as usize;

@@ -1,4 +1,4 @@
-//! View of a cluster: what a policy may read when it decides.
+//! View of a cluster: the data that a policy may read when it decides.
 
 use crate::algo::releases::Releases;
 use crate::cluster::Cluster;
@@ -18,7 +18,7 @@ use crate::power::pvt::Predicted;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// All that a policy reads when it decides.
+/// The data that a policy may read when it decides.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The instant of the decision.
@@ -27,42 +27,43 @@ pub struct View<'a> {
     pub jobs: Jobs<'a>,
     /// The machine.
     pub platform: &'a Platform,
-    /// Which slots of which nodes are free.
+    /// Free slots of each node.
     pub slots: &'a Slots,
-    /// What each node is doing.
+    /// State of each node.
     pub nodes: &'a [NodeState],
-    /// Which of them cannot serve for being switched off, where the policy does that.
+    /// Nodes on standby, if the policy switches nodes off.
     pub standby: Option<&'a Standby>,
-    /// What runs, and what is suspended.
+    /// Runs, including suspended ones.
     pub runs: &'a Runs,
-    /// When running jobs are planned to end, with the worst that the policy may do to them short of an emergency.
+    /// Releases: planned ends of running jobs and their claims, in the worst case that the policy may cause short of an
+    /// emergency.
     pub releases: &'a Releases,
     /// Predicted draws and speeds.
     pub predicted: &'a Predicted,
-    /// What all running jobs claim beyond the idle machine: the sum of their least watts.
+    /// Watts that all running jobs claim beyond the idle machine: the sum of their least watts.
     pub claimed: Watts,
     /// Watts by which nodes that are off or in transition hold less than idle ones.
     pub saved: Watts,
-    /// Whether what an emergency took is not given back yet, so that nothing may start.
+    /// True while recovery from an emergency is incomplete, so that nothing may start.
     pub is_held: bool,
-    /// The budgets from outside that there are and will be, in place of the policy's own while they hold.
+    /// Budgets from outside, present and to come, which replace the policy's own while they hold.
     pub budgets: &'a Budgets,
-    /// Which nodes are out of service, and which will be as far as that is known.
+    /// Nodes that are out of service, and known outages to come.
     pub outages: &'a Outages,
-    /// What the machine was measured to draw beyond what is predicted; 0 where nothing is measured.
+    /// Measured draw of the machine above the predicted one; 0 if nothing is measured.
     pub surplus: Watts,
-    /// Watts that runs resumed in this pass asked for beyond their least: starts of the pass do not get them.
+    /// Watts above their least that runs resumed in this pass asked for: withheld from starts of the pass.
     pub withheld: Watts,
-    /// What running jobs hold of each cell and licence, where nodes differ in what jobs ask for.
+    /// Parts of each cell and licence that running jobs hold, if nodes differ in what jobs ask for.
     pub shares: Option<&'a Shares>,
-    /// The queues, where there are any.
+    /// The queues, if there are any.
     pub queues: Option<&'a Queues>,
-    /// Says whether the host wants to stop; to be asked now and then by a pass that takes long.
+    /// Returns true if the host wants to stop. Passes that take long call it now and then.
     pub interrupted: &'a dyn Fn() -> bool,
 }
 
 impl View<'_> {
-    /// Where the job stands among queues: those with lower numbers come before all others.
+    /// Tier of the job's queue: jobs of lower tiers come before all others.
     #[must_use]
     pub fn tier(&self, job: JobId) -> i32 {
         self.queues.map_or(0, |queues| queues.tier(job))
@@ -75,19 +76,19 @@ impl View<'_> {
         (low, if low < high { high.min(self.platform.len()).max(low) } else { high })
     }
 
-    /// What is known of the job's own draw before it runs; what it really draws is not for a policy to know.
+    /// Known draw of the job before it runs; its real draw is hidden from policies.
     #[must_use]
     pub fn known_draw(&self, job: JobId) -> KnownDraw {
         self.jobs.known_draw(self.predicted, job)
     }
 
-    /// What caps that are made for the job go by.
+    /// Profile of the job from which its caps are made.
     #[must_use]
     pub fn profile(&self, job: JobId) -> Profile {
         self.jobs.profile(self.predicted, job)
     }
 
-    /// Watts of whole nodes that fall to the slots a job holds of each.
+    /// Share of the watts of whole nodes for the slots that a job holds of each.
     #[must_use]
     pub fn held(&self, job: JobId, whole: Watts) -> Watts {
         self.jobs.held(job, self.platform, whole)
@@ -95,7 +96,7 @@ impl View<'_> {
 }
 
 impl Cluster {
-    /// What a policy may see of it, when the machine was measured to draw so much more than is predicted.
+    /// View of the cluster for a policy; `surplus` is the measured draw above the predicted one.
     #[must_use]
     pub fn view<'a>(&'a self, surplus: Watts, interrupted: &'a dyn Fn() -> bool) -> View<'a> {
         View {

@@ -1,4 +1,4 @@
-//! Jobs before their runs and between them: what waits, what is held, and what is believed of it.
+//! Jobs before their runs and between attempts: queued ones, held ones, and beliefs about them.
 
 use crate::cluster::eligible::Eligible;
 use crate::cluster::forecasts::Forecasts;
@@ -9,18 +9,18 @@ use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 impl Cluster {
-    /// A job joins the queue.
+    /// Adds a job to the queue.
     pub fn submit(&mut self, job: JobId) {
         self.phases[job.0 as usize] = Phase::Queued;
         self.queued += 1;
     }
 
-    /// A job is submitted, and in no queue yet.
+    /// Holds a submitted job, which is in no queue yet.
     pub fn hold(&mut self, job: JobId) {
         self.phases[job.0 as usize] = Phase::Held;
     }
 
-    /// A job becomes eligible now, and joins the queue.
+    /// Adds a job to the queue that becomes eligible now.
     pub fn admit(&mut self, job: JobId) {
         if let Some(eligible) = &mut self.beliefs.eligible {
             eligible.note(job, self.now);
@@ -28,7 +28,7 @@ impl Cluster {
         self.submit(job);
     }
 
-    /// The same of a job that has been eligible since then.
+    /// Adds a job to the queue that has been eligible since then.
     pub fn admit_since(&mut self, job: JobId, since: SimTime) {
         if let Some(eligible) = &mut self.beliefs.eligible {
             eligible.note(job, since);
@@ -36,18 +36,18 @@ impl Cluster {
         self.submit(job);
     }
 
-    /// Only these jobs will ever run here, before any does.
+    /// Reserves homes for these jobs only, as no others will ever run here; called before any does.
     pub fn keep_only(&mut self, is_own: impl Fn(JobId) -> bool) {
         self.runs = Runs::new(homes(&self.workload, &self.platform, is_own));
     }
 
-    /// Whether a job was submitted and is in no queue yet.
+    /// True if a job was submitted and is in no queue yet.
     #[must_use]
     pub fn is_held(&self, job: JobId) -> bool {
         self.phases[job.0 as usize] == Phase::Held
     }
 
-    /// A job is withdrawn, unless it runs or is over: says whether it was queued.
+    /// Withdraws a job, and returns whether it was queued; `None` if it runs or is over.
     pub fn withdraw(&mut self, job: JobId) -> Option<bool> {
         let phase = &mut self.phases[job.0 as usize];
         let was_queued = match phase {
@@ -60,12 +60,12 @@ impl Cluster {
         Some(was_queued)
     }
 
-    /// From now on a job that waits is believed to run so long.
+    /// Sets the believed length of a waiting job.
     pub fn believe(&mut self, job: JobId, length: SimDuration) {
         self.beliefs().note(job, length);
     }
 
-    /// From now on a job that waits is believed to draw this.
+    /// Sets the believed draw of a waiting job.
     pub fn believe_draw(&mut self, job: JobId, belief: Belief) {
         let (app, cap_w) = (self.workload.app(job), self.workload.cap_w(job));
         let slowdown = self.predicted.own_slowdown(app, KnownDraw::Believed(belief), cap_w);
@@ -77,24 +77,24 @@ impl Cluster {
         self.beliefs.forecasts.get_or_insert_with(|| Forecasts::new(jobs))
     }
 
-    /// When jobs became eligible, where that may be later than their submission.
+    /// Instants at which jobs became eligible, if that may be later than their submission.
     #[must_use]
     pub fn eligible(&self) -> Option<&Eligible> {
         self.beliefs.eligible.as_ref()
     }
 
-    /// A job will never start, and is in no queue.
+    /// Turns a job away: it never starts, and is in no queue.
     pub fn turn_away(&mut self, job: JobId) {
         self.phases[job.0 as usize] = Phase::Over;
     }
 
-    /// A job whose run is over is queued again, in its old place.
+    /// Requeues a job whose run is over, in its old place.
     pub fn requeue(&mut self, job: JobId, attempts: u32) {
         self.attempts.insert(job.0, attempts);
         self.submit(job);
     }
 
-    /// How often a job has started and lost its work.
+    /// Number of lost attempts of a job.
     #[must_use]
     pub fn lost_attempts(&self, job: JobId) -> u32 {
         self.attempts.get(&job.0).copied().unwrap_or(0)

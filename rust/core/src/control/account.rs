@@ -1,4 +1,4 @@
-//! Use of the machine by jobs, for parts of a policy that follow it: written down as it happens, passed on when a pass
+//! Use of the machine by jobs, for parts of a policy that follow it: recorded as it happens, passed on when a pass
 //! begins.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::power::known::KnownDraw;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// Record of what is to be passed on.
+/// Record of use and of ended runs to be passed on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account {
     /// True if a part follows what is used.
@@ -25,7 +25,7 @@ pub(super) struct Account {
     over: Vec<Over>,
 }
 
-/// Units that a run uses, since when, and what it has used before: units × microseconds.
+/// Units that a run uses, the instant since which it does, and its use before: units × microseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     units: i64,
@@ -34,7 +34,7 @@ struct Tally {
 }
 
 impl Account {
-    /// For the parts of a policy. What runs already has run on as many nodes since it started.
+    /// Account for the parts of a policy. Runs under way count as on the same nodes since their start.
     pub(super) fn of(policy: &mut dyn Policy, cluster: &Cluster) -> Self {
         let (follows, learns) = (policy.follower().is_some(), !policy.learners().is_empty());
         let mut account = Self { follows, learns, ..Self::default() };
@@ -52,7 +52,7 @@ impl Account {
         self.follows || self.learns
     }
 
-    /// A decision was carried out.
+    /// Records a decision that was carried out.
     pub(super) fn note(&mut self, cluster: &Cluster, decision: &Decision, effect: &Effect) {
         if !self.is_kept() {
             return;
@@ -84,7 +84,7 @@ impl Account {
         }
     }
 
-    /// A job uses so many units from now on.
+    /// Sets the number of units that a job uses from now on.
     fn change(&mut self, now: SimTime, job: JobId, units: i64) {
         let tally = self.running.entry(job.0).or_default();
         if self.follows && units != tally.units {
@@ -95,7 +95,7 @@ impl Account {
         (tally.units, tally.since) = (units, now);
     }
 
-    /// A run is over.
+    /// Records the end of a run.
     pub(super) fn end(&mut self, cluster: &Cluster, run: &Run) {
         if !self.is_kept() {
             return;
@@ -110,14 +110,14 @@ impl Account {
         }
     }
 
-    /// The job whose run is over is in the queue again.
+    /// Records that the job of a run that is over is requeued.
     pub(super) fn requeue(&mut self, job: JobId) {
         if let Some(over) = self.over.iter_mut().rfind(|over| over.job == job) {
             over.requeued = true;
         }
     }
 
-    /// Tells the part that follows what is used.
+    /// Passes the use on to the part that follows it.
     pub(super) fn tell_use(&mut self, policy: &mut dyn Policy) {
         if self.uses.is_empty() {
             return;
@@ -128,7 +128,7 @@ impl Account {
         self.uses.clear();
     }
 
-    /// Tells those that learn what is over.
+    /// Passes the ended runs on to the parts that learn from them.
     pub(super) fn teach(
         &mut self,
         policy: &mut dyn Policy,

@@ -1,4 +1,4 @@
-//! A pass: what the policy decides at an instant, carried out one decision after the other.
+//! Pass: the policy's decisions at an instant, carried out one after the other.
 
 use crate::algo::span::Span;
 use crate::cluster::{Cluster, Effect, Headroom};
@@ -11,9 +11,9 @@ use crate::policy::{Decision, Decisions, Notice, Policy, View};
 use crate::units::Watts;
 
 impl Controller {
-    /// Decides what to do now and does it, one decision after the other; `host` does its part of each. The machine
-    /// draws `draw`; `beat` says whether this is an instant at which an allocator with an interval looks. True
-    /// if the policy's agent is asked: then the pass goes on with its [answer](Controller::answer).
+    /// Makes a pass: the policy decides, the decisions are carried out one after the other, and `host` follows each.
+    /// The machine draws `draw`; `beat` is true at an instant at which an allocator with an interval looks. Returns
+    /// true if the policy's agent is asked: the pass then goes on with its [answer](Controller::answer).
     ///
     /// # Errors
     /// If the policy fails, the host interrupts, or a decision cannot be carried out.
@@ -46,7 +46,7 @@ impl Controller {
     /// Goes on with a pass in which the agent was asked; true if it is asked again.
     ///
     /// # Errors
-    /// As [`Controller::decide`].
+    /// Same as for [`Controller::decide`].
     pub fn answer(&mut self, told: Told, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
         match (told, self.policy.agent()) {
             (Told::Start { row, rule }, Some(agent)) => {
@@ -75,7 +75,8 @@ impl Controller {
         self.policy.agent()
     }
 
-    /// The jobs start that the policy decides on; unless its agent is asked about others, that is the end of the pass.
+    /// Starts the jobs that the policy decides on, and ends the pass unless its agent is asked about others; true if it
+    /// is.
     fn go_on(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
         self.pass.is_allot_due |= self.start_jobs(interrupted, host)?;
         if self.policy.agent().is_some_and(|agent| agent.is_asked()) {
@@ -85,7 +86,7 @@ impl Controller {
         Ok(false)
     }
 
-    /// What the policy decides at a pass; true if a job starts.
+    /// Lets the policy decide until it is done; true if a job starts.
     fn start_jobs(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
         self.foretell(interrupted)?;
         loop {
@@ -94,7 +95,7 @@ impl Controller {
             let view = View { is_held, withheld, ..self.cluster.view(surplus, interrupted) };
             self.policy.decide(&view, &mut self.decisions)?;
             let starts = self.decisions.starts().next().is_some();
-            // What starts is decided once the sizes are.
+            // The policy decides about starts once the sizes are set.
             let sizes = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Size(..)));
             self.carry_out(host)?;
             if starts || !sizes {
@@ -103,7 +104,7 @@ impl Controller {
         }
     }
 
-    /// Asks how long the jobs will run that have joined the queue, and what they will draw.
+    /// Asks the forecast for lengths and draws of the jobs that have joined the queue.
     pub(super) fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
         let Self { cluster, policy, foretold, pass, .. } = self;
         let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
@@ -124,7 +125,8 @@ impl Controller {
         Ok(())
     }
 
-    /// What the machine is measured to draw beyond what is predicted for the caps in force (operations page, rule 28).
+    /// Surplus: measured draw of the machine above the predicted one under the caps in force (operations page, rule
+    /// 28).
     fn surplus(&mut self, draw: Watts) -> Result<Watts> {
         if self.policy.governor().is_none_or(|governor| governor.monitor().is_none()) {
             return Ok(Watts::ZERO);
@@ -132,7 +134,7 @@ impl Controller {
         Ok((self.measured(draw)? - self.cluster.predicted_draw()).max(Watts::ZERO))
     }
 
-    /// What is measured when the machine draws `draw`.
+    /// Measured draw when the machine draws `draw`.
     ///
     /// # Errors
     /// If the policy fails.
@@ -153,7 +155,7 @@ impl Controller {
         self.carry_out(host)
     }
 
-    /// Watts that runs resumed by the decisions asked for beyond their least (operations page, rule 20).
+    /// Watts above their least that runs resumed by the decisions asked for (operations page, rule 20).
     fn asked_beyond_least(&self) -> Watts {
         let beyond = |decision: &Decision| match *decision {
             Decision::Resume(id) => {
@@ -165,14 +167,14 @@ impl Controller {
         self.decisions.list().iter().filter_map(beyond).sum()
     }
 
-    /// Whether sizes of jobs that run may change.
+    /// True if sizes of running jobs may change.
     #[must_use]
     pub fn resizes(&self) -> bool {
         self.resizes
     }
 
-    /// Jobs that run get other sizes: first all that give nodes up, then one after the other those that get some. None
-    /// does while what an emergency took is not given back.
+    /// Changes sizes of running jobs: first of all that give nodes up, then, one after the other, of those that get
+    /// some. No size changes while recovery from an emergency is incomplete.
     fn resize(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         while self.resizes && !self.pass.is_held {
             self.decisions.clear();
@@ -188,7 +190,7 @@ impl Controller {
         Ok(())
     }
 
-    /// A pass begins: plans have nodes back that are switched off when the policy says.
+    /// Sets the nodes on standby that plans expect back, at the start of a pass.
     fn expect(&mut self) {
         if self.sleep == Asleep::Never {
             return;
@@ -200,7 +202,7 @@ impl Controller {
         self.cluster.expect(expected, counts);
     }
 
-    /// The end of a pass: nodes are switched on and off, and watts are split anew.
+    /// Ends a pass: nodes are switched on and off, and watts are split between runs.
     fn end_pass(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         if self.sleep == Asleep::ByPolicy {
             self.decisions.clear();
@@ -213,12 +215,12 @@ impl Controller {
         self.allot(interrupted, host)
     }
 
-    /// When there has to be another pass, whatever happens until then.
+    /// Instant of the next pass that is needed even if nothing happens until then.
     pub fn alarm(&mut self) -> Option<Alarm> {
         if self.sleep == Asleep::ByPolicy { self.policy.sleeper()?.alarm() } else { None }
     }
 
-    /// Finds out more about an alarm that is not sure; nothing has been decided since the last pass.
+    /// Refines an alarm that is not sure; nothing has been decided since the last pass.
     pub fn look_further(&mut self) -> Option<Alarm> {
         if let Some(sleeper) = self.policy.sleeper() {
             sleeper.look_further();
@@ -226,7 +228,7 @@ impl Controller {
         self.alarm()
     }
 
-    /// Watts are split between what runs, where an allocator does that.
+    /// Lets the allocator, if there is one, split watts between runs.
     fn allot(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();
@@ -235,7 +237,7 @@ impl Controller {
         self.carry_out(host)
     }
 
-    /// The machine draws more than the budget: an emergency begins.
+    /// Begins an emergency, as the machine draws more than the budget.
     ///
     /// # Errors
     /// If the policy fails.
@@ -245,10 +247,10 @@ impl Controller {
         governor.alert(&self.cluster.view(Watts::ZERO, &|| false))
     }
 
-    /// Does the next thing about an emergency; false if nothing is left to do.
+    /// Takes the next step of an emergency; false if none is left.
     ///
     /// # Errors
-    /// If the policy fails, or it cannot be carried out.
+    /// If the policy fails, or the step cannot be carried out.
     pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
         self.account.tell_use(&mut *self.policy);
         let Some(governor) = self.policy.governor() else { return Ok(false) };
@@ -274,7 +276,7 @@ impl Controller {
     }
 }
 
-/// What carries the decisions of a pass out.
+/// Carries out the decisions of a pass.
 struct Hand<'a, 'h> {
     cluster: &'a mut Cluster,
     policy: &'a mut dyn Policy,
@@ -300,7 +302,7 @@ impl Hand<'_, '_> {
         Ok(done.map_err(|what| self.cluster.refusal(self.policy.name(), decision, &what))?)
     }
 
-    /// Nodes are switched on or off, those together that are alike.
+    /// Switches nodes on or off, those that are alike together.
     fn switch(&mut self, nodes: Span, how: impl Fn(Span) -> Decision) -> Result<()> {
         let mut rest = Some(nodes);
         while let Some(nodes) = rest {

@@ -1,8 +1,8 @@
 //! Queues whose sets of nodes are equal or disjoint, under policies that count: each distinct set is a pool, and is
 //! scheduled as if it were the machine (operations page on machines, rule 6).
 //!
-//! A pool has a controller of its own, whose nodes are counted from 0. What happens on the machine is passed on to it, and
-//! what it decides is passed on to the machine.
+//! Each pool has a separate controller, whose nodes are counted from 0. Events of the machine are passed on to it, and
+//! its decisions are passed on to the machine.
 
 mod rest;
 
@@ -27,7 +27,7 @@ use crate::power::slowest::Slowest;
 use crate::units::{SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
-/// A policy a pool.
+/// Policy made of one policy per pool.
 #[derive(Clone)]
 pub struct Pools {
     name: String,
@@ -36,15 +36,15 @@ pub struct Pools {
     queues: Arc<Queues>,
     /// The pool of each queue.
     of_queue: Vec<usize>,
-    /// The pool of each node, and its number there; none of a node in no queue.
+    /// The pool of each node, and its number there; `None` for a node in no queue.
     homes: Vec<Option<(usize, u32)>>,
-    /// When nodes in maintenance are back, as the pools know it.
+    /// Ends of the maintenance of nodes, as the pools know them.
     back: BTreeMap<u32, SimTime>,
-    /// Puts nodes of the whole machine to sleep, if anything does.
+    /// Rule that puts nodes of the whole machine to sleep, if there is one.
     sleep: Option<Sleep>,
-    /// Nodes that may be in other states than their pools know.
+    /// Nodes whose state may differ from that in their pools.
     changed: Vec<u32>,
-    /// What went wrong when it could not be told.
+    /// Error of a notice, which is returned by the next pass.
     broken: Option<SimulationError>,
 }
 
@@ -55,11 +55,11 @@ struct Pool {
     controller: Controller,
     /// Its runs, by row of their jobs.
     runs: BTreeMap<u32, RunId>,
-    /// Those that have ended since the last pass.
+    /// Runs that have ended since the last pass.
     ended: BTreeMap<u32, Run>,
 }
 
-/// What pools are made of.
+/// Data from which pools are made.
 pub struct Ground<'a> {
     /// The jobs.
     pub workload: &'a Arc<Workload>,
@@ -67,16 +67,16 @@ pub struct Ground<'a> {
     pub platform: &'a Platform,
     /// Predicted draws and speeds.
     pub predicted: &'a Predicted,
-    /// Whether walltimes were meant for nominal speed.
+    /// True if walltimes are meant for nominal speed.
     pub stretches: bool,
 }
 
 impl Pools {
-    /// A pool for each distinct set of nodes, under the policy that `make` makes for these, which are a machine of their own.
+    /// Makes a pool for each distinct set of nodes, under the policy that `make` makes for these as a separate machine.
     /// `sleep` puts nodes of all of them to sleep if their policies would.
     ///
     /// # Errors
-    /// If that fails, or two sets have some nodes in common.
+    /// If that fails, or two sets that differ have nodes in common.
     pub fn new(
         ground: &Ground<'_>,
         queues: &Arc<Queues>,
@@ -112,7 +112,7 @@ impl Pools {
         self.of_queue[usize::from(self.queues.number(job))]
     }
 
-    /// A job of one pool starts, and may belong to an array with jobs of others.
+    /// Notifies the other pools of a job of one pool that may belong to an array with jobs of theirs.
     fn tell_others(&mut self, own: usize, jobs: Jobs<'_>, job: JobId, notice: Notice) {
         if jobs.array(job).is_some() {
             let others = self.all.iter_mut().enumerate().filter(|(number, _)| *number != own);
@@ -159,7 +159,7 @@ impl Pools {
         Ok(())
     }
 
-    /// Passes on which nodes are in maintenance until when.
+    /// Passes on changes of the ends of nodes' maintenance.
     fn follow(&mut self, outages: &Outages) {
         let now: BTreeMap<_, _> = outages.coming_back().collect();
         if now == self.back {
@@ -177,7 +177,7 @@ impl Pools {
 }
 
 impl Pool {
-    /// A pass over the pool; what it decides is added to `out`. Returns the jobs that start.
+    /// Makes a pass over the pool, whose decisions are added to `out`. Returns the jobs that start.
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<Vec<JobId>> {
         let Self { nodes, controller, runs, ended } = self;
         let mut started = Vec::new();
@@ -212,7 +212,7 @@ impl Facets for Pools {
     }
 }
 
-/// Shares are those of the whole machine: each pool follows what jobs use of all of them.
+/// Shares are those of the whole machine: each pool follows the use of all pools.
 impl Follower for Pools {
     fn group(&mut self, groups: &Arc<[u32]>) {
         self.all.iter_mut().filter_map(|pool| pool.controller.follower()).for_each(|one| one.group(groups));
@@ -266,13 +266,13 @@ impl Policy for Pools {
         self.all.iter_mut().try_for_each(|pool| pool.controller.divide(Arc::new(cells.part(&pool.nodes))))
     }
 
-    /// It was made for them.
+    /// Nothing to do: it was made for these queues.
     fn line_up(&mut self, _queues: &Arc<Queues>) -> Result<()> {
         Ok(())
     }
 }
 
-/// The idle nodes of a pool.
+/// Cluster with the nodes of a pool, all idle.
 fn cluster_of(ground: &Ground<'_>, nodes: &[u32], platform: Platform) -> Cluster {
     let Ground { workload, predicted, stretches, .. } = ground;
     let start = workload.jobs().map(|job| workload.submit(job)).min().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A controller under another policy, which knows of the machine what one would know that has just been started there: its
-//! nodes, what runs on them, and who waits.
+//! Succession of another policy. It knows about the machine what a policy would that has just been started on it: its
+//! nodes, the runs on them, and the waiting jobs.
 
 use std::sync::Arc;
 
@@ -13,16 +13,17 @@ use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 impl Controller {
-    /// Caps that the policy has set hold no more; says which runs had any.
+    /// Lifts the caps that the policy has set; returns the runs that had any.
     ///
     /// # Errors
-    /// None while what runs can be capped.
+    /// None are expected: running jobs can be capped.
     pub fn lift_caps(&mut self) -> Result<Vec<RunId>, SimulationError> {
         if self.governs { self.cluster.lift_caps() } else { Ok(Vec::new()) }
     }
 
-    /// The same cluster under another policy, which believes `predicted`; where nothing has looked after idle nodes,
-    /// `idle_since` says since when a node idles. Says which jobs of the queue it turns away.
+    /// Puts the cluster under another policy with the predicted table `predicted`. If idle nodes were not tracked so
+    /// far, `idle_since` gives the instant since which a node idles. Returns the queued jobs that the new policy turns
+    /// away too.
     ///
     /// # Errors
     /// If the policy cannot go on from here.
@@ -62,7 +63,7 @@ impl Controller {
         Ok((next, refused))
     }
 
-    /// Gives the policy all jobs that wait, but for those that it turns away.
+    /// Gives the policy all waiting jobs, except for those that it turns away.
     fn take_queue(&mut self) -> Vec<(JobId, Refusal)> {
         let mut refused = Vec::new();
         for job in self.cluster.in_queue() {

@@ -1,4 +1,4 @@
-//! Jobs that run before the policy decides: it counts them as it would those that another policy has started.
+//! Jobs that run before the policy decides: it counts them like those that another policy has started.
 
 use crate::control::{Controller, Host};
 use crate::error::Result;
@@ -7,10 +7,10 @@ use crate::units::Watts;
 use crate::workload::JobId;
 
 impl Controller {
-    /// A job that is held runs from now on; false, and nothing has changed, if it does not fit.
+    /// Starts a held job now; false, and nothing has changed, if it does not fit.
     ///
     /// # Errors
-    /// If the policy fails, or what the host does about it cannot be done.
+    /// If the policy fails, or the host cannot follow.
     pub fn take_up(&mut self, job: JobId, host: &mut Host<'_>) -> Result<bool> {
         let Some(nodes) = self.cluster.nodes_under_way(job) else { return Ok(false) };
         if self.policy.forecast().is_some() {

@@ -1,5 +1,5 @@
-//! Line 5 of an instant: submissions, then withdrawals, then whoever has become eligible or hopeless (operations page on
-//! machines, rule 27).
+//! Line 5 of an instant: submissions, then withdrawals, then the jobs that have become eligible or hopeless (operations
+//! page on machines, rule 27).
 
 use crate::sim::Simulation;
 use crate::sim::event::Event;
@@ -10,7 +10,7 @@ use crate::units::SimTime;
 use crate::workload::JobId;
 
 impl Simulation {
-    /// All of line 5; returns how much of it changed anything.
+    /// Processes all of line 5; returns the number of events that changed anything.
     pub(super) fn arrive(&mut self, now: SimTime) -> u64 {
         let mut events = 0;
         while let Some(job) = self.feeds.pop_submit(now) {
@@ -31,7 +31,8 @@ impl Simulation {
         events
     }
 
-    /// A job is submitted: it joins the queue, or is held where any job may have to wait; or it is turned away.
+    /// Submits a job: it joins the queue, or is held first if jobs of this run may have to wait for something, or it is
+    /// turned away.
     fn submit(&mut self, job: JobId) {
         let Self { controller, waiting, history, tally, under_way, .. } = self;
         let start = controller.cluster().workload().observed_start(job);
@@ -52,21 +53,22 @@ impl Simulation {
         }
     }
 
-    /// A job will not join the queue; that is an end, unless only nothing is known of its start.
+    /// Notes that a job will not join the queue. That counts as its end, unless it is only left out because no start is
+    /// known for it.
     pub(super) fn note_refused(&mut self, job: JobId) {
         if self.history.is_rejected(job) {
             self.note_end(job, false);
         }
     }
 
-    /// A job has ended: others may wait for that.
+    /// Notes that a job has ended, for which others may wait.
     pub(super) fn note_end(&mut self, job: JobId, ok: bool) {
         if let Some(waiting) = &mut self.waiting {
             waiting.end(job, self.controller.cluster().now(), ok);
         }
     }
 
-    /// A job is withdrawn; false if it runs or has ended.
+    /// Withdraws a job; false if it runs or has ended.
     pub(super) fn withdraw(&mut self, job: JobId, why: JobState) -> bool {
         let Some(was_queued) = self.controller.withdraw(job) else { return false };
         if let Some(tally) = self.tally.as_mut().filter(|_| was_queued) {
@@ -79,8 +81,8 @@ impl Simulation {
         true
     }
 
-    /// Jobs join the queue that have nothing to wait for any more, and leave that wait for what will not come; until
-    /// nothing changes. Returns how many.
+    /// Admits the jobs that have nothing to wait for any more, and withdraws those that wait for something that will
+    /// not come, until nothing changes. Returns their number.
     fn admit_all(&mut self, now: SimTime) -> u64 {
         let mut events = 0;
         loop {
@@ -100,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// Looks at a job that may wait no longer; true if it is withdrawn.
+    /// Looks at a job that may have nothing to wait for any more; true if it is withdrawn.
     fn look_at(&mut self, job: JobId, now: SimTime, eligible: &mut Vec<JobId>) -> bool {
         let Some(waiting) = self.waiting.as_mut().filter(|_| self.controller.cluster().is_held(job)) else {
             return false;
@@ -119,7 +121,7 @@ impl Simulation {
         }
     }
 
-    /// A job that was held joins the queue; or it is turned away, as what may be drawn has changed since.
+    /// Lets a held job join the queue, or turns it away if the budget has changed since and it does not fit any more.
     fn admit(&mut self, job: JobId) {
         let Self { controller, history, tally, feeds, .. } = self;
         if let Some(refusal) = controller.admit(job) {
@@ -133,13 +135,14 @@ impl Simulation {
         }
     }
 
-    /// Whether a job that was submitted is still to join the queue or to be withdrawn.
+    /// True if a submitted job is still to join the queue or to be withdrawn.
     pub(super) fn may_still_join(&mut self) -> bool {
         let Self { controller, waiting, .. } = self;
         waiting.as_mut().is_some_and(|waiting| waiting.may_change(|job| controller.cluster().is_held(job)))
     }
 
-    /// Whether a job was submitted or has ended of which another one has not been told.
+    /// True if jobs are still to be looked at in this instant, as they were submitted or the job that they depend on
+    /// has ended.
     pub(super) fn has_news(&self) -> bool {
         self.waiting.as_ref().is_some_and(Waiting::has_news)
     }

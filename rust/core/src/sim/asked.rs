@@ -1,4 +1,4 @@
-//! A run that stops within an instant, at a pass at which its policy's agent is asked, and goes on with the answer.
+//! Runs with an agent: they stop within an instant, at a pass in which the agent is asked, and go on with its answer.
 
 use std::cell::RefCell;
 
@@ -11,29 +11,29 @@ use crate::sim::{Simulation, Watch, look};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// How far an instant is.
+/// State of an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Instant {
-    /// Whether the monitor has looked in it.
+    /// True if the monitor has looked in it.
     pub(super) has_looked: bool,
-    /// Whether it has a pass even if nothing happens.
+    /// True if it has a pass even if nothing happens.
     pub(super) beat: bool,
-    /// Whether an agent is asked in it.
+    /// True if an agent is asked in it.
     pub(super) is_asked: bool,
 }
 
-/// A run as a person looks at it.
+/// Summary of a run for people.
 #[derive(Clone, Debug)]
 pub struct Glance {
     /// State of each node.
     pub nodes: Vec<Class>,
-    /// Nodes, or slots where they are shared, that are free.
+    /// Number of free nodes, or of free slots if nodes are shared.
     pub free: i64,
-    /// Jobs that run, that wait, and that are over.
+    /// Numbers of jobs that run, that wait, and that are over.
     pub jobs: [usize; 3],
     /// Draw of the machine, and the budget in force.
     pub power: (Watts, Option<Watts>),
-    /// The first job of an agent's queue, and since when it has been eligible.
+    /// Head of an agent's queue, and the instant at which it became eligible.
     pub head: Option<(JobId, SimTime)>,
 }
 
@@ -54,32 +54,32 @@ impl Simulation {
         }
     }
 
-    /// Whether an agent is asked: nothing happens until it has answered.
+    /// True if an agent is asked: nothing happens until it has answered.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.instant.is_asked
     }
 
-    /// What the agent sees, and how much it has to choose from; none if there is no agent.
+    /// The agent's observation, and the shape of its choices; `None` if there is no agent.
     pub fn seen(&mut self) -> Option<(&Seen, Shape)> {
         self.controller.agent().map(|agent| (agent.seen(), agent.shape()))
     }
 
-    /// What the run has come to so far; none if there is no agent.
+    /// Running sums for rewards so far; `None` if there is no agent.
     #[must_use]
     pub fn tally(&self) -> Option<Tally> {
         self.tally
     }
 
-    /// Whether the action of this number can be chosen now.
+    /// True if the action with this number can be chosen now.
     pub fn allows(&mut self, action: usize) -> bool {
         self.is_asked() && self.controller.agent().is_some_and(|agent| agent.allows(action))
     }
 
-    /// Carries the action of this number out and, if the pass is over, the rest of the instant.
+    /// Carries out the action with this number and, if the pass is over then, the rest of the instant.
     ///
     /// # Errors
-    /// If it cannot be chosen, and then nothing has happened; otherwise as [`Simulation::run`].
+    /// If it cannot be chosen, in which case nothing has happened; otherwise the same as for [`Simulation::run`].
     pub fn answer(&mut self, action: usize, watch: &mut Watch<'_>) -> Result<()> {
         if !self.allows(action) {
             return Err(SimulationError(format!("action {action} cannot be chosen now")).into());
@@ -92,7 +92,7 @@ impl Simulation {
     /// Ends a pass in which an agent is asked, as if it chose nothing; nothing happens if none is.
     ///
     /// # Errors
-    /// As [`Simulation::run`].
+    /// Same as for [`Simulation::run`].
     pub fn decline(&mut self, watch: &mut Watch<'_>) -> Result<()> {
         while self.is_asked() {
             self.go_on(Told::Nothing, watch)?;
@@ -117,7 +117,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// A pass is over, or an agent is asked in it; without an agent there is nothing to note.
+    /// Notes that a pass is over (its next alarm), or that an agent is asked in it. Everything but the alarm concerns
+    /// agents only.
     pub(super) fn note_pass(&mut self, asks: bool) {
         if !asks {
             self.passes.set_alarm(self.controller.alarm());

@@ -1,14 +1,14 @@
-//! Instants that come by themselves while a job runs: multiples of the intervals at which power is looked after.
+//! Beats: periodic instants while a job runs, at multiples of the intervals of allocator and monitor.
 
 use crate::policy::Governor;
 use crate::units::{SimDuration, SimTime};
 
-/// When the allocator and the monitor look.
+/// Intervals of the allocator and the monitor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beats {
-    /// Multiples at which the allocator looks; zero: at every pass.
+    /// Interval of the allocator; zero: it looks at every pass.
     allot: SimDuration,
-    /// Multiples at which the monitor does, zero: after every instant; none: never.
+    /// Interval of the monitor; zero: it looks after every instant; `None`: never.
     monitor: Option<SimDuration>,
 }
 
@@ -23,17 +23,17 @@ impl Beats {
         [Some(self.allot), self.monitor].into_iter().flatten().filter_map(|every| multiple_after(now, every)).min()
     }
 
-    /// Whether the allocator's interval makes this an instant with a pass.
+    /// True if the allocator's interval makes a pass at this instant.
     pub(super) fn allots_at(self, now: SimTime) -> bool {
         is_multiple(now, self.allot)
     }
 
-    /// Whether the monitor looks once this instant is over.
+    /// True if the monitor looks at the end of this instant.
     pub(super) fn looks_at(self, now: SimTime) -> bool {
         self.monitor.is_some_and(|every| every == SimDuration::ZERO || is_multiple(now, every))
     }
 
-    /// Whether the monitor ever looks.
+    /// True if the monitor ever looks.
     pub(super) fn monitors(self) -> bool {
         self.monitor.is_some()
     }

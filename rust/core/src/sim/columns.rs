@@ -1,4 +1,4 @@
-//! Records as columns that a frame can take over: seconds, watts, words.
+//! Columns of the records, as a data frame takes them over: in seconds, watts and words.
 
 use crate::platform::cells::Lack;
 use crate::platform::node_state::Class;
@@ -10,12 +10,13 @@ use crate::sim::segments::Segment;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
-/// One column a field, one row a job, in the workload's order. `started` and `ended` say which rows hold a value.
+/// Columns of the jobs: one per field, with one row per job in the workload's order. `started` and `ended` mark the
+/// rows that hold a value.
 #[derive(Debug, Default)]
 pub struct JobFrame {
-    /// Whether the job started.
+    /// True if the job started.
     pub started: Vec<bool>,
-    /// Whether the job ended.
+    /// True if the job ended.
     pub ended: Vec<bool>,
     /// Start, s; 0 where the job never started.
     pub start_s: Vec<f64>,
@@ -23,107 +24,107 @@ pub struct JobFrame {
     pub end_s: Vec<f64>,
     /// Energy, J; 0 where the job never started.
     pub energy_j: Vec<f64>,
-    /// What became of the job.
+    /// State of the job.
     pub state: Vec<JobState>,
-    /// How it came to start; anything where it never did.
+    /// Way in which it came to start; arbitrary if it never did.
     pub started_by: Vec<StartedBy>,
-    /// Whether the run was profiled.
+    /// True if the run was profiled.
     pub profiled: Vec<bool>,
-    /// Where each job's nodes begin in `nodes`, and one more.
+    /// Offset of each job's nodes in `nodes`, and one more for the end.
     pub node_offsets: Vec<i64>,
-    /// Nodes of all jobs, row after row, ascending in each.
+    /// Nodes of all jobs, row by row, ascending within each.
     pub nodes: Vec<u32>,
-    /// Whether the job has any energy to speak of: it has started, if only in vain.
+    /// True if the job has energy to report: it has started, if only for an attempt that was lost.
     pub charged: Vec<bool>,
-    /// What emergencies, caps and failures have made of the jobs, where there can be any.
+    /// Per-job effects of emergencies, caps and failures, if there can be any.
     pub ordeals: Option<OrdealColumns>,
-    /// When each job joined the queue, s, where that may be later than its submission; NaN = never.
+    /// Instant at which each job joined the queue, s, if that may be later than its submission; NaN if never.
     pub eligible_s: Option<Vec<f64>>,
 }
 
-/// One column a field, one row a job.
+/// Columns of the ordeals: one per field, with one row per job.
 #[derive(Debug, Default)]
 pub struct OrdealColumns {
-    /// How often it started, where that may be more than once.
+    /// Number of attempts, if there may be more than one.
     pub attempts: Option<Vec<i32>>,
-    /// How long it stood still, s, where it may.
+    /// Time suspended, s, if jobs may be.
     pub suspended_s: Option<Vec<f64>>,
-    /// Energy of attempts that were lost, J, where some may be.
+    /// Energy of lost attempts, J, if some may be lost.
     pub lost_j: Option<Vec<f64>>,
-    /// The lowest cap in the last attempt, W, where there are any; NaN: none.
+    /// Lowest cap in the last attempt, W, if there are caps; NaN if there was none.
     pub lowest_cap_w: Option<Vec<f64>>,
-    /// Energy of the last attempt, J, where no segments tell it.
+    /// Energy of the last attempt, J, if no segments report it.
     pub last_j: Option<Vec<f64>>,
 }
 
-/// One column a field, one row an attempt that was lost, in order of their ends.
+/// Columns of lost attempts: one per field, with one row per attempt in order of their ends.
 #[derive(Debug, Default)]
 pub struct AttemptColumns {
     /// The job's row.
     pub row: Vec<i32>,
-    /// Which attempt, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: Vec<i32>,
     /// Start, s.
     pub start_s: Vec<f64>,
     /// End, s.
     pub end_s: Vec<f64>,
-    /// Where each row's nodes begin in `nodes`, and one more.
+    /// Offset of each row's nodes in `nodes`, and one more for the end.
     pub node_offsets: Vec<i64>,
-    /// Nodes, row after row, ascending in each.
+    /// Nodes, row by row, ascending within each.
     pub nodes: Vec<u32>,
     /// Energy, J.
     pub energy_j: Vec<f64>,
 }
 
-/// One column a field, one row a stretch, by job and time.
+/// Columns of segments: one per field, with one row per stretch by job and time.
 #[derive(Debug, Default)]
 pub struct SegmentColumns {
     /// The job's id.
     pub job_id: Vec<i64>,
-    /// Which attempt, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: Vec<i32>,
     /// Start, s.
     pub start_s: Vec<f64>,
     /// End, s.
     pub end_s: Vec<f64>,
-    /// Where each row's nodes begin in `nodes`, and one more.
+    /// Offset of each row's nodes in `nodes`, and one more for the end.
     pub node_offsets: Vec<i64>,
-    /// Nodes, row after row, ascending in each.
+    /// Nodes, row by row, ascending within each.
     pub nodes: Vec<u32>,
     /// Mean of the caps in force, W; NaN if a node has none.
     pub cap_w: Vec<f64>,
-    /// 1/F; 0 while it stands still.
+    /// Speed 1/F; 0 while suspended.
     pub speed_ratio: Vec<f64>,
-    /// Draw of all nodes, W; 0 while it stands still.
+    /// Draw of all nodes, W; 0 while suspended.
     pub power_w: Vec<f64>,
     /// Energy, J.
     pub energy_j: Vec<f64>,
-    /// Whether it stands still.
+    /// True while the run is suspended.
     pub suspended: Vec<bool>,
 }
 
-/// One column a field, one row an event.
+/// Columns of the log: one per field, with one row per event.
 #[derive(Debug, Default)]
 pub struct LogColumns {
     /// Instant, s.
     pub time_s: Vec<f64>,
-    /// What.
+    /// Kind of the event.
     pub kind: Vec<Kind>,
     /// The job's id; 0 where there is none.
     pub job_id: Vec<i64>,
-    /// Whether there is one.
+    /// True if there is one.
     pub has_job: Vec<bool>,
     /// The node; -1 where there is none.
     pub node: Vec<i32>,
-    /// The budget or the cap from now on, W, or the nodes of a run; NaN: none.
+    /// Budget or cap from now on, W, or number of nodes of a run; NaN if there is none.
     pub value_w: Vec<f64>,
-    /// What the machine drew just before, W.
+    /// Draw of the machine just before, W.
     pub power_before_w: Vec<f64>,
-    /// And just after.
+    /// Draw of the machine just after, W.
     pub power_after_w: Vec<f64>,
 }
 
-/// One column a field, one row a node.
+/// Columns of the nodes: one per field, with one row per node.
 #[derive(Debug, Default)]
 pub struct NodeFrame {
     /// Time in each class, s.
@@ -133,7 +134,7 @@ pub struct NodeFrame {
 }
 
 impl Records {
-    /// Takes the jobs' columns; what is left of them is empty.
+    /// Takes the jobs' columns, and leaves their records empty.
     #[must_use]
     pub fn take_jobs(&mut self) -> JobFrame {
         let (node_offsets, nodes) = self.take_node_lists();
@@ -171,7 +172,7 @@ impl Records {
         }
     }
 
-    /// Takes the stretches of runs, by job and time; none where every attempt is one.
+    /// Takes the stretches of runs, by job and time; `None` if every attempt is one stretch.
     #[must_use]
     pub fn take_segments(&mut self) -> Option<SegmentColumns> {
         let segments = self.segments.take()?.sorted();
@@ -194,7 +195,7 @@ impl Records {
         Some(columns)
     }
 
-    /// Takes the attempts that were lost, where no segments tell of them.
+    /// Takes the lost attempts that no segments report.
     #[must_use]
     pub fn take_attempts(&mut self) -> AttemptColumns {
         let mut columns = AttemptColumns { node_offsets: vec![0], ..AttemptColumns::default() };
@@ -210,14 +211,14 @@ impl Records {
         columns
     }
 
-    /// Whether attempts were lost of which no segments tell.
+    /// True if there are lost attempts that no segments report.
     #[must_use]
     pub fn has_lost_attempts(&self) -> bool {
         !self.jobs.lost.is_empty()
     }
 
-    /// How much longer than nominal jobs without a cap take on these nodes, and what these draw for them together, W: of
-    /// the job in each of `rows` on the nodes from one offset to the next.
+    /// Time factors, relative to nominal, and total draws, W, of jobs without caps: those of the job in each of `rows`
+    /// on the nodes from one offset to the next.
     #[must_use]
     pub fn uncapped(&self, rows: &[u32], offsets: &[usize], nodes: &[u32]) -> (Vec<f64>, Vec<f64>) {
         let of = |(&row, place): (&u32, &[usize])| {
@@ -230,13 +231,14 @@ impl Records {
         rows.iter().zip(offsets.windows(2)).map(of).unzip()
     }
 
-    /// Whether anything happened beside starts and ends, or could have about power.
+    /// True if the log has entries, or could have had entries about power.
     #[must_use]
     pub fn has_log(&self) -> bool {
         !self.log.is_empty() || self.totals.alerts.is_some()
     }
 
-    /// Takes what happened beside starts and ends; none where nothing did, and nothing can about power.
+    /// Takes the log of events other than starts and ends; `None` if it is empty and no entries about power were
+    /// possible.
     #[must_use]
     pub fn take_log(&mut self) -> Option<LogColumns> {
         if !self.has_log() {
@@ -256,7 +258,7 @@ impl Records {
         })
     }
 
-    /// The jobs' nodes in the workload's order: where each list begins, and all lists.
+    /// Takes the jobs' nodes in the workload's order: offsets of the lists, and the lists themselves.
     fn take_node_lists(&mut self) -> (Vec<i64>, Vec<u32>) {
         let rows = self.jobs.start.len();
         let (mut offsets, mut next) = (Vec::with_capacity(rows + 1), 0);
@@ -309,7 +311,7 @@ impl OrdealColumns {
     }
 }
 
-/// Of each row of a log.
+/// Column with the value of `of` for each row of a log.
 fn column<T>(log: &Log, of: impl Fn(Entry) -> T) -> Vec<T> {
     let mut column = Vec::with_capacity(log.len());
     column.extend(log.iter().map(of));
@@ -321,7 +323,7 @@ fn seconds(instants: &[SimTime], valid: &[bool]) -> Vec<f64> {
 }
 
 impl JobState {
-    /// The state's name.
+    /// Name of the state.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -341,7 +343,7 @@ impl JobState {
         }
     }
 
-    /// Why, where that needs a word.
+    /// Reason for the state, if it needs one.
     #[must_use]
     pub fn reason(self) -> Option<&'static str> {
         match self {
@@ -390,7 +392,7 @@ fn lacking(lack: Lack) -> &'static str {
 }
 
 impl StartedBy {
-    /// The way's name.
+    /// Name of the way.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What can happen beside the ends of runs and submissions, and in which order within one instant.
+//! Events other than ends of runs and submissions, and the order of events within one instant.
 
 use crate::algo::span::Span;
 use crate::units::SimTime;
@@ -17,7 +17,7 @@ pub enum Event {
     MaintenanceEnds(u32),
     /// A node fails, and the jobs on it with it.
     NodeFailed(u32),
-    /// A window of maintenance of a node begins, until then: the jobs on it lose it.
+    /// A window of maintenance of a node begins, and lasts until the given instant: the jobs on the node lose it.
     MaintenanceBegins(u32, SimTime),
     /// A budget from outside begins to hold, or ends.
     Budget,
@@ -43,7 +43,7 @@ impl Event {
         }
     }
 
-    /// Whether it befalls the machine from outside; the others are what a run brings about itself.
+    /// True if the event comes from outside; the others are caused by the run itself.
     #[must_use]
     pub fn is_from_outside(self) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl Event {
         }
     }
 
-    /// Whether both say whether the same node has failed.
+    /// True if both are failures or repairs of the same node.
     #[must_use]
     pub fn is_about(self, other: Self) -> bool {
         match (self, other) {
@@ -68,12 +68,12 @@ impl Event {
         }
     }
 
-    /// The rank of what happens to nodes before any fails.
+    /// Rank of node transitions, which come before failures.
     pub const NODES: u8 = 1;
 
-    /// The rank of a submission.
+    /// Rank of a submission.
     pub const SUBMIT: u8 = 4;
 
-    /// The rank of a withdrawal.
+    /// Rank of a withdrawal.
     pub const CANCEL: u8 = 5;
 }

@@ -1,4 +1,4 @@
-//! What comes from outside: jobs, and what befalls the machine. Both are sorted and read by a cursor.
+//! Feeds from outside: jobs, and events of the machine. Both are sorted and read through a cursor.
 
 use std::sync::Arc;
 
@@ -15,16 +15,17 @@ pub(super) struct Feeds {
     next_submit: usize,
     /// The first submission that belongs to the round under way.
     round: usize,
-    /// No job before this one, and after those that were submitted, will ever start.
+    /// No job of `submits` from `next_submit` to just before this index will ever start.
     viable: usize,
-    /// What comes from outside, by instant and rank; of equal ones, in the order in which they were announced.
+    /// Events from outside, by instant and rank; equal ones in the order in which they were announced.
     outside: Vec<(SimTime, u8, Event)>,
     next_outside: usize,
-    /// Who has joined the queue in the round under way, where that need not be at the submission; sorted.
+    /// Jobs that have joined the queue in the present round, sorted; kept only if jobs may join later than their
+    /// submission.
     joined: Option<Vec<JobId>>,
 }
 
-/// The rank of what had happened before the run began: it comes before all that its first instant brings.
+/// Rank of events from before the run: they come first in its first instant.
 const EARLY: u8 = 0;
 
 impl Feeds {
@@ -34,7 +35,7 @@ impl Feeds {
         Self { workload, submits, next_submit: 0, round: 0, viable: 0, outside: Vec::new(), next_outside: 0, joined }
     }
 
-    /// There are more jobs, none of which is submitted before those that were.
+    /// Takes a workload with more jobs, none of which is submitted before those that already were.
     pub(super) fn grow(&mut self, workload: Arc<Workload>) {
         let before = self.submits.len();
         let known = self.submits[self.next_submit..].iter().copied();
@@ -54,8 +55,8 @@ impl Feeds {
         &self.submits
     }
 
-    /// Has something come from outside at `at`, or now if that is past: then, of what is said of whether a node has failed,
-    /// it is the last word.
+    /// Adds an event from outside at `at`, or now if that is past. Such an early event replaces an earlier one that
+    /// says whether the same node has failed.
     pub(super) fn announce(&mut self, at: SimTime, now: SimTime, event: Event) {
         let rank = if at < now { EARLY } else { event.rank() };
         if rank == EARLY {
@@ -85,13 +86,13 @@ impl Feeds {
         Some(event)
     }
 
-    /// How many budgets begin or end at an instant, as far as is still to come.
+    /// Number of begins and ends of budgets at an instant that are still to come.
     pub(super) fn ends_of_budgets(&self, at: SimTime) -> usize {
         let to_come = &self.outside[self.next_outside..];
         to_come.iter().filter(|&&(when, _, event)| when == at && event == Event::Budget).count()
     }
 
-    /// A round begins.
+    /// Begins a round.
     pub(super) fn begin_round(&mut self) {
         self.round = self.next_submit;
         if let Some(joined) = &mut self.joined {
@@ -99,7 +100,7 @@ impl Feeds {
         }
     }
 
-    /// A job joins the queue, in the order of rows among those that join together.
+    /// Notes that a job joins the queue, and keeps those of the round in the order of rows.
     pub(super) fn note_joined(&mut self, job: JobId) {
         if let Some(joined) = &mut self.joined {
             let place = joined.partition_point(|&other| other < job);
@@ -114,16 +115,17 @@ impl Feeds {
         Some(job)
     }
 
-    /// Whether the job has joined the queue in this round.
+    /// True if the job has joined the queue in this round.
     pub(super) fn joined_now(&self, job: JobId) -> bool {
         if let Some(joined) = &self.joined {
             return joined.binary_search(&job).is_ok();
         }
-        // Those of one instant stand in the order of their rows.
+        // Submissions of one instant are in the order of their rows.
         self.submits[self.round..self.next_submit].binary_search(&job).is_ok()
     }
 
-    /// Whether a job to come may start, where `hopeless` says which will not.
+    /// True if a job to come may start; `hopeless` says which ones will not. Amortised: a cursor skips hopeless jobs
+    /// once for all calls.
     pub(super) fn may_start_one(&mut self, mut hopeless: impl FnMut(JobId) -> bool) -> bool {
         self.viable = self.viable.max(self.next_submit);
         while self.submits.get(self.viable).is_some_and(|&job| hopeless(job)) {
@@ -132,7 +134,7 @@ impl Feeds {
         self.viable < self.submits.len()
     }
 
-    /// Jobs that were not submitted yet.
+    /// Jobs that are not submitted yet.
     pub(super) fn to_come(&self) -> &[JobId] {
         &self.submits[self.next_submit..]
     }

@@ -11,10 +11,10 @@ use crate::sim::waiting::Waiting;
 use crate::workload::JobId;
 
 impl Simulation {
-    /// There are more jobs, none of which is submitted before now: the workload has those of before in their old rows.
+    /// Adds jobs, none of which is submitted before now; the workload has the present ones in their old rows.
     ///
     /// # Errors
-    /// If the new ones ask for what the run was not set up for; then nothing has changed.
+    /// If the new ones ask for something that the run was not set up for; nothing has changed then.
     pub fn grow(&mut self, growth: Growth, actual: Actual) -> Result<()> {
         let (growth, actual) = match &self.part {
             Some(part) => (part.grown(&growth), part.charged(&actual)),
@@ -51,7 +51,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// From now on draws of runs may change; those of before did not.
+    /// Tracks draws from now on, as those of new jobs may change while they run; so far none has.
     fn watch_draws(&mut self) {
         if !self.plant.watches_lives() {
             let over = self.history.attempts_over(self.controller.cluster());

@@ -1,4 +1,4 @@
-//! What a simulation does once its controller has decided: the plant follows, and the history is told.
+//! Hands of a simulation: apply the controller's decisions to the plant, and record them in the history.
 
 use crate::algo::event_heap::EventHeap;
 use crate::cluster::runs::{Run, RunId};
@@ -25,14 +25,14 @@ pub(super) struct Hands<'a> {
     pub(super) coming: &'a mut EventHeap<Event>,
     pub(super) tally: &'a mut Option<Tally>,
     pub(super) waiting: &'a mut Option<Waiting>,
-    /// Whether an emergency is being seen to.
+    /// True during an emergency.
     pub(super) in_emergency: bool,
-    /// What runs were measured to draw beyond idle that stand still since now.
+    /// Runs that were suspended now, and their measured draws above idle before.
     pub(super) asked: Vec<(RunId, Watts)>,
 }
 
 impl Hands<'_> {
-    /// Does what a decision that was carried out leaves to do.
+    /// Applies a decision that the cluster has carried out to plant, history and event queue.
     pub(super) fn act(
         &mut self,
         cluster: &Cluster,
@@ -102,14 +102,14 @@ impl Hands<'_> {
         }
     }
 
-    /// A job has ended and did not complete: others may wait for that.
+    /// Notes that a job has ended without completing, for which others may wait.
     fn note_end(&mut self, job: JobId) {
         if let Some(waiting) = self.waiting {
             waiting.end(job, self.now, false);
         }
     }
 
-    /// Only emergencies' caps are told one by one.
+    /// Logs a cap that an emergency has set or lifted. The allocator's are not logged.
     fn note_cap(&mut self, cluster: &Cluster, decision: &Decision, before: Watts) {
         let &Decision::Limit(id, cap_w) = decision else { return };
         let kind = if self.in_emergency { Kind::LowerCap } else { Kind::RaiseCap };

@@ -1,24 +1,24 @@
-//! How long jobs may run.
+//! Limits on the lengths of runs.
 
 use crate::error::{Result, config};
 use crate::sim::Options;
 use crate::units::{MAX_SECONDS, SimDuration};
 
-/// What walltimes, and the lengths by which jobs without one are planned, were meant for.
+/// Nodes for which walltimes are meant, and the planned lengths of jobs without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Walltimes {
-    /// For whatever nodes a job gets.
+    /// Meant for any nodes that a job gets.
     #[default]
     Fixed,
-    /// For nominal speed: on slower nodes they are longer, on faster ones shorter.
+    /// Meant for nominal speed: longer on slower nodes, shorter on faster ones.
     Stretch,
 }
 
 impl Walltimes {
-    /// What the option's name means.
+    /// Parses the name of the option.
     ///
     /// # Errors
-    /// If it means nothing.
+    /// If it is unknown.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "fixed" => Ok(Self::Fixed),
@@ -28,21 +28,21 @@ impl Walltimes {
     }
 }
 
-/// How long after its walltime a job is killed.
+/// Grace: time after its walltime at which a job is killed.
 ///
 /// # Errors
-/// If this is no time from 0 to [`MAX_SECONDS`].
+/// If this is not a time from 0 to [`MAX_SECONDS`].
 pub fn kill_grace(seconds: f64) -> Result<SimDuration> {
     let grace = SimDuration::from_seconds(seconds).filter(|&grace| grace >= SimDuration::ZERO);
     grace.ok_or_else(|| config("kill_grace_s", seconds.to_string(), format!("seconds from 0 to {MAX_SECONDS:e}")))
 }
 
-/// After how long jobs are killed.
+/// Rule for the time after which jobs are killed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// How long after its walltime a job is killed, if it is at all.
+    /// Time after its walltime at which a job is killed; `None` if no job is.
     grace: Option<SimDuration>,
-    /// Whether walltimes were meant for nominal speed.
+    /// True if walltimes are meant for nominal speed.
     stretch: bool,
 }
 
@@ -54,13 +54,13 @@ impl Limits {
         }
     }
 
-    /// How long after its walltime a job is killed.
+    /// Time after its walltime at which a job is killed.
     pub(super) fn grace(self) -> SimDuration {
         self.grace.unwrap_or_default()
     }
 
-    /// How long a job of this walltime may run on nodes that are as slow as `factor` says, at a size at which it takes
-    /// `size_time` times as long as at the one it asks for; none if it may for ever.
+    /// Time that a job with this walltime may run on nodes with the time factor `factor`, at a size at which it takes
+    /// `size_time` times as long as at the size it asks for; `None` if there is no limit.
     pub(super) fn of(
         self,
         walltime: Option<SimDuration>,

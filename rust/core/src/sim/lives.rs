@@ -1,4 +1,4 @@
-//! Lives of runs whose speed may change: when each ends, what it has drawn, and the stretches in which nothing changed.
+//! Lives of runs whose speed may change: their ends, their energy, and the stretches in which nothing changed.
 
 use crate::cluster::retimed;
 use crate::sim::segments::{Held, Place, Stretch};
@@ -7,36 +7,36 @@ use crate::units::{Joules, SimDuration, SimTime};
 /// A run as it really goes.
 #[derive(Clone, Debug)]
 pub(super) struct Life {
-    /// When it ends by itself, as far as is settled.
+    /// Natural end of the run, as settled so far.
     end: SimTime,
-    /// When it is killed, grace apart, if it is.
+    /// Instant at which it is killed, without the grace; `None` if it never is.
     kill: Option<SimTime>,
-    /// Until when it makes no progress, for its nodes have changed; in the past: it does.
+    /// End of the pause in which it makes no progress, as its nodes have changed; in the past if there is no pause.
     paused: SimTime,
-    /// Where it is in its profile.
+    /// Position in its profile.
     phase: Phase,
-    /// What was left of all of these when it was suspended.
+    /// Remaining times of all of these at its suspension; `None` while it runs.
     left: Option<Left>,
-    /// The F of these.
+    /// Time factor F by which these instants were computed.
     factor: f64,
-    /// Whether it has begun in this instant.
+    /// True if it has begun in this instant.
     is_new: bool,
-    /// What its nodes drew for it in intervals that are closed.
+    /// Energy that its nodes drew for it in closed intervals.
     energy: Joules,
     held: Held,
-    /// What it had drawn on shared nodes when its last stretch ended.
+    /// Energy it had drawn on shared nodes by the end of its last stretch.
     charged: Joules,
     /// Its place among the segments.
     pub(super) place: Place,
-    /// The lowest cap that was in force on any of its nodes, W.
+    /// Lowest cap that was in force on any of its nodes, W.
     lowest_cap_w: f64,
-    /// How long it has stood still.
+    /// Time suspended, up to the start of the present stretch.
     stood: SimDuration,
-    /// What was settled before the instant in which its nodes last changed.
+    /// Settled values from before the instant in which its nodes last changed.
     before: Option<Box<Before>>,
 }
 
-/// What is left of a run that stands still, by the clock of its own.
+/// Remaining times of a suspended run.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     end: SimDuration,
@@ -45,26 +45,26 @@ struct Left {
     turn: Option<SimDuration>,
 }
 
-/// Where a run is in its profile: in the first part where there is none.
+/// Position of a run in its profile; always the first part if it has none.
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     part: usize,
-    /// When that part is over, as far as is settled; none: at the end of the run.
+    /// End of that part, as settled so far; `None` if it lasts until the end of the run.
     turn: Option<SimTime>,
-    /// How far into the profile that is.
+    /// Offset of that end in the profile, at nominal speed.
     due: SimDuration,
-    /// An instant, and how far into the profile the run was then: turns are counted from there.
+    /// An instant, and the run's offset in the profile then: the base from which later turns are computed.
     since: (SimTime, SimDuration),
 }
 
-/// How a run goes that begins: when it ends, and when the first part of its profile is over, how far into it.
+/// Course of a run that begins: its end, and the end of the first part of its profile, as an instant and as an offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Course {
     pub(super) end: SimTime,
     pub(super) turn: Option<(SimTime, SimDuration)>,
 }
 
-/// What was settled before an instant.
+/// Settled values of a run before an instant.
 #[derive(Clone, Copy, Debug)]
 struct Before {
     at: SimTime,
@@ -76,25 +76,25 @@ struct Before {
     factor: f64,
 }
 
-/// What has become of a run by the end of an instant.
+/// Changes to a run that hold at the end of an instant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settled {
     /// The F now in force.
     pub(super) factor: f64,
-    /// How many times longer what is left of its plan takes.
+    /// Factor by which the rest of its plan is lengthened.
     pub(super) by: f64,
-    /// How long it makes no progress; none if its nodes have not been changed in this instant.
+    /// Pause without progress; `None` if its nodes have not changed in this instant.
     pub(super) pause: Option<SimDuration>,
 }
 
 impl Phase {
-    /// Of a run that begins at `start`.
+    /// Phase of a run that begins at `start`.
     fn begin(start: SimTime, turn: Option<(SimTime, SimDuration)>) -> Self {
         let (turn, due) = turn.map_or((None, SimDuration::ZERO), |(turn, due)| (Some(turn), due));
         Self { part: 0, turn, due, since: (start, SimDuration::ZERO) }
     }
 
-    /// The present part is over at another instant than was settled: later turns are counted from there.
+    /// Moves the end of the present part; later turns are counted from there.
     fn reset(&mut self, turn: Option<SimTime>) {
         self.turn = turn;
         if let Some(turn) = turn {
@@ -102,7 +102,8 @@ impl Phase {
         }
     }
 
-    /// The next part begins, which reaches so far into the profile, at a run that takes `pace` times as long as nominal.
+    /// Enters the next part, which ends at the offset `until` in the profile, in a run that takes `pace` times as long
+    /// as nominal.
     fn advance(&mut self, until: SimDuration, pace: f64) {
         self.part += 1;
         self.turn = None;
@@ -116,7 +117,7 @@ impl Phase {
 }
 
 impl Life {
-    /// Of a run that begins and would go on like this.
+    /// Life of a run that begins and would go on like this.
     pub(super) fn new(start: SimTime, to: Course, kill: Option<SimTime>, stretch: Stretch, place: Place) -> Self {
         Self {
             end: to.end,
@@ -136,7 +137,7 @@ impl Life {
         }
     }
 
-    /// The same of one that has begun before this instant, under such a cap.
+    /// Marks the run as begun before this instant, with `lowest_cap_w` as its lowest cap.
     pub(super) fn under_way(self, lowest_cap_w: f64) -> Self {
         Self { is_new: false, lowest_cap_w, ..self }
     }
@@ -149,17 +150,17 @@ impl Life {
         self.kill
     }
 
-    /// Which part of its profile it is in.
+    /// Index of the part of its profile that it is in.
     pub(super) fn part(&self) -> usize {
         self.phase.part
     }
 
-    /// When that part is over, if the run does not end in it.
+    /// End of that part, if the run does not end in it.
     pub(super) fn next_turn(&self) -> Option<SimTime> {
         self.phase.turn
     }
 
-    /// The next part begins, which reaches so far into the profile.
+    /// Enters the next part, which ends at the offset `until` in the profile.
     pub(super) fn enter_part(&mut self, until: SimDuration, pace: f64) {
         self.phase.advance(until, pace);
     }
@@ -176,22 +177,22 @@ impl Life {
         self.lowest_cap_w
     }
 
-    /// How long it has stood still by now.
+    /// Time suspended by now.
     pub(super) fn stood(&self, now: SimTime) -> SimDuration {
         if self.held.stretch.is_suspended { self.stood + (now - self.held.since) } else { self.stood }
     }
 
-    /// What is left of its run at the speed that is settled.
+    /// Remaining time of the run at the settled speed.
     pub(super) fn left(&self, now: SimTime) -> SimDuration {
         self.left.map_or(self.end - now, |left| left.end)
     }
 
-    /// What is left of its work then: without the pause that it makes.
+    /// Remaining time without what is left of a pause: that of its work.
     pub(super) fn work_left(&self, now: SimTime) -> SimDuration {
         self.left(now) - self.left.map_or_else(|| until(now, self.paused), |left| left.pause)
     }
 
-    /// It begins in this instant, on other nodes than it did.
+    /// Restarts it in this instant, the instant of its start, in which its nodes have changed.
     pub(super) fn begin_anew(&mut self, kill: Option<SimTime>) {
         self.is_new = true;
         self.kill = kill;
@@ -205,20 +206,20 @@ impl Life {
         self.energy += energy;
     }
 
-    /// A stretch on shared nodes is over, and it has drawn so much in all by now: returns what it drew in the stretch.
+    /// Closes a stretch on shared nodes: takes the energy drawn in all by now, and returns that of the stretch.
     pub(super) fn charge(&mut self, all: Joules) -> Joules {
         let before = std::mem::replace(&mut self.charged, all);
         all - before
     }
 
-    /// It stands still from now on.
+    /// Suspends it.
     pub(super) fn suspend(&mut self, now: SimTime) {
         let kill = self.kill.map(|kill| until(now, kill));
         let turn = self.phase.turn.map(|turn| until(now, turn));
         self.left = Some(Left { end: self.end - now, kill, pause: until(now, self.paused), turn });
     }
 
-    /// It goes on.
+    /// Resumes it.
     pub(super) fn resume(&mut self, now: SimTime) {
         if let Some(left) = self.left.take() {
             self.end = now.saturating_add(left.end);
@@ -228,16 +229,16 @@ impl Life {
         }
     }
 
-    /// Its speed is settled for now: what is left takes `factor`, and by plan `by` times what it did, and the pause that
-    /// it makes on other nodes comes on top. `anew` says how a run goes that begins like this (operations page, rules 4
-    /// to 7).
+    /// Settles its speed at the end of an instant: what is left is rescaled to the time factor `to.factor`, its plan by
+    /// `to.by`, and a pause on changed nodes comes on top. `anew` gives the course of a run that begins under these
+    /// conditions (operations page, rules 4 to 7).
     pub(super) fn settle(&mut self, now: SimTime, mut to: Settled, anew: impl FnOnce() -> Course) {
         if to.pause.is_some() && !self.go_back(now) {
             (to.by, to.pause) = (1.0, None);
         }
         let (pause, ratio) = (to.pause.unwrap_or(SimDuration::ZERO), to.factor / self.factor);
         if let Some(left) = &mut self.left {
-            // What began in this instant did so under the caps now in force, even if it stands still by now.
+            // A run that began in this instant did so under the caps now in force, even if it is suspended by now.
             if std::mem::take(&mut self.is_new) {
                 let to_come = anew();
                 left.end = to_come.end - now;
@@ -280,8 +281,9 @@ impl Life {
         }
     }
 
-    /// Its nodes have changed in this instant: what was settled in it before counts no more, unless it has begun or
-    /// ceased to stand still since then.
+    /// Goes back to what was settled before this instant, as its nodes have changed in it, and several changes in one
+    /// instant count once. Returns false, and changes nothing, if the run was suspended or resumed since the last
+    /// change.
     fn go_back(&mut self, now: SimTime) -> bool {
         let Self { end, kill, paused, phase, left, factor, .. } = *self;
         let known = self.before.as_deref().copied().filter(|before| before.at == now);
@@ -295,8 +297,8 @@ impl Life {
         true
     }
 
-    /// Something may have changed: what held until now, if it held for any time and does no longer.
-    /// `is_moved` says whether its nodes have changed.
+    /// Begins a new stretch if anything has changed; `is_moved` says that its nodes have. Returns the old one, if it
+    /// lasted for any time.
     pub(super) fn turn(&mut self, now: SimTime, new: Stretch, lowest_cap_w: f64, is_moved: bool) -> Option<Held> {
         self.lowest_cap_w = self.lowest_cap_w.min(lowest_cap_w);
         if new == self.held.stretch && !is_moved {
@@ -308,13 +310,13 @@ impl Life {
         (old.since < now).then_some(old)
     }
 
-    /// What held until it was over.
+    /// The last stretch.
     pub(super) fn last(&self) -> Held {
         self.held
     }
 }
 
-/// How long it is until then; nothing if that is past.
+/// Time from `now` until `then`; zero if that is past.
 fn until(now: SimTime, then: SimTime) -> SimDuration {
     if then > now { then - now } else { SimDuration::ZERO }
 }

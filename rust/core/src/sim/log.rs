@@ -1,7 +1,8 @@
-//! What happened in a run beside starts and ends, one row each, as it happened (operations pages, rules 37).
+//! Log of a run's events other than starts and ends, one row each, in the order in which they happened (operations
+//! pages, rules 37).
 //!
-//! Where nodes are switched off and on, most rows say that the next node did what the one before did, at the same instant:
-//! such rows are kept together.
+//! The log is run-length encoded: where nodes are switched off and on, most rows repeat the one before for the next
+//! node at the same instant, and such rows are kept as one stretch.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::algo::span::Span;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// What can happen.
+/// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A budget from outside begins to hold or ends.
@@ -18,33 +19,33 @@ pub enum Kind {
     Alert,
     /// An emergency lowers the cap of a run.
     LowerCap,
-    /// It is raised again.
+    /// The cap is raised again.
     RaiseCap,
-    /// A run stands still from now on.
+    /// A run is suspended.
     Suspend,
-    /// It goes on.
+    /// The run is resumed.
     Resume,
-    /// A run was ended and its job queued again.
+    /// A run was ended and its job requeued.
     Requeue,
     /// A run was ended for good.
     Kill,
     /// A node has failed.
     Failed,
-    /// It is repaired.
+    /// The node is repaired.
     Repaired,
     /// A node goes into maintenance.
     Out,
-    /// Its maintenance is over.
+    /// The node's maintenance is over.
     Back,
     /// A node boots from now on.
     Wake,
-    /// It is ready.
+    /// The node is ready.
     Ready,
     /// A node shuts down from now on.
     Sleep,
-    /// It is off.
+    /// The node is off.
     Off,
-    /// A job was withdrawn, or waits for what will not come.
+    /// A job was withdrawn, or depends on something that will not happen.
     Cancel,
     /// A run has got nodes.
     Grow,
@@ -52,51 +53,52 @@ pub enum Kind {
     Shrink,
 }
 
-/// Something that happened.
+/// One event of the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// When.
+    /// Instant of the event.
     pub at: SimTime,
-    /// What.
+    /// Kind of the event.
     pub kind: Kind,
-    /// To which job, if to one.
+    /// Job that it concerns, if any.
     pub job: Option<JobId>,
-    /// To which node, if to one.
+    /// Node that it concerns, if any.
     pub node: Option<u32>,
-    /// The budget or the cap from now on, W, or the nodes of a run; NaN: none.
+    /// Budget or cap from now on, W, or number of nodes of a run; NaN if there is none.
     pub value_w: f64,
-    /// What the machine drew just before.
+    /// Draw of the machine just before.
     pub before: Watts,
-    /// What it draws just after.
+    /// Draw of the machine just after.
     pub after: Watts,
 }
 
-/// All that happened, in order.
+/// All events, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     stretches: Vec<Stretch>,
-    /// What the machine drew just before the first of each stretch.
+    /// Draw of the machine just before the first event of each stretch.
     before: Vec<Watts>,
-    /// Steps of its draw, each once.
+    /// Distinct steps of the draw.
     steps: Vec<Watts>,
     numbers: BTreeMap<Watts, u32>,
-    /// What is no row of a node alone, and how many stretches came before it.
+    /// Events that are not about a node alone, with the number of stretches before each.
     others: Vec<(usize, Entry)>,
     len: usize,
 }
 
-/// Neighbours to which the same happened one after the other at one instant, each with the same effect on the draw.
+/// Neighbouring nodes to which the same happened one after the other at one instant, each with the same effect on the
+/// draw.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     at: SimTime,
     nodes: Span,
-    /// Which step the draw takes.
+    /// Index of the step that each node adds to the draw.
     step: u32,
     kind: Kind,
 }
 
 impl Log {
-    /// Writes a row down.
+    /// Adds a row.
     pub(super) fn push(&mut self, entry: Entry) {
         let Some(node) = entry.node.filter(|_| entry.job.is_none() && entry.value_w.is_nan()) else {
             self.len += 1;
@@ -106,8 +108,8 @@ impl Log {
         self.push_nodes(entry.at, entry.kind, Span::of(node), (entry.before, entry.after - entry.before));
     }
 
-    /// Writes down that the same happened to neighbours, a row each, each of which changed the draw, `before` at first, by
-    /// a step.
+    /// Adds a row for each of several neighbouring nodes to which the same happened. The draw is `before` at first, and
+    /// each row changes it by `step`.
     pub(super) fn push_nodes(&mut self, at: SimTime, kind: Kind, nodes: Span, (before, step): (Watts, Watts)) {
         self.len += nodes.len() as usize;
         if self.goes_on(at, kind, step, before)
@@ -121,7 +123,7 @@ impl Log {
         self.before.push(before);
     }
 
-    /// Whether what happens continues the last stretch, if its nodes do.
+    /// True if such an event continues the last stretch, provided that its nodes do.
     fn goes_on(&self, at: SimTime, kind: Kind, step: Watts, before: Watts) -> bool {
         let (Some(stretch), Some(&first)) = (self.stretches.last(), self.before.last()) else { return false };
         (stretch.at, stretch.kind, self.steps[stretch.step as usize]) == (at, kind, step)
@@ -138,13 +140,13 @@ impl Log {
         number
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// True if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -170,7 +172,7 @@ impl Log {
         })
     }
 
-    /// Keeps only those rows of budgets that are to be kept.
+    /// Drops the rows of budgets for which `is_kept` is false.
     pub(super) fn keep_budgets(&mut self, is_kept: impl Fn(&Entry) -> bool) {
         self.others.retain(|(_, entry)| entry.kind != Kind::Budget || is_kept(entry));
         let alone: usize = self.stretches.iter().map(|stretch| stretch.nodes.len() as usize).sum();
@@ -179,14 +181,14 @@ impl Log {
 }
 
 impl Entry {
-    /// Of something that changes no draw, unless more is said.
+    /// Entry for an event that leaves the draw unchanged, unless further fields are set.
     pub(super) fn new(at: SimTime, kind: Kind, draw: Watts) -> Self {
         Self { at, kind, job: None, node: None, value_w: f64::NAN, before: draw, after: draw }
     }
 }
 
 impl Kind {
-    /// Its name.
+    /// Name of the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

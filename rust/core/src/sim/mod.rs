@@ -1,7 +1,8 @@
-//! The loop: empty the instant, decide once, carry it out.
+//! Simulation loop: empty the instant, decide once, carry the decisions out.
 //!
-//! A simulation hosts a controller: its plant says what is true, its feeds what comes from outside, its records what was.
-//! `docs/background/rules.md` states the rules of a run; the order of events within an instant stands in [`event`].
+//! A simulation hosts a controller: its plant is the truth, its feeds bring what comes from outside, and its records
+//! are the history. `docs/background/rules.md` states the rules of a run; the order of events within an instant is in
+//! [`event`].
 
 mod arrivals;
 pub mod asked;
@@ -66,36 +67,36 @@ use crate::sim::waiting::Waiting;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::Workload;
 
-/// How a run goes.
+/// Options of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whether a job that brings a walltime is killed at it.
+    /// True if a job with a walltime is killed at it.
     pub kill_at_walltime: bool,
-    /// How long after its walltime.
+    /// Grace: time after its walltime at which a job is killed.
     pub kill_grace: SimDuration,
-    /// What walltimes were meant for.
+    /// Speed for which walltimes were meant.
     pub walltimes: Walltimes,
-    /// What becomes of jobs whose nodes go down.
+    /// Treatment of jobs whose nodes go down.
     pub on_failure: OnFailure,
     /// The run stops after this instant; jobs that still run or wait stay as they are.
     pub until: SimTime,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Jobs that will change no more.
+    /// Number of jobs in a final state.
     pub done: usize,
-    /// Jobs in all.
+    /// Number of all jobs.
     pub jobs: usize,
     /// The virtual clock.
     pub now: SimTime,
 }
 
-/// Told now and then how far the run is; a break stops it.
+/// Callback that is shown the progress of the run now and then; a break stops the run.
 pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// Instants between two looks of the watch, and rounds of one instant.
+/// Number of instants, or of rounds within one instant, between two calls of the watch.
 const LOOK_EVERY: u64 = 512;
 
 /// A run: it can be stepped, forked and finished at any instant.
@@ -105,29 +106,29 @@ pub struct Simulation {
     plant: Plant,
     feeds: Feeds,
     history: History,
-    /// What the run itself has coming, ends apart: node transitions and timers.
+    /// Events to come that the run itself has caused, other than ends: node transitions and timers.
     coming: EventHeap<Event>,
     options: Options,
     passes: Passes,
     totals: Totals,
-    /// Whether an instant was begun and not ended: something failed in it.
+    /// True if an instant was begun and not ended, as something failed in it.
     is_broken: bool,
     beats: Beats,
-    /// Whether speeds may change while jobs run: the policy governs power, or changes sizes.
+    /// True if speeds may change while jobs run: the policy governs power or changes sizes, or there are caps.
     governs: bool,
-    /// Whether a budget has begun or ended in this instant.
+    /// True if a budget has begun or ended in this instant.
     has_budget_end: bool,
-    /// How far the instant is.
+    /// State of the instant.
     instant: Instant,
-    /// What is summed up for an agent, if there is one.
+    /// Running sums for an agent's rewards, if there is one.
     tally: Option<Tally>,
-    /// Who waits outside the queue, where anybody may.
+    /// Jobs that wait outside the queue, if any may.
     waiting: Option<Waiting>,
-    /// Which nodes serve, where the others never do.
+    /// The nodes that serve jobs, if others never do.
     part: Option<Arc<Part>>,
-    /// The budget of the last policy before this one that had any.
+    /// Budget of the last policy before this one that had any.
     former_budget: Option<Watts>,
-    /// What ran when the run began, if anything did.
+    /// Jobs under way when the run begins, if there are any.
     under_way: Option<UnderWay>,
 }
 
@@ -226,10 +227,10 @@ impl Simulation {
         }
     }
 
-    /// Before anything has happened: nodes differ in what jobs ask for.
+    /// Declares, before anything has happened, that nodes differ in what jobs ask for.
     ///
     /// # Errors
-    /// If that matters and the policy knows nothing of it.
+    /// If that matters and the policy cannot take it into account.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         self.controller.divide(match &self.part {
             Some(part) => part.cells(&cells),
@@ -237,10 +238,10 @@ impl Simulation {
         })
     }
 
-    /// Before anything has happened: jobs stand in queues.
+    /// Declares, before anything has happened, that jobs are in queues.
     ///
     /// # Errors
-    /// If the policy knows nothing of that.
+    /// If the policy cannot take queues into account.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
         if queues.preempt() {
             self.plant.watch_lives();
@@ -252,11 +253,11 @@ impl Simulation {
         })
     }
 
-    /// Has something happen from outside: a node fails or is repaired, a job is withdrawn, a timer runs out.
+    /// Schedules an event: a node fails or is repaired, a job is withdrawn, a timer expires.
     ///
-    /// What is scheduled for the past happens at the present instant, which is the first submit's before the run begins;
-    /// a job is withdrawn at its submission at the earliest. Of several such words on one node, the last to be scheduled
-    /// counts.
+    /// An event in the past happens at the present instant, which is the first submission before the run begins. A job
+    /// is withdrawn at its submission at the earliest. Of several failures and repairs of one node in the past, the
+    /// last to be scheduled counts.
     pub fn schedule(&mut self, at: SimTime, event: Event) {
         let now = self.now();
         let at = match event {
@@ -273,9 +274,9 @@ impl Simulation {
         }
     }
 
-    /// Budgets hold in place of the policy's own, each from its beginning to its end; neither may be past.
+    /// Adds budgets that hold in place of the policy's own, each from its begin to its end; neither may be past.
     ///
-    /// Before the run begins they may: then only what they say of its time counts.
+    /// Before the run begins they may be past: only the part within the run counts then.
     pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
         let now = self.now();
         let ends = rows.iter().flat_map(|row| [row.from, row.until]).filter(|&end| end >= now && end < SimTime::NEVER);
@@ -305,11 +306,11 @@ impl Simulation {
         self.finish(SimTime::NEVER)
     }
 
-    /// Lets everything happen that does up to `until` and within the run, or until an agent [is asked](Simulation::is_asked);
-    /// true if nothing is left to happen.
+    /// Runs up to and including `until` (within the run), or until an agent [is asked](Simulation::is_asked); true if
+    /// no event is left.
     ///
     /// # Errors
-    /// As [`Simulation::run`]; the run is worth nothing then if it [is broken](Simulation::is_broken).
+    /// Same as for [`Simulation::run`]; the run cannot be used any more then if it [is broken](Simulation::is_broken).
     pub fn step_until(&mut self, until: SimTime, watch: &mut Watch<'_>) -> Result<bool> {
         let (watch, until) = (RefCell::new(watch), until.min(self.options.until));
         let mut instants = 0_u64;
@@ -331,19 +332,19 @@ impl Simulation {
         Ok(self.has_ended())
     }
 
-    /// Whether nothing is left to happen, within the run, unless something befalls the machine.
+    /// True if no event is left within the run, unless further ones are scheduled from outside.
     #[must_use]
     pub fn has_ended(&mut self) -> bool {
         self.is_over() || self.next_time().is_none_or(|next| next > self.options.until)
     }
 
-    /// Whether something failed within an instant: what is left of the run makes no sense.
+    /// True if something failed within an instant, which leaves the run in an inconsistent state.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.is_broken
     }
 
-    /// All that happens at one instant; true if an agent is asked in it, and its answers go on with it.
+    /// Processes one instant; true if an agent is asked in it, whose answers then continue the instant.
     fn step(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
         self.is_broken = true;
         if let Some(tally) = &mut self.tally {
@@ -358,7 +359,7 @@ impl Simulation {
         self.carry_on(now, watch)
     }
 
-    /// All that happens in an instant once its last pass is over; true if an agent is asked.
+    /// Processes the rest of an instant after its last pass so far; true if an agent is asked.
     fn carry_on(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
         let mut rounds = 0_u64;
         loop {
@@ -373,7 +374,7 @@ impl Simulation {
                     return Ok(true);
                 }
             }
-            // Jobs that would wait for ever get one more pass, and another after each emergency (operations page, rule 34).
+            // Jobs that would wait for ever get one more pass, and one after each emergency (operations page, rule 34).
             if !self.governs {
                 break;
             }
@@ -392,7 +393,7 @@ impl Simulation {
         Ok(false)
     }
 
-    /// The instant is over: ends and plans follow the caps in force.
+    /// Settles the instant at its end: ends and plans follow the caps in force.
     fn settle(&mut self) {
         if self.governs {
             let replanned = self.controller.settle();
@@ -419,7 +420,7 @@ impl Simulation {
         }
     }
 
-    /// The same, if the alarm is as soon as it may be.
+    /// The next instant at which anything may happen, if the alarm is taken at its earliest possible time.
     fn next_known(&self) -> Option<SimTime> {
         let beat =
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
@@ -430,7 +431,7 @@ impl Simulation {
         coming.chain(plant).chain([self.feeds.next_time(), beat, waiting, log]).flatten().min()
     }
 
-    /// Whether nothing can happen to a job any more.
+    /// True if nothing can happen to any job any more.
     fn is_over(&mut self) -> bool {
         if self.follows_log() {
             return false;
@@ -441,7 +442,7 @@ impl Simulation {
             return false;
         }
         let jobs = Arc::clone(cluster.workload());
-        // Others may wait for one that is turned away.
+        // Other jobs may depend on one that is turned away.
         let is_nothing = |job| controller.refuses(job).is_some() && jobs.dependents(job).is_empty();
         !feeds.may_start_one(is_nothing) && !self.may_still_join()
     }
@@ -487,7 +488,8 @@ impl Simulation {
         }
     }
 
-    /// What changes nothing is no event: a node fails that has failed, or is repaired and has not.
+    /// Processes one event. One that changes nothing is not counted: a failed node fails again, or one that has not
+    /// failed is repaired.
     fn absorb_one(&mut self, event: Event) -> Result<()> {
         let happened = match event {
             Event::NodeReady(nodes) => {
@@ -500,7 +502,7 @@ impl Simulation {
             Event::MaintenanceEnds(node) => self.end_outage(node, false)?,
             Event::NodeFailed(node) => self.begin_outage(node, Outage::Failure)?,
             Event::MaintenanceBegins(node, until) => self.begin_outage(node, Outage::Maintenance(until))?,
-            // Line 5 has seen to it.
+            // Withdrawals are handled with the submissions (see `arrivals`).
             Event::Cancel(_) => false,
             Event::Budget => {
                 self.controller.budget_changed();
@@ -521,8 +523,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Nodes come into another state, those together that are alike, unless `turn` says that something else has become of
-    /// them; their meters follow.
+    /// Moves nodes into another state, equal ones together, and their meters with them, unless `turn` returns false:
+    /// they have gone into yet another state since.
     fn enter(
         &mut self,
         nodes: Span,
@@ -543,7 +545,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// A run ends: as its plant says, unless something else ended it.
+    /// Ends a run: with the state that the plant gives, unless `how` says that something else ended it.
     fn end(&mut self, id: RunId, how: Option<JobState>) -> Result<()> {
         if let Some(run) = self.controller.end(id)? {
             let outcome = self.plant.end(self.controller.cluster(), id, &run);
@@ -553,7 +555,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// One scheduling pass, unless the policy's interval delays it; true if an agent is asked in it.
+    /// Makes a scheduling pass, unless the policy's interval delays it; true if an agent is asked in it.
     fn decide(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
         if self.follow_log(now)? || !self.pass_is_due(now) {
             return Ok(false);
@@ -572,8 +574,8 @@ impl Simulation {
         Ok(asks)
     }
 
-    /// Sees to it that the machine draws no more than the budget, if it is monitored now (operations page, rules 27 to
-    /// 33); true if anything was done.
+    /// Brings the machine's draw down to the budget, if it is monitored now (operations page, rules 27 to 33); true if
+    /// anything was done.
     fn watch_draw(&mut self, now: SimTime) -> Result<bool> {
         let Some(ceiling) = self.controller.ceiling().filter(|_| self.beats.looks_at(now)) else { return Ok(false) };
         let draw = self.plant.draw();
@@ -593,7 +595,7 @@ impl Simulation {
         Ok(acted)
     }
 
-    /// Does the next thing about an emergency.
+    /// Takes the next step of an emergency; false if there is none.
     fn relieve(&mut self, now: SimTime) -> Result<bool> {
         let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
         let mut hands =
@@ -605,7 +607,7 @@ impl Simulation {
         Ok(acted)
     }
 
-    /// Whether jobs wait or stand still and nothing is to come that could change that.
+    /// True if jobs wait or are suspended and no event is left that could change that.
     fn is_stuck(&self) -> bool {
         let cluster = self.controller.cluster();
         let waits = cluster.queued() > 0 || cluster.suspended() > 0;
@@ -624,13 +626,13 @@ impl Simulation {
         due == Due::Now
     }
 
-    /// From now on budgets have no end: who fits one of them waits for it. Whether jobs that fit between no two of them are
-    /// turned away.
+    /// Assumes from now on that more budgets like these follow after the last, so that a job waits if it fits one of
+    /// them. `rejects_between`: jobs that fit between no two of them are turned away.
     pub fn budgets_go_on(&mut self, rejects_between: bool) {
         self.controller.budgets_go_on(rejects_between);
     }
 
-    /// Jobs that will change no more.
+    /// Number of jobs in a final state.
     #[must_use]
     pub fn done(&self) -> usize {
         self.history.done()
@@ -674,7 +676,7 @@ impl Simulation {
             } else {
                 let cut = !is_done && until != SimTime::NEVER && until > cluster.now();
                 window.1 = if cut { until } else { cluster.now() };
-                // What happens once all is over is none of the run's business.
+                // Events after the last end do not belong to the run.
                 if is_done && history.last_end() < window.1 && plant.go_back(history.last_end()) {
                     window.1 = history.last_end();
                     history.go_back(window.1);

@@ -1,4 +1,5 @@
-//! Nodes fail, go into maintenance and come back; what runs there is lost (operations page on machines, rules 29 to 31).
+//! Outages: nodes fail, go into maintenance and come back, and their runs are lost (operations page on machines, rules
+//! 29 to 31).
 
 use crate::algo::span::Span;
 use crate::cluster::runs::RunId;
@@ -12,21 +13,21 @@ use crate::sim::record::JobState;
 use crate::units::SimTime;
 use crate::workload::JobId;
 
-/// What becomes of jobs whose nodes go down.
+/// Treatment of jobs whose nodes go down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// They end.
     #[default]
     Fail,
-    /// They are queued again, with all their work to do.
+    /// They are requeued, with all their work to do.
     Requeue,
 }
 
 impl OnFailure {
-    /// What the option's name means.
+    /// Parses the name of the option.
     ///
     /// # Errors
-    /// If it means nothing.
+    /// If it is unknown.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "fail" => Ok(Self::Fail),
@@ -37,7 +38,7 @@ impl OnFailure {
 }
 
 impl Simulation {
-    /// Nodes will be in maintenance; a window that is over when the run begins is none.
+    /// Adds windows of maintenance; one that is over already is ignored.
     pub fn add_maintenance(&mut self, windows: Vec<Maintenance>) {
         let now = self.now();
         self.history.watch_attempts();
@@ -48,12 +49,12 @@ impl Simulation {
         }
     }
 
-    /// Nothing is decided from one instant until another: no job starts, and what runs goes on.
+    /// Adds a hold: no pass is made from one instant until another, so that no job starts, while runs go on.
     pub fn add_hold(&mut self, from: SimTime, until: SimTime) {
         self.passes.hold(from, until);
     }
 
-    /// An outage of a node begins; false if that changes nothing.
+    /// Begins an outage of a node; false if that changes nothing.
     pub(super) fn begin_outage(&mut self, node: u32, why: Outage) -> Result<bool> {
         let (now, before) = (self.now(), self.plant.draw());
         let turn = self.controller.begin_outage(node, why);
@@ -76,7 +77,7 @@ impl Simulation {
         Ok(turn != Turn::None)
     }
 
-    /// An outage of a node ends; false if that changes nothing.
+    /// Ends an outage of a node; false if that changes nothing.
     pub(super) fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<bool> {
         let (now, before) = (self.now(), self.plant.draw());
         let turn = self.controller.end_outage(node, is_repair)?;
@@ -90,7 +91,7 @@ impl Simulation {
         Ok(turn != Turn::None)
     }
 
-    /// A run loses its nodes: its job ends, or is queued again; then it is returned.
+    /// Ends a run that loses a node. Its job ends, or is requeued; a requeued one is returned.
     fn lose(&mut self, id: RunId, why: Outage) -> Result<Option<JobId>> {
         if self.options.on_failure == OnFailure::Fail {
             let how = if why == Outage::Failure { JobState::Failed } else { JobState::Evicted };

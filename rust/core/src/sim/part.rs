@@ -1,8 +1,8 @@
-//! A machine of which only some nodes serve jobs, under a policy that says how much all of it may draw (operations page on
-//! machines, rule 7).
+//! A machine of which only some nodes serve jobs, under a policy with a budget for the whole machine (operations page
+//! on machines, rule 7).
 //!
-//! The nodes that serve are the controller's machine, beside which the others idle for the whole run. The plant has all
-//! nodes, those that serve first; once the run is over they have their own numbers again.
+//! The controller's machine is made of the serving nodes; the others idle for the whole run. The plant has all nodes,
+//! the serving ones first; once the run is over, the records get the original numbers back.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::units::Watts;
 use crate::workload::Workload;
 
 impl Simulation {
-    /// Sets a run up of a machine of which only these nodes serve jobs, under a policy for a machine of these. The others
-    /// idle, and nothing ever happens to any node from outside.
+    /// Sets up a run on a machine of which only these nodes serve jobs, under a policy for a machine of these. The
+    /// others idle, and nothing ever happens to any node from outside.
     #[must_use]
     pub fn of_part(
         nodes: &[u32],
@@ -36,20 +36,20 @@ impl Simulation {
     }
 }
 
-/// Which nodes serve.
+/// Partition of the machine into nodes that serve and others.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
-    /// All nodes, those that serve first.
+    /// All nodes, the serving ones first.
     order: Vec<u32>,
     serving: usize,
-    /// What the others draw.
+    /// Draw of the others.
     idle: Watts,
-    /// What runs are charged by, by the nodes' own numbers.
+    /// Actual table, by the nodes' original numbers.
     actual: Arc<Actual>,
 }
 
 impl Part {
-    /// These nodes of the machine, ascending.
+    /// Part of the machine in which these nodes serve, ascending.
     pub(super) fn new(nodes: &[u32], platform: &Platform, actual: &Actual) -> Self {
         let (mut order, all) = (nodes.to_vec(), 0..platform.len());
         order.extend(all.filter(|node| nodes.binary_search(node).is_err()));
@@ -61,12 +61,12 @@ impl Part {
         &self.order[..self.serving]
     }
 
-    /// All nodes as the plant has them.
+    /// All nodes and their actual table in the order of the plant.
     pub(super) fn plant(&self, platform: &Platform, actual: &Actual) -> (Arc<Platform>, Actual) {
         (Arc::new(platform.part(&self.order)), actual.part(&self.order))
     }
 
-    /// Those that serve as the controller has them.
+    /// Serving nodes and their predicted table, as the controller has them.
     pub(super) fn machine(&self, platform: &Platform, predicted: &Predicted) -> (Arc<Platform>, Predicted) {
         (Arc::new(platform.part(self.serving())), predicted.part(self.serving()))
     }
@@ -91,22 +91,22 @@ impl Part {
         self.serving() == nodes
     }
 
-    /// The others idle beside it.
+    /// Lets the cluster count the others, which idle for the whole run.
     pub(super) fn stand_beside(&self, cluster: &mut Cluster) {
         cluster.stand_beside(self.order.len() - self.serving, self.idle);
     }
 
-    /// What jobs ask for of those that serve.
+    /// Cells of the serving nodes.
     pub(super) fn cells(&self, cells: &Cells) -> Arc<Cells> {
         Arc::new(cells.part(self.serving()))
     }
 
-    /// The queues, each of all of them.
+    /// The queues, each with all serving nodes.
     pub(super) fn queues(&self, queues: &Queues) -> Arc<Queues> {
         Arc::new(queues.in_pool(self.serving()))
     }
 
-    /// Gives the nodes of a run that is over their own numbers.
+    /// Gives the nodes in the records of a finished run their original numbers.
     pub(super) fn renumber(&self, records: &mut Records) {
         records.jobs.renumber(&self.order);
         records.nodes.renumber(&self.order);

@@ -1,65 +1,65 @@
-//! Which passes are made, and which wait for a multiple of an interval or for the end of a hold.
+//! Timing of passes: made at once, or put off to a multiple of an interval or to the end of a hold.
 
 use crate::policy::sleep::Alarm;
 use crate::policy::timing::Timing;
 use crate::units::{SimDuration, SimTime};
 
-/// The pass that is owed to those who wait for one.
+/// Passes to come: the one that was put off, and the next alarm.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Passes {
-    /// When it is made.
+    /// Instant to which a pass was put off.
     owed: Option<SimTime>,
-    /// When there is one whatever happens until then, as the last one said.
+    /// Next pass that is made even if nothing happens, as set by the last pass.
     alarm: Option<Alarm>,
-    /// Whether nothing but submissions happened in the round under way.
+    /// True if nothing but submissions happened in the present round.
     submits_only: bool,
-    /// Times in which no pass is made, from one instant until another: apart from each other, in order.
+    /// Holds: disjoint intervals without passes, in order.
     holds: Vec<(SimTime, SimTime)>,
 }
 
-/// What is to be done at the end of a round.
+/// Decision about a pass at the end of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// A pass is made.
+    /// A pass is made now.
     Now,
-    /// A pass must be seen to, at that instant.
+    /// A pass must be scheduled for that instant.
     At(SimTime),
-    /// That has been done.
+    /// A pass has been scheduled already.
     Later,
 }
 
 impl Passes {
-    /// One is owed at `at`, and nothing else is known but when there is none.
+    /// State in which one pass is due at `at`; of the old state only the holds are kept.
     pub(super) fn owing(self, at: SimTime) -> Self {
         Self { owed: Some(at), holds: self.holds, ..Self::default() }
     }
 
-    /// In the round under way nothing else happened, or something did.
+    /// Notes whether only submissions happened in the present round.
     pub(super) fn note_round(&mut self, submits_only: bool) {
         self.submits_only = submits_only;
     }
 
-    /// A pass is over: what it says is all that holds of when there has to be another.
+    /// Replaces the alarm at the end of a pass.
     pub(super) fn set_alarm(&mut self, alarm: Option<Alarm>) {
         self.alarm = alarm;
     }
 
-    /// When there has to be another pass, or sooner than it has to.
+    /// Next alarm: the instant of another pass, or a lower bound on it.
     pub(super) fn alarm(&self) -> Option<Alarm> {
         self.alarm
     }
 
-    /// Whether there has to be one now, by the alarm: it rings once.
+    /// True if the alarm rings now; it does so once.
     pub(super) fn ring(&mut self, now: SimTime) -> bool {
         self.alarm.take_if(|alarm| alarm.at <= now).is_some()
     }
 
-    /// Whether the pass that was to be made now is still owed.
+    /// True if the pass that was put off to now is still due.
     pub(super) fn is_owed(&self, now: SimTime) -> bool {
         self.owed == Some(now)
     }
 
-    /// No pass is made from one instant until another.
+    /// Adds a hold: no pass is made from one instant until another. Holds that meet become one.
     pub(super) fn hold(&mut self, from: SimTime, until: SimTime) {
         let first = self.holds.partition_point(|hold| hold.1 < from);
         let last = self.holds.partition_point(|hold| hold.0 <= until);
@@ -67,13 +67,13 @@ impl Passes {
         self.holds.splice(first..last, [own]);
     }
 
-    /// When the hold ends that there is now.
+    /// End of the present hold, if there is one.
     fn held_until(&self, now: SimTime) -> Option<SimTime> {
         let place = self.holds.partition_point(|hold| hold.1 <= now);
         self.holds.get(place).filter(|hold| hold.0 <= now).map(|hold| hold.1)
     }
 
-    /// Whether a pass is made now, at the end of a round in which something happened.
+    /// Decides whether a pass is made now, at the end of a round in which something happened.
     pub(super) fn due(&mut self, now: SimTime, timing: Timing) -> Due {
         if let Some(until) = self.held_until(now) {
             return if self.owed.replace(until) == Some(until) { Due::Later } else { Due::At(until) };
@@ -81,7 +81,7 @@ impl Passes {
         let interval = timing.interval(self.submits_only);
         let late = if interval > SimDuration::ZERO { now.micros().rem_euclid(interval.micros()) } else { 0 };
         if late == 0 {
-            // A pass is for all that wait: those that were gathered wait for no other.
+            // A pass serves all waiting jobs: those gathered so far do not need another one.
             if let Timing::Gathering(_) = timing {
                 self.owed = None;
             }

@@ -1,6 +1,6 @@
-//! The simulated machine as it really is: how long runs take, what nodes draw, and which run ends next.
+//! Plant: the true state of the simulated machine, with the real lengths of runs, the draws of nodes, and the next end.
 //!
-//! A controller knows nothing of it but what it is told. A live machine is another plant.
+//! A controller learns nothing from it but the events that it is informed of. A live machine would be another plant.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Part, Workload};
 
-/// Truth and its meter.
+/// The true machine and its meter.
 #[derive(Clone, Debug)]
 pub(super) struct Plant {
     workload: Arc<Workload>,
@@ -31,32 +31,32 @@ pub(super) struct Plant {
     actual: Arc<Actual>,
     limits: Limits,
     ends: EndHeap,
-    /// When the present parts of runs' profiles are over.
+    /// Ends of the present parts of runs' profiles.
     turns: EndHeap,
     meter: Meter,
     /// The meter as it was when nodes began to change after the last run had ended: the window may end there.
     kept: Option<Box<Meter>>,
-    /// Who shares each node, where they do.
+    /// Runs on each node, if nodes are shared.
     sharing: Option<Sharing>,
-    /// By the run's slot, where speeds may change or runs stand still.
+    /// Lives by the run's slot, if speeds or draws may change or runs may be suspended.
     lives: Option<Vec<Option<Life>>>,
-    /// Runs to which something has happened in this instant.
+    /// Runs that have changed in this instant.
     touched: Vec<RunId>,
     segments: Segments,
 }
 
-/// What a run that is over has been.
+/// Outcome of a run that is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outcome {
-    /// What its nodes drew for it.
+    /// Energy that its nodes drew for it.
     pub(super) energy: Joules,
-    /// How long it would have taken in all.
+    /// Length of the whole run, had it not been cut.
     pub(super) whole: SimDuration,
-    /// How much of that it has run.
+    /// Part of that which it has run.
     pub(super) ran: SimDuration,
-    /// Whether it was killed before its end.
+    /// True if it was killed before its end.
     pub(super) is_cut: bool,
-    /// How long it has stood still.
+    /// Time suspended.
     pub(super) stood: SimDuration,
     /// The lowest cap that was in force on any of its nodes, W.
     pub(super) lowest_cap_w: f64,
@@ -87,17 +87,18 @@ impl Plant {
         }
     }
 
-    /// From now on speeds or draws may change, or runs stand still.
+    /// Tracks the lives of runs from now on, as speeds or draws may change and runs may be suspended.
     pub(super) fn watch_lives(&mut self) {
         self.lives.get_or_insert_default();
     }
 
-    /// Whether they may.
+    /// True if lives are tracked.
     pub(super) fn watches_lives(&self) -> bool {
         self.lives.is_some()
     }
 
-    /// The same of runs that are under way, and of attempts that are over, whose speeds have not changed.
+    /// Tracks lives from now on, in the middle of a run: also those of the runs under way, and with segments for the
+    /// attempts that are `over`, whose speeds have not changed.
     pub(super) fn watch_lives_of(&mut self, cluster: &Cluster, over: Vec<LostAttempt>) {
         if self.lives.is_some() {
             return;
@@ -128,12 +129,12 @@ impl Plant {
         self.touched.clear();
     }
 
-    /// There are more jobs.
+    /// Takes a workload with more jobs, and their tables.
     pub(super) fn grow(&mut self, workload: Arc<Workload>, actual: Actual) {
         (self.workload, self.actual) = (workload, Arc::new(actual));
     }
 
-    /// Since when a node has drawn what it draws.
+    /// Instant since which a node's draw has not changed.
     pub(super) fn unchanged_since(&self, node: u32) -> SimTime {
         self.meter.node_since(node)
     }
@@ -151,7 +152,7 @@ impl Plant {
         self.ends.next_time()
     }
 
-    /// When the next part of a profile is over.
+    /// Instant of the next end of a part of a profile.
     pub(super) fn next_turn(&self) -> Option<SimTime> {
         self.turns.next_time()
     }
@@ -161,15 +162,15 @@ impl Plant {
         self.ends.pop_at(now)
     }
 
-    /// What the machine draws now.
+    /// Present draw of the machine.
     pub(super) fn draw(&self) -> Watts {
         self.meter.draw()
     }
 
-    /// A run begins: its nodes draw what it has them draw, and its end is known.
+    /// Begins a run: sets the draws of its nodes, and its end.
     ///
     /// # Errors
-    /// If it would end later than the clock goes.
+    /// If it would end beyond the range of the clock.
     pub(super) fn begin(&mut self, cluster: &Cluster, id: RunId) -> Result<(), SimulationError> {
         let Some(run) = cluster.runs().get(id) else { return Ok(()) };
         self.kept = None;
@@ -201,7 +202,7 @@ impl Plant {
         Ok(())
     }
 
-    /// A run comes to nodes that it shares: they draw what all that are there have them draw.
+    /// Puts a run on nodes that it shares, and sets their draws to those of all runs on them.
     fn join_nodes(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
         let (now, need) = (cluster.now(), Jobs::new(&self.workload).need(run.job, &self.platform));
         let draws = self.actual.of_job_under(self.workload.app(run.job), self.own(id, run.job), run.caps.own_w);
@@ -213,7 +214,7 @@ impl Plant {
         }
     }
 
-    /// It leaves them.
+    /// Takes a run off nodes that it shares.
     fn leave_nodes(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
         let Some(sharing) = &mut self.sharing else { return };
         let now = cluster.now();
@@ -236,7 +237,7 @@ impl Plant {
         }
     }
 
-    /// How a run goes that begins like this.
+    /// Course of a run that begins with this time factor.
     fn course(&self, run: &Run, factor: f64) -> Course {
         let length = self.workload.observed_length(run.job).unwrap_or_else(|| self.whole_run(run, factor));
         let first = self.workload.profile(run.job).and_then(<[Part]>::first);
@@ -247,20 +248,20 @@ impl Plant {
         Course { end: run.started.saturating_add(length), turn }
     }
 
-    /// How many times as long as nominal the parts of a run's profile last.
+    /// Factor by which the parts of a run's profile are longer than nominal.
     fn pace(&self, run: &Run, factor: f64) -> f64 {
         let is_observed = self.workload.observed_length(run.job).is_some();
         if is_observed { 1.0 } else { factor * run.profiling_ratio.unwrap_or(1.0) }
     }
 
-    /// What a run's job draws by itself now, as measured: where it has a profile, in the part of it that it is in.
+    /// Measured draw that a run's job brings along: that of the present part of its profile, if it has one.
     fn own(&self, id: RunId, job: JobId) -> KnownDraw {
         let Some(parts) = self.workload.profile(job) else { return KnownDraw::measured(self.workload.power_w(job)) };
         let life = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref());
         KnownDraw::measured(parts[life.map_or(0, Life::part)].watts)
     }
 
-    /// Parts of profiles that are over give way to the next.
+    /// Enters the next parts of the profiles whose parts end now.
     pub(super) fn turn(&mut self, cluster: &Cluster) {
         while let Some(slot) = self.turns.pop_at(cluster.now()) {
             if let Some(id) = cluster.runs().in_slot(slot) {
@@ -285,7 +286,7 @@ impl Plant {
         self.touched.push(id);
     }
 
-    /// Has the nodes of a run draw what they draw now.
+    /// Sets the draws of a run's nodes to what they are now.
     fn redraw(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
         if self.sharing.is_none() {
             let energy = self.draw_under_caps(cluster, id, run);
@@ -309,17 +310,17 @@ impl Plant {
         self.lives.as_mut()?.get_mut(id.slot() as usize)?.as_mut()
     }
 
-    /// What holds of a run from now on.
+    /// State of a run from now on, as a stretch.
     fn stretch(&self, cluster: &Cluster, run: &Run, factor: f64) -> Stretch {
         let nodes = cluster.runs().nodes(run);
         let is_suspended = run.suspension.is_some();
         let drawn = || nodes.iter().map(|&node| self.meter.node_draw(node)).sum();
-        // On shared nodes a job pays for a part of what they draw, which changes as others come and go.
+        // On shared nodes a job is charged a share of their draw, which changes as others come and go.
         let draw = if is_suspended || self.sharing.is_some() { Watts::ZERO } else { drawn() };
         Stretch { cap_w: mean_cap(cluster, run, nodes), factor, draw, is_suspended }
     }
 
-    /// The caps of a run have changed: its nodes draw what they draw under these.
+    /// Follows a change of a run's caps: sets the draws of its nodes under the new ones.
     pub(super) fn recap(&mut self, cluster: &Cluster, id: RunId) {
         let Some(run) = cluster.runs().get(id).filter(|run| run.suspension.is_none()) else { return };
         let energy = self.draw_under_caps(cluster, id, run);
@@ -329,7 +330,7 @@ impl Plant {
         self.touched.push(id);
     }
 
-    /// Has the nodes of a run draw what its caps let them; returns what they drew since their last change.
+    /// Sets the draws of a run's nodes under its caps; returns the energy drawn since their last change.
     fn draw_under_caps(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
         let (app, own) = (self.workload.app(run.job), self.own(id, run.job));
         let (mut energy, mut alike) = (Joules::ZERO, ForAlike::default());
@@ -341,7 +342,7 @@ impl Plant {
         energy
     }
 
-    /// The nodes of a run have changed: those that it has left idle, and those that it has got work for it.
+    /// Follows a change of a run's nodes: those it has left idle, and those added work for it.
     pub(super) fn resize(&mut self, cluster: &Cluster, id: RunId, moved: &Moved) {
         let Some(run) = cluster.runs().get(id) else { return };
         let (now, app, own) = (cluster.now(), self.workload.app(run.job), self.own(id, run.job));
@@ -360,7 +361,7 @@ impl Plant {
         self.touched.push(id);
     }
 
-    /// A run stands still: its nodes idle. Returns what they drew beyond that.
+    /// Suspends a run: its nodes idle. Returns their draw above idle until now.
     pub(super) fn suspend(&mut self, cluster: &Cluster, id: RunId) -> Watts {
         let Some(run) = cluster.runs().get(id) else { return Watts::ZERO };
         let (mut energy, mut beyond, now) = (Joules::ZERO, Watts::ZERO, cluster.now());
@@ -382,14 +383,14 @@ impl Plant {
         beyond
     }
 
-    /// A run that stood still goes on.
+    /// Resumes a suspended run.
     pub(super) fn resume(&mut self, cluster: &Cluster, id: RunId) {
         let Some(run) = cluster.runs().get(id) else { return };
         self.kept = None;
         if self.sharing.is_some() {
             self.join_nodes(cluster, id, run);
         } else {
-            // What the nodes drew while it stood still is not the job's.
+            // The draw of the nodes while it was suspended is not charged to the job.
             self.draw_under_caps(cluster, id, run);
         }
         if let Some(life) = self.life(id) {
@@ -416,7 +417,8 @@ impl Plant {
         }
     }
 
-    /// The instant is over: ends follow the caps now in force, and what has changed begins a new segment.
+    /// Settles the instant at its end: moves ends according to the caps now in force, and begins a new segment for each
+    /// run that has changed.
     pub(super) fn settle(&mut self, cluster: &Cluster, replanned: &[Retimed]) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
@@ -458,24 +460,24 @@ impl Plant {
         self.touched = touched;
     }
 
-    /// What runs are charged by.
+    /// Actual table, by which runs are charged.
     pub(super) fn actual(&self) -> Arc<Actual> {
         Arc::clone(&self.actual)
     }
 
-    /// The stretches of all attempts that are over, in order of their ends.
+    /// Takes the segments, in order of their ends; `None` if no lives are tracked.
     pub(super) fn take_segments(&mut self) -> Option<Segments> {
         self.lives.as_ref().map(|_| std::mem::take(&mut self.segments))
     }
 
-    /// A run is over, at its end or before: its nodes draw no more for it.
+    /// Ends a run, at its end or before; its nodes draw no more for it.
     pub(super) fn end(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Outcome {
         self.ends.remove(id.slot());
         self.turns.remove(id.slot());
         let nodes = cluster.runs().nodes(run);
         let (life, now) = (self.lives.as_mut().and_then(|lives| lives[id.slot() as usize].take()), cluster.now());
         let is_suspended = life.as_ref().is_some_and(Life::is_suspended);
-        // Of one that is over as it begins, what holds at its end is told.
+        // A run that is over as it begins is reported with its state at its end.
         let is_short = life.is_some() && run.started == now;
         let short = is_short.then(|| self.stretch(cluster, run, self.factor(cluster, id, run, nodes)));
         if is_suspended {
@@ -524,8 +526,8 @@ impl Plant {
         Outcome { energy: energy + life.energy(), whole, ran, is_cut, stood: life.stood(now), lowest_cap_w: lowest }
     }
 
-    /// Nodes of one kind are idle, off or down from now on, and draw what they draw then. Returns
-    /// by how much each changes the draw, as the others do.
+    /// Makes equal nodes idle, off or down from now on, with the draws of that state. Returns the step by which each of
+    /// them changes the draw.
     pub(super) fn enter(&mut self, now: SimTime, nodes: Span, class: Class) -> Watts {
         self.keep();
         let of = self.platform.node(nodes.first());
@@ -537,25 +539,25 @@ impl Plant {
         self.meter.set_all(now, nodes, class, draw)
     }
 
-    /// Nodes of one kind boot from now on.
+    /// Begins the boots of equal nodes. Returns the step by which each changes the draw.
     pub(super) fn boot(&mut self, now: SimTime, nodes: Span) -> Watts {
         self.keep();
         self.meter.set_all(now, nodes, Class::Transition, self.platform.node(nodes.first()).boot)
     }
 
-    /// Nodes of one kind shut down from now on.
+    /// Begins the shutdowns of equal nodes. Returns the step by which each changes the draw.
     pub(super) fn shut_down(&mut self, now: SimTime, nodes: Span) -> Watts {
         self.keep();
         self.meter.set_all(now, nodes, Class::Transition, self.platform.node(nodes.first()).shutdown)
     }
 
-    /// How long a run has stood still, and the lowest cap on any of its nodes, W.
+    /// Time for which a run has been suspended, and the lowest cap on any of its nodes, W.
     pub(super) fn ordeal(&self, id: RunId, run: &Run, now: SimTime) -> (SimDuration, f64) {
         let life = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref());
         life.map_or((SimDuration::ZERO, run.caps.own_w), |life| (life.stood(now), life.lowest_cap_w()))
     }
 
-    /// What a run has drawn so far; nothing may be settled for it again.
+    /// Energy of a run so far. It closes the run's books: nothing may be settled for it again.
     pub(super) fn drawn_so_far(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
         let (now, nodes) = (cluster.now(), cluster.runs().nodes(run));
         if let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) {
@@ -588,7 +590,8 @@ impl Plant {
         }
     }
 
-    /// Goes back to an instant since when no draw has changed but while nothing ran; false if one has.
+    /// Moves the meter back to an instant since which draws have changed only while nothing ran. Returns false if one
+    /// has changed otherwise.
     pub(super) fn go_back(&mut self, to: SimTime) -> bool {
         if let Some(kept) = self.kept.take() {
             self.meter = *kept;
@@ -596,14 +599,15 @@ impl Plant {
         self.meter.go_back(to)
     }
 
-    /// Nodes change: if nothing runs, and may never again, this is what the books will say.
+    /// Keeps the meter as it is before nodes change while nothing runs: if nothing ever runs again, the window ends
+    /// before the change.
     fn keep(&mut self) {
         if self.kept.is_none() && self.ends.next_time().is_none() {
             self.kept = Some(Box::new(self.meter.clone()));
         }
     }
 
-    /// Forgets all that was drawn: the window has no length.
+    /// Forgets all energy: the window has no length.
     pub(super) fn forget(&mut self, start: SimTime) {
         self.meter = idle_meter(start, &self.platform);
     }
@@ -611,7 +615,7 @@ impl Plant {
     /// Closes the books.
     ///
     /// # Errors
-    /// As [`Plant::advance`].
+    /// Same as for [`Plant::advance`].
     pub(super) fn close(&mut self, end: SimTime) -> Result<(), SimulationError> {
         self.meter.close(end)
     }
@@ -621,13 +625,13 @@ impl Plant {
         self.meter
     }
 
-    /// How long a run takes in all that takes `factor` times as long as nominal.
+    /// Length of a whole run that takes `factor` times as long as nominal.
     fn whole_run(&self, run: &Run, factor: f64) -> SimDuration {
         let stretch = factor * run.profiling_ratio.unwrap_or(1.0);
         self.workload.runtime(run.job).stretched(stretch).saturating_add(self.workload.comm(run.job))
     }
 
-    /// F: how much longer than nominal a run takes under the caps in force.
+    /// Time factor F of a run, relative to nominal, under the caps in force.
     fn factor(&self, cluster: &Cluster, id: RunId, run: &Run, nodes: &[u32]) -> f64 {
         if !self.actual.has_caps() {
             return self.actual.slowest(self.workload.app(run.job), nodes) * run.size_time;
@@ -637,27 +641,27 @@ impl Plant {
         self.actual.slowest_under(app, own, caps) * run.size_time
     }
 
-    /// After how long a job is killed on these nodes; none if it never is.
+    /// Time after its start at which a job is killed on these nodes; `None` if it never is.
     fn limit(&self, run: &Run, nodes: &[u32]) -> Option<SimDuration> {
         let slowest = || self.actual.slowest(self.workload.app(run.job), nodes);
         self.limits.of(self.workload.walltime(run.job), run.size_time, slowest)
     }
 
-    /// Whether a run that is over after `ran` was killed: it had more to do and, where its end was observed, had used up
-    /// its time.
+    /// True if a run that is over after `ran` was killed: it had more to do and, if its length is the observed one, had
+    /// used up its walltime.
     fn is_cut(&self, run: &Run, nodes: &[u32], ran: SimDuration, whole: SimDuration) -> bool {
         let is_observed = self.workload.observed_length(run.job).is_some();
         ran < whole && (!is_observed || self.limit(run, nodes).is_some_and(|limit| ran >= limit))
     }
 }
 
-/// Whether a run has other nodes than its stretch had.
+/// True if a run's nodes are not those of its last stretch.
 fn is_elsewhere(cluster: &Cluster, run: &Run, life: &Life) -> bool {
     let places = &life.place.places;
     *places != run.places && cluster.runs().written(places.clone()) != cluster.runs().nodes(run)
 }
 
-/// The lowest of the caps in force on a run's nodes, W; infinity if none has any.
+/// Lowest of the caps in force on a run's nodes, W; infinity if none has any.
 fn lowest_cap(cluster: &Cluster, run: &Run) -> f64 {
     run.caps.on_all().unwrap_or_else(|| cluster.caps(run).fold(f64::INFINITY, f64::min))
 }

@@ -1,4 +1,4 @@
-//! What a run writes down as it goes, and leaves behind: columns.
+//! Records of a run, in columns: written while it goes on, and its output at the end.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,7 +23,7 @@ use crate::sim::work::{Cause, Work};
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
 
-/// What became of a job.
+/// Final state of a job, or its present one while the run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobState {
     /// Waits, or was never submitted before the run stopped.
@@ -46,7 +46,7 @@ pub enum JobState {
     RejectedSlots,
     /// No node, or not enough, have what it asks for.
     Lacking(Lack),
-    /// Would exceed the power budget on whatever nodes.
+    /// Would exceed the power budget on any nodes.
     RejectedPower,
     /// Fits between no two budgets to come, and was turned away.
     RejectedBetween,
@@ -56,17 +56,17 @@ pub enum JobState {
     RejectedProfile,
     /// Was killed because the machine drew more than its budget.
     Overdrawn,
-    /// Waits when nothing is to come that could let it start.
+    /// Is still waiting when no event is left that could let it start.
     Stranded,
-    /// Was queued again in an emergency, and fits none of the budgets to come.
+    /// Was requeued in an emergency, and fits none of the budgets to come.
     Unpowered,
     /// Was ended by the maintenance of a node.
     Evicted,
     /// Was withdrawn.
     Cancelled,
-    /// Waited for another job to end as it has not ended.
+    /// Depends on another job ending in a way in which it did not end.
     Hopeless,
-    /// Waits for another job, which never ends.
+    /// Depends on another job, which never ends.
     Unmet,
 }
 
@@ -79,14 +79,15 @@ fn cut_by(state: JobState) -> Option<Cause> {
     }
 }
 
-/// How a job came to start.
+/// Way in which a job came to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartedBy {
-    /// In the round it was submitted, with no job before it left waiting.
+    /// Started in the round of its submission (of becoming eligible, if that is later), with no earlier job left
+    /// waiting.
     Immediate,
-    /// While an earlier job in policy order stayed queued.
+    /// Started while an earlier job in policy order stayed queued.
     Backfill,
-    /// After waiting, in its turn.
+    /// Started in its turn, after waiting.
     Reservation,
 }
 
@@ -98,68 +99,68 @@ pub struct JobRecords {
     pub(super) energy_j: Vec<f64>,
     pub(super) state: Vec<JobState>,
     pub(super) started_by: Vec<StartedBy>,
-    /// Nodes of all attempts, each one's ascending.
+    /// Nodes of all attempts, ascending within each.
     pub(super) nodes: Vec<u32>,
-    /// Where the nodes of first attempts are.
+    /// Offsets of the nodes of first attempts in `nodes`.
     homes: Homes,
-    /// Where those of jobs are that have started again.
+    /// Offsets for jobs whose nodes are not those of a plain first attempt: later attempts, moldable and resized jobs.
     moved: BTreeMap<u32, usize>,
-    /// How many nodes moldable jobs had.
+    /// Number of nodes that moldable jobs had.
     sizes: BTreeMap<u32, u32>,
     /// Needs of jobs that fit between no two budgets.
     pub between: BTreeMap<u32, Between>,
-    /// Runs that are profiled, and how many times longer they take for it.
+    /// Profiled runs, with the factor by which profiling lengthens them.
     pub(super) profiled: BTreeMap<u32, f64>,
-    /// What emergencies, caps and failures have made of each job, where there can be any.
+    /// Per-job effects of emergencies, caps and failures, if there can be any.
     pub(super) ordeals: Option<Vec<Ordeal>>,
-    /// Which of that is told.
+    /// Columns of `ordeals` that are reported.
     pub(super) told: Told,
-    /// Attempts that were lost, in order of their ends, where no segments tell of them.
+    /// Lost attempts in order of their ends, if no segments report them.
     pub(super) lost: Vec<LostAttempt>,
-    /// When jobs joined the queue, where that may be later than their submission.
+    /// Instants at which jobs joined the queue, if that may be later than their submission.
     pub(super) eligible: Option<Eligible>,
 }
 
-/// Which of the ordeals of jobs a run tells.
+/// Selection of the ordeal columns that a run reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
-    /// How often they started, and what was lost.
+    /// Number of attempts, and the energy of lost ones.
     pub(super) attempts: bool,
-    /// How long they stood still.
+    /// Time suspended.
     pub(super) stood: bool,
-    /// The lowest caps.
+    /// Lowest caps.
     pub(super) caps: bool,
 }
 
-/// An attempt whose job was queued again.
+/// An attempt whose job was requeued.
 #[derive(Clone, Debug)]
 pub struct LostAttempt {
-    /// Which job.
+    /// Its job.
     pub job: JobId,
-    /// Which of its attempts, from 1.
+    /// Number of the attempt among those of the job, from 1.
     pub number: u32,
-    /// From when.
+    /// Start of the attempt.
     pub start: SimTime,
-    /// Until when.
+    /// End of the attempt.
     pub end: SimTime,
-    /// Where its nodes stand among those of all runs.
+    /// Range of its nodes in the list of the nodes of all runs.
     pub places: Range<usize>,
-    /// What its nodes drew for it.
+    /// Energy that its nodes drew for it.
     pub energy: Joules,
 }
 
-/// What emergencies and caps have made of a job.
+/// Effects of emergencies, caps and failures on a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Ordeal {
-    /// How often it started.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How long it stood still in all.
+    /// Total time suspended.
     pub stood: SimDuration,
     /// Energy of all attempts.
     pub energy: Joules,
-    /// Of those that were queued again or killed in an emergency.
+    /// Energy of lost attempts: requeued ones, and those killed by an emergency, a failure or maintenance.
     pub lost: Joules,
-    /// The lowest cap on any of its nodes in the last attempt, W; infinity: none.
+    /// Lowest cap on any of its nodes in the last attempt, W; infinity if there was none.
     pub lowest_cap_w: f64,
 }
 
@@ -182,17 +183,17 @@ pub struct Totals {
     pub window: Option<(SimTime, SimTime)>,
     /// Energy of the system: the sum of the next five.
     pub energy: Joules,
-    /// While nodes serve jobs.
+    /// Energy drawn while nodes serve jobs.
     pub job_energy: Joules,
-    /// While nodes are idle.
+    /// Energy drawn while nodes are idle.
     pub idle_energy: Joules,
-    /// While nodes boot and shut down.
+    /// Energy drawn while nodes boot and shut down.
     pub transition_energy: Joules,
-    /// While nodes are off.
+    /// Energy drawn while nodes are off.
     pub off_energy: Joules,
-    /// While nodes are down.
+    /// Energy drawn while nodes are down.
     pub down_energy: Joules,
-    /// Integral of the system's draw, kept in a book of its own.
+    /// Integral of the system's draw, accumulated independently of the sums above.
     pub integral: Joules,
     /// Nominal work of the jobs that started and ended.
     pub work: Work,
@@ -206,9 +207,9 @@ pub struct Totals {
     pub events: u64,
     /// Cells of the actual table below their node's idle draw.
     pub below_idle: usize,
-    /// Jobs that bring no walltime: planning knows how long they run.
+    /// Jobs without a walltime, which are planned with their nominal runtime.
     pub clairvoyant: usize,
-    /// Jobs that bring a measured draw that no watts of a predicted table stand before.
+    /// Jobs that bring a measured draw that no watts of a predicted table override.
     pub measured: usize,
     /// Runs that were profiled.
     pub profiled: usize,
@@ -216,11 +217,12 @@ pub struct Totals {
     pub left_out: usize,
     /// Jobs that started later than the log says they did in reality.
     pub late: usize,
-    /// Ceiling of the policy's predicted draw, if it has one, and how the actual draw went beyond what was in force.
+    /// Ceiling of the policy's predicted draw, if it has one, and the overdraw: the actual draw above the ceiling in
+    /// force.
     pub budget: Option<(Watts, Overdraw)>,
-    /// Emergencies, where the draw is monitored.
+    /// Number of emergencies, if the draw is monitored.
     pub alerts: Option<u64>,
-    /// Energy of attempts that were queued again or killed in them.
+    /// Energy of lost attempts: requeued ones, and those killed by an emergency, a failure or maintenance.
     pub lost_energy: Joules,
 }
 
@@ -229,27 +231,27 @@ pub struct Totals {
 pub struct Records {
     /// The jobs that were run.
     pub workload: Arc<Workload>,
-    /// By job.
+    /// Records by job.
     pub jobs: JobRecords,
-    /// By instant.
+    /// Records by instant.
     pub timeline: Timeline,
-    /// By node.
+    /// Meter of each node.
     pub nodes: Meter,
-    /// How often each node booted.
+    /// Number of boots of each node.
     pub boots: Vec<i32>,
-    /// How often each node shut down.
+    /// Number of shutdowns of each node.
     pub shutdowns: Vec<i32>,
-    /// Over all.
+    /// Totals over the whole run.
     pub totals: Totals,
-    /// The stretches of runs in which nothing changed, where anything can; none: each attempt is one.
+    /// Stretches of runs in which nothing changed. `None` if nothing can change during an attempt: each is one stretch.
     pub segments: Option<Segments>,
-    /// What happened about power.
+    /// Log of events other than starts and ends.
     pub log: Log,
-    /// What runs were charged by.
+    /// Actual table, by which runs were charged.
     pub actual: Arc<Actual>,
 }
 
-/// All that is written down while a run goes on.
+/// Records under construction while a run goes on.
 #[derive(Clone, Debug)]
 pub(super) struct History {
     jobs: JobRecords,
@@ -257,17 +259,17 @@ pub(super) struct History {
     boots: Vec<i32>,
     shutdowns: Vec<i32>,
     work: Work,
-    /// Jobs that will change no more.
+    /// Number of jobs in a final state.
     done: usize,
     log: Log,
     last_end: SimTime,
     alerts: Option<u64>,
     lost_energy: Joules,
-    /// Whether the timeline says which budget is in force.
+    /// True if the timeline shows the budget in force.
     shows_budget: bool,
-    /// Whether jobs make way for others.
+    /// True if jobs may be preempted by others.
     makes_way: bool,
-    /// Whether segments tell of attempts that are lost.
+    /// True if segments report lost attempts.
     has_segments: bool,
 }
 
@@ -290,7 +292,8 @@ impl History {
         }
     }
 
-    /// From now on jobs may be capped, stand still or be queued again; `monitors`: the draw is compared with the budget.
+    /// Records caps, suspensions and requeued attempts from now on; with `monitors` also emergencies, as the draw is
+    /// compared with the budget.
     pub(super) fn watch_power(&mut self, monitors: bool) {
         self.watch_attempts();
         self.watch_segments();
@@ -301,7 +304,8 @@ impl History {
         }
     }
 
-    /// Attempts that are over, where each ran in one stretch; from now on others tell of them.
+    /// Takes the attempts that are over, each of which ran in one stretch, so that segments can report them from now
+    /// on.
     pub(super) fn attempts_over(&mut self, cluster: &Cluster) -> Vec<LostAttempt> {
         let mut over = std::mem::take(&mut self.jobs.lost);
         for row in 0..self.jobs.state.len() {
@@ -316,7 +320,7 @@ impl History {
         over
     }
 
-    /// From now on the timeline says which budget is in force; before, it was this one.
+    /// Shows the budget in force in the timeline from now on, and `before` in the rows so far.
     pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
         if !self.shows_budget {
             self.timeline.tell_budget(before);
@@ -324,7 +328,7 @@ impl History {
         self.shows_budget = true;
     }
 
-    /// From now on jobs may make way for others.
+    /// Records suspensions from now on, as jobs may be preempted by others.
     pub(super) fn watch_suspensions(&mut self) {
         self.jobs.ordeals.get_or_insert_with(|| vec![Ordeal::default(); self.jobs.state.len()]);
         self.jobs.told.stood = true;
@@ -332,12 +336,12 @@ impl History {
         self.watch_segments();
     }
 
-    /// From now on segments tell of attempts that are lost.
+    /// Leaves lost attempts to the segments from now on.
     pub(super) fn watch_segments(&mut self) {
         self.has_segments = true;
     }
 
-    /// From now on nodes may go down: it is told how often jobs have started.
+    /// Counts attempts from now on, as nodes may go down.
     pub(super) fn watch_attempts(&mut self) {
         self.jobs.told.attempts = true;
         if self.jobs.ordeals.is_none() {
@@ -346,7 +350,7 @@ impl History {
         }
     }
 
-    /// There are more jobs.
+    /// Makes room for more jobs.
     pub(super) fn grow(&mut self, jobs: usize) {
         self.jobs.grow(jobs);
     }
@@ -358,30 +362,31 @@ impl History {
         (!waits).then(|| (state, self.jobs.end(job.0 as usize)))
     }
 
-    /// True if a job has joined the queue, where it does so at its submission: if it was submitted at all.
+    /// True if a job has joined the queue, provided that it was submitted. Valid only if jobs join the queue at their
+    /// submission.
     pub(super) fn has_joined(&self, job: JobId) -> bool {
         use JobState::{Barred, Lacking, LeftOut, RejectedNodes, RejectedPower, RejectedSlots};
         let state = self.jobs.state[job.0 as usize];
         !matches!(state, Barred(_) | Lacking(_) | LeftOut | RejectedNodes | RejectedPower | RejectedSlots)
     }
 
-    /// Whether a job was turned away for good.
+    /// True if a job that was turned away is so for good.
     pub(super) fn is_rejected(&self, job: JobId) -> bool {
         self.jobs.state[job.0 as usize] != JobState::LeftOut
     }
 
-    /// A job is withdrawn.
+    /// Records that a job is withdrawn.
     pub(super) fn cancel(&mut self, job: JobId, why: JobState) {
         self.jobs.state[job.0 as usize] = why;
         self.done += 1;
     }
 
-    /// From now on the timeline says which budget is in force.
+    /// Shows the budget in force in the timeline from now on.
     pub(super) fn show_budget(&mut self) {
         self.shows_budget = true;
     }
 
-    /// Something happened about power.
+    /// Adds an entry to the log, and counts it if it is an alert.
     pub(super) fn note(&mut self, entry: Entry) {
         self.log.push(entry);
         if let (Kind::Alert, Some(alerts)) = (entry.kind, &mut self.alerts) {
@@ -389,8 +394,8 @@ impl History {
         }
     }
 
-    /// The same happened to nodes that are alike, one after the other: each changed the draw, which
-    /// was the one, by the other.
+    /// Adds an entry for each of several equal nodes, to which the same happened one after the other. `draw` is the
+    /// machine's draw before the first, and the step by which each changed it.
     pub(super) fn note_nodes(&mut self, at: SimTime, kind: Kind, nodes: Span, draw: (Watts, Watts)) {
         self.log.push_nodes(at, kind, nodes, draw);
     }
@@ -412,7 +417,7 @@ impl History {
         self.timeline.record(cluster.now(), row);
     }
 
-    /// Whether the timeline tells how many jobs stand still.
+    /// True if the timeline counts suspended jobs.
     fn tells_suspended(&self) -> bool {
         self.alerts.is_some() || self.makes_way
     }
@@ -421,7 +426,7 @@ impl History {
         self.shows_budget.then(|| ceiling().map_or(f64::INFINITY, Watts::watts))
     }
 
-    /// A job joined no queue.
+    /// Records that a job was turned away at its submission.
     pub(super) fn turn_away(&mut self, job: JobId, why: Refusal) {
         self.jobs.state[job.0 as usize] = match why {
             Refusal::Bar(bar) => JobState::Barred(bar),
@@ -435,12 +440,12 @@ impl History {
         self.done += 1;
     }
 
-    /// A job fits between no two budgets to come.
+    /// Keeps the need of a job that fits between no two budgets to come.
     pub(super) fn note_between(&mut self, job: JobId, need: Between) {
         self.jobs.between.insert(job.0, need);
     }
 
-    /// A job of the queue will never start.
+    /// Records that a queued job will never start.
     pub(super) fn reject(&mut self, job: JobId, why: Rejection) {
         self.jobs.state[job.0 as usize] = match why {
             Rejection::NoProfile => JobState::RejectedProfile,
@@ -451,7 +456,7 @@ impl History {
         self.done += 1;
     }
 
-    /// A run has begun; `joined_now` says whether a job was submitted in this round.
+    /// Records the start of a run; `joined_now` is true for a job that was submitted in this round.
     pub(super) fn start(
         &mut self,
         cluster: &Cluster,
@@ -476,13 +481,14 @@ impl History {
         }
     }
 
-    /// A run has other nodes.
+    /// Records that the nodes of a run have changed.
     pub(super) fn resize(&mut self, run: &Run) {
         self.jobs.moved.insert(run.job.0, run.places.start);
         self.jobs.sizes.insert(run.job.0, u32::try_from(run.places.len()).unwrap_or(u32::MAX));
     }
 
-    /// A pass is over: now it is known whether a job that started in it overtook one that stays queued.
+    /// Records how a job came to start. Called again after the pass, once it is known which jobs stay queued: only then
+    /// is it certain that the job overtook one.
     pub(super) fn note_overtaking(&mut self, job: JobId, overtakes: bool, joined_now: bool) {
         self.jobs.started_by[job.0 as usize] = match overtakes {
             true => StartedBy::Backfill,
@@ -491,7 +497,8 @@ impl History {
         };
     }
 
-    /// A run is over: as its outcome says, unless something else ended it. Returns how.
+    /// Records the end of a run, and returns its state: that of the outcome, unless `how` says that something else
+    /// ended it.
     pub(super) fn end(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome, how: Option<JobState>) -> JobState {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
@@ -505,7 +512,7 @@ impl History {
         how
     }
 
-    /// All jobs that wait will do so for ever, in the queue or outside it.
+    /// Records that all jobs that still wait, in the queue or outside it, will wait for ever.
     pub(super) fn strand(&mut self, is_held: impl Fn(JobId) -> bool) {
         let JobRecords { state, between, .. } = &mut self.jobs;
         for (job, state) in (0..).map(JobId).zip(state).filter(|(_, state)| **state == JobState::Pending) {
@@ -517,7 +524,7 @@ impl History {
         }
     }
 
-    /// A run was ended and its job queued again.
+    /// Records that a run was ended and its job requeued.
     pub(super) fn requeue(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome) {
         let row = run.job.0 as usize;
         self.last_end = cluster.now();
@@ -528,14 +535,14 @@ impl History {
             let (end, places, energy) = (cluster.now(), run.places.clone(), outcome.energy);
             self.jobs.lost.push(LostAttempt { job, number, start, end, places, energy });
         }
-        // Of jobs that made way it is told how long their last attempt stood still.
+        // For preempted jobs only the suspension of the last attempt is reported.
         if let Some(ordeals) = self.jobs.ordeals.as_mut().filter(|_| self.makes_way) {
             ordeals[row].stood = SimDuration::ZERO;
         }
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), JobState::Pending);
     }
 
-    /// What an attempt leaves of a job beside its times; `is_lost`: its work is.
+    /// Adds an attempt that is over to the job's ordeals; its energy counts as lost with `is_lost`.
     fn endure(&mut self, run: &Run, outcome: &Outcome, is_lost: bool) {
         let Some(ordeal) = self.jobs.ordeals.as_mut().map(|ordeals| &mut ordeals[run.job.0 as usize]) else { return };
         ordeal.attempts = run.attempt;
@@ -547,7 +554,7 @@ impl History {
         }
     }
 
-    /// What a run has drawn, beside the earlier attempts of its job.
+    /// Charges a job with the energy of a run, on top of that of its earlier attempts.
     pub(super) fn charge(&mut self, run: &Run, energy: Joules) {
         let row = run.job.0 as usize;
         let all = self.jobs.ordeals.as_mut().map_or(energy, |ordeals| {
@@ -557,7 +564,7 @@ impl History {
         self.jobs.energy_j[row] = all.joules();
     }
 
-    /// What is to say of a run that was not over when the window was.
+    /// Records a run that was not over at the end of the window.
     pub(super) fn leave_off(&mut self, run: &Run, energy: Joules, stood: SimDuration, lowest_cap_w: f64) {
         self.charge(run, energy);
         if let Some(ordeals) = &mut self.jobs.ordeals {
@@ -574,7 +581,7 @@ impl History {
         self.shutdowns[nodes.places()].iter_mut().for_each(|shutdowns| *shutdowns += 1);
     }
 
-    /// When the last attempt ended that did.
+    /// End of the last attempt that has ended.
     pub(super) fn last_end(&self) -> SimTime {
         self.last_end
     }
@@ -590,7 +597,8 @@ impl History {
         self.timeline.close(end);
     }
 
-    /// Of a run in which nothing started only those budgets are told that begin or end as it does.
+    /// Keeps only the budget entries at `at`, and adds `more` of them: in a run in which nothing started, only budgets
+    /// that begin or end at its one instant are reported.
     pub(super) fn tell_only(&mut self, at: SimTime, more: usize, draw: Watts, ceiling: Option<Watts>) {
         self.log.keep_budgets(|entry| entry.at == at);
         let value_w = ceiling.map_or(f64::NAN, Watts::watts);
@@ -598,7 +606,7 @@ impl History {
         std::iter::repeat_n(entry, more).for_each(|entry| self.log.push(entry));
     }
 
-    /// A run in which nothing started has a window of length zero: its one row is its start.
+    /// Reduces the timeline to one row, at `start`: a run in which nothing started has a window of length zero.
     pub(super) fn forget(&mut self, start: SimTime, cluster: &Cluster, draw: Watts, ceiling: Option<Watts>) {
         self.timeline = Timeline::default();
         let idle = cluster.classes().iter().sum();
@@ -606,12 +614,12 @@ impl History {
         self.timeline.record(start, Row { budget_w, suspended, ..Row::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
     }
 
-    /// How the draw went beyond a budget.
+    /// Overdraw: how long and how far the draw exceeded a budget.
     pub(super) fn beyond(&self, budget: Watts) -> Overdraw {
         self.timeline.beyond(budget)
     }
 
-    /// All there is to say of the run.
+    /// Finishes the records of the run.
     pub(super) fn into_records(
         self,
         cluster: Cluster,
@@ -634,12 +642,12 @@ impl History {
 }
 
 impl JobRecords {
-    /// Each node has another number, the one that stands in its place.
+    /// Replaces the number of each node by its entry in `numbers`.
     pub(super) fn renumber(&mut self, numbers: &[u32]) {
         self.nodes.iter_mut().for_each(|node| *node = numbers[*node as usize]);
     }
 
-    /// No job has started.
+    /// Records of jobs none of which has started.
     #[must_use]
     pub fn new(jobs: usize) -> Self {
         Self {
@@ -661,7 +669,7 @@ impl JobRecords {
         }
     }
 
-    /// There are more jobs, of which none has started.
+    /// Makes room for more jobs, none of which has started.
     fn grow(&mut self, jobs: usize) {
         self.start.resize(jobs, SimTime::NEVER);
         self.end.resize(jobs, SimTime::NEVER);
@@ -673,13 +681,13 @@ impl JobRecords {
         }
     }
 
-    /// When the job started, if it did.
+    /// Start of the job's last attempt, if it started.
     #[must_use]
     pub fn start(&self, job: usize) -> Option<SimTime> {
         self.has_started(job).then(|| self.start[job])
     }
 
-    /// When the job ended, if it did.
+    /// End of the job, if it ended.
     #[must_use]
     pub fn end(&self, job: usize) -> Option<SimTime> {
         (self.has_started(job) && self.state[job] != JobState::Running).then(|| self.end[job])
@@ -691,37 +699,37 @@ impl JobRecords {
         (self.start[job] != SimTime::NEVER).then(|| self.energy_j[job])
     }
 
-    /// What became of the job.
+    /// State of the job.
     #[must_use]
     pub fn state(&self, job: usize) -> JobState {
         self.state[job]
     }
 
-    /// How the job came to start, if it did.
+    /// Way in which the job came to start, if it did.
     #[must_use]
     pub fn started_by(&self, job: usize) -> Option<StartedBy> {
         self.has_started(job).then(|| self.started_by[job])
     }
 
-    /// Whether the job started later than the log says it did in reality.
+    /// True if the job started later than it did in reality, according to the log.
     fn is_late(&self, workload: &Workload, job: JobId) -> bool {
         let observed = workload.observed_start(job);
         self.start(job.0 as usize).zip(observed).is_some_and(|(start, observed)| start > observed)
     }
 
-    /// The nodes of a started job that has so many.
+    /// Nodes of a started job that has `count` of them.
     fn nodes_of(&self, job: JobId, count: u32) -> &[u32] {
         let first = self.first_place(job);
         &self.nodes[first..first + count as usize]
     }
 
-    /// Where the nodes of a started job begin.
+    /// Offset of the first node of a started job in `nodes`.
     pub(super) fn first_place(&self, job: JobId) -> usize {
         let moved = if self.moved.is_empty() { None } else { self.moved.get(&job.0).copied() };
         moved.or_else(|| self.homes.of(job)).unwrap_or(usize::MAX)
     }
 
-    /// Energy of each job's last attempt, J, where attempts were lost: what is left of its energy.
+    /// Energy of each job's last attempt, J: its total less that of its lost attempts.
     pub(super) fn last_j(&self) -> Vec<f64> {
         let mut last = self.energy_j.clone();
         let Some(ordeals) = &self.ordeals else { return last };
@@ -735,7 +743,7 @@ impl JobRecords {
         last
     }
 
-    /// Whether there is an attempt to speak of: none of a job that was queued again and waits.
+    /// True if the job has an attempt to report. A job that was requeued and still waits has none.
     fn has_started(&self, job: usize) -> bool {
         let waits = matches!(self.state[job], JobState::Pending | JobState::Stranded | JobState::Cancelled);
         self.start[job] != SimTime::NEVER && !waits
@@ -743,7 +751,7 @@ impl JobRecords {
 }
 
 impl Totals {
-    /// Reads the meter's books, closed.
+    /// Takes the energies and times from the meter, whose books are closed.
     pub(super) fn read(&mut self, meter: &Meter, peak: Watts) {
         self.peak = peak;
         self.job_energy = meter.energy_of(Class::Busy);
@@ -759,7 +767,7 @@ impl Totals {
 }
 
 impl Records {
-    /// When the job in this row ended, if it did.
+    /// End of the job in this row, if it ended.
     #[must_use]
     pub fn end(&self, job: usize) -> Option<SimTime> {
         self.jobs.end(job)

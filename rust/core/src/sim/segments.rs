@@ -1,4 +1,4 @@
-//! Stretches of attempts in which nothing changed, kept small: there may be a thousand for each job.
+//! Segments: stretches of attempts in which nothing changed. Stored compactly, as there may be a thousand for each job.
 
 use std::ops::Range;
 
@@ -6,59 +6,59 @@ use crate::cluster::runs::Run;
 use crate::units::{Joules, SimTime, Watts};
 use crate::workload::JobId;
 
-/// What holds of a run for a while.
+/// Constant state of a run over a stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     /// Mean of the caps in force on its nodes, W; infinity if one has none.
     pub cap_w: f64,
-    /// F: how much longer than nominal the run takes; infinity while it makes no progress though it works.
+    /// Time factor F, relative to nominal; infinity while the run makes no progress though its nodes draw as working.
     pub factor: f64,
-    /// What its nodes draw; nothing while it stands still.
+    /// Draw of its nodes; zero while it is suspended.
     pub draw: Watts,
-    /// Whether it stands still.
+    /// True while the run is suspended.
     pub is_suspended: bool,
 }
 
-/// What has held of a run since when.
+/// Present stretch of a run, which is still open, and its start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) since: SimTime,
     pub(super) stretch: Stretch,
-    /// Until when the run made no progress, for its nodes had changed.
+    /// Instant until which the run made no progress because its nodes had changed.
     pub(super) still_until: SimTime,
 }
 
-/// A stretch of an attempt in which neither its nodes nor its caps nor its speed nor its draw change.
+/// A stretch of an attempt in which neither its nodes nor its caps, speed or draw change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// Which job.
+    /// Its job.
     pub job: JobId,
-    /// Which of its attempts, from 1.
+    /// Number of the attempt among those of the job, from 1.
     pub attempt: u32,
-    /// From when.
+    /// Start of the stretch.
     pub start: SimTime,
-    /// Until when.
+    /// End of the stretch.
     pub end: SimTime,
-    /// Where its nodes stand among those of all runs.
+    /// Range of its nodes in the list of the nodes of all runs.
     pub places: Range<usize>,
-    /// What holds in it.
+    /// State of the run in it.
     pub state: Stretch,
-    /// What its nodes drew for it.
+    /// Energy that its nodes drew for the run.
     pub energy: Joules,
 }
 
-/// All stretches so far. Those of an attempt follow one another, so that only their ends are kept.
+/// All segments so far. Those of an attempt follow one another without gaps, so that only their ends are kept.
 #[derive(Clone, Debug, Default)]
 pub struct Segments {
     attempts: Vec<Attempt>,
     stretches: Vec<Stretch>,
-    /// Of each segment: its attempt, its end and its stretch.
+    /// Attempt, stretch (both as indices) and end of each segment.
     rows: Vec<(u32, u32, SimTime)>,
-    /// Of each segment, where nodes are shared, what was drawn in it; otherwise the stretch tells.
+    /// Energy of each segment, if nodes are shared; otherwise it follows from the stretch's draw.
     drawn: Vec<Joules>,
 }
 
-/// An attempt, or what is left of one from a change of its nodes on.
+/// An attempt, or the rest of one from a change of its nodes on.
 #[derive(Clone, Debug)]
 struct Attempt {
     job: JobId,
@@ -71,29 +71,30 @@ struct Attempt {
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     attempt: u32,
-    /// Where its nodes stand.
+    /// Range of its nodes in the list of the nodes of all runs.
     pub(super) places: Range<usize>,
-    /// Stretches that it was in before, and where they stand.
+    /// Recent distinct stretches of the attempt, and their indices in `stretches`, so that a repeated one is stored
+    /// once.
     known: Vec<(Stretch, u32)>,
 }
 
-/// How many stretches of an attempt are remembered: caps go up and down again.
+/// Number of stretches of an attempt that are remembered for reuse, as caps go up and down again.
 const REMEMBERED: usize = 8;
 
 impl Segments {
-    /// An attempt begins.
+    /// Begins an attempt.
     pub(super) fn begin(&mut self, run: &Run) -> Place {
         self.begin_one(run.job, run.attempt, run.started, run.places.clone())
     }
 
-    /// The same of the attempt of this number.
+    /// Begins the attempt with this number.
     pub(super) fn begin_one(&mut self, job: JobId, number: u32, start: SimTime, places: Range<usize>) -> Place {
         let attempt = index(self.attempts.len());
         self.attempts.push(Attempt { job, number, start, places: places.clone() });
         Place { attempt, places, known: Vec::new() }
     }
 
-    /// An attempt goes on on other nodes from `now` on.
+    /// Continues an attempt on other nodes from `now` on.
     pub(super) fn go_on(&mut self, place: &mut Place, run: &Run, now: SimTime) {
         let own = &mut self.attempts[place.attempt as usize];
         if own.start == now {
@@ -104,8 +105,8 @@ impl Segments {
         }
     }
 
-    /// A stretch of an attempt is over, in which so much was drawn if nodes are shared; where they are not, the run may
-    /// have made no progress in its first part.
+    /// Adds a stretch of an attempt that is over: `drawn` is its energy if nodes are shared. If they are not, the run
+    /// may have made no progress in the first part, which then becomes a separate segment.
     pub(super) fn push(&mut self, place: &mut Place, held: Held, end: SimTime, drawn: Option<Joules>) {
         let moves_on = held.still_until.min(end);
         if moves_on > held.since {
@@ -130,7 +131,7 @@ impl Segments {
         self.drawn.extend(drawn);
     }
 
-    /// All of them, by job and time.
+    /// All segments, by job and time.
     #[must_use]
     pub fn sorted(&self) -> Vec<Segment> {
         let mut order: Vec<u32> = (0..index(self.rows.len())).collect();
@@ -150,7 +151,7 @@ impl Segments {
     }
 }
 
-/// A place among fewer than 2^32.
+/// An index as `u32`.
 fn index(place: usize) -> u32 {
     u32::try_from(place).expect("fewer than 2^32 segments fit into memory")
 }

@@ -1,5 +1,5 @@
-//! A run set up from plain values: the tables that nodes draw by, a policy of named parts and of a host's own, and what
-//! machine this policy is for.
+//! Setup of a run from plain values: the tables of the nodes' draws, a policy made of named parts and of a host's own
+//! ones, and the machine that this policy is for.
 
 use std::sync::Arc;
 
@@ -25,72 +25,72 @@ use crate::sim::{Options, Simulation};
 use crate::units::SimTime;
 use crate::workload::Workload;
 
-/// What a run is of.
+/// Ingredients of a run.
 pub struct Setup<'a> {
     /// The jobs.
     pub workload: &'a Arc<Workload>,
     /// The machine.
     pub platform: &'a Platform,
-    /// What nodes draw, and how fast they are.
+    /// Draws and speeds of the nodes.
     pub tables: Tables<'a>,
     /// The policy's parts, by name.
     pub spec: PolicySpec,
-    /// What lots are drawn from.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// How the run goes.
+    /// Options of the run.
     pub options: Options,
-    /// What an agent chooses from, if one decides.
+    /// Choices of an agent, if one decides.
     pub agent: Option<Choices>,
-    /// In what nodes differ that jobs ask for, if they do.
+    /// Differences of nodes in what jobs ask for, if there are any.
     pub cells: Option<Cells>,
-    /// The queues that jobs stand in, if there are any.
+    /// Queues of the jobs, if there are any.
     pub queues: Option<Queues>,
-    /// Budgets from outside, and with them what the run shows of budgets in time.
+    /// Budgets from outside. If they are given, even an empty list, the run shows the budget in force over time.
     pub budgets: Option<Vec<BudgetRow>>,
-    /// The group of each job, where an order shares the machine between groups.
+    /// Group of each job, for an order that shares the machine between groups.
     pub groups: Option<Arc<[u32]>>,
-    /// Up to when the log decides what starts, and not the policy, if it does.
+    /// Instant up to which the log and not the policy decides what starts, if there is one.
     pub from: Option<SimTime>,
 }
 
-/// What is said of draws and speeds.
+/// Data on draws and speeds.
 pub struct Tables<'a> {
-    /// What nodes do.
+    /// Actual table of the nodes.
     pub actual: Option<&'a VariationTable>,
-    /// What they are believed to do, if that is something else.
+    /// Predicted table, if it differs from the actual one.
     pub predicted: Option<&'a VariationTable>,
-    /// What caps do.
+    /// Effects of caps.
     pub caps: &'a CapsSpec,
-    /// What becomes of applications that no table knows.
+    /// Treatment of applications that no table knows.
     pub unknown: OnUnknownApp,
-    /// What a measured draw counts as before its job has run.
+    /// Rule for what a measured draw counts as before its job has run.
     pub known: Rule,
-    /// A forecast of jobs' own draws, W a node, by row.
+    /// Forecast of jobs' own draws, W per node, by row.
     pub forecast_w: Option<Vec<f64>>,
 }
 
-/// Parts of a policy that a host brings along, asked for in this order.
+/// Parts of a policy that a host brings along. The methods are called in this order.
 pub trait OwnParts {
-    /// Puts them in the places of named ones.
+    /// Replaces named parts with the host's own.
     ///
     /// # Errors
     /// If one cannot take its place.
     fn fill(&self, parts: &mut Parts, workload: &Workload) -> Result<()>;
 
-    /// Its allocator, if it has one.
+    /// Returns the host's allocator, if it has one.
     ///
     /// # Errors
-    /// If that cannot be one.
+    /// If it is invalid.
     fn allocator(&self) -> Result<Option<Box<dyn Allocator>>>;
 
-    /// Its whole scheduler, if it has one: then there is nothing to the parts.
+    /// Returns the host's whole scheduler, if it has one: then the parts are not used.
     ///
     /// # Errors
-    /// If that cannot be one.
+    /// If it is invalid.
     fn scheduler(&self, name: &str, workload: &Workload) -> Result<Option<Box<dyn Policy>>>;
 }
 
-/// Named parts are all there is.
+/// No host: named parts are all there is.
 impl OwnParts for () {
     fn fill(&self, _parts: &mut Parts, _workload: &Workload) -> Result<()> {
         Ok(())
@@ -105,7 +105,7 @@ impl OwnParts for () {
     }
 }
 
-/// What decides, and about what.
+/// The kind of decision maker, and the nodes that it decides about.
 enum Kind {
     /// A whole scheduler of the host's own, about the machine.
     Own(Box<dyn Policy>),
@@ -113,7 +113,7 @@ enum Kind {
     Agent(Choices),
     /// Parts that count, about each pool by itself.
     Pools(Arc<Queues>),
-    /// Parts that count, about these nodes, with a budget of the whole machine's.
+    /// Parts that count, about these nodes, with a budget for the whole machine.
     Part(Vec<u32>),
     /// Parts, about the machine.
     Whole,
@@ -144,10 +144,10 @@ struct Prepared {
 }
 
 impl Setup<'_> {
-    /// The run, before anything has happened in it.
+    /// Makes the run, in which nothing has happened yet.
     ///
     /// # Errors
-    /// If something in it is invalid, or does not go with something else.
+    /// If something in the setup is invalid, or two things in it do not go together.
     pub fn simulation(mut self, own: &dyn OwnParts) -> Result<Simulation> {
         let Prepared { parts, actual, predicted, kind, queues } = self.prepared(own)?;
         let cells = self.cells.take().map(Arc::new);
@@ -171,17 +171,17 @@ impl Setup<'_> {
         Ok(simulation)
     }
 
-    /// Tells an order that shares the machine whose each job is.
+    /// Gives the group of each job to an order that shares the machine between groups.
     fn group(&self, parts: &mut Parts) {
         if let (Some(groups), Some(follower)) = (&self.groups, parts.order.follower()) {
             follower.group(groups);
         }
     }
 
-    /// The same run from `at` on under the policy of this one, in which all else is as it was.
+    /// Continues a run from `at` on under the policy of this setup, which is otherwise that of the run.
     ///
     /// # Errors
-    /// If something in it is invalid, or cannot go on from where the run is.
+    /// If something in the setup is invalid, or the policy cannot go on from where the run is.
     pub fn succeeding(mut self, run: Simulation, at: SimTime, own: &dyn OwnParts) -> Result<Simulation> {
         let Prepared { parts, predicted, kind, .. } = self.prepared(own)?;
         let (name, platform) = (self.spec.name, self.platform);
@@ -214,10 +214,11 @@ impl Setup<'_> {
         run.succeed(policy, predicted, at)
     }
 
-    /// The jobs of this one are those of a run under way, in their old rows, and more: it goes on with all of them.
+    /// Adds jobs to a run under way. The jobs of this setup are those of the run, in their old rows, and more.
     ///
     /// # Errors
-    /// If something in it is invalid, or the run was not set up for what the new jobs ask for; then it is as it was.
+    /// If something in the setup is invalid, or the run was not set up for what the new jobs ask for; the run is
+    /// unchanged then.
     pub fn extending(mut self, run: &mut Simulation, own: &dyn OwnParts) -> Result<()> {
         let Prepared { actual, predicted, queues, .. } = self.prepared(own)?;
         let cells = self.cells.take().map(Arc::new);
@@ -225,7 +226,7 @@ impl Setup<'_> {
         run.grow(Growth { workload, predicted, cells, queues, groups: self.groups.take() }, actual)
     }
 
-    /// All that is made of the plain values before the run is.
+    /// Makes everything that is needed for the run from the plain values.
     fn prepared(&mut self, own: &dyn OwnParts) -> Result<Prepared> {
         let (mut parts, _) = self.spec.build(self.seed)?;
         own.fill(&mut parts, self.workload)?;
@@ -242,7 +243,7 @@ impl Setup<'_> {
         Ok(Prepared { parts, actual, predicted, kind, queues })
     }
 
-    /// What is charged, and what is believed.
+    /// Makes the actual table, by which runs are charged, and the predicted one, which policies read.
     fn tables(&mut self, parts: &Parts) -> Result<(Actual, Predicted)> {
         let Tables { actual, predicted, caps, unknown, known, forecast_w } = &mut self.tables;
         let (actual, predicted) = tables_with_caps(self.platform, self.workload, *actual, *predicted, caps, *unknown)?;
@@ -257,14 +258,15 @@ impl Setup<'_> {
         Ok((actual, predicted))
     }
 
-    /// Tells a budget of the tables; the caps that it sets have to do for all jobs.
+    /// Gives a budget the tables, and checks that the caps it sets are possible for all jobs.
     fn teach(&self, parts: &mut Parts, actual: &Actual, predicted: &Predicted) -> Result<()> {
         let Some(power) = &mut parts.power else { return Ok(()) };
         power.learn(predicted, self.platform)?;
         self.check_levels(actual, "policy.power.caps_w", power.levels())
     }
 
-    /// A host's allocator caps whole nodes of which it is known what a cap does, and its lowest cap has to do for all jobs.
+    /// Checks a host's allocator: it needs whole nodes, known effects of caps, and a lowest cap that is possible for
+    /// all jobs.
     fn check_allocator(&self, allocator: &dyn Allocator, actual: &Actual, predicted: &Predicted) -> Result<()> {
         let least = match allocator.least() {
             LeastCaps::Watts(watts) => Some(watts),
@@ -280,7 +282,8 @@ impl Setup<'_> {
         if faults.is_empty() { Ok(()) } else { Err(ConfigError { faults }.into()) }
     }
 
-    /// Parts that count cannot tell which nodes a queue has: where one has not all of them, they are told of its nodes alone.
+    /// Finds out what decides. Parts that count cannot tell the nodes of a queue apart: if a queue has only some of the
+    /// nodes, they decide about these nodes alone.
     fn kind(
         &mut self,
         scheduler: Option<Box<dyn Policy>>,
@@ -322,7 +325,7 @@ impl Setup<'_> {
         Ok(Simulation::new(Arc::clone(jobs), platform.clone(), actual, predicted, policy, options))
     }
 
-    /// A policy a pool, each of parts of its own; one rule puts nodes of all of them to sleep.
+    /// Makes a policy for each pool, with separate parts; one sleep rule covers the nodes of all pools.
     fn pools(&self, queues: &Arc<Queues>, parts: &Parts, predicted: &Predicted) -> Result<Pools> {
         let stretches = self.options.walltimes == Walltimes::Stretch;
         let ground = Ground { workload: self.workload, platform: self.platform, predicted, stretches };
@@ -336,7 +339,7 @@ impl Setup<'_> {
     }
 }
 
-/// What errors call the lowest cap of an allocator.
+/// Name of an allocator's lowest cap in errors.
 const LEAST: &str = "policy.power.allocator.least_cap_w";
 
 fn check_caps(platform: &Platform, caps: Option<CapsKind>, least: Option<f64>) -> Result<()> {

@@ -1,7 +1,8 @@
-//! Nodes that several jobs share, slot by slot: who is on them, and who pays for what.
+//! Nodes that several jobs share, slot by slot: the runs on each, and the energy that each is charged.
 //!
-//! A job's share of a node's draw is its slots' part of what the job would draw there alone, and of the idle draw of the
-//! free slots its part by slots. Shares are whole picowatts and the node draws their sum, so the books balance.
+//! A job's share of a node's draw is its slots' part of what the whole node would draw with it on all slots, plus a
+//! part, by slots, of the idle draw of the free slots. Shares are whole picowatts and the node draws their sum, so the
+//! books balance.
 
 use crate::cluster::runs::RunId;
 use crate::platform::Platform;
@@ -12,17 +13,17 @@ use crate::units::{Joules, SimTime, Watts};
 struct Resident {
     run: RunId,
     slots: u32,
-    /// What the whole node would draw with this job on all its slots.
+    /// Draw of the whole node with this job on all its slots.
     whole: Watts,
-    /// What the job is charged for now.
+    /// Draw that the job is charged for now.
     share: Watts,
 }
 
-/// Who is on each node, and what each run has drawn so far.
+/// Runs on each node, and the energy of each run so far.
 #[derive(Clone, Debug)]
 pub(super) struct Sharing {
     residents: Vec<Vec<Resident>>,
-    /// By the run's slot.
+    /// Energy so far, by the run's slot.
     energy: Vec<Joules>,
 }
 
@@ -31,7 +32,7 @@ impl Sharing {
         Self { residents: vec![Vec::new(); nodes as usize], energy: Vec::new() }
     }
 
-    /// A run begins: it has drawn nothing yet.
+    /// Begins a run, which has drawn nothing yet.
     pub(super) fn begin(&mut self, run: RunId) {
         let slot = run.slot() as usize;
         if self.energy.len() <= slot {
@@ -40,7 +41,7 @@ impl Sharing {
         self.energy[slot] = Joules::ZERO;
     }
 
-    /// Charges everyone on a node up to now, before anything changes there.
+    /// Charges all runs on a node up to now, before anything changes there.
     pub(super) fn settle(&mut self, meter: &Meter, node: u32, now: SimTime) {
         let span = now - meter.node_since(node);
         for resident in &self.residents[node as usize] {
@@ -56,13 +57,13 @@ impl Sharing {
         }
     }
 
-    /// A run comes to a node; returns what the node draws then.
+    /// Puts a run on a node; returns the node's draw then.
     pub(super) fn join(&mut self, platform: &Platform, node: u32, run: RunId, slots: u32, whole: Watts) -> Watts {
         self.residents[node as usize].push(Resident { run, slots, whole, share: Watts::ZERO });
         self.share_out(platform, node)
     }
 
-    /// A run has its nodes draw something else: the whole node would draw this with it alone; returns what it draws then.
+    /// Sets a run's draw on a node, as that of the whole node with it on all slots; returns the node's draw then.
     pub(super) fn redraw(&mut self, platform: &Platform, node: u32, run: RunId, whole: Watts) -> Watts {
         for resident in self.residents[node as usize].iter_mut().filter(|resident| resident.run == run) {
             resident.whole = whole;
@@ -70,7 +71,7 @@ impl Sharing {
         self.share_out(platform, node)
     }
 
-    /// A run leaves a node; returns what the node draws then, if anyone is left.
+    /// Takes a run off a node; returns the node's draw then, if any run is left.
     pub(super) fn leave(&mut self, platform: &Platform, node: u32, run: RunId) -> Option<Watts> {
         self.residents[node as usize].retain(|resident| resident.run != run);
         (!self.residents[node as usize].is_empty()).then(|| self.share_out(platform, node))
@@ -87,7 +88,7 @@ impl Sharing {
         residents.iter().map(|resident| resident.share).sum()
     }
 
-    /// What a run has drawn so far, as far as it was charged.
+    /// Energy that a run has been charged so far.
     pub(super) fn energy(&self, run: RunId) -> Joules {
         self.energy[run.slot() as usize]
     }

@@ -1,7 +1,7 @@
-//! A run that goes on under another policy from an instant on.
+//! Succession: a run that goes on under another policy from an instant on.
 //!
-//! Running jobs keep their nodes and their time; waiting jobs are the new policy's queue; what comes from outside stays to
-//! come.
+//! Running jobs keep their nodes and their times, waiting jobs form the new policy's queue, and events from outside
+//! stay to come.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Simulation {
         self.totals.events > 0 || self.totals.passes > 0
     }
 
-    /// True if these nodes alone serve; none: if all nodes do.
+    /// True if exactly these nodes serve; with `None`, if all nodes do.
     #[must_use]
     pub fn is_of_part(&self, nodes: Option<&[u32]>) -> bool {
         match (&self.part, nodes) {
@@ -30,14 +30,14 @@ impl Simulation {
         }
     }
 
-    /// The same run from `at` on, up to which everything has happened, under another policy, which believes `predicted`;
-    /// it makes a pass at that instant.
+    /// Continues the run from `at` on, up to which everything has happened, under another policy with the predicted
+    /// table `predicted`. It makes a pass at that instant.
     ///
     /// # Errors
     /// If the policy cannot go on from here.
     pub fn succeed(mut self, policy: Box<dyn Policy>, predicted: Predicted, at: SimTime) -> Result<Self> {
         let now = self.now();
-        // Of a run that has come to its end the last thing that happened is where another policy goes on.
+        // In a run that has come to its end, another policy goes on from the last event.
         let at = if at >= SimTime::LATEST { now } else { at.min(self.options.until).max(now) };
         self.plant.advance(at)?;
         self.controller.advance(at);
@@ -63,7 +63,7 @@ impl Simulation {
         Ok(next)
     }
 
-    /// Caps that the policy has set hold no more; ends follow at once.
+    /// Lifts the caps that the policy has set; ends follow at once.
     fn lift_caps(&mut self) -> Result<()> {
         let lifted = self.controller.lift_caps()?;
         for &id in &lifted {

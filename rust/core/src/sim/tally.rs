@@ -1,21 +1,21 @@
-//! Sums over a run as far as it has come, by which an agent is rewarded.
+//! Running sums over a run, from which an agent's rewards are computed.
 
 use crate::control::Effect;
 use crate::policy::Decision;
 use crate::units::{SimDuration, Watts};
 use crate::workload::{JobId, Workload};
 
-/// Runs that are shorter than this count as long in slowdowns, s.
+/// Lower bound on runtimes in (bounded) slowdowns, s.
 const SHORTEST_S: f64 = 10.0;
 
 /// Integrals over time since the first submit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Of the number of queued jobs, s.
+    /// Integral of the number of queued jobs, s.
     pub waited_s: f64,
-    /// Of the sum of 1 / max(runtime, 10 s) of the queued jobs.
+    /// Integral of the sum of 1 / max(runtime, 10 s) over the queued jobs.
     pub slowed: f64,
-    /// Of the machine's draw, J.
+    /// Integral of the machine's draw, J.
     pub energy_j: f64,
     queued: u32,
     rate: f64,
@@ -29,13 +29,13 @@ impl Tally {
         self.energy_j += seconds * draw.watts();
     }
 
-    /// A job joins the queue.
+    /// Adds a job that joins the queue.
     pub(super) fn join(&mut self, workload: &Workload, job: JobId) {
         self.queued += 1;
         self.rate += rate(workload, job);
     }
 
-    /// A decision was carried out.
+    /// Follows a decision that was carried out.
     pub(super) fn note(&mut self, workload: &Workload, decision: &Decision, effect: &Effect) {
         match (decision, effect) {
             (Decision::Start(start), _) => self.leave(workload, start.job),
@@ -45,10 +45,10 @@ impl Tally {
         }
     }
 
-    /// A job leaves the queue.
+    /// Removes a job that leaves the queue.
     pub(super) fn leave(&mut self, workload: &Workload, job: JobId) {
         self.queued = self.queued.saturating_sub(1);
-        // An empty queue has no rate: no rounding is carried on.
+        // The rate of an empty queue is reset to 0, so that no rounding error is carried on.
         self.rate = if self.queued == 0 { 0.0 } else { self.rate - rate(workload, job) };
     }
 }

@@ -1,8 +1,9 @@
-//! What the machine drew and who used it, instant by instant.
+//! Timeline: draw and occupancy of the machine, instant by instant.
 
 use crate::units::{SimTime, Watts};
 
-/// One row an instant at which power or occupancy changed; values hold until the next row.
+/// Step functions of time: a row for each instant at which draw or occupancy changed, whose values hold until the next
+/// row.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// Instants, s.
@@ -11,48 +12,48 @@ pub struct Timeline {
     pub power_w: Vec<f64>,
     /// Nodes by class, jobs waiting and jobs running: see [`Counts`].
     pub counts: [Vec<i32>; 7],
-    /// The budget in force, W, NaN: none; empty where it never changes.
+    /// Budget in force, W, NaN if there is none; empty if it never changes.
     pub budget_w: Vec<f64>,
-    /// Jobs that stand still; empty where none ever does.
+    /// Number of suspended jobs; empty if none ever is.
     pub suspended: Vec<i32>,
     last: Option<Row>,
     peak: Watts,
-    /// Both as they were before the last row.
+    /// `last` and `peak` as they were before the last row.
     before: (Option<Row>, Watts),
 }
 
-/// Nodes that are busy, idle, asleep, in transition and down; jobs that wait and run.
+/// Numbers of nodes that are busy, idle, off, in transition and down, and of jobs that wait and run.
 pub type Counts = [i32; 7];
 
-/// What a row of the timeline says.
+/// One row of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// What the machine draws.
+    /// Draw of the machine.
     pub draw: Watts,
-    /// Nodes and jobs.
+    /// Numbers of nodes and jobs.
     pub counts: Counts,
-    /// The budget in force, W, where budgets change; infinity: none.
+    /// Budget in force, W, if budgets change; infinity if there is none.
     pub budget_w: Option<f64>,
-    /// Jobs that stand still, where some may.
+    /// Number of suspended jobs, if some may be.
     pub suspended: Option<i32>,
 }
 
 impl Row {
-    /// Where neither budgets change nor jobs stand still.
+    /// Row of a run in which neither budgets change nor jobs are suspended.
     #[must_use]
     pub fn new(draw: Watts, counts: Counts) -> Self {
         Self { draw, counts, budget_w: None, suspended: None }
     }
 }
 
-/// How often, how long and how far the system's draw went beyond a budget.
+/// Overdraw: how often, how long and how far the system's draw exceeded a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overdraw {
     /// Stretches of time spent above it.
     pub count: usize,
     /// Their length, s.
     pub seconds: f64,
-    /// The most by which it was passed, W.
+    /// Largest excess, W.
     pub most_w: f64,
 }
 
@@ -72,7 +73,7 @@ impl Timeline {
         }
     }
 
-    /// Adds a row if anything changed since the last one; of several of an instant the last counts.
+    /// Adds a row if anything has changed since the last one; of several rows at one instant the last counts.
     pub fn record(&mut self, now: SimTime, row: Row) {
         if self.last != Some(row) {
             if self.time_s.last() == Some(&now.seconds()) {
@@ -87,13 +88,13 @@ impl Timeline {
         }
     }
 
-    /// From now on rows say how many jobs stand still; in those there are none did.
+    /// Counts suspended jobs from now on; the rows so far get 0.
     pub(super) fn tell_suspended(&mut self) {
         self.suspended = vec![0; self.time_s.len()];
         self.last = self.last.map(|last| Row { suspended: Some(0), ..last });
     }
 
-    /// From now on rows say which budget is in force; in those there are it was this one.
+    /// Shows the budget in force from now on; the rows so far get `before`.
     pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
         self.budget_w = vec![before.map_or(f64::NAN, Watts::watts); self.time_s.len()];
         let budget_w = Some(before.map_or(f64::INFINITY, Watts::watts));
@@ -115,7 +116,7 @@ impl Timeline {
         }
     }
 
-    /// Forgets the rows after `end`, but for the draw and the counts that hold then.
+    /// Drops the rows after `end`; draw and counts at `end` stay.
     pub(super) fn go_back(&mut self, end: SimTime) {
         let rows = self.time_s.partition_point(|&time_s| time_s <= end.seconds());
         if rows < self.time_s.len() {
@@ -132,7 +133,8 @@ impl Timeline {
         self.suspended.truncate(rows);
     }
 
-    /// How the draw went beyond the budget in force, or this one where none changes; a rounding, one part in 10⁹, is not beyond it.
+    /// Overdraw beyond the budget in force, or beyond this one if budgets never change. An excess of up to one part in
+    /// 10⁹ counts as rounding.
     #[must_use]
     pub fn beyond(&self, budget: Watts) -> Overdraw {
         let (mut found, mut above) = (Overdraw::default(), false);

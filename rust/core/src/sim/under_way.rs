@@ -1,4 +1,4 @@
-//! A run that begins with jobs under way: up to an instant the log decides what runs, from then on the policy.
+//! Runs that begin with jobs under way: up to an instant the log decides what starts, and the policy from then on.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::sim::record::JobState;
 use crate::units::SimTime;
 use crate::workload::{JobId, Workload};
 
-/// Starts that the log decides on.
+/// Starts that the log decides.
 #[derive(Clone, Debug)]
 pub(super) struct UnderWay {
     /// The instant of the policy's first pass.
     until: SimTime,
-    /// Jobs that start by then, in the order in which they do.
+    /// Jobs that start by then, in the order of their starts.
     starts: Arc<[(SimTime, JobId)]>,
     next: usize,
-    /// Whether the policy decides.
+    /// True once the policy decides.
     is_over: bool,
 }
 
@@ -35,7 +35,7 @@ impl UnderWay {
         (!self.is_over).then_some(next)
     }
 
-    /// Whether the log says when the job starts, so that it joins no queue.
+    /// True if the log decides the start of a job with this observed start, so that it joins no queue.
     pub(super) fn starts(&self, start: Option<SimTime>) -> bool {
         start.is_some_and(|start| start <= self.until)
     }
@@ -48,24 +48,24 @@ impl UnderWay {
 }
 
 impl Simulation {
-    /// Before anything has happened: up to `until` jobs start when the log says, on the nodes that it names if these are
-    /// free, or else on the lowest that are; the policy makes its first pass at that instant, and decides on all others. A
-    /// job that does not fit is withdrawn.
+    /// Lets the log decide up to `until`, before anything has happened. Jobs then start when the log says, on the nodes
+    /// that it names if these are free, or else on the lowest free ones; a job that does not fit is withdrawn. The
+    /// policy makes its first pass at `until`, and decides on all other jobs.
     pub(super) fn begin_under_way(&mut self, until: SimTime) {
         self.under_way = Some(UnderWay::new(self.workload(), until));
     }
 
-    /// Whether the log, and not yet the policy, decides what starts.
+    /// True if the log, and not yet the policy, decides what starts.
     pub(super) fn follows_log(&self) -> bool {
         self.under_way.as_ref().is_some_and(|log| !log.is_over)
     }
 
-    /// Whether the log has a job start now, or the policy's first pass is now.
+    /// True if a job of the log starts now, or the policy's first pass is now.
     pub(super) fn has_start_due(&self, now: SimTime) -> bool {
         self.under_way.as_ref().and_then(UnderWay::next_time).is_some_and(|next| next <= now)
     }
 
-    /// Starts what the log has start now; true if the policy does not decide yet.
+    /// Starts the jobs that start now according to the log; true if the policy does not decide yet.
     pub(super) fn follow_log(&mut self, now: SimTime) -> Result<bool> {
         while let Some(job) = self.under_way.as_mut().and_then(|log| log.pop(now)) {
             self.take_up(job, now)?;

@@ -1,5 +1,5 @@
-//! Jobs that were submitted and wait before they join the queue, and who is withdrawn when (operations page on machines,
-//! rules 24 to 27).
+//! Submitted jobs that wait for something before they join the queue, and withdrawals to come (operations page on
+//! machines, rules 24 to 27).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -8,34 +8,34 @@ use std::sync::Arc;
 use crate::units::SimTime;
 use crate::workload::{JobId, Workload};
 
-/// What a job that was submitted has to wait for.
+/// Condition for a submitted job to join the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The end of another job, which has not come.
+    /// The end of another job, which has not ended yet.
     Another,
-    /// That instant; nothing any more if it has come.
+    /// An instant; the condition is met if it has come.
     Until(SimTime),
-    /// An end that will not come.
+    /// An end that will not come any more.
     Hopeless,
 }
 
-/// Who waits outside the queue.
+/// Jobs that wait outside the queue.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     workload: Arc<Workload>,
-    /// Who becomes eligible when, as far as that is known; some may have been withdrawn since.
+    /// Jobs by the instant at which they become eligible, as far as it is known; some may have been withdrawn since.
     due: BinaryHeap<Reverse<(SimTime, JobId)>>,
-    /// Jobs to be looked at in this instant: submitted in it, or the job that they depend on has ended.
+    /// Jobs to be looked at in this instant: they were submitted in it, or the job that they depend on has ended.
     news: VecDeque<JobId>,
-    /// When each job ended, and whether it completed; empty where no job depends on another.
+    /// End of each job that has ended, and true if it completed; empty if no job depends on another.
     ends: Vec<Option<(SimTime, bool)>>,
-    /// Who is withdrawn when, by instant and row.
+    /// Withdrawals, by instant and row.
     cancels: Vec<(SimTime, JobId)>,
     next_cancel: usize,
 }
 
 impl Waiting {
-    /// Nobody waits yet; none where nobody ever will.
+    /// State in which no job waits yet; `None` if none of the workload ever will.
     pub(super) fn new(workload: &Arc<Workload>) -> Option<Self> {
         if !workload.has_waits() {
             return None;
@@ -52,7 +52,7 @@ impl Waiting {
         })
     }
 
-    /// There are more jobs.
+    /// Takes a workload with more jobs.
     pub(super) fn grow(&mut self, workload: &Arc<Workload>) {
         let before = self.workload.len();
         let new = workload.jobs().skip(before).filter_map(|job| Some((workload.cancel_at(job)?, job)));
@@ -69,26 +69,26 @@ impl Waiting {
         !self.ends.is_empty()
     }
 
-    /// A job had ended before any job could wait for it.
+    /// Records the end of a job from before ends were kept.
     pub(super) fn remember(&mut self, job: JobId, end: SimTime, ok: bool) {
         if let Some(own) = self.ends.get_mut(job.0 as usize) {
             *own = Some((end, ok));
         }
     }
 
-    /// When somebody becomes eligible or is withdrawn next.
+    /// Next instant at which a job becomes eligible or is withdrawn.
     pub(super) fn next_time(&self) -> Option<SimTime> {
         let due = self.due.peek().map(|next| next.0.0);
         let cancel = self.cancels.get(self.next_cancel).map(|next| next.0);
         [due, cancel].into_iter().flatten().min()
     }
 
-    /// Whether there is somebody to look at in this instant still.
+    /// True if a job is still to be looked at in this instant.
     pub(super) fn has_news(&self) -> bool {
         !self.news.is_empty()
     }
 
-    /// Whether somebody that waits, as `is_held` says, is still to join the queue or to be withdrawn.
+    /// True if a waiting job, one for which `is_held` is true, is still to join the queue or to be withdrawn.
     pub(super) fn may_change(&mut self, is_held: impl Fn(JobId) -> bool) -> bool {
         while self.due.peek().is_some_and(|next| !is_held(next.0.1)) {
             self.due.pop();
@@ -96,12 +96,12 @@ impl Waiting {
         self.has_news() || !self.due.is_empty() || self.cancels[self.next_cancel..].iter().any(|&(_, job)| is_held(job))
     }
 
-    /// A job was submitted.
+    /// Adds a job that was submitted.
     pub(super) fn submit(&mut self, job: JobId) {
         self.news.push_back(job);
     }
 
-    /// A job has ended: who depends on it is looked at.
+    /// Records the end of a job, and queues its dependents to be looked at.
     pub(super) fn end(&mut self, job: JobId, now: SimTime, ok: bool) {
         if let Some(end) = self.ends.get_mut(job.0 as usize) {
             *end = Some((now, ok));
@@ -109,19 +109,19 @@ impl Waiting {
         }
     }
 
-    /// A job waits until then.
+    /// Lets a job wait until then.
     pub(super) fn delay(&mut self, job: JobId, until: SimTime) {
         self.due.push(Reverse((until, job)));
     }
 
-    /// Who is to be withdrawn now.
+    /// Takes the next job to be withdrawn now.
     pub(super) fn pop_cancel(&mut self, now: SimTime) -> Option<JobId> {
         let &(_, job) = self.cancels.get(self.next_cancel).filter(|next| next.0 <= now)?;
         self.next_cancel += 1;
         Some(job)
     }
 
-    /// Who is to be looked at now.
+    /// Takes the next job to be looked at now.
     pub(super) fn pop_news(&mut self, now: SimTime) -> Option<JobId> {
         if self.due.peek().is_some_and(|next| next.0.0 <= now) {
             return self.due.pop().map(|next| next.0.1);
@@ -129,7 +129,7 @@ impl Waiting {
         self.news.pop_front()
     }
 
-    /// What a job that was submitted has to wait for.
+    /// Condition for a submitted job to join the queue.
     pub(super) fn verdict(&self, job: JobId) -> Verdict {
         let jobs = &self.workload;
         let earliest = jobs.start_at(job).map_or(jobs.submit(job), |start| start.max(jobs.submit(job)));

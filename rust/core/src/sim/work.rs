@@ -1,23 +1,23 @@
-//! Nominal node-time of jobs, and how much of it was done.
+//! Work of jobs in nominal node-time, and the part of it that was done.
 
 use crate::units::{SimDuration, in_units};
 use crate::workload::{JobId, Workload};
 
 const MICROS_PER_SECOND: i128 = 1_000_000;
 
-/// The work of jobs that started and ended, in nominal node-microseconds.
+/// Work of jobs that started and ended, in nominal node-microseconds.
 ///
-/// A job's work is its nominal runtime and communication on each of its nodes. One that ran to its end did all of it, one
-/// that was cut the same share of it as it ran of its whole run, rounded down to a node-microsecond.
+/// A job's work is its nominal runtime and communication time on each of its nodes. A job that ran to its end did all
+/// of it; one that was cut did the same share of it as it ran of its whole run, rounded down to a node-microsecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     started: i128,
     completed: i128,
-    /// By `Cause`.
+    /// Cut jobs, by `Cause`.
     cut: [Cut; 2],
 }
 
-/// Something that ends jobs before their work is done.
+/// Cause that ends jobs before their work is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Their walltimes.
@@ -26,7 +26,7 @@ pub enum Cause {
     Failure,
 }
 
-/// Jobs that were cut, and what they left undone, in nominal node-microseconds.
+/// Number of jobs that were cut, and the work that they left undone, in nominal node-microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cut {
     jobs: usize,
@@ -34,37 +34,37 @@ struct Cut {
 }
 
 impl Work {
-    /// All there is in these jobs.
+    /// Total work of these jobs, in nominal node-seconds.
     #[must_use]
     pub fn started_node_s(self) -> f64 {
         in_units(self.started, MICROS_PER_SECOND)
     }
 
-    /// What was done.
+    /// Work that was done.
     #[must_use]
     pub fn completed_node_s(self) -> f64 {
         in_units(self.completed, MICROS_PER_SECOND)
     }
 
-    /// What was not.
+    /// Work that was not done.
     #[must_use]
     pub fn lost_node_s(self) -> f64 {
         in_units(self.started - self.completed, MICROS_PER_SECOND)
     }
 
-    /// Jobs that were ended so before they had done all of theirs.
+    /// Number of jobs that this cause ended before all of their work was done.
     #[must_use]
     pub fn cut_jobs(self, cause: Cause) -> usize {
         self.cut[cause as usize].jobs
     }
 
-    /// What those did not do.
+    /// Work that those jobs left undone.
     #[must_use]
     pub fn cut_node_s(self, cause: Cause) -> f64 {
         in_units(self.cut[cause as usize].left, MICROS_PER_SECOND)
     }
 
-    /// A job ends; `cut` says why and after how much of which whole run, if before its end.
+    /// Adds a job that ends. If it was cut, `cut` holds the cause, the time it ran and the length of its whole run.
     pub(super) fn end(&mut self, workload: &Workload, job: JobId, cut: Option<(Cause, SimDuration, SimDuration)>) {
         let nominal = workload.runtime(job).saturating_add(workload.comm(job));
         let all = i128::from(nominal.micros()) * i128::from(workload.node_count(job));
@@ -79,7 +79,7 @@ impl Work {
     }
 }
 
-/// `all × ran / whole`, rounded down: in two parts, as the product may be too long.
+/// `all × ran / whole`, rounded down; in two parts, as the product may overflow.
 fn share(all: i128, ran: i128, whole: i128) -> i128 {
     if ran >= whole { all } else { all / whole * ran + all % whole * ran / whole }
 }

@@ -1,4 +1,4 @@
-//! An allocator: the caps of all that runs, within the watts there are (operations page, rules 13 and 24).
+//! Python allocators: they set the caps of all runs within the available watts (operations page, rules 13 and 24).
 
 use hetsched_core::cluster::runs::{Run, RunId};
 use hetsched_core::error::{Result, config};
@@ -14,16 +14,16 @@ use crate::roles::answers;
 use crate::roles::running::{Running, each_allotted, node_total};
 use crate::roles::{Part, counted};
 
-/// An object that caps.
+/// An object that sets caps.
 #[derive(Clone)]
 pub(crate) struct OwnAllocator {
     part: Part,
-    /// The lowest cap that it may set, and that starts count with, W a node; none: they count without caps.
+    /// Lowest cap that it may set, W per node, with which starts are counted; `None`: they are counted without caps.
     least_w: Option<f64>,
 }
 
 impl OwnAllocator {
-    /// An object with a method `allot`; its `least_cap_w` is read once.
+    /// Wraps an object with a method `allot`; its `least_cap_w` is read once.
     pub(crate) fn new(py: Python<'_>, part: Part) -> PyResult<Self> {
         let object = part.object.bind(py);
         let least_w = match object.getattr_opt("least_cap_w")?.filter(|value| !value.is_none()) {
@@ -38,12 +38,12 @@ impl OwnAllocator {
         Ok(Self { part, least_w })
     }
 
-    /// Under which cap a run draws least.
+    /// Lowest caps, under which a run draws least.
     fn least_of(&self) -> Allotted {
         self.least_w.map_or(Allotted::None, Allotted::Watts)
     }
 
-    /// What is wrong with the caps of some runs, if anything.
+    /// Error text about the caps of some runs, if there is anything wrong with them.
     fn fault(&self, view: &View<'_>, runs: &[&Run], caps_w: &[f64], caps: &[Allotted], room: Watts) -> Option<String> {
         let lowest_w = self.least_w.or(view.predicted.levels().first().copied()).unwrap_or(f64::INFINITY);
         if let Some((place, cap_w)) = caps_w.iter().enumerate().find(|(_, cap_w)| **cap_w < lowest_w) {
@@ -55,7 +55,7 @@ impl OwnAllocator {
         if drawn <= room || runs.iter().map(|run| draw_of(view, run, &least)).sum::<Watts>() > room {
             return None;
         }
-        // In milliwatts: a budget is kept to its billionth.
+        // Rounded to milliwatts: a budget is kept to one part in 10⁹.
         let [drawn, room] = [drawn, room].map(|watts| (watts.watts() * 1e3).round() / 1e3);
         Some(format!(
             "gave caps under which what runs is predicted to draw {drawn} W beyond the idle machine, more than the {room} W \
@@ -64,7 +64,7 @@ impl OwnAllocator {
     }
 }
 
-/// Whose a cap is, of as many as there are runs or nodes of runs.
+/// Index of the run to which a cap belongs; there is one cap per run, or one per node of all runs.
 fn place_of(view: &View<'_>, runs: &[&Run], count: usize, place: usize) -> usize {
     if count == runs.len() {
         return place;

@@ -1,4 +1,5 @@
-//! An analyzer: how long jobs will run and what they will draw, asked for all that join the queue in a pass at once.
+//! Python analyzers: they forecast lengths and draws of jobs, asked once per pass for all jobs that have joined the
+//! queue.
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::View;
@@ -12,12 +13,12 @@ use crate::roles::answers;
 use crate::roles::view::View as Sight;
 use crate::roles::{Part, for_jobs};
 
-/// What an object is asked by that says what jobs draw.
+/// Name of the method that forecasts draws.
 const DRAWS: &str = "draws";
-/// What it is asked by if it also says how caps slow them.
+/// Name of the method that forecasts bound ratios, which determine how caps slow jobs.
 const BOUND_RATIOS: &str = "bound_ratios";
 
-/// An object that estimates.
+/// An object that makes forecasts.
 #[derive(Clone)]
 pub(crate) struct OwnAnalyzer {
     part: Part,
@@ -26,7 +27,7 @@ pub(crate) struct OwnAnalyzer {
 }
 
 impl OwnAnalyzer {
-    /// An object with a method `estimate`, and perhaps more.
+    /// Wraps an object with a method `estimate`, and perhaps more methods.
     pub(crate) fn new(part: Part) -> PyResult<Self> {
         let [tells_draws, tells_bounds] = Python::attach(|py| {
             let object = part.object.bind(py);
@@ -51,7 +52,7 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Asks it for a number for each job; `read` takes those that are `expected`.
+    /// Asks the object for a number for each job; `read` returns `None` for a number that is not among the `expected`.
     fn ask<T>(
         &self,
         method: &'static str,
@@ -81,7 +82,7 @@ impl Asking<'_> {
     }
 }
 
-/// A number from 0 to `most`, or NaN: nothing.
+/// Reader of a number from 0 to `most`; NaN is read as `None`.
 fn up_to(most: f64) -> impl Fn(f64) -> Option<Option<f64>> {
     move |number| {
         let known = Some(number).filter(|number| !number.is_nan());

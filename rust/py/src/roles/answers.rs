@@ -1,4 +1,5 @@
-//! What an object answered, as numbers; or what is wrong with it, in words that follow "`rank`".
+//! Answers of objects, read as numbers, or the error in them, in words that follow the name of the method, as in
+//! "`rank`".
 
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PySystemExit};
@@ -6,11 +7,11 @@ use pyo3::prelude::*;
 
 use crate::roles::counted;
 
-/// What an answer is, or what is wrong with it.
+/// Error in an answer.
 pub(crate) enum Wrong {
-    /// It is no answer.
+    /// It is invalid, as this text says.
     Said(String),
-    /// Looking at it raised this.
+    /// Reading it raised this exception.
     Raised(PyErr),
 }
 
@@ -26,7 +27,7 @@ impl Wrong {
     }
 }
 
-/// `count` numbers, none of them NaN; `whose` names what the number in a place is for.
+/// Reads `count` numbers, none of them NaN; `whose` names the thing that the number at a place is for.
 pub(crate) fn numbers(
     answer: &Bound<'_, PyAny>,
     count: usize,
@@ -36,8 +37,8 @@ pub(crate) fn numbers(
     numbers_for(answer, (count, things), (count, things), |_, place| whose(place))
 }
 
-/// As many numbers as there are of some things, or of their parts, none of them NaN; `whose` names what the number in a
-/// place of so many is for.
+/// Reads as many numbers as there are things, or parts of things, none of them NaN; `whose` names the one that a number
+/// is for, given its place and their count.
 pub(crate) fn numbers_for(
     answer: &Bound<'_, PyAny>,
     (count, things): (usize, &str),
@@ -51,7 +52,7 @@ pub(crate) fn numbers_for(
     }
 }
 
-/// The same, NaN among them or not.
+/// Reads as many numbers, which may be NaN.
 pub(crate) fn reals(
     answer: &Bound<'_, PyAny>,
     (count, things): (usize, &str),
@@ -69,7 +70,7 @@ pub(crate) fn reals(
     Ok(values)
 }
 
-/// Whole numbers.
+/// Reads whole numbers.
 pub(crate) fn whole(answer: &Bound<'_, PyAny>, what: &str) -> Result<Vec<i64>, Wrong> {
     match answer.cast::<PyArray1<i64>>() {
         // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! A backfill: which of the jobs that wait are tried now, in which order.
+//! Python backfills: they choose the waiting jobs that are tried now, and their order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::roles::answers;
 use crate::roles::scheduler::Numbers;
 use crate::roles::{Part, with_waiting};
 
-/// An object that says who is tried.
+/// An object that chooses the jobs to try.
 #[derive(Clone)]
 pub(crate) struct OwnBackfill {
     pub(crate) part: Part,
@@ -24,7 +24,7 @@ pub(crate) struct OwnBackfill {
 }
 
 impl OwnBackfill {
-    /// The jobs that are to be tried, by their numbers in the log.
+    /// Asks for the jobs to try, as numbers in the log.
     fn asked(&self, view: &View<'_>, queue: &[JobId], ahead: Option<&Ahead>) -> Result<Vec<i64>> {
         let part = &self.part;
         Python::attach(|py| {
@@ -43,7 +43,7 @@ impl Backfill for OwnBackfill {
     }
 
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        // None: its job has been chosen.
+        // `None`: the job has been chosen.
         let mut keys: BTreeMap<JobId, Option<QueueKey>> = BTreeMap::new();
         Numbers::follow(&mut self.numbers, desk.view.jobs);
         let waiting: Vec<_> = queue.iter().map(|waiting| JobId(waiting.key.row)).collect();

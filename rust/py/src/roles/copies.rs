@@ -1,4 +1,4 @@
-//! Copies of objects for runs that go their own way, and notes on exceptions.
+//! Copies of objects for forked runs, and notes on exceptions.
 
 use std::cell::RefCell;
 
@@ -20,7 +20,7 @@ thread_local! {
     static FORKING: RefCell<Option<Forking>> = const { RefCell::new(None) };
 }
 
-/// Lets `clone` make its copies of objects; raises what kept one from being made.
+/// Lets `clone` make its copies of objects; raises the exception of a copy that failed.
 pub(crate) fn forking<T>(clone: impl FnOnce() -> T) -> PyResult<T> {
     let before = FORKING.replace(Some(Forking::default()));
     let made = clone();
@@ -28,7 +28,7 @@ pub(crate) fn forking<T>(clone: impl FnOnce() -> T) -> PyResult<T> {
     done.failure.map_or(Ok(made), Err)
 }
 
-/// The labels of the fork that is made, which are a copy of these; these themselves where none is.
+/// Labels of the fork under construction, which are a copy of these; these themselves if there is none.
 pub(crate) fn labels_of_fork(own: &Labels) -> Labels {
     FORKING.with_borrow_mut(|forking| match forking {
         Some(forking) => forking.labels.get_or_insert_with(|| own.alone()).clone(),
@@ -36,7 +36,7 @@ pub(crate) fn labels_of_fork(own: &Labels) -> Labels {
     })
 }
 
-/// A copy of an object: by its own `fork()`, else `copy.deepcopy`.
+/// Copies an object by its method `fork()`, else by `copy.deepcopy`.
 pub(crate) fn copied(py: Python<'_>, role: &str, object: &Py<PyAny>) -> Py<PyAny> {
     let known = FORKING.with_borrow(|forking| {
         let made = &forking.as_ref()?.made;

@@ -1,4 +1,4 @@
-//! Jobs as columns, and one job: what they said when they were submitted.
+//! Jobs as columns, and single jobs, as they stated they are at their submission.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use pyo3::prelude::*;
 
 use crate::roles::view::{Labels, Lender, Loan, fixed};
 
-/// Jobs as columns: each attribute a read-only array with a value a job. To be read while the call lasts.
+/// Jobs as columns: each attribute is a read-only array with one value per job. Readable during the call only.
 #[pyclass(frozen, subclass, module = "hetsched.roles")]
 pub(crate) struct Jobs {
     pub(crate) rows: Vec<JobId>,
     pub(crate) loan: Arc<Loan>,
     pub(crate) labels: Labels,
-    /// Of jobs that are over what they were measured to draw, W a node; NaN where nothing was.
+    /// Measured draws of jobs that are over, W per node; NaN if nothing was measured.
     pub(crate) drew: Option<Vec<f64>>,
 }
 
-/// Jobs that have ended: the columns of all jobs, and what has become of them.
+/// Jobs that have ended: the columns of all jobs, and their outcomes.
 #[pyclass(frozen, extends = Jobs, module = "hetsched.roles")]
 pub(crate) struct Ended {
     over: Vec<Over>,
@@ -30,7 +30,7 @@ pub(crate) struct Ended {
     slots: u32,
 }
 
-/// One job, by attributes of the same names as the columns of several. To be read while the call lasts.
+/// One job, with attributes of the same names as the columns of several. Readable during the call only.
 #[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct Job {
     pub(crate) row: JobId,
@@ -110,7 +110,8 @@ impl Jobs {
         self.column(py, |view, job| view.jobs.submit(job).seconds())
     }
 
-    /// When they joined the queue, seconds on the log's clock: their submit times, unless they waited for something.
+    /// Times at which they joined the queue, seconds on the log's clock: their submit times, unless they waited for
+    /// something.
     #[getter]
     fn eligible_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         self.column(py, |view, job| view.jobs.eligible(job).seconds())
@@ -134,7 +135,7 @@ impl Jobs {
         self.column(py, |view, job| i64::from(view.jobs.node_count(job)))
     }
 
-    /// Slots that they take of each of their nodes; 1 where jobs get whole nodes.
+    /// Slots that they take of each of their nodes; 1 if jobs get whole nodes.
     #[getter]
     fn slots<'py>(&self, py: Python<'py>) -> Longs<'py> {
         self.column(py, slots)
@@ -185,19 +186,19 @@ impl Jobs {
         self.column(py, |view, job| range(view, job).1)
     }
 
-    /// Whether their nodes may change while they run.
+    /// True for jobs whose nodes may change while they run.
     #[getter]
     fn malleable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         self.column(py, |view, job| view.jobs.is_malleable(job))
     }
 
-    /// How long they make no progress after that, seconds.
+    /// Pauses in their progress after such a change, seconds.
     #[getter]
     fn resize_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         self.column(py, |view, job| view.jobs.pause(job).seconds())
     }
 
-    /// How many times as long each takes on so many nodes, one number a job, as on those it asks for.
+    /// Length of each on so many nodes, one number per job, relative to that on the nodes it asks for.
     #[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
     fn size_time_ratio<'py>(&self, py: Python<'py>, node_count: Vec<i64>) -> Floats<'py> {
         if node_count.len() != self.rows.len() {
@@ -212,7 +213,7 @@ impl Jobs {
         Ok(fixed(py, &each.collect::<PyResult<Vec<_>>>()?))
     }
 
-    /// What is known of their own draws, W a node; NaN: nothing. Of jobs that are over, what they were measured to draw.
+    /// Known draws of their own, W per node; NaN if unknown. For jobs that are over, the measured draws.
     #[getter]
     fn power_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
         match &self.drew {
@@ -221,19 +222,19 @@ impl Jobs {
         }
     }
 
-    /// Their own caps, W a node; infinite for jobs without one.
+    /// Their own caps, W per node; infinite for jobs without one.
     #[getter]
     fn cap_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
         self.column(py, |view, job| view.jobs.cap_w(job))
     }
 
-    /// Whether they compute on accelerators.
+    /// True for jobs that compute on accelerators.
     #[getter]
     fn on_gpu<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         self.column(py, |view, job| view.jobs.on_gpu(job))
     }
 
-    /// What they ask for of nodes that differ, as numbers for `View.may_use`; 0 where nodes do not differ.
+    /// Their requests of nodes that differ, as numbers for `View.may_use`; 0 if nodes do not differ.
     #[getter]
     fn want<'py>(&self, py: Python<'py>) -> Longs<'py> {
         self.column(py, want)
@@ -241,7 +242,7 @@ impl Jobs {
 }
 
 impl Ended {
-    /// Jobs to be read while a view is lent, on nodes of so many slots.
+    /// Jobs to be read while a view is lent, on nodes with so many slots.
     pub(crate) fn lent(lender: &Lender, over: Vec<Over>, slots: u32) -> PyClassInitializer<Self> {
         let drew = over.iter().map(|over| over.drew.stated().unwrap_or(f64::NAN)).collect();
         let jobs = lender.jobs(over.iter().map(|over| over.job).collect());
@@ -283,7 +284,7 @@ impl Ended {
         self.each(py, |over| over.used / 1e6 / f64::from(self.slots))
     }
 
-    /// True for each that is in the queue again, as its nodes failed or it had to make way.
+    /// True for each that is in the queue again, as its nodes failed or it was preempted.
     #[getter]
     fn requeued<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.each(py, |over| over.requeued)
@@ -318,7 +319,7 @@ impl Job {
         self.value(|view, job| view.jobs.submit(job).seconds())
     }
 
-    /// When it joined the queue, seconds on the log's clock: its submit time, unless it waited for something.
+    /// Time at which it joined the queue, seconds on the log's clock: its submit time, unless it waited for something.
     #[getter]
     fn eligible_s(&self) -> PyResult<f64> {
         self.value(|view, job| view.jobs.eligible(job).seconds())
@@ -342,7 +343,7 @@ impl Job {
         self.value(|view, job| view.jobs.node_count(job))
     }
 
-    /// Slots that it takes of each of its nodes; 1 where jobs get whole nodes.
+    /// Slots that it takes of each of its nodes; 1 if jobs get whole nodes.
     #[getter]
     fn slots(&self) -> PyResult<i64> {
         self.value(slots)
@@ -390,42 +391,42 @@ impl Job {
         self.value(|view, job| range(view, job).1)
     }
 
-    /// Whether its nodes may change while it runs.
+    /// True if its nodes may change while it runs.
     #[getter]
     fn malleable(&self) -> PyResult<bool> {
         self.value(|view, job| view.jobs.is_malleable(job))
     }
 
-    /// How long it makes no progress after that, seconds.
+    /// Pause in its progress after such a change, seconds.
     #[getter]
     fn resize_s(&self) -> PyResult<f64> {
         self.value(|view, job| view.jobs.pause(job).seconds())
     }
 
-    /// How many times as long it takes on so many nodes as on those it asks for.
+    /// Its length on so many nodes, relative to that on the nodes it asks for.
     fn size_time_ratio(&self, node_count: i64) -> PyResult<f64> {
         time_ratio(&self.loan.read()?, self.row, node_count)
     }
 
-    /// What is known of its own draw, W a node; NaN: nothing.
+    /// Known draw of its own, W per node; NaN if unknown.
     #[getter]
     fn power_w(&self) -> PyResult<f64> {
         self.value(power_w)
     }
 
-    /// Its own cap, W a node; infinite if it has none.
+    /// Its own cap, W per node; infinite if it has none.
     #[getter]
     fn cap_w(&self) -> PyResult<f64> {
         self.value(|view, job| view.jobs.cap_w(job))
     }
 
-    /// Whether it computes on accelerators.
+    /// True if it computes on accelerators.
     #[getter]
     fn on_gpu(&self) -> PyResult<bool> {
         self.value(|view, job| view.jobs.on_gpu(job))
     }
 
-    /// What it asks for of nodes that differ, as a number for `View.may_use`; 0 where nodes do not differ.
+    /// Its request of nodes that differ, as a number for `View.may_use`; 0 if nodes do not differ.
     #[getter]
     fn want(&self) -> PyResult<i64> {
         self.value(want)

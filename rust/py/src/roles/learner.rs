@@ -1,4 +1,4 @@
-//! Objects in any role that learn of the jobs that have ended, when a pass begins.
+//! Objects in any role that learn from the jobs that have ended, at the start of a pass.
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::View;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::roles::jobs::Ended;
 use crate::roles::{Part, failed, for_jobs};
 
-/// The method of an object that learns.
+/// Name of the method of an object that learns.
 pub(crate) const LEARN: &str = "learn";
 
 /// An object that learns, once for all of its roles.
@@ -21,10 +21,10 @@ pub(crate) struct OwnLearner {
 }
 
 impl OwnLearner {
-    /// An object with a method `learn`.
+    /// Wraps an object with a method `learn`.
     ///
     /// # Errors
-    /// If that takes other arguments.
+    /// If the method takes other arguments.
     pub(crate) fn new(py: Python<'_>, part: Part) -> PyResult<Self> {
         let takes = py.import("hetsched.policy.objects")?.getattr("takes_runtimes")?;
         let takes_runtimes = takes.call1((part.object.bind(py), part.role))?.extract()?;

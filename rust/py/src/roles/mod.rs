@@ -1,7 +1,7 @@
-//! Roles in Python: objects of a user's that take a part in a policy, one file a role.
+//! Roles in Python: objects of a user that play a part in a policy, with one file per role.
 //!
-//! Each adapter has a trait of the core on one side and one method of an object on the other. What the object answers is
-//! checked here, and what it raises comes back as itself, with a note of where.
+//! Each adapter has a trait of the core on one side and one method of an object on the other. Answers of the object are
+//! checked here; its exceptions are passed on as they are, with a note of where they were raised.
 
 pub(crate) mod allocator;
 pub(crate) mod analyzer;
@@ -58,12 +58,12 @@ pub(crate) struct Objects {
     pub(crate) analyzer: Option<Py<PyAny>>,
     pub(crate) sizing: Option<Py<PyAny>>,
     pub(crate) sleep: Option<Py<PyAny>>,
-    /// What they may know of jobs beside the core's columns.
+    /// Labels of jobs that they may know besides the core's columns.
     pub(crate) labels: Labels,
 }
 
 impl Objects {
-    /// Reads them from a policy, where they stand in place of dictionaries.
+    /// Reads them from a policy, in which they are given in place of dictionaries.
     pub(crate) fn of(policy: &Bound<'_, PyDict>, labels: Labels) -> PyResult<Self> {
         let object = |role: &str| {
             let part = policy.get_item(role)?.filter(|part| !part.is_none() && !part.is_instance_of::<PyDict>());
@@ -83,7 +83,7 @@ impl Objects {
         })
     }
 
-    /// Whether there is any: then the interpreter is held through the run.
+    /// True if there is any; the interpreter is then held during the run.
     pub(crate) fn is_any(&self) -> bool {
         self.all().iter().any(|(_, object)| object.is_some())
     }
@@ -103,7 +103,7 @@ impl Objects {
         ]
     }
 
-    /// Those that learn, each once however many roles it has.
+    /// The objects that learn, each once however many roles it has.
     fn learners(&self, py: Python<'_>) -> PyResult<Vec<Box<dyn Learner>>> {
         let (mut seen, mut learners): (Vec<&Py<PyAny>>, Vec<Box<dyn Learner>>) = (Vec::new(), Vec::new());
         for (role, object) in self.all().into_iter().filter_map(|(role, object)| Some((role, object.as_ref()?))) {
@@ -116,7 +116,7 @@ impl Objects {
         Ok(learners)
     }
 
-    /// Puts them in the places of named parts.
+    /// Replaces named parts with them.
     fn put(&self, py: Python<'_>, parts: &mut Parts, jobs: &Workload) -> PyResult<()> {
         if let Some(object) = &self.order {
             parts.order = Box::new(OwnOrder::new(self.part(py, "policy.order", "rank", object)?)?);
@@ -179,14 +179,14 @@ pub(crate) struct Part {
     lender: Lender,
     /// Its place in a policy.
     role: &'static str,
-    /// What is called.
+    /// The method that is called.
     method: &'static str,
-    /// What its class is called.
+    /// Name of its class.
     class: String,
 }
 
 impl Clone for Part {
-    /// A part that goes its own way: with a copy of the object.
+    /// The part for a forked run, with a copy of the object.
     fn clone(&self) -> Self {
         Python::attach(|py| Self {
             object: copies::copied(py, self.role, &self.object),
@@ -199,7 +199,7 @@ impl Clone for Part {
 }
 
 impl Part {
-    /// The same part once more, with the same object.
+    /// Another handle to the same part, with the same object.
     fn again(&self) -> Self {
         Python::attach(|py| Self {
             object: self.object.clone_ref(py),
@@ -210,7 +210,7 @@ impl Part {
         })
     }
 
-    /// Calls the object's method; what it raises comes back as itself, with a note of where.
+    /// Calls the object's method; its exceptions are passed on as they are, with a note of where they were raised.
     fn call<'py>(
         &self,
         py: Python<'py>,
@@ -221,7 +221,7 @@ impl Part {
         self.call_to(self.method, py, view, arguments, asked)
     }
 
-    /// The same for another method.
+    /// Calls another method of the object in the same way.
     fn call_to<'py>(
         &self,
         method: &'static str,
@@ -251,12 +251,12 @@ impl Part {
         failed(raised)
     }
 
-    /// Error for a wrong answer; what reading it raised comes back as itself, with the note of a call.
+    /// Error for a wrong answer; an exception raised by reading it is passed on as it is, with the note of a call.
     fn refused(&self, view: &policy::View<'_>, wrong: Wrong, asked: impl FnOnce() -> String) -> Error {
         self.refused_by(self.method, view, wrong, asked)
     }
 
-    /// The same of another method.
+    /// Error for a wrong answer of another method.
     fn refused_by(&self, method: &str, view: &policy::View<'_>, wrong: Wrong, asked: impl FnOnce() -> String) -> Error {
         match wrong {
             Wrong::Said(what) => self.wrong_by(method, view, &what),
@@ -264,24 +264,24 @@ impl Part {
         }
     }
 
-    /// What makes an answer wrong, as an error.
+    /// Error that says what is wrong with an answer.
     fn wrong(&self, view: &policy::View<'_>, what: &str) -> Error {
         self.wrong_by(self.method, view, what)
     }
 
-    /// The same of another method.
+    /// Error that says what is wrong with an answer of another method.
     fn wrong_by(&self, method: &str, view: &policy::View<'_>, what: &str) -> Error {
         let (Self { role, class, .. }, at) = (self, view.now.seconds());
         Error::Simulation(SimulationError(format!("{role}: `{method}` of {class} {what} at {at} s")))
     }
 }
 
-/// An exception of Python's on its way through the core.
+/// A Python exception on its way through the core.
 pub(crate) fn failed(raised: PyErr) -> Error {
     Error::Policy(PolicyError(Box::new(raised)))
 }
 
-/// Jobs that wait as a note counts them.
+/// Number of waiting jobs, as a note states it.
 fn with_waiting(queue: &[JobId]) -> String {
     format!(", with {} waiting,", counted(queue.len(), "job"))
 }
@@ -291,7 +291,7 @@ fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Jobs as a note names them.
+/// Jobs, as a note names them.
 fn for_jobs(view: &policy::View<'_>, jobs: &[JobId]) -> String {
     match jobs {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! A monitor: the watts that are measured where the machine draws others.
+//! Python monitors: they return the measured watts, given the true draw of the machine.
 
 use hetsched_core::error::Result;
 use hetsched_core::policy::View;
@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use crate::roles::Part;
 use crate::roles::scheduler::named;
 
-/// The most watts that a machine may be read to draw.
+/// Upper limit of a reading, W.
 const MOST_W: f64 = 1e12;
 
-/// An object that reads.
+/// An object that reads the machine's draw.
 #[derive(Clone)]
 pub(crate) struct OwnMonitor(pub(crate) Part);
 

@@ -1,4 +1,4 @@
-//! An order: one number a job, asked for all jobs of a pass at once.
+//! Python orders: they return one number per job, and are asked for all jobs of a pass at once.
 
 use hetsched_core::error::{Result, config};
 use hetsched_core::policy::analyzer::Ask;
@@ -21,14 +21,14 @@ pub(crate) struct OwnOrder {
 }
 
 impl OwnOrder {
-    /// An object with a method `rank`; its `changes` is read once.
+    /// Wraps an object with a method `rank`; its `changes` is read once.
     pub(crate) fn new(part: Part) -> PyResult<Self> {
         let changes = Python::attach(|py| changes(part.object.bind(py)))?;
         Ok(Self { part, changes })
     }
 }
 
-/// When the ranks of an object change.
+/// Reads when the ranks of an object change.
 fn changes(object: &Bound<'_, PyAny>) -> PyResult<Changes> {
     let Some(value) = object.getattr_opt("changes")?.filter(|value| !value.is_none()) else {
         return Ok(Changes::Never);

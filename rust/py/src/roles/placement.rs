@@ -1,4 +1,4 @@
-//! A placement: the nodes of one job, out of those that are free and can serve it.
+//! Python placements: they choose the nodes of one job among those that are free and can serve it.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl OwnPlacement {
     }
 }
 
-/// The nodes chosen for a job, or what is wrong with them.
+/// Checks the nodes chosen for a job.
 pub(crate) fn checked(
     view: &View<'_>,
     job: JobId,

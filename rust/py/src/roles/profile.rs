@@ -1,4 +1,4 @@
-//! Free nodes and watts from now on, which an object may read and plan with: the engine's own profile, as a copy.
+//! Profile of free nodes and watts from now on, with which an object may plan: a copy of the engine's own.
 
 use hetsched_core::algo::releases::Claim;
 use hetsched_core::policy::backfill::ahead::Ahead;
@@ -9,13 +9,13 @@ use pyo3::prelude::*;
 
 use crate::roles::view::{fixed, seconds};
 
-/// Nodes, or slots where nodes are shared, that are free from now on by the planned ends of what runs.
+/// Nodes, or slots if nodes are shared, that are free from now on by the planned ends of runs.
 #[pyclass(module = "hetsched.roles")]
 pub(crate) struct Profile(pub(crate) Ahead);
 
 type Floats<'py> = Bound<'py, PyArray1<f64>>;
 
-/// Claim that a profile is asked for.
+/// Claim for which a profile is asked.
 fn need(nodes: i64, watts: f64) -> PyResult<Claim> {
     let draw = Watts::from_watts(watts).filter(|_| watts >= 0.0);
     match draw {
@@ -43,19 +43,19 @@ impl Profile {
         format!("<Profile: {steps} {} from {from_s} s on>", if steps == 1 { "step" } else { "steps" })
     }
 
-    /// Times at which what is free changes, seconds on the log's clock, ascending; the first is now.
+    /// Times at which the free amounts change, seconds on the log's clock, ascending; the first is now.
     #[getter]
     fn time_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         fixed(py, &self.0.steps().into_iter().map(|(at, _)| seconds(at)).collect::<Vec<_>>())
     }
 
-    /// Number of nodes that are free from each of these times on; slots where nodes are shared.
+    /// Number of nodes that are free from each of these times on; slots if nodes are shared.
     #[getter]
     fn free_nodes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         fixed(py, &self.0.steps().into_iter().map(|(_, claim)| claim.units).collect::<Vec<_>>())
     }
 
-    /// Watts that are free beyond the idle machine; None where no budget may bind.
+    /// Watts that are free beyond the idle machine; None if no budget may bind.
     #[getter]
     fn free_w<'py>(&self, py: Python<'py>) -> Option<Floats<'py>> {
         let watts = |(_, claim): (SimTime, Claim)| Watts::of_microwatts(claim.microwatts).watts();
@@ -76,7 +76,7 @@ impl Profile {
         Ok(seconds(self.0.earliest(from, need(nodes, watts)?, span(length_s)?)))
     }
 
-    /// Takes so many away from a time on, for so long: they are not free any more.
+    /// Reserves so many from a time on, for so long: they are not free any more.
     #[pyo3(signature = (start_s, nodes, length_s, *, watts = 0.0))]
     fn reserve(&mut self, start_s: f64, nodes: i64, length_s: f64, watts: f64) -> PyResult<()> {
         let start = instant("start_s", start_s)?;

@@ -1,4 +1,4 @@
-//! The jobs that run, as columns.
+//! Running jobs as columns.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::roles::jobs::{range, time_ratio};
 use crate::roles::view::{Labels, Lender, Loan, fixed, seconds};
 
-/// The jobs that run, by start: each attribute a read-only array. To be read while the call lasts.
+/// The running jobs, by start: each attribute is a read-only array. Readable during the call only.
 #[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct Running {
     runs: Vec<RunId>,
@@ -39,7 +39,7 @@ impl Running {
         Self { runs, loan: Arc::clone(lender.loan()), labels: lender.labels().clone() }
     }
 
-    /// A number for each run under a cap of its own, one for each of its nodes, or one cap for all.
+    /// A number for each run, under one cap per run, one per node of each, or one for all.
     fn under<'py>(
         &self,
         cap_w: &Bound<'py, PyAny>,
@@ -48,7 +48,7 @@ impl Running {
         self.many_under(cap_w, |view, run, cap, values| values.push(value(view, run, cap)))
     }
 
-    /// The same where a run adds several numbers.
+    /// Several numbers for each run, under such caps.
     fn many_under<'py>(
         &self,
         cap_w: &Bound<'py, PyAny>,
@@ -89,17 +89,17 @@ impl Running {
     }
 }
 
-/// A cap as an allocator sets it, W a node; infinity: none.
+/// A cap as an allocator sets it, W per node; infinity: none.
 fn allotted(cap_w: f64) -> Allotted {
     if cap_w == f64::INFINITY { Allotted::None } else { Allotted::Watts(cap_w) }
 }
 
-/// Nodes of some runs, all together.
+/// Total number of nodes of some runs.
 pub(crate) fn node_total(view: &policy::View<'_>, runs: &[&Run]) -> usize {
     runs.iter().map(|run| view.runs.nodes(run).len()).sum()
 }
 
-/// Caps of some runs, W: one a run, or one for each of their nodes, one run's after the other's.
+/// Caps of some runs, W: one per run, or one per node of each, run after run.
 pub(crate) fn each_allotted(view: &policy::View<'_>, runs: &[&Run], caps_w: &[f64]) -> Vec<Allotted> {
     if caps_w.len() == runs.len() {
         return caps_w.iter().map(|&cap_w| allotted(cap_w)).collect();
@@ -116,7 +116,7 @@ pub(crate) fn each_allotted(view: &policy::View<'_>, runs: &[&Run], caps_w: &[f6
     each.collect()
 }
 
-/// The cap that an allocator has set, W a node; infinity: none.
+/// The cap that an allocator has set, W per node; infinity: none.
 fn set_w(view: &policy::View<'_>, run: &Run) -> f64 {
     let (of, nodes) = (view.profile(run.job), view.runs.nodes(run));
     let mean = |allotted: &Allotted| {
@@ -130,7 +130,7 @@ fn set_w(view: &policy::View<'_>, run: &Run) -> f64 {
     }
 }
 
-/// How many times longer a run is predicted to take under an allocator's cap than under its own alone.
+/// Predicted slowdown of a run under an allocator's cap, relative to its own cap alone.
 fn slowdown(view: &policy::View<'_>, run: &Run, cap: &Allotted) -> f64 {
     if !view.predicted.has_caps() {
         return 1.0;
@@ -192,19 +192,19 @@ impl Running {
         self.column(py, |view, run| range(view, run.job).1)
     }
 
-    /// Whether their nodes may change while they run.
+    /// True for jobs whose nodes may change while they run.
     #[getter]
     fn malleable<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         self.column(py, |view, run| view.jobs.is_malleable(run.job))
     }
 
-    /// How long they make no progress after that, seconds.
+    /// Pauses in their progress after such a change, seconds.
     #[getter]
     fn resize_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         self.column(py, |view, run| view.jobs.pause(run.job).seconds())
     }
 
-    /// How many times as long each takes on so many nodes, one number a job, as on those it asks for.
+    /// Length of each on so many nodes, one number per job, relative to that on the nodes it asks for.
     #[expect(clippy::needless_pass_by_value, reason = "what Python gives")]
     fn size_time_ratio<'py>(&self, py: Python<'py>, node_count: Vec<i64>) -> Floats<'py> {
         let count = self.runs.len();
@@ -216,7 +216,7 @@ impl Running {
         Ok(fixed(py, &each.into_iter().flatten().collect::<PyResult<Vec<_>>>()?))
     }
 
-    /// Slots that they take of each of their nodes; 1 where jobs get whole nodes.
+    /// Slots that they take of each of their nodes; 1 if jobs get whole nodes.
     #[getter]
     fn slots<'py>(&self, py: Python<'py>) -> Longs<'py> {
         self.column(py, |view, run| i64::from(view.jobs.need(run.job, view.platform)))
@@ -249,31 +249,31 @@ impl Running {
         self.column(py, |_, run| labels.queue(run.job))
     }
 
-    /// Caps in force that an allocator has set, W a node, the mean where nodes have unlike ones; infinite: none.
+    /// Caps in force that an allocator has set, W per node, the mean if those of its nodes differ; infinite: none.
     #[getter]
     fn cap_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
         self.column(py, set_w)
     }
 
-    /// Their own caps, W a node; infinite: none.
+    /// Their own caps, W per node; infinite: none.
     #[getter]
     fn own_cap_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
         self.column(py, |_, run| run.caps.own_w)
     }
 
-    /// Caps in force of an emergency, W a node; infinite: none.
+    /// Caps in force of an emergency, W per node; infinite: none.
     #[getter]
     fn emergency_cap_w<'py>(&self, py: Python<'py>) -> Floats<'py> {
         self.column(py, |_, run| run.caps.emergency_w)
     }
 
-    /// What each is predicted to draw beyond its idle nodes if an allocator caps it, W: under one cap for all, one a job, or
+    /// Predicted draw of each beyond its idle nodes if an allocator caps it, W: under one cap for all, one per job, or
     /// one for each of `nodes`.
     fn draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.under(cap_w, |view, run, cap| draw_of(view, run, cap).watts())
     }
 
-    /// What each of `nodes` is predicted to draw then, its idle draw included, W.
+    /// Predicted draw of each of `nodes` then, including its idle draw, W.
     fn node_draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.many_under(cap_w, |view, run, cap, values| {
             let (of, caps) = (view.profile(run.job), run.caps.allotting(cap.clone()));
@@ -283,19 +283,19 @@ impl Running {
         })
     }
 
-    /// How many times longer each is predicted to take then than under its own cap alone.
+    /// Predicted slowdown of each then, relative to its own cap alone.
     fn slowdown<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.under(cap_w, slowdown)
     }
 
-    /// The nodes of all, one job's after the other's, each job's ascending.
+    /// The nodes of all, job after job, ascending within each.
     #[getter]
     fn nodes<'py>(&self, py: Python<'py>) -> Longs<'py> {
         let nodes = self.each(|view, run| view.runs.nodes(run).to_vec())?;
         Ok(fixed(py, &nodes.into_iter().flatten().map(i64::from).collect::<Vec<_>>()))
     }
 
-    /// Where in `nodes` those of each begin, and where those of the last end.
+    /// Offsets in `nodes` at which those of each begin, and the end of the last.
     #[getter]
     fn node_offsets<'py>(&self, py: Python<'py>) -> Longs<'py> {
         let counts = self.each(|view, run| i64::from(view.jobs.node_count(run.job)))?;

@@ -1,4 +1,4 @@
-//! A whole scheduler: which jobs start now, and where.
+//! Python schedulers: they choose the jobs that start now, and their nodes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::roles::{Part, with_waiting};
 pub(crate) struct OwnScheduler {
     name: String,
     part: Part,
-    /// Who waits, by submit, then row.
+    /// Waiting jobs, by submit, then row.
     queue: Vec<JobId>,
     numbers: Arc<Numbers>,
     /// The object, if it learns.
@@ -39,14 +39,14 @@ impl Numbers {
         Self(numbers)
     }
 
-    /// The same once there are more jobs.
+    /// Brings it up to date if there are more jobs.
     pub(crate) fn follow(own: &mut Arc<Self>, jobs: Jobs<'_>) {
         if own.0.len() != jobs.all().len() {
             *own = Arc::new(Self::of(jobs));
         }
     }
 
-    /// The job of this number.
+    /// The job with this number.
     pub(crate) fn job(&self, number: i64) -> Option<JobId> {
         let place = self.0.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         Some(self.0[place].1)
@@ -58,7 +58,7 @@ impl OwnScheduler {
         Self { name, part, queue: Vec::new(), numbers: Arc::new(Numbers::of(Jobs::new(workload))), learners }
     }
 
-    /// What the object has start, in its order: jobs that wait, and nodes as it gave them.
+    /// Asks the object for starts, in its order: waiting jobs, and nodes as it gave them.
     fn asked(&self, view: &View<'_>) -> Result<Vec<(JobId, Vec<i64>)>> {
         let (part, queue) = (&self.part, self.shown(view));
         Python::attach(|py| {
@@ -69,7 +69,7 @@ impl OwnScheduler {
         })
     }
 
-    /// Who waits, but for the jobs of arrays of which as many run as may.
+    /// Waiting jobs, except for those of arrays whose limit is reached.
     fn shown(&self, view: &View<'_>) -> Cow<'_, [JobId]> {
         if !view.jobs.has_arrays() {
             return Cow::Borrowed(&self.queue);
@@ -124,7 +124,7 @@ fn pair_of(mut items: Bound<'_, PyIterator>) -> PyResult<(Bound<'_, PyAny>, Boun
     }
 }
 
-/// A value as a message shows it: in short.
+/// A value as a message shows it, abbreviated.
 pub(crate) fn named(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr().map(|text| text.to_string()).unwrap_or_default();
     let class = || value.get_type().qualname().map_or_else(|_| "an object".to_owned(), |name| format!("a {name}"));

@@ -1,4 +1,4 @@
-//! A sizing: on how many nodes the jobs that wait would run, and malleable ones that run go on.
+//! Python sizings: they choose the number of nodes for waiting jobs, and for running malleable ones.
 
 use hetsched_core::cluster::runs::RunId;
 use hetsched_core::error::{Error, Result};
@@ -13,28 +13,28 @@ use crate::roles::answers::{self, Wrong};
 use crate::roles::running::Running;
 use crate::roles::{Part, counted, for_jobs, with_waiting};
 
-/// What changes sizes of jobs that run.
+/// Name of the method that changes sizes of running jobs.
 const RESIZES: &str = "resizes";
 
-/// What is asked for.
+/// Name of the answers in errors.
 const WANTED: &str = "numbers of nodes";
 
 /// An object that chooses sizes.
 #[derive(Clone)]
 pub(crate) struct OwnSizing {
     part: Part,
-    /// Whether it has a method that changes those of jobs that run.
+    /// True if it has a method that changes those of running jobs.
     resizes: bool,
 }
 
 impl OwnSizing {
-    /// An object with a method `sizes`, and perhaps one `resizes`.
+    /// Wraps an object with a method `sizes`, and perhaps one `resizes`.
     pub(crate) fn new(py: Python<'_>, part: Part) -> PyResult<Self> {
         let resizes = part.object.bind(py).getattr_opt(RESIZES)?.is_some_and(|method| !method.is_none());
         Ok(Self { part, resizes })
     }
 
-    /// One number of nodes for each of some jobs, each within its range.
+    /// Reads one number of nodes for each of some jobs, each within the job's range.
     fn checked(
         &self,
         method: &str,

@@ -1,4 +1,5 @@
-//! A sleep part: which idle nodes go to sleep, and which are woken before anything planned needs them.
+//! Python sleep parts: they choose the idle nodes that go to sleep, and those that are woken before any planned job
+//! needs them.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::roles::{Part, counted};
 #[derive(Clone)]
 pub(crate) struct OwnSleep(pub(crate) Part);
 
-/// Nodes that idle, or are switched off, as an object is told of them.
+/// Nodes that idle or are switched off, as an object sees them.
 #[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct Standby {
     idle: Vec<IdleNode>,
@@ -31,10 +32,10 @@ pub(crate) struct Standby {
     arrived: Vec<JobId>,
     loan: Arc<Loan>,
     labels: Labels,
-    /// How many nodes are on, or booting, that no planned job needs within the time to wake one.
+    /// Number of nodes on or booting that no planned job needs within the time to wake one.
     #[pyo3(get)]
     spare: u32,
-    /// How many nodes, on or not, are left beside jobs that run and jobs that wait only for nodes to boot.
+    /// Number of nodes, on or not, that neither running jobs nor jobs that only wait for boots take.
     #[pyo3(get)]
     free: u32,
 }
@@ -78,19 +79,19 @@ impl Standby {
         numbers(py, self.idle.iter().map(|one| one.node))
     }
 
-    /// Since when each of `idle` is that, seconds on the log's clock.
+    /// Time since which each of `idle` idles, seconds on the log's clock.
     #[getter]
     fn idle_since_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         fixed(py, &self.idle.iter().map(|one| seconds(one.since)).collect::<Vec<_>>())
     }
 
-    /// When the next planned job starts on each of `idle`; infinite without one.
+    /// Start of the next planned job on each of `idle`; infinite without one.
     #[getter]
     fn next_start_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         fixed(py, &self.idle.iter().map(|one| seconds(one.next)).collect::<Vec<_>>())
     }
 
-    /// How long each of `idle` would have to be idle for sleep to save energy; infinite where it never does.
+    /// Break-even time of each of `idle`: the idle time beyond which sleep saves energy; infinite if it never does.
     #[getter]
     fn break_even_s<'py>(&self, py: Python<'py>) -> Floats<'py> {
         fixed(py, &self.break_even_s)
@@ -114,14 +115,14 @@ impl Standby {
         numbers(py, self.shutting_down.iter().copied())
     }
 
-    /// The jobs that came since this was last asked.
+    /// Jobs that have arrived since the last call.
     #[getter]
     fn arrived(&self) -> Jobs {
         Jobs { rows: self.arrived.clone(), loan: Arc::clone(&self.loan), labels: self.labels.clone(), drew: None }
     }
 }
 
-/// What an object answered.
+/// Answer of an object.
 struct Answer {
     sleep: Vec<i64>,
     wake: Vec<i64>,
@@ -139,7 +140,7 @@ impl Answer {
         Ok(Self { sleep: nodes(&given.getattr("sleep")?)?, wake: nodes(&wake)?, again_s })
     }
 
-    /// The choice it makes, or what is wrong with it.
+    /// Checks the answer, and writes the choice it makes into `choice`.
     fn choice(self, scene: &Scene<'_>, choice: &mut Choice) -> std::result::Result<(), String> {
         let (idle, off): (Vec<_>, Vec<_>) = (scene.idle(), scene.off().collect());
         let is_idle = |node: u32| idle.binary_search_by_key(&node, |one| one.node).is_ok();
@@ -147,7 +148,7 @@ impl Answer {
         choice.wake = known(&self.wake, "to wake", "off", |node| off.binary_search(&node).is_ok())?;
         if self.again_s < f64::INFINITY {
             let now = scene.view.now;
-            // What is later by less than a microsecond is one later: sums of seconds are not exact.
+            // A time that is later by less than a microsecond counts as one later: sums of seconds are not exact.
             let again = SimTime::from_seconds(self.again_s).filter(|_| self.again_s > now.seconds());
             let wrong = || format!("gave {} s as `again_s`, which is not after now,", self.again_s);
             choice.again = Some(again.ok_or_else(wrong)?.max(now.saturating_add(SimDuration::from_micros(1))));
@@ -158,7 +159,7 @@ impl Answer {
     }
 }
 
-/// Nodes that are what they have to be, each once.
+/// Checks that nodes are in the required state, and that each is given once.
 fn known(given: &[i64], what: &str, state: &str, is: impl Fn(u32) -> bool) -> std::result::Result<Vec<u32>, String> {
     let mut nodes = Vec::with_capacity(given.len());
     for &number in given {

@@ -1,6 +1,6 @@
-//! What an object may read while it is asked: the machine and its jobs as decisions know them.
+//! View that an object may read during a call: the machine and its jobs as decisions know them.
 //!
-//! A view is lent for the length of one call. It holds no table of what is charged: there is no way to it from here.
+//! A view is lent for the length of one call. The actual table, by which runs are charged, cannot be reached from it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -62,17 +62,17 @@ impl Labels {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// There are more jobs.
+    /// Takes over the columns of `other`, which has more jobs.
     pub(crate) fn become_like(&self, other: &Self) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = other.columns();
     }
 
-    /// The same for a run of its own.
+    /// A separate copy for an independent run.
     pub(crate) fn alone(&self) -> Self {
         Self::of(self.columns())
     }
 
-    /// The same for a fork that is being made.
+    /// The labels for a fork under construction.
     pub(crate) fn forked(&self) -> Self {
         copies::labels_of_fork(self)
     }
@@ -92,13 +92,13 @@ impl LabelColumns {
     }
 }
 
-/// A view of the core's, as long as it is lent.
+/// A view of the core, while it is lent.
 #[derive(Clone, Copy)]
 struct Lent {
     view: policy::View<'static>,
-    /// Who waits, in order, where the object is told.
+    /// Waiting jobs in order, if the object may see them.
     queue: Option<&'static [JobId]>,
-    /// Free nodes and watts from now on, where they are known better than by the view.
+    /// Free nodes and watts from now on, if more is known about them than the view says.
     ahead: Option<&'static Ahead>,
     thread: ThreadId,
 }
@@ -106,12 +106,12 @@ struct Lent {
 // SAFETY: it is read by the thread only that it was lent to, which `Loan::read` sees to.
 unsafe impl Send for Lent {}
 
-/// Where a view is put while it is lent.
+/// Cell that holds a view while it is lent.
 #[derive(Default)]
 pub(crate) struct Loan(Mutex<Option<Lent>>);
 
 impl Loan {
-    /// What is lent; an error once the call is over, or in another thread.
+    /// Reads the view that is lent; an error once the call is over, or in another thread.
     pub(crate) fn read(&self) -> PyResult<policy::View<'_>> {
         self.lent().map(|lent| lent.view)
     }
@@ -131,14 +131,14 @@ impl Loan {
     }
 }
 
-/// Lends views to one object, always by the same `View`.
+/// Lends views to one object, always through the same `View`.
 pub(crate) struct Lender {
     loan: Arc<Loan>,
     labels: Labels,
     view: Py<View>,
 }
 
-/// Takes a view back, whatever happens.
+/// Guard that takes a view back, even in a panic.
 struct Return<'a>(&'a Loan);
 
 impl Drop for Return<'_> {
@@ -154,9 +154,9 @@ impl Lender {
         Ok(Self { loan, labels: labels.clone(), view: Py::new(py, view)? })
     }
 
-    /// One for another object.
+    /// A lender for another object.
     pub(crate) fn again(&self, py: Python<'_>) -> Self {
-        // Nothing but memory can be missing for an object as small.
+        // Creating an object this small can only fail for lack of memory.
         let labels = self.labels.forked();
         Self::new(py, &labels).unwrap_or_else(|_| Self {
             loan: Arc::clone(&self.loan),
@@ -165,7 +165,7 @@ impl Lender {
         })
     }
 
-    /// Lends a view, and what waits where that is told, for the length of a call.
+    /// Lends a view for the length of a call, with the waiting jobs if the object may see them.
     pub(crate) fn lend<T>(
         &self,
         view: &policy::View<'_>,
@@ -175,7 +175,7 @@ impl Lender {
         self.lend_ahead(view, queue, None, call)
     }
 
-    /// The same with what is free from now on, where that is known better than by the view.
+    /// Lends a view with the free nodes and watts from now on, if more is known about them than the view says.
     pub(crate) fn lend_ahead<T>(
         &self,
         view: &policy::View<'_>,
@@ -211,7 +211,7 @@ impl Lender {
     }
 }
 
-/// Numbers as an array that nobody can write to.
+/// Numbers as a read-only array.
 pub(crate) fn fixed<'py, T: Element>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<T>> {
     sealed(PyArray1::from_slice(py, values))
 }
@@ -225,7 +225,8 @@ pub(crate) fn node_numbers<'py>(py: Python<'py>, set: &NodeSet) -> Bound<'py, Py
     for (&word, base) in set.words().iter().zip((0..).step_by(64)) {
         let (own, others) = std::mem::take(&mut rest).split_at_mut(word.count_ones() as usize);
         if word == u64::MAX {
-            // The rule on large machines that are half empty, and quick: no bit has to be looked for.
+            // Fast path for full words, which are the rule on large machines that are half empty: no bit has to be
+            // searched for.
             (base..).zip(own).for_each(|(node, place)| *place = node);
         } else {
             let mut bits = word;
@@ -250,15 +251,15 @@ pub(crate) fn seconds(at: SimTime) -> f64 {
     if at == SimTime::NEVER { f64::INFINITY } else { at.seconds() }
 }
 
-/// What rows of predicted numbers are kept by: which kind, and the application.
+/// Key of a cached row of predicted numbers: its kind, and the application.
 type RowKey = (bool, Option<u32>);
 
-/// The machine and its jobs, as far as decisions know them: lent for the length of one call.
+/// The machine and its jobs as decisions know them: lent for the length of one call.
 #[pyclass(frozen, module = "hetsched.roles")]
 pub(crate) struct View {
     loan: Arc<Loan>,
     labels: Labels,
-    /// Rows of the predicted tables that were asked for: they never change.
+    /// Cache of rows of the predicted tables, which never change.
     rows: Mutex<BTreeMap<RowKey, Py<PyArray1<f64>>>>,
 }
 
@@ -276,7 +277,7 @@ impl View {
         Ok(lent.ahead.cloned().unwrap_or_else(|| Ahead::of(&lent.view)))
     }
 
-    /// A job, or one of those that wait by its number in the log.
+    /// Reads a job, given as such or, if it waits, by its number in the log.
     fn job(&self, job: &Bound<'_, PyAny>) -> PyResult<JobId> {
         if let Ok(job) = job.cast::<Job>() {
             return Ok(job.get().row);
@@ -293,7 +294,7 @@ impl View {
         found.ok_or_else(|| PyKeyError::new_err(format!("job {number} is not in the queue")))
     }
 
-    /// An application by its number or name; none for -1 and None.
+    /// Reads an application, given by number or name; `None` for -1 and None.
     fn app(&self, app: &Bound<'_, PyAny>) -> PyResult<Option<AppId>> {
         let names = &self.labels.columns().apps;
         if app.is_none() {
@@ -349,25 +350,25 @@ impl View {
         Ok(self.loan.read()?.now.seconds())
     }
 
-    /// Nodes with anything free when this pass began, ascending.
+    /// Nodes with anything free at the start of this pass, ascending.
     #[getter]
     fn free<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let view = self.loan.read()?;
         Ok(node_numbers(py, view.slots.holding(1)))
     }
 
-    /// Free slots of each node when this pass began; where jobs get whole nodes a node is one slot.
+    /// Free slots of each node at the start of this pass; if jobs get whole nodes a node is one slot.
     #[getter]
     fn free_slots<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         self.by_node(py, |view, node| i64::from(view.slots.free_on(node)))
     }
 
-    /// Whether each node can serve jobs whose `want` is this number.
+    /// True for each node that can serve jobs whose `want` is this number.
     fn may_use<'py>(&self, py: Python<'py>, want: usize) -> PyResult<Bound<'py, PyArray1<bool>>> {
         self.by_node(py, |view, node| view.shares.is_none_or(|shares| shares.cells().serves(want, node)))
     }
 
-    /// The jobs that wait, in order.
+    /// The waiting jobs, in order.
     #[getter]
     fn queue(&self) -> PyResult<Jobs> {
         let queue = self.loan.lent()?.queue.ok_or_else(|| {
@@ -376,7 +377,7 @@ impl View {
         Ok(Jobs { rows: queue.to_vec(), loan: Arc::clone(&self.loan), labels: self.labels.clone(), drew: None })
     }
 
-    /// The jobs that run, by start.
+    /// The running jobs, by start.
     #[getter]
     fn running(&self) -> PyResult<Running> {
         Running::new(&self.loan, &self.labels)
@@ -388,7 +389,7 @@ impl View {
         Ok(self.loan.read()?.platform.len())
     }
 
-    /// Slots of a node; 1 where jobs get whole nodes.
+    /// Slots of a node; 1 if jobs get whole nodes.
     #[getter]
     fn slots(&self) -> PyResult<u32> {
         Ok(self.loan.read()?.slots.per_node())
@@ -445,8 +446,8 @@ impl View {
         PyTuple::new(py, &self.labels.columns().queues)
     }
 
-    /// Predicted draw of each node with a job of an application, W; `own_w`: the job's own draw, if it is known; `cap_w`:
-    /// under a cap, W a node.
+    /// Predicted draw of each node with a job of an application, W; `own_w`: the job's own draw, if it is known;
+    /// `cap_w`: under a cap, W per node.
     #[pyo3(signature = (app, *, own_w = None, cap_w = None))]
     fn predicted_w<'py>(
         &self,
@@ -471,7 +472,7 @@ impl View {
         }
     }
 
-    /// How much longer than nominal an application is predicted to run on each node; `own_w` and `cap_w` as for
+    /// Predicted time factor of an application on each node, relative to nominal; `own_w` and `cap_w` as for
     /// `predicted_w`.
     #[pyo3(signature = (app, *, own_w = None, cap_w = None))]
     fn predicted_time_ratio<'py>(

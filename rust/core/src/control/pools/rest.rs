@@ -1,7 +1,7 @@
-//! Pools whose idle nodes sleep: each says what it needs, and one rule puts nodes of the whole machine to sleep (operations
-//! page on machines, rules 16, 20 and 21).
+//! Pools whose idle nodes sleep: each states its needs, and one rule puts nodes of the whole machine to sleep
+//! (operations page on machines, rules 16, 20 and 21).
 //!
-//! A pool knows of its nodes what its policy needs; the machine tells it what has become of them.
+//! A pool keeps the state of its nodes that its policy needs; the machine passes on changes of it.
 
 use crate::cluster::standby::Expected;
 use crate::control::pools::Pools;
@@ -16,7 +16,7 @@ impl Sleeper for Pools {
         true
     }
 
-    /// Each pool has its own nodes back in its plans.
+    /// Nothing to do: each pool expects its nodes back in its own plans.
     fn expect(&self, _view: &View<'_>, _out: &mut Expected) {}
 
     fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
@@ -43,7 +43,7 @@ impl Sleeper for Pools {
 }
 
 impl Pools {
-    /// Passes on what has become of nodes since the last pass, but for what their jobs have done to them.
+    /// Passes on the changes of nodes since the last pass, except for those by starts and ends of jobs.
     pub(super) fn follow_nodes(&mut self, view: &View<'_>) {
         let Self { all, homes, changed, .. } = self;
         for node in changed.drain(..) {
