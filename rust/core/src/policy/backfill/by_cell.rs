@@ -142,7 +142,7 @@ impl ByCell {
         Ok(Some((offer, split)))
     }
 
-    /// True if so many microwatts are free throughout, where they count.
+    /// True if the microwatts are free throughout, where they count.
     fn has_watts(&self, now: SimTime, length: SimDuration, microwatts: i64) -> bool {
         let is_short = |thing| !self.profile.holds(now, length, (thing, microwatts));
         length == SimDuration::ZERO || !self.watts.is_some_and(is_short)

@@ -31,7 +31,7 @@ pub struct Reservations {
     partial: PartialPlan,
     /// Number of jobs that were promised starts of late, and of the groups of jobs alike in which they were promised.
     promised: (usize, usize),
-    /// Number of passes that found the plan of the pass before invalid since the last that found a valid one.
+    /// Number of passes that found the plan of the pass before invalid, since the last pass that found it valid.
     misses: usize,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,

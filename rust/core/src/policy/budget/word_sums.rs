@@ -1,16 +1,16 @@
-//! Sums of watts over a set of nodes by words of 64. A word's sum follows what has changed in it since it was last asked
-//! for, so nothing has to be done when nodes come and go.
+//! Sums of watts over a set of nodes by words of 64. A word's sum is cached and updated by the nodes that have changed
+//! in it since the last question, so that no work is needed when nodes come and go.
 
 use crate::algo::node_set::{NodeSet, bits};
 use crate::units::Watts;
 
-/// Each word of a set as it was when it was last looked at, and the watts of its nodes together.
+/// Each word of a set when it was last looked at, and the sum of its nodes' watts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WordSums(Vec<(u64, Watts)>);
 
 impl WordSums {
-    /// Number of the lowest nodes of `free`, at most `count`, whose watts together are fit to be taken. `on` says the watts
-    /// of each node, always the same; what `fits` with some watts fits with fewer.
+    /// Number of the lowest nodes of `free`, at most `count`, whose summed watts still fit. `on` gives the watts of
+    /// each node and is always the same; `fits` is monotone: what fits with some watts fits with fewer.
     pub(super) fn lowest_within(
         &mut self,
         on: &[Watts],
@@ -44,7 +44,7 @@ impl WordSums {
     }
 }
 
-/// The watts of the nodes of a word, from those of the word as it was.
+/// Brings the sum of a word up to date: adds the nodes that came and subtracts those that left.
 fn brought_up((old, sum): &mut (u64, Watts), word: u64, base: u32, on: &[Watts]) -> Watts {
     bits(word & !*old, base).for_each(|node| *sum += on[node as usize]);
     bits(*old & !word, base).for_each(|node| *sum -= on[node as usize]);
