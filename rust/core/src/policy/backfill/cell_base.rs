@@ -43,7 +43,7 @@ impl CellBase {
         &self.back
     }
 
-    /// Adds what is overdue to what is free.
+    /// Adds the parts of overdue runs to what is free.
     pub(super) fn add_overdue(&self, view: &View<'_>, free: &mut [i64]) {
         for release in view.releases.iter().take_while(|release| release.at <= view.now) {
             for &(thing, amount) in self.splits.get(&release.row).into_iter().flatten() {

@@ -25,7 +25,7 @@ pub(super) struct Kept {
     promises: BinaryHeap<Reverse<(SimTime, QueueKey, usize)>>,
     /// Jobs with a promise.
     promised: usize,
-    /// The last job in policy order that was promised a start or has started; those behind it are not planned yet.
+    /// Last job in policy order that was promised a start or has started; those behind it are not planned yet.
     last: Option<QueueKey>,
     /// Number of changes of the releases that the last pass has seen.
     seen: u64,
@@ -52,7 +52,7 @@ struct Drift {
 }
 
 impl Drift {
-    /// The least and the most by which the plan has drifted at any time to come.
+    /// Least and most by which the plan has drifted at any time to come.
     fn range(&self) -> (i64, i64) {
         (self.risen - self.fall, self.risen)
     }
@@ -71,7 +71,9 @@ impl Drift {
         }
     }
 
-    /// Narrows the allowed range to so many microwatts up or down from the present drift.
+    /// Narrows the allowed range to so many microwatts up or down from the present drift. That differs from instant to
+    /// instant within [`Self::range`]: the lower limit is counted from its upper end and the upper limit from its lower
+    /// end, so that both are safe at every instant.
     fn allow(&mut self, microwatts: i64) {
         let (least, most) = self.range();
         let (lowest, highest) = self.allowed.unwrap_or((i64::MIN, i64::MAX));
@@ -168,7 +170,8 @@ impl Kept {
         self.whole
     }
 
-    /// True if since the last pass only its own starts were made, and every job ended at its planned end.
+    /// True if since the last pass only its own starts were made, and every job ended at its planned end. An early end
+    /// shows as a removed release whose time is yet to come, an overdue job as a release that is still in the list.
     fn ended_as_planned(&mut self, desk: &Desk<'_>) -> bool {
         let (now, releases) = (desk.view.now, desk.view.releases);
         let (news, seen) = releases.changes(self.seen);
@@ -215,7 +218,7 @@ impl Kept {
         due
     }
 
-    /// The first job that is not planned yet.
+    /// First job that is not planned yet.
     pub(super) fn next(&self, queue: &FitList) -> Place {
         self.last.map_or(Place::FRONT, |last| queue.place_after(last))
     }

@@ -33,9 +33,9 @@ use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// Says which waiting jobs start now.
+/// Selects the waiting jobs that start now.
 pub trait Backfill: DynClone + Send + Sync {
-    /// Has jobs of `queue` started through `desk`, in policy order, and takes them out.
+    /// Starts jobs of `queue` through `desk`, in policy order, and takes them out.
     ///
     /// # Errors
     /// If a placement fails or the host interrupts.
@@ -56,7 +56,7 @@ pub trait Backfill: DynClone + Send + Sync {
         let _ = queue;
     }
 
-    /// True if jobs that may overtake are looked at in another order than the queue's.
+    /// True if candidates for backfilling are looked at in another order than the queue's.
     fn has_own_order(&self) -> bool {
         false
     }
@@ -71,7 +71,7 @@ pub trait Backfill: DynClone + Send + Sync {
         None
     }
 
-    /// The same where nodes are shared, too: what they have is counted node by node.
+    /// The same rule where nodes are shared, too: their capacity is counted node by node.
     fn by_node(&self) -> Option<Box<dyn Backfill>> {
         None
     }

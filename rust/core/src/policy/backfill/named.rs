@@ -47,7 +47,7 @@ pub struct NamedPlan {
 }
 
 impl NamedPlan {
-    /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
+    /// Plans up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
         let (awaited, first) = (FirstStarts::new(), FirstJobs::new());

@@ -1,4 +1,4 @@
-//! A job starts once its observed start has come and it fits, and never before.
+//! Replay of observed starts: a job starts once its observed start has come and it fits, and never before.
 //!
 //! A job of length zero frees its nodes at the instant at which it takes them, so that others may start there at the
 //! same instant, in another round. Such jobs go first, and the other jobs of the instant wait for the next round until

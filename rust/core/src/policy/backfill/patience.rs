@@ -14,7 +14,7 @@ use crate::policy::backfill::plan::Plan;
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
-/// First fit with an end to waiting.
+/// First fit with bounded waiting.
 #[derive(Clone, Debug)]
 pub struct Patience {
     limit: SimDuration,
@@ -62,7 +62,7 @@ impl Patience {
         Ok(())
     }
 
-    /// Starts the jobs that fit, in policy order; only those that the free nodes suit, if `suited`.
+    /// Starts the jobs that fit, in policy order; if `suited`, only those that the free nodes suit.
     fn sweep(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, suited: bool) -> Result<()> {
         let mut place = Place::FRONT;
         while let Some(found) = self.next(desk, queue, place) {

@@ -19,9 +19,9 @@ pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
 /// A plan of the future, made again in every pass unless it is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// For any number of reservations.
+    /// Profile for any number of reservations.
     pub(super) profile: Profile,
-    /// For one, as long as nothing is ever taken but by jobs.
+    /// Shadow time for one reservation, while only jobs take capacity; the budget must not fall.
     shadow: Option<ShadowTime>,
     /// True if the short cut serves in this pass.
     is_short: bool,
@@ -29,8 +29,9 @@ pub(super) struct Plan {
     most: i64,
 }
 
-/// More microwatts than two plans of the same things can differ by. At any time they differ by the roundings, each of less
-/// than one, of what is free now, of the runs of the first plan that have ended by then, and of those of the second.
+/// Upper bound on the microwatts by which two plans of the same state can differ. At any time they differ by roundings,
+/// each of less than one: of what is free now, of the runs of the first plan that have ended by then, and of those of
+/// the second.
 fn widest_margin(desk: &Desk<'_>) -> i64 {
     4 * (desk.view.platform.units() + 1)
 }
@@ -161,8 +162,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Promises a waiting job, and as many as make `count` with it that are alike, the earliest times at which they fit,
-    /// with its mean watts. Returns how many of them hold a reservation: those that fit at some instant.
+    /// Promises the earliest starts to `count` jobs alike, of which this is the first, each with its mean watts.
+    /// Returns the number of them that hold a reservation: those that fit at some instant.
     pub(super) fn reserve(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, count: usize) -> usize {
         if desk.can_never_hold(waiting) {
             return 0;

@@ -147,7 +147,7 @@ impl Profile {
         self.take(self.now, claim, length);
     }
 
-    /// Microwatts that a start of this pass leaves throughout, up to the margin that is watched.
+    /// Microwatts that a start of this pass leaves throughout its length, up to the margin that is tracked.
     pub(super) fn margin_beside(&self, length: SimDuration) -> i64 {
         self.free.least_watts(self.now, length).clamp(0, self.margin)
     }
@@ -223,7 +223,7 @@ impl Profile {
         usize::try_from(self.free.fit_together(start, need, length.max(TICK))).unwrap_or(0)
     }
 
-    /// Needs of units and lengths that do not fit now.
+    /// Needs that are known not to fit now.
     pub(super) fn refused(&self) -> &Refused {
         &self.refused
     }

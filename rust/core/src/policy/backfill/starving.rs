@@ -10,7 +10,7 @@ use crate::policy::order::Order;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// Another backfill, once no job starves.
+/// Serves starving jobs, then leaves the rest to another backfill.
 #[derive(Clone)]
 pub struct Starving {
     limit: SimDuration,

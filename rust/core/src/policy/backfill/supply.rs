@@ -142,7 +142,7 @@ impl Freedom for Supply<'_> {
 
 impl<'a> Chosen<'a> for Supply<'a> {
     fn now(view: &'a View<'a>, _spare: Option<Self>) -> Self {
-        // A plan is made of a supply only where there are shares.
+        // A supply is used only where there are shares.
         let shares = view.shares.expect("nodes differ");
         let cells = shares.cells();
         let slots = (0..view.platform.len()).map(|node| i64::from(view.slots.free_on(node))).collect();

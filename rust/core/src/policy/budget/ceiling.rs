@@ -24,7 +24,7 @@ pub struct Ceiling {
     counts_tdp: bool,
     /// Highest draw of its own that a queued job was known to have.
     highest_own_w: f64,
-    /// Number of budgets from outside, and whether all nodes busy with the hungriest jobs stay under all of these and the
+    /// Number of budgets from outside, and whether all nodes busy with the hungriest jobs stay under these and the
     /// policy's own.
     never_binds: Option<(usize, bool)>,
     /// Own draw, and the most that any job with no higher one may draw on a node.
@@ -70,7 +70,7 @@ impl Ceiling {
         self.beside(view, view.budgets.at(view.now))
     }
 
-    /// Watts that may be added to the idle machine at the best of all times to come, known or not.
+    /// Watts that may be added to the idle machine under the highest budget to come, known or not.
     #[must_use]
     pub fn ever(&self, view: &View<'_>) -> Watts {
         view.budgets.highest_from(view.now, self.draw).as_ceiling() - self.idle

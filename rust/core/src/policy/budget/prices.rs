@@ -149,14 +149,14 @@ impl Prices {
         ask.view.held(job, nodes.iter().map(|&node| on[node as usize]).sum())
     }
 
-    /// Watts beyond idle of a job on each node, if it shares them with others alike.
+    /// Watts beyond idle of a job on each node; none if its price is its own.
     pub fn of_nodes(&mut self, ask: &Ask<'_>, job: JobId) -> Option<&[Watts]> {
         let estimate = ask.estimate(job);
         (!follows_own(ask.view, job, estimate)).then(|| self.list_of(ask, job, estimate).on.as_slice())
     }
 
-    /// Number of the lowest nodes of `free`, at most as many as a job asks for, on which it takes no more watts beyond idle
-    /// than `most`, if it shares its prices with others alike.
+    /// Number of the lowest nodes of `free`, at most as many as a job asks for, on which it takes at most `most` watts
+    /// beyond idle; none if its price is its own.
     pub fn lowest_within(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet, most: Watts) -> Option<usize> {
         let (estimate, count) = (ask.estimate(job), ask.view.jobs.node_count(job) as usize);
         (!follows_own(ask.view, job, estimate)).then(|| {
@@ -196,7 +196,7 @@ impl Prices {
     fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &mut List {
         let view = ask.view;
         let class = JobClass::of(view, job);
-        // Under caps also a first run is a matter of its class.
+        // Under caps even the price of a first run depends on its class.
         let is_any = estimate == Estimate::Tdp && class.under.is_none() && !view.predicted.has_caps();
         let class = if is_any { JobClass::ANY } else { class };
         let want = view.shares.map_or(0, |shares| shares.cells().number(job));

@@ -137,7 +137,7 @@ impl Plan {
         {
             let length = waiting.length.max(TICK);
             let start = self.free.earliest_fit_from(from, waiting.units, length);
-            // Behind one that never starts none does.
+            // Behind a job that never starts, no other does.
             self.turn = (start != SimTime::NEVER).then(|| (queue.after(place), start));
             if self.turn.is_some() {
                 self.free.reserve(start, length, waiting.units);
@@ -229,7 +229,7 @@ impl Outlook {
         self.is_complete
     }
 
-    /// The instant it is made at.
+    /// Instant at which it was made.
     pub(super) fn now(&self) -> SimTime {
         self.now
     }
@@ -261,7 +261,7 @@ impl Outlook {
         Self { now: view.now, plan, ahead: OnceLock::new(), left, soon: None, by: SimTime::NEVER, is_complete: true }
     }
 
-    /// Its memory, for another.
+    /// Returns its memory for another plan.
     pub(super) fn into_plan(self) -> Plan {
         self.plan
     }
@@ -311,7 +311,7 @@ impl Outlook {
         }
     }
 
-    /// Time at which nodes are woken that are lacking at an instant.
+    /// Time at which nodes have to be woken that are lacking at an instant.
     fn due(&self, soon: SimTime, lacking: SimTime) -> SimTime {
         self.now.saturating_add(lacking - soon)
     }
@@ -333,7 +333,7 @@ impl Outlook {
         within.map(|(_, free)| free).min().unwrap_or(i64::MAX)
     }
 
-    /// Time up to which, and time before which, no node may be lacking for one to sleep by these rules.
+    /// Time up to which, and time before which, no node may be lacking such that one can sleep by these rules.
     fn horizon(&self, rule: &NodeRule, far: SimDuration) -> (SimTime, SimTime) {
         (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far))
     }

@@ -201,7 +201,7 @@ impl Sleep {
         self.kept.retain(|&node, job| stands(node) && waiting.contains(job));
     }
 
-    /// Keeps the nodes that are woken now for a planned job for this job.
+    /// Reserves the nodes that are woken now for their planned jobs.
     fn keep(&mut self, view: &View<'_>, first: &FirstJobs) {
         for node in named::wakes(self, view, first).now {
             self.kept.insert(node, first[&node].1);
@@ -473,7 +473,7 @@ impl Sleep {
         done.map(|()| (wakes, choice))
     }
 
-    /// True if any idle node may sleep as well as another, as far as rules say: idle are those that are free.
+    /// True if the rules do not distinguish idle nodes: all of them may sleep, and the idle nodes are the free ones.
     fn tells_no_node_apart(&self, view: &View<'_>) -> bool {
         self.is_plain && self.kept.is_empty() && has_whole_nodes(view)
     }
@@ -527,7 +527,7 @@ fn idle_up_to(view: &View<'_>, most: u32) -> u32 {
     u32::try_from(idle(view).take(most as usize).count()).unwrap_or(u32::MAX)
 }
 
-/// True if jobs get whole nodes for as long as they run: a node is free if it is idle.
+/// True if jobs get whole nodes for as long as they run: then the idle nodes are the free ones.
 fn has_whole_nodes(view: &View<'_>) -> bool {
     view.platform.is_exclusive() && !view.slots.lends()
 }

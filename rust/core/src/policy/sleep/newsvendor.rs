@@ -9,7 +9,7 @@ use crate::policy::sleep::rest::{Alike, Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::rules::NodeRule;
 use crate::units::{SimDuration, SimTime};
 
-/// Levels of recent demand: none, and one for each power of two that a number of nodes may have.
+/// Levels of recent demand: zero, and one for each power of two up to the largest number of nodes.
 const LEVELS: usize = 34;
 
 /// Number of windows that are remembered of each level.
@@ -104,7 +104,7 @@ fn rest_each(scene: &Scene<'_>, excess: u32, (now, hold): (SimTime, SimDuration)
     Stay { is_any: !stay.is_empty() || spared.next().is_some(), ripe }
 }
 
-/// The same where all nodes are alike: those that are spared are the highest.
+/// The same where all nodes are alike: the spared ones are then the highest.
 fn rest_alike(alike: &Alike<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut Choice) -> Stay {
     let first = excess.min(alike.spared);
     let by = now.saturating_add(SimDuration::ZERO - hold);

@@ -35,7 +35,7 @@ struct UnderBudget {
 }
 
 impl Sleep {
-    /// Notes when plans have nodes back that are switched off; here starting one may take no time (rule 4).
+    /// Writes when plans have nodes back that are switched off; here starting one may take no time (rule 4).
     pub(super) fn expect_under_budget(&self, view: &View<'_>, out: &mut Expected) {
         let Some(standby) = view.standby else { return };
         let start = |node| self.start(node);

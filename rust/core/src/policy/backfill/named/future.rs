@@ -18,7 +18,7 @@ pub(super) struct Future<'a, F> {
     now: SimTime,
     /// Maintenance that begins before this instant is applied.
     known: SimTime,
-    /// The rest, by beginning.
+    /// Maintenance yet to be applied, sorted by beginning.
     to_come: Box<dyn Iterator<Item = Maintenance> + 'a>,
     next: Option<Maintenance>,
 }
@@ -83,7 +83,7 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
     }
 }
 
-/// The nodes that are off or shutting down, if any is, but for those that a wake-up brings back in no time.
+/// Nodes that are off or shutting down, if any, except those that a wake-up brings back in no time.
 pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
     let mut asleep = view.standby?.asleep().clone();
     for back in view.standby?.comebacks() {

@@ -13,7 +13,7 @@ use crate::workload::JobId;
 /// Parts of a plan that still matter.
 pub(super) struct Reach {
     parts: Vec<Part>,
-    /// The part of each queue; none where all is one.
+    /// Part of each queue; empty if there is only one part.
     of_queue: Vec<usize>,
 }
 
