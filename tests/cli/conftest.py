@@ -54,7 +54,13 @@ def folder(tmp_path, monkeypatch):
     for name in ("FORCE_COLOR", "NO_COLOR", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "small.swf").write_text(LOG)
-    return tmp_path
+    # Policies are imported from files in it: the next test has none of theirs.
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
 
 
 @pytest.fixture

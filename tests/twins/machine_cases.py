@@ -1,38 +1,25 @@
-"""Runs of the reference machine (`plain_machine`): drawn, made by the engine, and compared in all that they say."""
+"""Runs of the reference machine (`plain_machine`), drawn at random: any of its features, alone and together."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
 from math import inf
-from typing import Any
 
 import hypothesis.strategies as st
-import numpy as np
-import polars as pl
-import pytest
-from plain_cells import cell_pass
-from plain_machine import ORDERS, Happening, Job, Machine, Offer, Queue, Sleep, Wish
-from plain_profile import count_pass
-from plain_rest import counted_pass_and_rest
-from plain_windows import named_pass
+from plain_draws import SECOND
+from plain_machine import ORDERS, Happening, Job, Machine, Offer, Queue, Sleep, Switch, Wish
+from power_cases import (
+    APPS,
+    RATIOS,
+    VAHRMS,
+    appetites,
+    draws_of,
+    powers,
+    profiles,
+    told_draws,
+)
 
-import hetsched as hs
-from hetsched.testing import check_schedule
-
-SECOND = 1_000_000
-IDLE_W, BUSY_W, DOWN_W = 100.0, 300.0, 7.0
-WATTS = {"busy": BUSY_W, "on": IDLE_W, "booting": IDLE_W, "stopping": IDLE_W, "off": 0.0, "down": DOWN_W}
-"""Of a node that sleeps, by what it is doing."""
-APPS = ("calm", "hungry")
+SPANS = st.sampled_from([0, 1, 3, 5, 8, 13, 13, 21])
 FEATURES = ("cpu", "gpu", "big", "a100")
-STATES = {"hopeless": "cancelled", "stranded": "pending", "unmet": "pending"}
-REASONS = {
-    "cancelled": "was cancelled before it ran",
-    "hopeless": "the job that it depends on did not end as it asks",
-    "stranded": "could not start, and nothing was to come that would have let it",
-    "unmet": "waits for a job that never ends",
-}
 
 
 def seconds(least: int, most: int) -> st.SearchStrategy[int]:
@@ -60,9 +47,13 @@ def machines(draw: st.DrawFn, *, plan: bool) -> Machine:
 @st.composite
 def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
     """Jobs for the machine's queues; where some are urgent, often a crowd that runs long, and then many urgent ones."""
-    jobs, count = [], draw(st.sampled_from([1, 5, 10, 15, 20]))
+    jobs, count = [], draw(st.sampled_from([1, 5, 10, 15, 20] if machine.power is None else [1, 5, 8, 12]))
     # Some runs pass midnight, where a day's shutdowns begin again.
     begins, later = ([0, 3, 86_350], [0, 0, 0, 1, 4, 11, 40, 100]) if machine.sleep else ([0, 3], [0, 0, 1, 4, 11])
+    lengths = seconds(0, 40)
+    if machine.power is not None:
+        # Within the time in which budgets change.
+        begins, later, lengths = [0, 0, 3], [0, 0, 0, 1, 2, 4], SPANS.map(lambda value: value * SECOND)
     submit = draw(st.sampled_from(begins)) * SECOND
     high = [queue.name for queue in machine.queues if queue.preempts]
     low = [queue.name for queue in machine.queues if not queue.preempts] or [None]
@@ -74,7 +65,7 @@ def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
         job = Job(
             row,
             submit,
-            draw(seconds(30 if is_early else 0, 40)),
+            draw(seconds(30, 40) if is_early else lengths),
             draw(st.none() | seconds(50 if is_early else 1, 60)),
             node_count=1,
             slots=draw(st.integers(1, machine.slots)),
@@ -111,12 +102,14 @@ def waits(draw: st.DrawFn, jobs: list[Job]) -> None:
 
 
 @st.composite
-def queues_of(draw: st.DrawFn, machine: Machine, *, urgent: bool) -> list[Queue]:
+def queues_of(draw: st.DrawFn, machine: Machine, *, urgent: bool, one_pool: bool = False) -> list[Queue]:
     """Queues of any nodes, or of up to three pools where nodes are counted; those of one priority have one order."""
     orders = {priority: draw(st.sampled_from([None, None, *ORDERS])) for priority in (-1, 0, 3, 5, 7)}
     limits = st.sampled_from([inf, inf, 1, 2, 3])
     sets = st.sets(st.integers(0, machine.nodes - 1), min_size=1)
-    if not machine.plan:
+    if one_pool:
+        sets = st.just(set(range(machine.nodes)) if machine.sleep else draw(sets))
+    elif not machine.plan:
         owner = draw(st.lists(st.integers(-1, 2), min_size=machine.nodes, max_size=machine.nodes))
         pools = [{node for node in range(machine.nodes) if owner[node] == pool} for pool in range(3)]
         sets = st.sampled_from([pool for pool in pools if pool] or [set(range(machine.nodes))])
@@ -171,15 +164,13 @@ KINDS = st.builds(Offer, st.frozensets(st.sampled_from(FEATURES)), st.sampled_fr
 
 
 @st.composite
-def unlike(draw: st.DrawFn, machine: Machine, *, budget: bool) -> None:
-    """Nodes of up to four kinds, licences, and room for as many watts as are drawn."""
-    adds = st.tuples(*[st.sampled_from([0, 100, 130, 170, 200])] * len(APPS))
-    kinds = [replace(kind, adds_w=draw(adds)) for kind in draw(st.lists(KINDS, min_size=1, max_size=4))]
+def unlike(draw: st.DrawFn, machine: Machine) -> None:
+    """Nodes of up to four kinds, and licences."""
+    kinds = draw(st.lists(KINDS, min_size=1, max_size=4))
     machine.offers = [kind for kind in kinds for _ in range(draw(st.integers(1, 3)))]
     machine.nodes = len(machine.offers)
     machine.licences = draw(st.sampled_from([{}, {"matlab": 2}, {"ansys": 3, "matlab": 1}]))
     machine.slots = machine.slots if machine.plan else 1
-    machine.room_w = draw(st.sampled_from([2, 3, 4, 6, 9])) * 100 if budget else None
 
 
 @st.composite
@@ -192,7 +183,7 @@ def wishes(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> None:
         job.memory = draw(st.sampled_from([0, 0, 0, 1, 1, 3, 4, 5]))
         counts = {name: draw(st.sampled_from([0, 0, 1, count, count + 1])) for name, count in machine.licences.items()}
         job.licences = {name: count for name, count in counts.items() if count}
-        job.app = draw(st.integers(0, len(APPS) - 1))
+        job.app = draw(st.sampled_from(APPS))
 
 
 @st.composite
@@ -220,15 +211,15 @@ def worlds(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> list[Happening
     return sorted(world, key=lambda one: (one.time, one.kind in ("failed", "maintenance")))
 
 
+MARGINS = st.sampled_from([0, 0, 1, 3, 7, 20])
 HALF_LIVES = st.sampled_from([inf, 604_800 * SECOND, 20 * SECOND, 3 * SECOND, SECOND // 4])
-SPANS = st.sampled_from([0, 0, 1, 3, 7, 20])
 
 
 @st.composite
 def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
     """Parameters of a sleep part where transitions take so many seconds."""
-    min_idle, far = draw(SPANS), draw(st.sampled_from([0, 0, 5, 12, "break-even"]))
-    stop, start = draw(SPANS | st.just("actual")), draw(SPANS | st.just("actual"))
+    min_idle, far = draw(MARGINS), draw(st.sampled_from([0, 0, 5, 12, "break-even"]))
+    stop, start = draw(MARGINS | st.just("actual")), draw(MARGINS | st.just("actual"))
     limit, min_on = draw(st.sampled_from(["none", "none", 1, 2])), draw(st.sampled_from([0, 0, 0, 1, 2]))
     exclude = draw(st.sampled_from(["", "", "0", f"{nodes - 1}"]))
     part = {
@@ -244,8 +235,7 @@ def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
         boot * SECOND,
         shutdown * SECOND,
         min_idle * SECOND,
-        # Rule 17 with idle = boot = shutdown = 100 W, off 0 W: the time of both transitions.
-        (boot + shutdown if far == "break-even" else far) * SECOND,
+        None if far == "break-even" else far * SECOND,
         (shutdown if stop == "actual" else stop) * SECOND,
         (boot if start == "actual" else start) * SECOND,
         inf if limit == "none" else limit,
@@ -256,24 +246,52 @@ def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
 
 
 @st.composite
+def switches(draw: st.DrawFn, machine: Machine) -> list[Switch]:
+    """Draws of nodes that are switched, alike or not."""
+    one = st.builds(
+        Switch,
+        st.sampled_from([0.0, 5.5, 20.0, 60.25]),
+        st.sampled_from([0.0, 30.0, 60.25, 90.0, 150.0]),
+        st.sampled_from([0.0, 30.0, 60.25, 120.0]),
+    )
+    nodes = machine.nodes
+    return [draw(one)] * nodes if draw(st.booleans()) else draw(st.lists(one, min_size=nodes, max_size=nodes))
+
+
+@st.composite
 def cases(
     draw: st.DrawFn,
     *,
-    plan: bool,
+    plan: bool = False,
     queues: bool = False,
     urgent: bool = False,
     wait: bool = False,
     outages: bool = False,
     cells: bool = False,
-    budget: bool = False,
     sleep: bool = False,
     shares: bool = False,
+    shared: bool = True,
+    draws: str | None = None,
+    power: str | None = None,
+    vahrm: bool = False,
+    first_runs: bool = False,
 ) -> tuple[Machine, list[Job]]:
-    """A machine and its jobs with some features; waits and outages are left out now and then."""
+    """A machine and its jobs with some features; waits and outages are left out now and then.
+
+    `shared`: whether nodes may have several slots. `draws`: how nodes draw and how long jobs take: `any`, `alike`,
+    `exact` (alike, and known), `analyzed` or `measured`; `power`: which budgets, as in `powers`.
+    """
     machine = draw(machines(plan=plan))
+    machine.slots = machine.slots if shared else 1
     if shares:
         machine.order, machine.half_life = "fair-share", draw(HALF_LIVES)
         machine.by = draw(st.sampled_from(["user", "account"]))
+    if vahrm:
+        machine.vahrm, machine.order, machine.by_power = draw(VAHRMS), "vahrm", draw(st.booleans()) and not plan
+        machine.vahrm.profiling_ratio = draw(RATIOS) if first_runs else None
+        if sleep and power is not None:
+            # No rule says what long waits do to wake plans under a budget.
+            machine.vahrm.starvation_limit = inf
     if sleep:
         # Nodes that are counted sleep only if jobs get whole ones.
         machine.slots, machine.candidates = machine.slots if plan else 1, None
@@ -283,214 +301,35 @@ def cases(
         machine.sleep = draw(sleeps(machine.nodes, *times))
     if cells:
         machine.kill = draw(st.booleans())
-        draw(unlike(machine, budget=budget))
+        draw(unlike(machine))
+    if draws in ("any", "alike", "exact"):
+        alike, capped = draws != "any", power is not None and machine.slots == 1 and not sleep
+        machine.draws = draw(draws_of(machine.nodes, equal=alike, exact=draws == "exact", capped=capped))
+    elif draws is not None:
+        machine.draws = draw(told_draws(machine.nodes, analyzed=draws == "analyzed"))
     if queues or urgent:
-        machine.queues = draw(queues_of(machine, urgent=urgent))
+        machine.queues = draw(queues_of(machine, urgent=urgent, one_pool=power is not None))
+    if sleep and power is not None:
+        machine.switches = draw(switches(machine))
+    if power is not None:
+        machine.power = draw(powers(machine, kind=power))
     jobs = draw(jobs_of(machine))
+    if draws is not None:
+        draw(appetites(machine, jobs, walltimes=power == "foreseen"))
+    if draws == "measured":
+        draw(profiles(jobs))
+    if draws == "analyzed":
+        for job in jobs:
+            # It is planned for a microsecond at least where it is an analyzer that says how long.
+            job.walltime, job.comm, job.runtime = None, 0, max(job.runtime, SECOND)
     if wait and draw(st.booleans()):
         draw(waits(jobs))
     if cells:
         draw(wishes(machine, jobs))
+    if first_runs:
+        for job in jobs:
+            job.first_run, job.cancel = draw(st.sampled_from([None, None, True, False])), None
     # A policy with a budget takes no other events.
-    if outages and machine.room_w is None and draw(st.sampled_from([True, True, False])):
+    if outages and power is None and draw(st.sampled_from([True, True, False])):
         machine.world = draw(worlds(machine, jobs))
     return machine, jobs
-
-
-# The same in the engine.
-
-
-def told(micros: float | None) -> float | None:
-    return None if micros is None else micros / SECOND
-
-
-def workload_of(jobs: list[Job]) -> hs.Workload:
-    columns: dict[str, tuple[Any, list[Any]]] = {
-        "job_id": (pl.Int64, [job.row for job in jobs]),
-        "submit_s": (pl.Float64, [told(job.submit) for job in jobs]),
-        "runtime_s": (pl.Float64, [told(job.runtime) for job in jobs]),
-        "node_count": (pl.Int64, [job.node_count for job in jobs]),
-        "walltime_s": (pl.Float64, [told(job.walltime) for job in jobs]),
-        "slots": (pl.Int64, [job.slots for job in jobs]),
-        "queue": (pl.String, [job.queue for job in jobs]),
-        "user": (pl.String, [job.user for job in jobs]),
-        "account": (pl.String, [job.user for job in jobs]),
-        "start_at_s": (pl.Float64, [told(job.start_at) for job in jobs]),
-        "depends_on": (pl.Int64, [job.depends_on for job in jobs]),
-        "depends_how": (pl.String, [None if job.how == "any" and job.row % 2 else job.how for job in jobs]),
-        "think_s": (pl.Float64, [told(job.think) if job.think else None for job in jobs]),
-        "cancel_s": (pl.Float64, [told(job.cancel) for job in jobs]),
-        "array_id": (pl.Int64, [job.array for job in jobs]),
-        "array_limit": (pl.Int64, [job.limit for job in jobs]),
-        "constraint": (pl.String, [job.wish and job.wish[0] for job in jobs]),
-        "gpus": (pl.Int64, [job.gpus for job in jobs]),
-        "memory_gb": (pl.Float64, [float(job.memory) for job in jobs]),
-        "licences": (pl.String, [",".join(f"{name}:{n}" for name, n in job.licences.items()) or None for job in jobs]),
-        "app": (pl.String, [APPS[job.app] for job in jobs]),
-    }
-    return hs.Workload.from_polars(pl.DataFrame([pl.Series(name, of, kind) for name, (kind, of) in columns.items()]))
-
-
-def _limit(value: float) -> int | None:
-    return None if value == inf else int(value)
-
-
-def platform_of(machine: Machine) -> hs.Platform:
-    queues = [
-        hs.Queue(
-            queue.name,
-            queue.nodes,
-            priority=queue.priority,
-            max_nodes=_limit(queue.max_nodes),
-            max_slots=_limit(queue.max_slots),
-            max_walltime_s=told(queue.max_walltime),
-            default_walltime_s=told(queue.default_walltime),
-            max_running=_limit(queue.max_running),
-            max_running_per_user=_limit(queue.max_running_per_user),
-            users=queue.users,
-            order=queue.order,
-            allocation="spread" if queue.spreads else "concentrate",
-            preempts=queue.preempts,
-        )
-        for queue in machine.queues
-    ]
-    given: dict[str, Any] = {"idle_w": IDLE_W, "tdp_w": BUSY_W, "down_w": DOWN_W, "slots": machine.slots}
-    if machine.sleep is not None:
-        given |= {"boot_s": told(machine.sleep.boot), "shutdown_s": told(machine.sleep.shutdown), "off_w": WATTS["off"]}
-    more: dict[str, Any] = {"exclusive": machine.slots == 1, "queues": queues or None}
-    if machine.offers is None:
-        return hs.Platform.homogeneous(nodes=machine.nodes, **given, **more)
-    classes = [
-        hs.NodeClass(f"n{n}", 1, **given, gpus=one.gpus, memory_gb=one.memory, features=list(one.features))
-        for n, one in enumerate(machine.offers)
-    ]
-    adds_w = np.array([one.adds_w for one in machine.offers], dtype=np.float64).T
-    table = hs.VariationTable(list(APPS), power_w=IDLE_W + adds_w)
-    return hs.Platform(classes, licences=machine.licences, **more).with_tables(actual=table)
-
-
-def events_of(machine: Machine) -> hs.Events | None:
-    kinds = {"failed": "node_failed", "repaired": "node_repaired"}
-    rows = [
-        {
-            "time_s": told(one.time),
-            "kind": kinds.get(one.kind, one.kind),
-            "node": None if one.kind == "cancel" else one.about,
-            "job_id": one.about if one.kind == "cancel" else None,
-            "until_s": told(one.until) if one.kind == "maintenance" else None,
-            "announced_s": told(one.announced) if one.kind == "maintenance" and one.announced > -inf else None,
-        }
-        for one in machine.world
-    ]
-    schema = {
-        "time_s": pl.Float64,
-        "kind": pl.String,
-        "node": pl.Int64,
-        "job_id": pl.Int64,
-        "until_s": pl.Float64,
-        "announced_s": pl.Float64,
-    }
-    return hs.Events.from_polars(pl.DataFrame(rows, schema=schema)) if rows else None
-
-
-def policy_of(machine: Machine, sleep: Any = "timeout") -> hs.Policy:
-    """Under the sleep part of that name, or under one of one's own."""
-    depth = "unbounded" if machine.depth == inf else machine.depth
-    rest = machine.sleep and ({"name": sleep, **machine.sleep.part} if isinstance(sleep, str) else sleep)
-    order: Any = machine.order
-    if order == "fair-share":
-        half_life_s = "none" if machine.half_life == inf else machine.half_life / SECOND
-        order = {"name": order, "half_life_s": half_life_s, "by": machine.by}
-    if not machine.plan:
-        by_name = {None: "none", 0: "first-fit"}.get(machine.depth)
-        budget_w = None if machine.room_w is None else IDLE_W * machine.nodes + machine.room_w
-        power = budget_w and {"name": "system-budget", "budget_w": budget_w}
-        return hs.Policy(order, by_name or {"name": "reservations", "depth": depth}, power=power, sleep=rest)
-    plan: dict[str, Any] = {
-        "name": "plan",
-        "depth": depth,
-        "horizon_s": machine.horizon // SECOND,
-        "interval_s": machine.interval // SECOND,
-        "order": machine.candidates or "policy",
-    }
-    return hs.Policy(order, plan, sleep=rest)
-
-
-def run(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.Result:
-    return hs.simulate(
-        workload_of(jobs),
-        platform_of(machine),
-        policy_of(machine, sleep),
-        events=events_of(machine),
-        on_failure="requeue" if machine.requeue else "fail",
-        kill_at_walltime=machine.kill,
-    )
-
-
-# What is compared.
-
-
-def agrees(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> None:
-    """The engine's run is the reference machine's: each time, node, stretch and event, and what was drawn."""
-    result = run(machine, jobs, sleep)
-    workload = workload_of(jobs)
-    if machine.offers and not any(job.wish for job in jobs):
-        # Features that no job asks for make no difference.
-        machine.offers = [replace(one, features=frozenset()) for one in machine.offers]
-    counted = count_pass if machine.sleep is None else counted_pass_and_rest
-    machine.run(jobs, named_pass if machine.plan else counted if machine.offers is None else cell_pass)
-    for job, row in zip(jobs, result.jobs.iter_rows(named=True), strict=True):
-        expected = {name: value for name, value in of_job(job).items() if name in row}
-        assert {name: row[name] for name in expected} == expected, job
-        if machine.slots == 1 and machine.offers is None and job.attempts:
-            assert row["energy_j"] == pytest.approx(job.ran() * BUSY_W / SECOND)
-            assert row.get("lost_energy_j", 0.0) == pytest.approx(job.lost * BUSY_W / SECOND)
-    if any(queue.preempts for queue in machine.queues):
-        segments = result.segments.filter(pl.col("end_s") > pl.col("start_s"))
-        assert segments.select("job_id", "attempt", "start_s", "end_s", "state").rows() == [
-            (job.row, attempt, told(since), told(until), how)
-            for job in jobs
-            for attempt, since, until, how in job.stretches
-        ]
-        happened = result.events.filter(pl.col("kind").is_in(["suspend", "resume", "requeue"]))
-        assert sorted(happened.select("time_s", "kind", "job_id").rows()) == sorted(
-            (told(at), kind, row) for at, kind, row in machine.told
-        )
-    if machine.sleep is not None:
-        steps = result.events.filter(pl.col("kind").is_in(["wake", "ready", "sleep", "off"]))
-        rows = steps.select("time_s", "node", "kind").rows()
-        taken = [(told(at), node, kind) for at, kind, node in machine.steps]
-        assert sorted(rows, key=lambda row: row[:2]) == sorted(taken, key=lambda row: row[:2])
-        counts = Counter((kind, number) for _, kind, number in machine.steps)
-        boots = [(counts["wake", number], counts["sleep", number]) for number in range(machine.nodes)]
-        assert result.nodes.select("boots", "shutdowns").rows() == boots
-        if machine.slots == 1:
-            energy = sum(WATTS[power] * time for power, time in machine.node_time().items()) / SECOND
-            assert result.summary()["energy_j"] == pytest.approx(energy, rel=1e-12)
-    summary = result.summary()
-    begin, end = machine.window()
-    assert summary["makespan_s"] == pytest.approx((end - begin) / SECOND, rel=1e-12)
-    assert summary["down_energy_j"] == pytest.approx(machine.down_time() * DOWN_W / SECOND)
-    assert result.nodes["down_s"].sum() == pytest.approx(machine.down_time() / SECOND)
-    check_schedule(result, workload, platform_of(machine), events=events_of(machine))
-
-
-def of_job(job: Job) -> dict[str, Any]:
-    """Columns of a job's row; a result has some of them only where a feature is in play."""
-    ended = job.state in ("completed", "timeout", "failed")
-    still = [e - s for attempt, s, e, how in job.stretches if (attempt, how) == (job.attempts, "suspended")]
-    found = {
-        "state": STATES.get(job.state, job.state),
-        "start_s": told(job.start) if ended else None,
-        "end_s": told(job.end) if ended else None,
-        "nodes": job.nodes if ended else None,
-        "started_by": job.started_by if ended else None,
-        "walltime_s": told(job.walltime),
-        "eligible_s": told(job.eligible),
-        "attempts": job.attempts,
-    }
-    return (
-        found
-        | ({"suspended_s": told(sum(still))} if ended else {})
-        | ({"reason": REASONS[job.state]} if job.state in REASONS else {})
-    )

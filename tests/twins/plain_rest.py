@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
+from plain_counted import Change, back, count_pass, fit, held, is_away, level, planned_free, pools, waiting
 from plain_machine import TICK, Machine
-from plain_profile import Change, back, count_pass, fit, held, is_away, level, planned_free, pools, waiting
 
 DAY = 86_400_000_000
 
@@ -38,7 +38,7 @@ def named_rest(machine: Machine, first: dict[int, tuple[int, int]]) -> None:
 
     def is_spare(number: int, gone: list[int]) -> bool:
         away = first.get(number, (inf, 0))[0] - machine.now
-        is_far = away >= sleep.far and away > sleep.stop + sleep.wakes_in
+        is_far = away >= machine.far(number) and away > sleep.stop + sleep.wakes_in
         return is_far and machine.state[number].kept is None
 
     put_to_sleep(machine, due, is_spare)
@@ -51,7 +51,7 @@ def _rest(machine: Machine) -> None:
 
     def is_spare(number: int, gone: list[int]) -> bool:
         pool = next((pool for pool in spare if number in pool), ())
-        return not pool or sum(other in pool for other in gone) < _least(machine, spare[pool])
+        return not pool or sum(other in pool for other in gone) < _least(machine, spare[pool], machine.far(number))
 
     put_to_sleep(machine, due, is_spare)
 
@@ -96,9 +96,9 @@ def _spare(machine: Machine, pool: tuple[int, ...]) -> dict[int, int]:
     return {at: level(awake, at) for at, _ in awake}
 
 
-def _least(machine: Machine, spare: dict[int, int]) -> int:
+def _least(machine: Machine, spare: dict[int, int], far: float) -> int:
     assert machine.sleep is not None
-    by, before = machine.now + machine.sleep.stop + machine.sleep.wakes_in, machine.now + machine.sleep.far
+    by, before = machine.now + machine.sleep.stop + machine.sleep.wakes_in, machine.now + far
     return min(value for at, value in spare.items() if at <= by or at < before)
 
 
@@ -116,7 +116,7 @@ def put_to_sleep(machine: Machine, due: list[int], is_spare: Callable[[int, list
             continue
         today = sum(at // DAY == now // DAY for at in node.shutdowns)
         on = sum(other.power in ("on", "booting") and not other.is_down for other in machine.state)
-        is_allowed = sleep.far < inf and today < sleep.limit and on - 1 >= sleep.min_on
+        is_allowed = machine.far(number) < inf and today < sleep.limit and on - 1 >= sleep.min_on
         if is_allowed and is_spare(number, gone):
             machine.turn(number, "stopping", "sleep")
             node.shutdowns.append(now)

@@ -19,24 +19,25 @@ SAME = Decimal("1e-12")
 """Relative difference up to which two users have used the same."""
 
 
-def ranks(jobs: Iterable[Job], now: int, half_life: float) -> dict[str | None, int]:
+Runs = dict[int, list[tuple[int, int, int]]]
+"""By job, from when until when it ran, and on how many slots."""
+
+
+def ranks(jobs: Iterable[Job], runs: Runs, now: int, half_life: float) -> dict[str | None, int]:
     """Ranks of users, from the one that has used least; those that have used as much have the same."""
     with localcontext() as context:
         context.prec = DIGITS
         by_user: dict[str | None, Decimal] = {}
         for job in jobs:
-            by_user[job.user] = by_user.get(job.user, Decimal(0)) + job.width * _held(job, now, half_life)
+            # The integral of 2^(-(now - s) / half-life) over the time in which it ran.
+            used = (slots * _faded(now - end, now - begin, half_life) for begin, end, slots in runs[job.row])
+            by_user[job.user] = by_user.get(job.user, Decimal(0)) + sum(used, Decimal(0))
         found: dict[str | None, int] = {}
         rank, last = 0, None
         for user, amount in sorted(by_user.items(), key=lambda one: one[1]):
             rank += int(last is not None and amount - last > SAME * amount)
             found[user], last = rank, amount
         return found
-
-
-def _held(job: Job, now: int, half_life: float) -> Decimal:
-    """The integral of 2^(-(now - s) / half-life) over the time in which a job ran, in all its attempts."""
-    return sum((_faded(now - end, now - begin, half_life) for begin, end in job.runs(now)), Decimal(0))
 
 
 def _faded(least: int, most: int, half_life: float) -> Decimal:

@@ -1,78 +1,20 @@
 """Nodes that sleep under a budget, in plain Python from the rules: slow, and obvious.
 
 Numbers are those of the page on sleep under a budget; *rule* with a number is one of the pages on power in time and of
-nodes that sleep. Backfills that count, whole nodes, no caps, no failures, jobs killed at their walltimes.
+nodes that sleep. Backfills that count, whole nodes, no caps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, inf
+from math import inf
 
-from plain_machine import Sleep
-from plain_power_machine import MICROWATT, Job, Machine, ceiling, microwatts_down, microwatts_up, picowatts, stretched
-from plain_power_plan import Budget, BudgetRow
-from plain_power_records import ORDERS, Rules
+from plain_counted import waiting
+from plain_draws import ceiling, microwatts_down, microwatts_up, picowatts
+from plain_machine import Job, Machine
 from plain_rest import DAY
-
-
-@dataclass
-class Node:
-    """State of a node, and since when: on, off, booting or stopping."""
-
-    number: int
-    since: int
-    state: str = "on"
-    shutdowns: list[int] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Switch:
-    """Draws of a node, W, and times, microseconds, while it is switched off and on."""
-
-    off_w: float
-    boot_w: float
-    shutdown_w: float
-    boot: int
-    shutdown: int
-
-    @property
-    def off(self) -> int:
-        return picowatts(self.off_w)
-
-    def beyond_idle(self, idle: int) -> int:
-        """Draw beyond idle while it boots; no time, no draw: 1."""
-        return max(picowatts(self.boot_w) - idle, 0) if self.boot else 0
-
-    def held(self, state: str, idle: int) -> int:
-        """Rule 1 of the page."""
-        if state == "booting":
-            return idle + self.beyond_idle(idle)
-        if state == "stopping":
-            return max(picowatts(self.shutdown_w), self.off) if self.shutdown else self.off
-        return self.off if state == "off" else idle
-
-    def draws(self, state: str, idle: int) -> int:
-        """In truth."""
-        return {
-            "on": idle,
-            "off": self.off,
-            "booting": picowatts(self.boot_w),
-            "stopping": picowatts(self.shutdown_w),
-        }[state]
-
-    def far(self, idle: int, given: float | None) -> float:
-        """Least time to its next job for which it sleeps; None: break-even, rule 17."""
-        if given is not None:
-            return given
-        if self.off >= idle:
-            return inf
-        both = self.boot + self.shutdown
-        cost = picowatts(self.shutdown_w) * self.shutdown + picowatts(self.boot_w) * self.boot - self.off * both
-        return max(ceil(Fraction(cost, idle - self.off)), both)
 
 
 @dataclass
@@ -214,220 +156,77 @@ class Plan:
         return self.soon is not None and fit.at <= self.soon and fit.is_sure and not fit.is_for_now
 
 
-@dataclass
-class Task:
-    """State of a job, and what has been decided on it."""
-
-    state: str = "pending"
-    start: int | None = None
-    end: int | None = None
-    nodes: list[int] | None = None
-    started_by: str | None = None
-    over: int = 0
-    energy: int = 0
+def sleepy_pass(machine: Machine) -> None:
+    """One pass, and what becomes of idle nodes and of those that sleep."""
+    assert machine.power is not None
+    machine.power.begin_pass()
+    one = _Pass(machine)
+    one.start_jobs()
+    if machine.vahrm is not None:
+        machine.vahrm.learn()
+    one.rest()
 
 
-@dataclass
-class SleepyPower:
-    """A machine whose nodes sleep, under a budget; `far` of the numbers is None for break-even."""
+class _Pass:
+    def __init__(self, machine: Machine) -> None:
+        assert machine.power is not None
+        assert machine.sleep is not None
+        self.machine, self.power, self.sleep, self.now = machine, machine.power, machine.sleep, machine.now
 
-    jobs: Sequence[Job]
-    machine: Machine
-    switches: Sequence[Switch]
-    numbers: Sleep
-    far: float | None
-    rules: Rules
-    rows: Sequence[BudgetRow] = ()
-    events: list[tuple[int, str, int]] = field(default_factory=list)
-    draws: list[tuple[int, int]] = field(default_factory=list)
-    """From when on it drew how many picowatts."""
-    energy: int = 0
-    passes: int = 0
+    # What is held, and the room: 1 to 3.
 
-    def run(self) -> SleepyPower:
-        jobs = self.jobs
-        self.budget = Budget(self.rules.budget_w, self.rows)
-        self.tasks = [Task() for _ in jobs]
-        self.arrivals = sorted(range(len(jobs)), key=lambda j: jobs[j].submit)
-        self.now = begin = min(job.submit for job in jobs)
-        self.nodes = [Node(number, since=begin) for number in self.machine.nodes]
-        self.queue: list[int] = []
-        self.budget_ends = [end for end in self.budget.ends() if end >= begin]
-        self.alarm: int | None = None
-        is_first = begin in self.budget_ends
-        while is_first or (time := self._next_time()) is not None:
-            self._advance(begin if is_first else time)
-            is_first = False
-            self._instant()
-        for j in self.arrivals:
-            self.tasks[j].state = "rejected"
-        last = max((task.end for task in self.tasks if task.end is not None), default=begin)
-        ends = [*(time for time, _ in self.draws[1:]), self.now]
-        spans = zip(self.draws, ends, strict=bool(self.draws))
-        self.energy = sum(drawn * (max(min(end, last), time) - time) for (time, drawn), end in spans if time < last)
-        return self
+    def _beyond_idle(self, number: int) -> int:
+        """Draw beyond idle while a node boots; no time, no draw."""
+        boot_w = self.machine.switch(number).boot_w
+        return max(picowatts(boot_w) - self.machine.draws.idle(number), 0) if self.sleep.boot else 0
 
-    # What is drawn, and the room: 1 to 3.
+    def _off(self, number: int) -> int:
+        return picowatts(self.machine.switch(number).off_w)
 
-    def idle(self, number: int) -> int:
-        return self.machine.idle(number)
+    def _held(self, number: int, state: str) -> int:
+        idle, off = self.machine.draws.idle(number), self._off(number)
+        if state == "booting":
+            return idle + self._beyond_idle(number)
+        if state == "stopping":
+            return max(picowatts(self.machine.switch(number).shutdown_w), off) if self.sleep.shutdown else off
+        return off if state == "off" else idle
 
-    def running(self) -> list[int]:
-        return [j for j, task in enumerate(self.tasks) if task.start is not None and task.end is None]
+    def _room(self, believed: int | None = None) -> int:
+        machine = self.machine
+        in_use = sum(self.power.running_least_draw(job) for job in machine.running)
+        budget = ceiling(self.power.budget.watts(self.now)) if believed is None else believed
+        saved = sum(machine.draws.idle(n) - self._held(n, node.power) for n, node in enumerate(machine.state))
+        return budget - self.power.idle_draw - in_use + saved
 
-    def serving(self) -> dict[int, int]:
-        return {number: j for j in self.running() for number in self.tasks[j].nodes or ()}
+    def _free(self) -> list[int]:
+        return [number for number in range(self.machine.nodes) if self.machine.free(number)]
 
-    def least_draw(self, j: int, numbers: Sequence[int]) -> int:
-        return sum(self.machine.predicted_beyond_idle(self.jobs[j], number, inf) for number in numbers)
+    def _best(self, job: Job, numbers: list[int]) -> list[int]:
+        """Where it adds least."""
+        by_draw = sorted(numbers, key=lambda number: (self.power.least_draw(job, [number]), number))
+        return sorted(by_draw[: job.node_count])
 
-    def saved(self) -> int:
-        nodes = ((node, self.idle(node.number)) for node in self.nodes)
-        return sum(idle - self.switches[node.number].held(node.state, idle) for node, idle in nodes)
+    # What is planned: 4 to 7.
 
-    def room(self, believed: int | None = None) -> int:
-        in_use = sum(self.least_draw(j, self.tasks[j].nodes or ()) for j in self.running())
-        budget = ceiling(self.budget.watts(self.now)) if believed is None else believed
-        return budget - self.machine.idle_draw - in_use + self.saved()
-
-    def actual_draw(self) -> int:
-        serving = self.serving()
-        drawn = 0
-        for node in self.nodes:
-            j, idle = serving.get(node.number), self.idle(node.number)
-            if j is None:
-                drawn += self.switches[node.number].draws(node.state, idle)
-            else:
-                drawn += self.machine.actual_draw(self.jobs[j], node.number, inf)
-        return drawn
-
-    def best_nodes(self, j: int) -> list[int]:
-        numbers = sorted(self.machine.nodes, key=lambda number: (self.least_draw(j, [number]), number))
-        return sorted(numbers[: self.jobs[j].node_count])
-
-    def could_ever_run(self, j: int, now: int) -> bool:
-        """Rule 11."""
-        if self.jobs[j].node_count > len(self.machine.nodes):
-            return False
-        return self.least_draw(j, self.best_nodes(j)) <= self.budget.highest_from(now) - self.machine.idle_draw
-
-    # Instants.
-
-    def _next_time(self) -> int | None:
-        if not (self.queue or self.running()) and not any(
-            self.could_ever_run(j, self.jobs[j].submit) for j in self.arrivals
-        ):
-            return None
-        return min(self._times(), default=None)
-
-    def _times(self) -> Iterator[int]:
-        yield from (self.jobs[j].submit for j in self.arrivals[:1])
-        yield from (self.tasks[j].over for j in self.running())
-        yield from [end for end in self.budget_ends if end > self.now][:1]
-        for node in self.nodes:
-            switch = self.switches[node.number]
-            if node.state in ("booting", "stopping"):
-                yield node.since + (switch.boot if node.state == "booting" else switch.shutdown)
-        if self.alarm is not None:
-            yield self.alarm
-
-    def _advance(self, time: int) -> None:
-        if time > self.now or not self.draws:
-            drawn = self.actual_draw()
-            self.draws.append((self.now, drawn))
-            for j in self.running():
-                job = self.jobs[j]
-                watts = sum(self.machine.actual_draw(job, number, inf) for number in self.tasks[j].nodes or ())
-                self.tasks[j].energy += watts * (time - self.now)
-        self.now = time
-
-    def _instant(self) -> None:
-        has_pass = self._happens()
-        changes = self.budget_ends.count(self.now)
-        submitted = [j for j in self.arrivals if self.jobs[j].submit == self.now]
-        self.arrivals = self.arrivals[len(submitted) :]
-        for j in submitted:
-            if self.could_ever_run(j, self.now):
-                self.queue.append(j)
-            else:
-                self.tasks[j].state = "rejected"
-        if changes:
-            for j in [j for j in self.queue if not self.could_ever_run(j, self.now)]:
-                self.queue.remove(j)
-                self.tasks[j].state = "rejected"
-        if self.alarm == self.now:
-            has_pass, self.alarm = True, None
-        fresh = set(submitted)
-        while has_pass or changes or submitted:
-            self._pass(fresh)
-            has_pass, changes, submitted, fresh = self._happens(), 0, [], set()
-
-    def _happens(self) -> bool:
-        """Ends, then nodes that are ready or off."""
-        over = [j for j in self.running() if self.tasks[j].over <= self.now]
-        for j in over:
-            task, job = self.tasks[j], self.jobs[j]
-            task.end = self.now
-            task.state = "completed" if self.now - (task.start or 0) >= self._whole(j) else "timeout"
-            assert job.node_count == len(task.nodes or ())
-            for number in task.nodes or ():
-                self.nodes[number].since = self.now
-        turned = [node for node in self.nodes if node.state in ("booting", "stopping") and self._is_through(node)]
-        for node in turned:
-            is_up = node.state == "booting"
-            self._turn(node, "on" if is_up else "off", "ready" if is_up else "off")
-        return bool(over or turned)
-
-    def _is_through(self, node: Node) -> bool:
-        switch = self.switches[node.number]
-        return node.since + (switch.boot if node.state == "booting" else switch.shutdown) == self.now
-
-    def _turn(self, node: Node, state: str, kind: str) -> None:
-        node.state, node.since = state, self.now
-        self.events.append((self.now, kind, node.number))
-
-    def _whole(self, j: int) -> int:
-        job = self.jobs[j]
-        factor = max(self.machine.actual_factor(job, number, inf) for number in self.tasks[j].nodes or ())
-        return stretched(job.runtime, factor) + job.comm
-
-    # A pass: 7.
-
-    def planned_length(self, j: int) -> int:
-        return self.machine.planned_length(self.jobs[j])
-
-    def in_order(self) -> list[int]:
-        return sorted(
-            self.queue,
-            key=lambda j: (ORDERS[self.rules.order](self.jobs[j], self.planned_length(j)), self.jobs[j].submit, j),
-        )
-
-    def free(self) -> list[int]:
-        serving = self.serving()
-        return [node.number for node in self.nodes if node.state == "on" and node.number not in serving]
-
-    def plan(self) -> Plan:
+    def _plan(self) -> Plan:
         """4."""
-        now, foresight = self.now, self.rules.foresight
-        times = [now, *self.budget.believed_changes(now, foresight)]
-        exact = {time: self.room(self.budget.believed(now, time, foresight)) for time in times}
+        machine, now, start = self.machine, self.now, self.sleep.start
+        exact = {time: self._room(watts) for time, watts in self.power.budget_believed().items()}
         values = [microwatts_down(exact[time]) for time in sorted(exact)]
-        start = self.numbers.start
         down, backs, ends, late = [], [], [], 0
-        for node in self.nodes:
-            switch, idle = self.switches[node.number], self.idle(node.number)
-            held = switch.held(node.state, idle)
-            if node.state == "booting":
+        for number, node in enumerate(machine.state):
+            idle, off, held = machine.draws.idle(number), self._off(number), self._held(number, node.power)
+            if node.power == "booting":
                 backs.append(max(now, node.since + start))
                 late += backs[-1] == now
-                ends.append((node.since + switch.boot, held - idle))
-            elif node.state in ("off", "stopping"):
-                is_off = node.state == "off"
-                back = now + start if is_off else max(now, node.since + self.numbers.stop) + start
-                down.append(Down(node.number, is_off, back, idle - switch.off, switch.beyond_idle(idle), switch.boot))
+                ends.append((node.since + self.sleep.boot, held - idle))
+            elif node.power != "on":
+                is_off = node.power == "off"
+                back = now + start if is_off else max(now, node.since + self.sleep.stop) + start
+                down.append(Down(number, is_off, back, idle - off, self._beyond_idle(number), self.sleep.boot))
                 if not is_off:
-                    ends.append((node.since + switch.shutdown, held - switch.off))
-        in_use = sum(self.least_draw(j, self.tasks[j].nodes or ()) for j in self.running())
+                    ends.append((node.since + self.sleep.shutdown, held - off))
+        in_use = sum(self.power.running_least_draw(job) for job in machine.running)
         plan = Plan(
             now,
             {time: microwatts_down(watts) for time, watts in exact.items()},
@@ -437,12 +236,11 @@ class SleepyPower:
             max(exact.values()) + in_use + sum(freed for _, freed in ends),
             any(later < earlier for earlier, later in pairwise(values)),
         )
-        plan.late, plan.left = late, (len(self.free()), plan.budget[now])
-        plan.nodes = [(now, inf, len(self.free())), *((back, inf, 1) for back in backs)]
-        for j in self.running():
-            task = self.tasks[j]
-            end = max(now, (task.start or 0) + self.planned_length(j))
-            nodes, watts = len(task.nodes or ()), microwatts_down(self.least_draw(j, task.nodes or ()))
+        plan.late, plan.left = late, (len(self._free()), plan.budget[now])
+        plan.nodes = [(now, inf, len(self._free())), *((back, inf, 1) for back in backs)]
+        for job in machine.running:
+            end, nodes = max(now, job.run.due), len(job.nodes)
+            watts = microwatts_down(self.power.running_least_draw(job))
             plan.nodes.append((end, inf, nodes))
             plan.microwatts.append((end, inf, watts))
             if end == now:
@@ -450,89 +248,88 @@ class SleepyPower:
         plan.microwatts += [(end, inf, microwatts_down(freed)) for end, freed in ends]
         return plan
 
-    def need(self, j: int) -> tuple[int, int, int, int]:
-        every, count = self.machine.nodes, self.jobs[j].node_count
-        mean = microwatts_up(Fraction(self.least_draw(j, every) * count, len(every)))
-        return count, mean, self.least_draw(j, self.best_nodes(j)), self.planned_length(j)
-
-    def place(self, j: int) -> list[int] | None:
+    def _place(self, job: Job) -> list[int] | None:
         """Rule 15."""
-        free, count = self.free(), self.jobs[j].node_count
-        if len(free) < count:
+        free = self._free()
+        if len(free) < job.node_count:
             return None
-        if self.least_draw(j, free[:count]) <= self.room():
-            return free[:count]
-        if self.running():
+        nodes = sorted(sorted(free, key=lambda number: (self.machine.rank(job, number), number))[: job.node_count])
+        if self.power.least_draw(job, nodes) <= self._room():
+            return nodes
+        if self.machine.running:
             return None
-        best = sorted(sorted(free, key=lambda number: (self.least_draw(j, [number]), number))[:count])
-        return best if self.least_draw(j, best) <= self.room() else None
+        best = self._best(job, free)
+        return best if self.power.least_draw(job, best) <= self._room() else None
 
-    def _pass(self, submitted: set[int]) -> None:
-        self.passes += 1
-        plan, held, is_blocked = self.plan(), 0, False
-        for j in self.in_order():
-            nodes = self.place(j)
-            if nodes is not None and self._lasts(plan, j, nodes):
-                self._start(j, nodes, "backfill" if is_blocked else "immediate" if j in submitted else "reservation")
-                length = self.planned_length(j)
-                need = microwatts_up(self.least_draw(j, nodes))
-                plan.left = plan.left[0] - len(nodes), plan.left[1] - need
-                plan.nodes.append((self.now, self.now + length, -len(nodes)))
-                plan.microwatts.append((self.now, self.now + length, -need))
+    def _in_order(self) -> list[Job]:
+        pool = tuple(range(self.machine.nodes))
+        return [job for job in waiting(self.machine, pool) if not self.machine.is_full(job)]
+
+    def start_jobs(self) -> None:
+        """7."""
+        plan, held, is_blocked = self._plan(), 0, False
+        jobs = self._in_order()
+        late = [] if self.machine.vahrm is None else self.machine.vahrm.starving(jobs)
+        for job in jobs:
+            if self.machine.is_full(job):
                 continue
-            if self.rules.depth is None:
+            nodes = self._place(job)
+            if nodes is not None and self._lasts(plan, job, nodes):
+                self.machine.begin(job, nodes, "backfill" if is_blocked else "reservation" if job in late else None)
+                need = microwatts_up(self.power.least_draw(job, nodes))
+                plan.left = plan.left[0] - len(nodes), plan.left[1] - need
+                plan.nodes.append((self.now, self.now + job.planned, -len(nodes)))
+                plan.microwatts.append((self.now, self.now + job.planned, -need))
+                continue
+            if self.machine.depth is None or job in late:
                 break
             is_blocked = True
-            held += self._keep(plan, j, held, self.now, counts_now=True)[0]
-        self._rest()
+            self.machine.blocked.add(job.row)
+            held += self._keep(plan, job, held, self.now, counts_now=True)[0]
 
-    def _lasts(self, plan: Plan, j: int, nodes: list[int]) -> bool:
+    def _lasts(self, plan: Plan, job: Job, nodes: list[int]) -> bool:
         """Rule 17."""
-        length, need = self.planned_length(j), microwatts_up(self.least_draw(j, nodes))
-        if length == 0:
+        need = microwatts_up(self.power.least_draw(job, nodes))
+        if job.planned == 0:
             beside = (have - awaited for have, awaited in zip(plan.left, plan.awaited, strict=True))
             return plan.awaited == (0, 0) or all(a >= b for a, b in zip(beside, (len(nodes), need), strict=True))
         if plan.is_bare and not plan.falls:
             return True
-        end = self.now + length
+        end = self.now + job.planned
         return plan.least_nodes(self.now, end) >= len(nodes) and plan.least_microwatts(self.now, end) >= need
 
-    def _keep(self, plan: Plan, j: int, held: int, earliest: int, *, counts_now: bool) -> tuple[int, Fit | None, bool]:
+    def _keep(
+        self, plan: Plan, job: Job, held: int, earliest: int, *, counts_now: bool
+    ) -> tuple[int, Fit | None, bool]:
         """Returns if a job holds a reservation, when it fits, and if it keeps what it takes."""
-        count, mean, least, length = self.need(j)
-        fit = plan.fit(count, mean, least, length, earliest)
+        every = list(range(self.machine.nodes))
+        mean = microwatts_up(Fraction(self.power.least_draw(job, every) * job.node_count, len(every)))
+        fit = plan.fit(job.node_count, mean, self.power.best_least_draw(job), job.planned, earliest)
         if fit is None:
             return 0, None, False
         is_woken_for = plan.is_woken_for(fit) or (fit.is_for_now and not counts_now)
-        depth = 1 if self.rules.depth is None else self.rules.depth
+        depth = 1 if self.machine.depth is None else self.machine.depth
         if not is_woken_for and held >= depth:
             return 0, fit, False
-        plan.take(count, length, fit)
+        plan.take(job.node_count, job.planned, fit)
         return int(not is_woken_for), fit, True
 
-    def _start(self, j: int, nodes: list[int], started_by: str) -> None:
-        task, job = self.tasks[j], self.jobs[j]
-        task.start, task.nodes, task.started_by = self.now, nodes, started_by
-        whole = self._whole(j)
-        task.over = self.now + (whole if job.walltime is None else min(whole, job.walltime))
-        self.queue.remove(j)
+    # What is switched: 8 to 10.
 
-    # Switching: 8 to 10.
-
-    def _rest(self) -> None:
-        plan, stuck = self.plan(), None
-        plan.soon = max(plan.soon or 0, self.now + self.numbers.start)
+    def rest(self) -> None:
+        plan, stuck = self._plan(), None
+        plan.soon = max(plan.soon or 0, self.now + self.sleep.start)
         held, earliest = 0, self.now
-        for j in self.in_order():
-            reserved, fit, keeps = self._keep(plan, j, held, earliest, counts_now=False)
+        for job in self._in_order():
+            reserved, fit, keeps = self._keep(plan, job, held, earliest, counts_now=False)
             held += reserved
             if fit is not None and fit.is_for_now and stuck is None:
-                stuck = j
-            if self.rules.depth is None:
+                stuck = job
+            if self.machine.depth is None:
                 if not keeps or fit is None:
                     break
                 earliest = fit.at
-        room, woken = self.room(), []
+        room, woken = self._room(), []
         for wake in (one for one in plan.wakes if one.at <= self.now):
             excess = 0
             for one in (one for one in wake.woken if one.is_off):
@@ -542,18 +339,23 @@ class SleepyPower:
                 room -= one.idle + one.excess
                 woken.append(one.number)
         due = [wake.at for wake in plan.wakes if wake.at > self.now]
-        is_stuck = stuck is not None and not self.running()
-        if is_stuck and stuck is not None and not woken and all(one.state in ("on", "off") for one in self.nodes):
+        is_stuck = stuck is not None and not self.machine.running
+        if (
+            is_stuck
+            and stuck is not None
+            and not woken
+            and all(one.power in ("on", "off") for one in self.machine.state)
+        ):
             woken = self._wake_best(stuck)
         for number in sorted(woken):
-            self._turn(self.nodes[number], "booting", "wake")
+            self.machine.turn(number, "booting", "wake")
         self._settle(due, plan, room, is_stuck=is_stuck)
 
-    def _wake_best(self, j: int) -> list[int]:
+    def _wake_best(self, job: Job) -> list[int]:
         """10."""
-        plan, room, woken = self.plan(), self.room(), []
+        plan, room, woken = self._plan(), self._room(), list[int]()
         down = {one.number: one for one in plan.down}
-        for one in (down[number] for number in self.best_nodes(j) if number in down):
+        for one in (down[number] for number in self._best(job, list(range(self.machine.nodes))) if number in down):
             idle, all_of_it, booted = microwatts_up(one.idle), microwatts_up(one.idle + one.excess), self.now + one.boot
             is_free = max(plan.least_microwatts(self.now, inf), 0) >= idle
             boots = max(plan.least_microwatts(self.now, booted), 0) >= all_of_it
@@ -567,33 +369,30 @@ class SleepyPower:
 
     def _settle(self, due: list[int], plan: Plan, room: int, *, is_stuck: bool) -> None:
         """9, and rules 16 and 21."""
-        numbers, asleep, now = self.numbers, 0, self.now
-        for number in reversed(self.free()):
-            node, switch, idle = self.nodes[number], self.switches[number], self.idle(number)
-            if number in numbers.exclude:
+        machine, sleep, asleep, now = self.machine, self.sleep, 0, self.now
+        for number in reversed(self._free()):
+            node, idle = machine.state[number], machine.draws.idle(number)
+            if number in sleep.exclude:
                 continue
-            if now - node.since < numbers.min_idle:
-                due.append(node.since + numbers.min_idle)
+            if now - node.since < sleep.min_idle:
+                due.append(node.since + sleep.min_idle)
                 continue
             today = sum(at // DAY == now // DAY for at in node.shutdowns)
-            on = sum(other.state in ("on", "booting") for other in self.nodes)
-            far = switch.far(idle, self.far)
-            if today >= numbers.limit or on - 1 < numbers.min_on or far == inf or is_stuck or switch.off > idle:
+            on = sum(other.power in ("on", "booting") for other in machine.state)
+            far = machine.far(number)
+            if today >= sleep.limit or on - 1 < sleep.min_on or far == inf or is_stuck or self._off(number) > idle:
                 continue
-            by, before = now + numbers.stop + max(1, numbers.start), now + far
+            by, before = now + sleep.stop + sleep.wakes_in, now + far
             spare = min(plan.nodes_at(at) for at in plan.instants() if at <= by or at < before)
             if asleep >= spare:
                 continue
-            more, stopped = switch.held("stopping", idle) - idle, now + switch.shutdown
+            more, stopped = self._held(number, "stopping") - idle, now + sleep.shutdown
             if more > 0:
                 if plan.least_microwatts(now, stopped) < microwatts_up(more) or more > room:
                     continue
                 room -= more
                 plan.microwatts.append((now, stopped, -microwatts_up(more)))
-            self._turn(node, "stopping", "sleep")
+            machine.turn(number, "stopping", "sleep")
             node.shutdowns.append(now)
             asleep += 1
-        self.alarm = min(due, default=None)
-
-
-assert MICROWATT == 10**6
+        machine.alarm = min(due, default=None)

@@ -11,8 +11,8 @@ from collections.abc import Collection
 from math import inf
 from typing import NamedTuple
 
+from plain_counted import back, candidate, is_away, wakes_at_once
 from plain_machine import TICK, Job, Machine
-from plain_profile import back, is_away, wakes_at_once
 from plain_rest import named_rest
 
 
@@ -63,15 +63,13 @@ class _Pass:
 
     def _candidate(self, job: Job) -> tuple[int, int, int, int]:
         machine = self.machine
-        ranks = {"fcfs": 0, "shortest": job.planned, "longest": -job.planned, "smallest": job.width}
-        ranks |= {"largest": -job.width, "smallest-area": job.width * job.planned}
-        return -machine.queue_of(job).priority, ranks[str(machine.candidates)], job.eligible or 0, job.row
+        return -machine.queue_of(job).priority, candidate(machine, job), job.eligible or 0, job.row
 
     def _settle(self, job: Job, found: tuple[int, list[int]] | None) -> None:
         """Rule 10."""
         machine, length = self.machine, max(TICK, job.planned)
         if found is not None and found[0] == self.now and not any(is_away(machine, number) for number in found[1]):
-            machine.begin(job, found[1], is_blocked=self.stay > 0)
+            machine.begin(job, found[1], "backfill" if self.stay else None)
             return
         self.stay += 1
         if found is None or found[0] - self.now > machine.horizon:
@@ -104,9 +102,7 @@ class _Pass:
             while machine.slots - self._used(node) < job.slots:
                 there = [other for other in self._running(node) if other.queue in makes_way]
                 last = max(there, key=lambda other: (other.start, other.row))
-                machine.close(last)
-                last.state, last.since = "suspended", self.now
-                machine.told.append((self.now, "suspend", last.row))
+                machine.suspend(last)
         return nodes
 
     def _look_at_suspended(self, job: Job) -> None:
@@ -117,9 +113,7 @@ class _Pass:
             during = self._during(holds, at, left)
             if all(self._has_room(node, job, holds, during) for node in job.nodes):
                 if at == self.now:
-                    self.machine.close(job)
-                    job.state = "running"
-                    self.machine.told.append((self.now, "resume", job.row))
+                    self.machine.resume(job)
                 else:
                     self.promised.append(Hold(job.nodes, job.slots, self.now, at + left, job))
                 return
@@ -128,7 +122,7 @@ class _Pass:
     def _left(self, job: Job) -> int:
         """Rest of its planned length."""
         still = 0 if job.since is None else self.now - job.since
-        return job.ends_at(job.planned) + still - self.now
+        return job.run.due + still - self.now
 
     def _running(self, node: int) -> list[Job]:
         return [job for job in self.machine.jobs if job.state == "running" and node in job.nodes]

@@ -9,7 +9,10 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from machine_cases import SECOND, agrees, cases, named, run
+from machine_agreement import agrees
+from machine_cases import cases, named
+from machine_engine import run
+from plain_draws import SECOND
 from plain_machine import Job, Machine, Offer
 
 import hetsched as hs
@@ -46,11 +49,6 @@ def test_urgent_jobs_agree(case: Case) -> None:
 
 @given(cases(plan=True, cells=True) | cases(plan=False, cells=True))
 def test_nodes_that_differ_agree(case: Case) -> None:
-    agrees(*case)
-
-
-@given(cases(plan=False, cells=True, budget=True))
-def test_a_budget_over_nodes_that_differ_agrees(case: Case) -> None:
     agrees(*case)
 
 
@@ -141,7 +139,7 @@ def test_deep_queues_for_several_kinds_agree(depth: float, seed: int) -> None:
     """So many wait for each kind, or for any, that most need not be planned to know who starts now."""
     chance = np.random.default_rng(seed)
     kinds, each, count = int(chance.integers(2, 5)), int(chance.choice([1, 2, 4])), 24
-    offers = [Offer(frozenset({f"f{kind}"}), 0, 1, (100, 100)) for kind in range(kinds) for _ in range(each)]
+    offers = [Offer(frozenset({f"f{kind}"}), 0, 1) for kind in range(kinds) for _ in range(each)]
     jobs, submit = [], 0
     for row in range(count):
         submit += int(chance.integers(0, 5)) * SECOND if seed % 2 else 0

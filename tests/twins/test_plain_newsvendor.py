@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
-from machine_cases import agrees, cases
+from machine_agreement import agrees
+from machine_cases import cases
 from plain_machine import Job, Machine, Sleep
 from plain_newsvendor import PlainNewsvendor
 

@@ -1,4 +1,4 @@
-"""The engine beside the plain-Python twin of power in time; and the twin itself, held to the laws of its page."""
+"""The reference machine under budgets, caps and emergencies beside the engine, and held to what the page promises."""
 
 from __future__ import annotations
 
@@ -6,149 +6,164 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, note
-from plain_power import Run
-from plain_power_machine import ceiling
-from power_agreement import assert_jobs_agree, assert_runs_agree
-from power_cases import Case, analyzed_cases, cases, clairvoyant_cases, plain_cases, profiled_cases, simulated
+from hypothesis import given
+from machine_agreement import agrees, make
+from machine_cases import cases
+from plain_draws import Draws, ceiling
+from plain_machine import Job, Machine
+from plain_power import Power
 
-pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
+
+Case = tuple[Machine, list[Job]]
 
 
-@given(plain_cases())
+@given(cases(shared=False, draws="any", power="static"))
 def test_where_nothing_of_this_is_used_a_run_is_what_it_was(case: Case) -> None:
-    note(repr(case))
-    assert_jobs_agree(simulated(case), case.twin())
+    agrees(*case)
 
 
-@given(cases())
+@given(cases(shared=False, draws="any", power="all"))
 def test_power_in_time_agrees(case: Case) -> None:
-    note(repr(case))
-    assert_runs_agree(simulated(case), case.twin())
+    """And keeps the laws below."""
+    agrees(*case)
+    keeps_the_laws(case[0])
 
 
-@given(analyzed_cases())
+@given(cases(shared=False, draws="analyzed", power="all"))
 def test_an_analyzers_draws_are_planned_with_and_not_charged(case: Case) -> None:
-    note(repr(case))
-    assert_runs_agree(simulated(case), case.twin())
+    agrees(*case)
 
 
-@given(profiled_cases())
+@given(cases(shared=False, draws="measured", power="all"))
 def test_draws_measured_in_time_are_charged_as_they_were(case: Case) -> None:
-    note(repr(case))
-    twin = case.twin()
-    result = simulated(case)
-    assert_jobs_agree(result, twin)
-    if any(job.profile_w for job in case.jobs) or result.has_segments:
-        assert_runs_agree(result, twin)
+    agrees(*case)
 
 
-# The twin alone: what the page promises.
+# With other features of the machine.
 
 
-@given(cases())
-def test_energy_balances_over_segments_jobs_and_idle_nodes(case: Case) -> None:
-    twin = case.twin()
-    by_job = Counter(dict.fromkeys(range(len(case.jobs)), 0))
-    for row in twin.segments:
+@given(cases(shared=False, draws="any", power="all", queues=True))
+def test_a_budget_is_that_of_the_platform_whose_other_nodes_idle(case: Case) -> None:
+    """Queues have some of the nodes, limits, priorities and orders of their own."""
+    agrees(*case)
+
+
+@given(
+    cases(shared=False, draws="any", power="all", wait=True)
+    | cases(shared=False, draws="any", power="all", shares=True)
+)
+def test_power_in_time_agrees_where_jobs_wait_for_others_or_share_fairly(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(shared=False, draws="any", power="all", cells=True, wait=True))
+def test_power_in_time_agrees_on_nodes_that_differ(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(shared=False, draws="any", power="all", vahrm=True, queues=True, wait=True))
+def test_power_in_time_agrees_where_long_waits_go_first(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(shared=False, draws="alike", power="all", vahrm=True, first_runs=True, wait=True))
+def test_power_in_time_agrees_where_first_runs_count_with_tdp(case: Case) -> None:
+    agrees(*case, nodes=False)
+
+
+# What the page promises of the reference machine.
+
+
+def keeps_the_laws(machine: Machine) -> None:
+    """Energy balances, work is done once, no job is lost, no node serves two, and segments follow and differ."""
+    by_job = Counter(dict.fromkeys(range(len(machine.jobs)), 0))
+    for row in machine.segments:
         by_job[row.job] += row.stretch.picowatts * (row.end - row.start)
-    assert [by_job[j] for j in range(len(case.jobs))] == [one.energy for one in twin.jobs_done]
-    assert twin.energy == twin.idle_energy + sum(by_job.values())
-    assert all(one.lost_energy <= one.energy for one in twin.jobs_done)
-
-
-@given(cases())
-def test_work_is_done_once_and_whole(case: Case) -> None:
-    """Time at speed adds up to the nominal runtime of every job that completed, but for microseconds of rounding up."""
-    twin = case.twin()
-    for j, (job, done) in enumerate(zip(case.jobs, twin.jobs_done, strict=True)):
-        last = [row for row in twin.segments if row.job == j and row.attempt == done.attempts]
-        work = sum((row.end - row.start) * row.stretch.speed_ratio for row in last)
-        if job.comm > 0:
-            continue  # a start does not stretch its communication, a change of caps does
-        if done.state == "completed":
-            assert job.runtime - 1e-3 <= work <= job.runtime + len(last) + 1e-3
-        elif done.state == "timeout":
-            assert work <= job.runtime + len(last)
-
-
-@given(cases())
-def test_no_job_is_lost_and_no_node_serves_two(case: Case) -> None:
-    twin = case.twin()
-    assert all(one.state in {"completed", "timeout", "failed", "rejected"} for one in twin.jobs_done)
-    for one, job in zip(twin.jobs_done, case.jobs, strict=True):
-        if one.state in {"completed", "timeout"}:
-            assert one.nodes is not None
-            assert len(set(one.nodes)) == job.node_count
-    for node in range(len(case.machine.idle_w)):
-        taken = sorted((row.start, row.end) for row in twin.segments if node in row.stretch.nodes)
+    assert [by_job[job.row] for job in machine.jobs] == [job.energy for job in machine.jobs]
+    for job in machine.jobs:
+        assert job.lost_energy <= job.energy
+        assert job.state in {"completed", "timeout", "failed", "rejected"}
+        assert job.state not in {"completed", "timeout"} or len(set(job.nodes)) == job.node_count
+        _did_its_work(machine, job)
+    for node in range(machine.nodes):
+        taken = sorted((row.start, row.end) for row in machine.segments if node in row.stretch.nodes)
         assert all(before[1] <= after[0] for before, after in pairwise(taken))
-
-
-@given(cases())
-def test_segments_of_an_attempt_follow_one_another_and_differ(case: Case) -> None:
-    for before, after in pairwise(case.twin().segments):
+    for before, after in pairwise(machine.segments):
         if (before.job, before.attempt) == (after.job, after.attempt):
             assert before.end == after.start
             assert before.stretch != after.stretch
             assert before.start < before.end
             assert after.start < after.end
+    rules = power_of(machine).rules
+    if not rules.monitor_interval and "kill" in rules.on_excess:
+        # A monitor that looks at each instant, and whose last step is the kill, leaves nothing over the budget.
+        assert keeps_within(machine)
 
 
-def draws(twin: Run) -> list[tuple[int, int]]:
-    """From when on the machine drew how many picowatts."""
-    times = sorted({time for row in twin.segments for time in (row.start, row.end)} | set(twin.budget_ends))
-    busy = [row for row in twin.segments if row.stretch.state == "running"]
-    found = []
+def _did_its_work(machine: Machine, job: Job) -> None:
+    """Time at speed adds up to the nominal runtime, but for microseconds of rounding up."""
+    last = [row for row in machine.segments if (row.job, row.attempt) == (job.row, job.attempts)]
+    work = sum((row.end - row.start) * row.stretch.speed_ratio for row in last)
+    if job.comm > 0:
+        return  # a start does not stretch its communication, a change of caps does
+    if job.state == "completed":
+        assert job.runtime - 1e-3 <= work <= job.runtime + len(last) + 1e-3
+    elif job.state == "timeout":
+        assert work <= job.runtime + len(last)
+
+
+def power_of(machine: Machine) -> Power:
+    assert machine.power is not None
+    return machine.power
+
+
+def keeps_within(machine: Machine) -> bool:
+    """Whether the machine never draws more than the budget in force."""
+    budget = power_of(machine).budget
+    times = sorted({time for row in machine.segments for time in (row.start, row.end)} | set(power_of(machine).ends))
     for time in times:
-        now = [row for row in busy if row.start <= time < row.end]
+        now = [row for row in machine.segments if row.stretch.state == "running" and row.start <= time < row.end]
         serving = {node for row in now for node in row.stretch.nodes}
-        idle = sum(twin.machine.idle(node) for node in twin.machine.nodes if node not in serving)
-        found.append((time, idle + sum(row.stretch.picowatts for row in now)))
-    return found
+        idle = sum(machine.draws.idle(node) for node in range(machine.nodes) if node not in serving)
+        if idle + sum(row.stretch.picowatts for row in now) > ceiling(budget.watts(time)):
+            return False
+    return True
 
 
-@given(cases())
-def test_who_may_kill_keeps_every_budget(case: Case) -> None:
-    """A monitor that looks at each instant, and whose last step is the kill, leaves nothing over the budget."""
-    if case.rules.monitor_interval or "kill" not in case.rules.on_excess:
-        return
-    twin = case.twin()
-    assert all(draw <= ceiling(twin.budget.watts(time)) for time, draw in draws(twin))
-
-
-def is_monotone(case: Case) -> bool:
+def is_monotone(draws: Draws) -> bool:
     """Whether a lower cap never costs more watts, nor saves time."""
-    caps = sorted(case.machine.actual)
+    caps = sorted(draws.actual)
     return all(
         low <= high and slow >= fast
         for less, more in pairwise(caps)
-        for app, row in case.machine.actual[less].items()
+        for app, row in draws.actual[less].items()
         for low, high, slow, fast in zip(
-            *row[:1], case.machine.actual[more][app][0], row[1], case.machine.actual[more][app][1], strict=True
+            *row[:1], draws.actual[more][app][0], row[1], draws.actual[more][app][1], strict=True
         )
     )
 
 
-@given(clairvoyant_cases())
+@given(cases(shared=False, draws="exact", power="foreseen"))
 def test_what_is_known_in_advance_is_never_exceeded(case: Case) -> None:
-    if not is_monotone(case):
-        return
-    twin = case.twin()
-    assert all(draw <= ceiling(twin.budget.watts(time)) for time, draw in draws(twin))
+    if is_monotone(case[0].draws):
+        agrees(*case)
+        assert keeps_within(case[0])
 
 
-@given(clairvoyant_cases())
+@given(cases(shared=False, draws="exact", power="foreseen"))
 def test_the_planned_start_of_the_head_never_moves_back(case: Case) -> None:
-    if not is_monotone(case):
+    """Where jobs are served in the order of their submits, and some reservation is made."""
+    machine, jobs = case
+    machine.order, machine.depth = "fcfs", machine.depth or 1
+    if not is_monotone(machine.draws):
         return
-    twin = case.twin()
-    if any(twin.jobs_done[job].start is not None for job in twin.passed_over):
+    power = power_of(make(*case))
+    if any(jobs[row].attempts for row in power.passed_over):
         # A job that fits at no instant holds none up, and comes before them again where early ends make it fit.
         return
-    for (_, job, promised), (_, same, again) in pairwise(twin.promises):
-        assert same != job or again <= promised + 1
-    for j, (_, job, promised) in enumerate(twin.promises):
-        later = twin.promises[j + 1 :]
-        start = twin.jobs_done[job].start
-        assert start is None or start <= promised + 1 + len(later)
+    for (_, row, promised), (_, same, again) in pairwise(power.promises):
+        assert same != row or again <= promised + 1
+    for place, (_, row, promised) in enumerate(power.promises):
+        start = jobs[row].start
+        assert start is None or start <= promised + 1 + len(power.promises[place + 1 :])

@@ -7,7 +7,8 @@ from dataclasses import replace
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
-from machine_cases import cases, events_of, platform_of, run, workload_of
+from machine_cases import cases
+from machine_engine import events_of, platform_of, run, workload_of
 from plain_machine import Job, Machine, Queue
 
 import hetsched as hs
@@ -21,7 +22,7 @@ PARTS = ("timeout", "newsvendor", "newsvendor")
 def lawful(machine: Machine, jobs: list[Job], part: str) -> hs.Result:
     """The run in the engine, held to its laws; no node is put to sleep that leaves too few on."""
     result = run(machine, jobs, part)
-    check_schedule(result, workload_of(jobs), platform_of(machine), events=events_of(machine))
+    check_schedule(result, workload_of(machine, jobs), platform_of(machine, jobs), events=events_of(machine))
     assert machine.sleep is not None
     on = set(range(machine.nodes))
     steps = result.events.drop_nulls("node").select("kind", "node").rows()

@@ -7,7 +7,7 @@ from itertools import product
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from plain_scheduler import Job, NamedNodes, schedule
 from test_plain_scheduler import BACKFILLS, assert_agree, traces, workload_of
 
@@ -40,6 +40,7 @@ class WindowNodes(NamedNodes):
 
 
 @pytest.mark.parametrize("on_miss", ["narrowest", "wait"])
+@settings(max_examples=2 * settings().max_examples)
 @given(
     trace=traces(max_nodes=8),
     time_ratio=st.lists(st.sampled_from([0.9, 1.0, 1.1, 1.25]), min_size=8, max_size=8),

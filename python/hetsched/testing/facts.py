@@ -29,6 +29,7 @@ Mask = npt.NDArray[np.bool_]
 
 _LEFT_OUT = "no start is known for it"
 _OVER_BUDGET = "would exceed the power budget on any nodes"
+_UNPROFILED = "fits the power budget only once its application has a profile"
 
 
 def _stretched(length: Ints, factor: Floats) -> Ints:
@@ -147,9 +148,15 @@ class Facts:
         self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
         self.is_stuck = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
         self.can_wait = workload._has_waits
-        self.joined = micros(self.jobs["eligible_s"]) if self.can_wait else self._joined_at_submission()
+        self.joined = self._joined_when_eligible() if self.can_wait else self._joined_at_submission()
         profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
         self.profiled = np.array(profiled, dtype=np.bool_)
+
+    def _joined_when_eligible(self) -> Ints:
+        """A job that is held until its application has a profile is in no queue."""
+        held = self.jobs["reason"].str.starts_with(_UNPROFILED).fill_null(value=False).to_numpy()
+        joined: Ints = np.where(held, -1, micros(self.jobs["eligible_s"]))
+        return joined
 
     def _joined_at_submission(self) -> Ints:
         joined: Ints = np.where((self.state != "rejected") & ~self.left_out, self.submit, -1)

@@ -270,8 +270,7 @@ fn masks(nodes: Span) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-/// The nodes of a word whose lowest is `base`, ascending.
-pub(crate) fn bits(mut word: u64, base: u32) -> impl Iterator<Item = u32> {
+fn bits(mut word: u64, base: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {
             let node = base + word.trailing_zeros();

@@ -133,7 +133,7 @@ impl EqualSlowdown {
                 high = middle;
                 middle = high.saturating_sub(stride).max(low);
             } else {
-                low = middle + 1;
+                low = (middle + 1).min(high);
                 middle = (low + stride).min(high);
             }
             stride *= 2;

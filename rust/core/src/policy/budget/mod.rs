@@ -7,7 +7,6 @@ pub mod levels;
 pub mod outlook;
 pub mod prices;
 pub mod system_budget;
-mod word_sums;
 
 use dyn_clone::DynClone;
 

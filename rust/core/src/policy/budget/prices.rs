@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{ByKind, Kind};
 use crate::algo::gallop::partition_near;
-use crate::algo::node_set::NodeSet;
 use crate::cluster::counted::Estimate;
 use crate::cluster::shares::Shares;
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::{beyond_idle, counted};
-use crate::policy::budget::word_sums::WordSums;
 use crate::policy::class::JobClass;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -52,8 +50,6 @@ struct List {
     microwatts: Vec<i64>,
     /// Number of nodes that fitted when this was last asked, where the next search begins.
     fit: usize,
-    /// Sums by words of nodes.
-    words: WordSums,
 }
 
 /// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
@@ -155,16 +151,6 @@ impl Prices {
         (!follows_own(ask.view, job, estimate)).then(|| self.list_of(ask, job, estimate).on.as_slice())
     }
 
-    /// Number of the lowest nodes of `free`, at most as many as a job asks for, on which it takes at most `most` watts
-    /// beyond idle; none if its price is its own.
-    pub fn lowest_within(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet, most: Watts) -> Option<usize> {
-        let (estimate, count) = (ask.estimate(job), ask.view.jobs.node_count(job) as usize);
-        (!follows_own(ask.view, job, estimate)).then(|| {
-            let List { on, words, .. } = self.list_of(ask, job, estimate);
-            words.lowest_within(on, free, count, |whole| ask.view.held(job, whole) <= most)
-        })
-    }
-
     /// Kind of the queued jobs that draw the same on each node.
     pub fn kind_of(&mut self, ask: &Ask<'_>, job: JobId) -> Kind {
         let class = JobClass::of(ask.view, job);
@@ -193,7 +179,7 @@ impl Prices {
         }
     }
 
-    fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &mut List {
+    fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &List {
         let view = ask.view;
         let class = JobClass::of(view, job);
         // Under caps even the price of a first run depends on its class.
@@ -216,7 +202,7 @@ impl Prices {
                 *watts = sum;
             }
             let microwatts = sums.iter().map(|sum| sum.microwatts_down()).collect();
-            List { on, sums, microwatts, fit: 0, words: WordSums::default() }
+            List { on, sums, microwatts, fit: 0 }
         })
     }
 }

@@ -118,30 +118,19 @@ impl Desk<'_> {
 
     /// Reason to refuse a job, if the nodes that it would be given are known to take too much without being taken.
     fn too_much_in_order(&mut self, job: JobId, (left, most): (Watts, i64)) -> Option<TooMuch> {
-        let count = self.view.jobs.node_count(job) as usize;
-        let most = if most < i64::MAX { Watts::of_microwatts(most) } else { left };
-        let fitting = if self.placement.gives_lowest_ids() {
-            let prices = &mut self.power.as_mut()?.prices;
-            prices.lowest_within(&self.ask, job, self.draft.serving(job), left.min(most))?
-        } else {
-            self.shown_within(job, count, left.min(most))?
-        };
-        let refused = if most < left { TooMuch::InOrderBeside(fitting) } else { TooMuch::InOrder(fitting) };
-        (fitting < count).then_some(refused)
-    }
-
-    /// Number of leading nodes that a job would be given, at most `count`, on which it takes no more watts than `most`.
-    fn shown_within(&mut self, job: JobId, count: usize, most: Watts) -> Option<usize> {
-        let ask = self.ask;
+        let (ask, count) = (self.ask, self.view.jobs.node_count(job) as usize);
         let on = self.power.as_mut()?.prices.of_nodes(&ask, job)?;
-        let (mut whole, mut fitting) = (Watts::ZERO, 0);
+        let most = if most < i64::MAX { Watts::of_microwatts(most) } else { left };
+        let (mut whole, mut fitting, least) = (Watts::ZERO, 0, left.min(most));
         let mut look = |node: u32| {
             whole += on[node as usize];
-            let fits = ask.view.held(job, whole) <= most;
+            let fits = ask.view.held(job, whole) <= least;
             fitting += usize::from(fits);
             fits && fitting < count
         };
-        self.placement.show(&ask, job, self.draft.serving(job), &mut look).then_some(fitting)
+        let shown = self.placement.show(&ask, job, self.draft.serving(job), &mut look);
+        let refused = if most < left { TooMuch::InOrderBeside(fitting) } else { TooMuch::InOrder(fitting) };
+        (shown && fitting < count).then_some(refused)
     }
 
     /// Places a job and returns its watts there, unless these exceed what is left, or `most` microwatts.

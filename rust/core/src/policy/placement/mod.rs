@@ -70,11 +70,6 @@ pub trait Placement: DynClone + Send + Sync {
         false
     }
 
-    /// True if each job is given the free nodes with the lowest ids.
-    fn gives_lowest_ids(&self) -> bool {
-        false
-    }
-
     /// Shows the nodes of `free` in the order in which jobs like this one are given them, until `look` has seen enough.
     /// Returns false, and shows none, where a job's nodes are not simply the first.
     fn show(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet, look: &mut dyn FnMut(u32) -> bool) -> bool {

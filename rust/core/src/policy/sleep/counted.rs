@@ -304,7 +304,8 @@ impl Outlook {
     /// complete.
     pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
         let (Some(standby), Some(soon)) = (view.standby, sleep.soon(view)) else { return Wakes::default() };
-        let (lack, larger) = Self::lack(self.levels(), soon);
+        let known = if self.is_complete { SimTime::NEVER } else { self.by };
+        let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= known), soon);
         Wakes {
             now: standby.off().iter().take(usize::try_from(lack).unwrap_or(0)).collect(),
             due: larger.filter(|_| self.is_complete).map(|larger| self.due(soon, larger)),

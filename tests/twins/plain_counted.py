@@ -1,0 +1,296 @@
+"""A pass of the backfills that count, in plain Python: `none`, `first-fit` and reservations.
+
+What is counted are slots of nodes, or nodes of cells where nodes differ, licences, and watts under a budget: the rules
+of the sections "Backfill", "Starvation", "A power budget" and "Heterogeneous nodes" of the page on rules, and rules 15
+to 18 of that on power in time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from plain_draws import microwatts_down, microwatts_up
+from plain_machine import TICK, Job, Machine, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Change = tuple[int, int]
+"""From when on how many more slots are free."""
+Amounts = dict[object, int]
+"""Slots of cells, licences, and watts."""
+WATTS = "picowatts"
+HELD = "microwatts that reservations hold"
+
+
+def count_pass(machine: Machine) -> None:
+    """One pass over the queues of a machine: each set of nodes that queues have is one by itself (rule 6)."""
+    machine.blocked = set()
+    for pool in pools(machine):
+        _Pass(machine, pool).run()
+
+
+def pools(machine: Machine) -> list[tuple[int, ...]]:
+    """Sets of nodes that queues of jobs have."""
+    return sorted({tuple(machine.queue_of(job).nodes) for job in machine.jobs})
+
+
+def waiting(machine: Machine, pool: tuple[int, ...]) -> list[Job]:
+    """Queued jobs of a pool in policy order; those that have waited too long go first."""
+    own = [job for job in machine.in_order() if tuple(machine.queue_of(job).nodes) == pool]
+    late = [] if machine.vahrm is None else machine.vahrm.starving(own)
+    return [*late, *(job for job in own if job not in late)]
+
+
+class Plan:
+    """What is free from each of its times on, until the next: slots of cells, licences and watts."""
+
+    def __init__(self, times: Sequence[int], free: Sequence[Amounts]) -> None:
+        self.times, self.free = list(times), list(free)
+
+    def least(self, start: int, length: int) -> Amounts:
+        """The least of each from an instant until a length is over."""
+        first = max(bisect_left(self.times, start + 1) - 1, 0)
+        last = max(bisect_left(self.times, start + length), first + 1)
+        during = [self.exact(each) for each in self.free[first:last]]
+        return during[0] if len(during) == 1 else {thing: min(each[thing] for each in during) for thing in during[0]}
+
+    @staticmethod
+    def exact(free: Amounts) -> Amounts:
+        """Watts in whole microwatts."""
+        return free if WATTS not in free else {**free, WATTS: microwatts_down(free[WATTS]) + free[HELD]}
+
+    def take(self, start: int, length: int, amounts: Amounts) -> None:
+        for place in range(self._cut(start), self._cut(start + length)):
+            free = self.free[place]
+            self.free[place] = {thing: free[thing] - amounts.get(thing, 0) for thing in free}
+
+    def _cut(self, time: int) -> int:
+        place = bisect_left(self.times, time)
+        if place == len(self.times) or self.times[place] != time:
+            self.times.insert(place, time)
+            self.free.insert(place, self.free[place - 1])
+        return place
+
+
+class _Pass:
+    def __init__(self, machine: Machine, pool: tuple[int, ...]) -> None:
+        self.machine, self.pool, self.now = machine, pool, machine.now
+        self.made: Plan | None = None
+        self.reserved, self.is_blocked = 0, False
+
+    @property
+    def plan(self) -> Plan:
+        """Made when it is first asked: until then nothing was reserved."""
+        if self.made is None:
+            self.made = self._planned()
+        return self.made
+
+    def run(self) -> None:
+        machine, turns = self.machine, waiting(self.machine, self.pool)
+        late = [] if machine.vahrm is None else machine.vahrm.starving(turns)
+        while turns:
+            job = turns.pop(0)
+            if machine.is_full(job):
+                continue
+            is_late = job in late
+            nodes = self._nodes_for(job)
+            if nodes is not None:
+                self._start(job, nodes, "backfill" if self.is_blocked else "reservation" if is_late else None)
+                continue
+            self.is_blocked = True
+            machine.blocked.add(job.row)
+            if machine.depth is None or is_late:
+                return
+            if self.reserved < machine.depth and self._reserve(job):
+                self.reserved += 1
+                if self.reserved == machine.depth and machine.candidates is not None:
+                    turns.sort(key=self._candidate)
+
+    def _candidate(self, job: Job) -> tuple[int, int, int, int]:
+        priority = self.machine.queue_of(job).priority
+        return -priority, candidate(self.machine, job), job.eligible or 0, job.row
+
+    # Where a job starts.
+
+    def _nodes_for(self, job: Job) -> list[int] | None:
+        """The nodes on which it starts now; None if it cannot."""
+        free, length = self._free(), self.machine.length(job)
+        needs_plan = self.machine.power is not None and self.machine.power.falls
+        is_bare = length == 0 or (self.made is None and not needs_plan)
+        least = free if is_bare else self.plan.least(self.now, length)
+        split = self.split(job, {thing: min(count, least[thing]) for thing, count in free.items()})
+        nodes = None if split is None else self._choose(job, split)
+        power = self.machine.power
+        if nodes is None or power is None:
+            return nodes
+        if (need := power.least_draw(job, nodes)) > power.room_to_start():
+            if any(other.state == "running" for other in self.machine.jobs):
+                return None
+            # Nothing runs, so nothing will end that it could wait for: where it adds least.
+            usable = [number for number in self._idle() if self.machine.may_use(job, number)]
+            nodes = sorted(sorted(usable, key=lambda node: (power.least_draw(job, [node]), node))[: job.node_count])
+            need = power.least_draw(job, nodes)
+        if need > power.room_to_start() or (not is_bare and microwatts_up(need) > least[WATTS]):
+            return None
+        return nodes
+
+    def split(self, job: Job, free: Amounts) -> dict[Place, int] | None:
+        """How many nodes it takes of which cells, the plainest first; None if that is too few, or licences are."""
+        if any(free[name] < count for name, count in job.licences.items()):
+            return None
+        found, left = dict[Place, int](), job.node_count
+        for cell in sorted({self.machine.cell(number) for number in self.machine.usable(job)}):
+            if own := min(left, max(free[cell], 0) // job.slots):
+                found[cell] = own
+                left -= own
+        return None if left else found
+
+    def _choose(self, job: Job, split: dict[Place, int]) -> list[int] | None:
+        """Nodes of each cell, by placement."""
+        machine, found = self.machine, list[int]()
+        for cell, count in split.items():
+            own = [n for n in self.pool if machine.cell(n) == cell and machine.free(n) >= job.slots]
+            found += sorted(own, key=lambda number: (machine.rank(job, number), number))[:count]
+        return sorted(found) if len(found) == job.node_count else None
+
+    def _start(self, job: Job, nodes: list[int], started_by: str | None) -> None:
+        self.machine.begin(job, nodes, started_by)
+        if self.made is not None:
+            self.made.take(self.now, self.machine.length(job), self._held(job))
+
+    def _reserve(self, job: Job) -> bool:
+        """Holds what it takes at the earliest instant; False if there is none."""
+        length, power = max(TICK, self.machine.length(job)), self.machine.power
+        need: Amounts = {}
+        if power is not None:
+            if power.best_least_draw(job) > power.most:
+                return False
+            need[HELD] = min(power.mean_least_draw(job), microwatts_down(power.most))
+        for at in self.plan.times:
+            least = self.plan.least(at, length)
+            split = self.split(job, least)
+            if split is not None and (power is None or need[HELD] <= least[WATTS]):
+                if power is not None and self.reserved == 0:
+                    power.promises.append((self.now, job.row, at))
+                amounts: Amounts = {cell: count * job.slots for cell, count in split.items()}
+                self.plan.take(at, length, amounts | dict(job.licences) | need)
+                return True
+        if power is not None:
+            power.passed_over.add(job.row)
+        return False
+
+    # What is free when.
+
+    def _idle(self) -> list[int]:
+        return [number for number in self.pool if self.machine.free(number)]
+
+    def _held(self, job: Job) -> Amounts:
+        """Slots, licences and watts of a running job."""
+        held: Amounts = dict(job.licences)
+        for number in job.nodes:
+            held[self.machine.cell(number)] = held.get(self.machine.cell(number), 0) + job.slots
+        if self.machine.power is not None:
+            held[WATTS] = self.machine.power.running_least_draw(job)
+        return held
+
+    def _free(self) -> Amounts:
+        """What is free now of each cell and licence."""
+        machine = self.machine
+        free: Amounts = dict.fromkeys((machine.cell(number) for number in self.pool), 0)
+        for number in self._idle():
+            free[machine.cell(number)] += machine.free(number)
+        held = [job for job in machine.jobs if job.is_there] if machine.licences else []
+        for name, count in machine.licences.items():
+            free[name] = count - sum(job.licences.get(name, 0) for job in held)
+        return free
+
+    def _planned(self) -> Plan:
+        machine = self.machine
+        back = [(at, {machine.cell(number): units}) for at, number, units in nodes_back(machine, self.pool)]
+        back += [(machine.release(job), self._held(job)) for job in machine.running if job.nodes[0] in self.pool]
+        believed = {} if machine.power is None else machine.power.ahead
+        times = sorted({self.now, *believed, *(max(at, self.now) for at, _ in back)})
+        every = []
+        for time in times:
+            free = self._free()
+            if believed:
+                free[WATTS] = believed[max(at for at in believed if at <= time)]
+                free[WATTS] -= sum(held[WATTS] for at, held in back if at > time and WATTS in held)
+                free[HELD] = 0
+            for at, held in back:
+                for thing, count in held.items():
+                    if at <= time and thing != WATTS:
+                        free[thing] += count
+            every.append(free)
+        return Plan(times, every)
+
+
+def candidate(machine: Machine, job: Job) -> int:
+    """Place of one that is looked at behind the last reservation."""
+    length = machine.length(job)
+    ranks = {"fcfs": 0, "shortest": length, "longest": -length, "smallest": job.width, "largest": -job.width}
+    return (ranks | {"smallest-area": job.width * length})[str(machine.candidates)]
+
+
+def nodes_back(machine: Machine, pool: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    """When which nodes of a pool come back that are in maintenance or sleep, and how many slots each has."""
+    found = [
+        (max(machine.state[number].windows), number, machine.slots)
+        for number in pool
+        if machine.state[number].windows and not machine.state[number].failed
+    ]
+    return found + [(back(machine, number), number, machine.slots) for number in pool if is_away(machine, number)]
+
+
+def planned_free(machine: Machine, pool: tuple[int, ...]) -> list[Change]:
+    """Slots that are free from each instant on, as far as plans know; what is overdue ends now."""
+    now = machine.now
+    running = [job for job in machine.running if job.nodes[0] in pool]
+    changes = [(now, sum(machine.free(node) for node in pool))]
+    changes += [(max(now, job.run.due), job.width) for job in running]
+    return changes + [(at, slots) for at, _, slots in nodes_back(machine, pool)]
+
+
+def is_away(machine: Machine, number: int) -> bool:
+    """It sleeps, or is on its way there or back."""
+    return machine.state[number].power != "on"
+
+
+def wakes_at_once(machine: Machine) -> bool:
+    """Rule 9: a node that boots in no time counts as on where nodes are named, and no job makes way for others."""
+    sleep = machine.sleep
+    makes_way = any(queue.preempts for queue in machine.queues)
+    return sleep is not None and sleep.boot == 0 and sleep.start <= TICK and not makes_way
+
+
+def back(machine: Machine, number: int, late: int = 0) -> int:
+    """Rule 8: from when on a node that sleeps can serve; a boot that is late ends so long from now."""
+    node, now, sleep = machine.state[number], machine.now, machine.sleep
+    assert sleep is not None
+    if node.power == "booting":
+        return max(now + late, node.since + sleep.wakes_in)
+    begun = now if node.power == "off" else max(now, node.since + sleep.stop)
+    return begun + sleep.wakes_in
+
+
+def held(start: int, width: int, length: int) -> list[Change]:
+    """Changes of what is free by a job that holds slots for so long."""
+    return [(start, -width), (start + length, width)]
+
+
+def level(changes: list[Change], at: int) -> int:
+    """How many are free at an instant."""
+    return sum(by for when, by in changes if when <= at)
+
+
+def least(changes: list[Change], start: int, end: int) -> int:
+    """The fewest from one instant to before another."""
+    return min(level(changes, at) for at in {start, *(when for when, _ in changes if start < when < end)})
+
+
+def fit(changes: list[Change], earliest: int, job: Job) -> int | None:
+    """The earliest instant from which a job's slots are free for its planned length."""
+    instants = sorted({earliest, *(when for when, _ in changes if when > earliest)})
+    return next((at for at in instants if least(changes, at, at + job.planned) >= job.width), None)
