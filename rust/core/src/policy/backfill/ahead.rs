@@ -1,4 +1,4 @@
-//! Free nodes and watts from now on, for a host that plans by itself: as reservations have them.
+//! Free nodes and watts from now on, for a host that plans by itself, counted as reservations count them.
 
 use crate::algo::releases::{Claim, merged};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::policy::backfill::plan::TICK;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
-/// Units, and microwatts where a budget may bind, that are free over time by the planned ends of what runs.
+/// Units, and microwatts where a budget may bind, that are free over time if running jobs end as planned.
 #[derive(Clone, Debug)]
 pub struct Ahead {
     now: SimTime,
@@ -16,7 +16,7 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Units alone.
+    /// Looks ahead at units alone.
     #[must_use]
     pub fn of(view: &View<'_>) -> Self {
         let (now, mut free) = (view.now, Free::default());
@@ -25,7 +25,7 @@ impl Ahead {
         Self { now, free }
     }
 
-    /// Without what the starts so far of a pass take.
+    /// Looks ahead within a pass: its starts so far are taken off.
     ///
     /// # Errors
     /// If a placement fails.
@@ -53,13 +53,14 @@ impl Ahead {
         self.free.counts_watts()
     }
 
-    /// Since when how much is free, in order of time.
+    /// Steps of the free capacity in order of time, each with the instant from which it holds.
     #[must_use]
     pub fn steps(&self) -> Vec<(SimTime, Claim)> {
         self.free.steps()
     }
 
-    /// The earliest instant, none before `from`, from which a need is free for `length`; [`SimTime::NEVER`] if there is none.
+    /// Earliest instant, not before `from`, from which a need is free for `length`; [`SimTime::NEVER`] if there is
+    /// none.
     #[must_use]
     pub fn earliest(&self, from: SimTime, need: Claim, length: SimDuration) -> SimTime {
         self.free.earliest_fit(from.max(self.now), need, length)
@@ -71,7 +72,7 @@ impl Ahead {
         self.free.first_lack(need, length).is_none()
     }
 
-    /// Takes a need away from `start` on, which is not before now, for `length`; for none, at that instant.
+    /// Takes a need away from `start` on, which is not before now, for `length`; for one tick if that is zero.
     pub fn reserve(&mut self, start: SimTime, need: Claim, length: SimDuration) {
         self.free.reserve(start, length.max(TICK), need);
     }

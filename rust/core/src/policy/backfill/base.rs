@@ -1,22 +1,22 @@
-//! What the running jobs hold and when they give it back: what every plan of the future begins with.
+//! Base of every plan: what the running jobs hold and when they give it back.
 //!
-//! It is kept from pass to pass and follows the list of releases, so that a plan copies it instead of adding up all that
-//! runs.
+//! It is kept from pass to pass and follows the list of releases, so that a plan copies it instead of adding up all
+//! running jobs.
 
 use crate::algo::releases::{Change, Claim, Release, Releases};
 use crate::policy::backfill::free::Free;
 use crate::units::SimTime;
 
-/// What is free over time if all is taken that runs: nothing at the end of all, and less before.
+/// Free capacity over time, relative to its final level: zero once all running jobs have ended, and negative before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Base {
     free: Free,
-    /// When it was last asked for, and how many changes of the releases it has followed.
+    /// Instant of the last call, and the number of changes of the releases followed by then.
     seen: Option<(SimTime, u64)>,
 }
 
 impl Base {
-    /// As of `now`, of units alone or with microwatts.
+    /// Returns the base as of `now`, with units alone or with microwatts.
     pub(super) fn of(&mut self, releases: &Releases, now: SimTime, counts_watts: bool) -> &Free {
         let seen = self.seen.filter(|&(then, _)| then <= now && self.free.counts_watts() == counts_watts);
         let (news, all) = releases.changes(seen.map_or(u64::MAX, |(_, seen)| seen));
@@ -38,7 +38,7 @@ impl Base {
         }
     }
 
-    /// What is over by now makes no difference any more, whether it came or went.
+    /// Applies changes of the releases. Those that end by now no longer matter, whether they came or went.
     fn follow(&mut self, news: &[Change], now: SimTime) {
         self.free.advance(now);
         for change in news {

@@ -1,9 +1,10 @@
-//! Reservations on a machine whose nodes differ: what is promised is so many nodes of each cell, and licences.
+//! Reservations on heterogeneous nodes: a promise is a number of nodes of each cell, and licences.
 //!
 //! The rule is that of [`reservations`](super::reservations), with cells in place of one number. A job of n nodes fits
-//! where its cells together have n free for all its length; it takes the plainest of them first, and this split is what a
-//! reservation holds and what it starts with. As there, jobs are planned only where that may decide who starts now. Where a budget may bind, watts are one thing more that is free: a reservation
-//! holds the mean over the nodes that can serve the job, a start what it takes where it goes.
+//! where its cells together have n free for all its length; it takes the plainest of them first, and this split is what
+//! a reservation holds and what it starts with. As there, jobs are planned only where that may decide which jobs start
+//! now. Where a budget may bind, watts are one more column of the profile: a reservation holds the mean over the nodes
+//! that can serve the job, a start what it takes where it goes.
 
 use crate::algo::fit_list::{ByKind, FitList, Kind, Place, Room, Waiting};
 use crate::algo::horizon::{CellProfile, Split, Wish};
@@ -24,31 +25,32 @@ use crate::workload::JobId;
 pub struct ByCell {
     depth: usize,
     profile: CellProfile,
-    /// What runs gives back, without the starts of the pass.
+    /// Releases of running jobs, without the starts of the pass.
     base: CellBase,
-    /// The place of microwatts in the profile, where they count.
+    /// Column of microwatts in the profile, where they count.
     watts: Option<u16>,
-    /// The most microwatts that the profile has once all that runs has ended, but for promises.
+    /// Most microwatts that the profile has at any time once all running jobs have ended, before promises are taken
+    /// off.
     most: i64,
-    /// By want: needs that do not fit now. In a pass there is only ever less.
+    /// Needs that do not fit now, by want. They stay refused: within a pass capacity only shrinks.
     refused: Vec<Staircase>,
-    /// By want: needs that do not fit before an instant. As little.
+    /// Needs that do not fit before an instant, by want. They stay refused, too.
     late: (SimTime, Vec<Staircase>),
-    /// Before which instants those do not fit that need no less than others that were promised a start.
+    /// Lower bounds on the start of jobs that need no less than another that was promised a start.
     bounds: Bounds,
-    /// Memory for what is free throughout.
+    /// Scratch memory for the least capacity over a span.
     free: Vec<i64>,
 }
 
-/// How far a pass is.
+/// Progress of a pass.
 struct Course {
-    /// The first job that is not planned yet.
+    /// First job that is not planned yet.
     place: Place,
-    /// From here on jobs may fit now.
+    /// First job that may still fit now.
     candidate: Place,
-    /// How many hold a reservation.
+    /// Number of jobs that hold a reservation.
     held: usize,
-    /// Those before this one that are not planned yet fit no earlier than this.
+    /// Place and instant: unplanned jobs before this place fit no earlier than this instant.
     clear: (Place, SimTime),
 }
 
@@ -69,7 +71,7 @@ impl ByCell {
         }
     }
 
-    /// Forgets all promises: what runs, and what started in this pass, ends as planned.
+    /// Forgets all promises: running jobs, and those started in this pass, end as planned.
     fn reset(&mut self, desk: &Desk<'_>, shares: &Shares) {
         for stairs in [&mut self.refused, &mut self.late.1] {
             stairs.resize(shares.cells().wants(), Staircase::default());
@@ -100,7 +102,7 @@ impl ByCell {
         }
     }
 
-    /// What the job would take if it started now, beside the promises made so far; none if it does not fit.
+    /// Split that the job would take if it started now alongside the promises made so far; none if it does not fit.
     fn fits_now(&mut self, desk: &Desk<'_>, cells: &Cells, waiting: &Waiting) -> Option<Split> {
         let job = JobId(waiting.key.row);
         let (wish, number) = (cells.wish(job, desk.view.jobs.node_count(job)), cells.number(job));
@@ -120,7 +122,7 @@ impl ByCell {
         wish.split(&self.free)
     }
 
-    /// What it takes to start a job now, with what it takes of everything, if it delays no promise.
+    /// Offer to start a job now, with its claim by cell, licence and watts, if it delays no promise.
     fn offer(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting) -> Result<Option<(Offer, Split)>> {
         let now = desk.view.now;
         if !self.has_watts(now, waiting.length, waiting.watts) {
@@ -140,18 +142,18 @@ impl ByCell {
         Ok(Some((offer, split)))
     }
 
-    /// Whether so many microwatts are free throughout, where they count.
+    /// True if the microwatts are free throughout, where they count.
     fn has_watts(&self, now: SimTime, length: SimDuration, microwatts: i64) -> bool {
         let is_short = |thing| !self.profile.holds(now, length, (thing, microwatts));
         length == SimDuration::ZERO || !self.watts.is_some_and(is_short)
     }
 
-    /// Whether what an offer takes is free throughout: it may be of other cells than were asked for.
+    /// True if the offer's split is free throughout: the cells may differ from those that were asked for.
     fn has_cells(&self, now: SimTime, length: SimDuration, split: &Split) -> bool {
         length == SimDuration::ZERO || split.iter().all(|&part| self.profile.holds(now, length, part))
     }
 
-    /// Promises a waiting job the earliest start there is; whether it holds a reservation then.
+    /// Promises a waiting job the earliest start there is; true if it then holds a reservation.
     fn reserve(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting) -> bool {
         if desk.can_never_hold(waiting) {
             return false;
@@ -173,7 +175,7 @@ impl ByCell {
         found.is_some()
     }
 
-    /// The first job that is not planned yet, of those ahead of the candidate, that may fit before `until`.
+    /// First unplanned job ahead of the candidate that may fit before `until`.
     fn first_before(
         &mut self,
         desk: &mut Desk<'_>,
@@ -291,8 +293,8 @@ impl ByCell {
         Ok(())
     }
 
-    /// True if the candidate starts, as far as counts tell, once those ahead of it are planned that may fit before it ends;
-    /// those that do not are promised the same starts after it has started.
+    /// True if the candidate starts, as far as counts tell, once the jobs ahead of it are planned that may fit before
+    /// it ends. The others ahead of it get the same promise after it has started.
     fn is_next(
         &mut self,
         desk: &mut Desk<'_>,

@@ -1,12 +1,12 @@
-//! The order in which jobs that may overtake are looked at, where that is not the policy's.
+//! Order in which candidates for backfilling are looked at, where that is not the policy's.
 //!
-//! An index next to the queue: a job is sorted in when it joins the queue, and taken out when it is found to have left it.
+//! An index next to the queue: a job is inserted when it joins the queue, and removed once it is found to have left it.
 
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{FitList, Place, QueueKey, Waiting};
 
-/// An order of candidates: by what a reservation counts of them.
+/// An order of candidates, by what a reservation counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Candidates {
     /// Earliest submit first.
@@ -70,7 +70,7 @@ impl Index {
         &self.list
     }
 
-    /// A job joins the queue, perhaps again or with another size.
+    /// Adds a job that joins the queue, perhaps again or with another size.
     pub(super) fn join(&mut self, waiting: &Waiting) {
         let key = QueueKey { rank: self.order.rank(waiting), ..waiting.key };
         if let Some((_, old)) = self.keys.insert(waiting.key.row, (waiting.key, key)) {
@@ -92,13 +92,13 @@ impl Index {
         next
     }
 
-    /// Passes over the job at a place, which has left the queue: permanently, unless it may be `aside` because as many as may
-    /// of its kind run. Returns the next one's place.
+    /// Passes over the job at a place, which has left the queue. It is removed, unless it may be `aside`: held back
+    /// while as many of its group run as may. Returns the next one's place.
     pub(super) fn pass_over(&mut self, place: Place, aside: bool) -> Place {
         if aside { self.list.after(place) } else { self.remove_at(place) }
     }
 
-    /// The queue was sorted by other ranks.
+    /// Follows a queue that was sorted by other ranks.
     pub(super) fn sort(&mut self, queue: &FitList) {
         for waiting in queue.iter() {
             if let Some((key, _)) = self.keys.get_mut(&waiting.key.row) {

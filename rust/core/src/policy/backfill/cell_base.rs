@@ -1,6 +1,6 @@
-//! What comes back when, by cell: what every plan on a machine begins with whose nodes differ.
+//! Base of every plan on heterogeneous nodes: releases over time, by cell.
 //!
-//! As [`base`](super::base) it is kept from pass to pass and follows the list of releases.
+//! Like [`base`](super::base) it is kept from pass to pass and follows the list of releases.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,19 @@ use crate::cluster::shares::Shares;
 use crate::policy::View;
 use crate::units::SimTime;
 
-/// What is free more from some time on than it was before, of each cell and licence and of watts, if they count.
+/// Capacity given back up to each instant, by cell and licence, and in watts if they count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CellBase {
     back: CellProfile,
-    /// What is to come back, by row.
+    /// Parts to be released, by row of the running job.
     splits: BTreeMap<u32, Split>,
-    /// When it was last asked for, and how many changes of the releases it has followed.
+    /// Instant of the last call, and the number of changes of the releases followed by then.
     seen: Option<(SimTime, u64)>,
 }
 
 impl CellBase {
-    /// As of now; the thing after all cells and licences is microwatts, if `width` says that there is one more.
+    /// Returns the base as of now. If `width` exceeds the number of cells and licences, the last column holds
+    /// microwatts.
     pub(super) fn of(&mut self, view: &View<'_>, shares: &Shares, width: usize) -> &CellProfile {
         let seen = self.seen.filter(|&(then, _)| then <= view.now && self.back.width() == width);
         let (news, all) = view.releases.changes(seen.map_or(u64::MAX, |(_, seen)| seen));
@@ -42,7 +43,7 @@ impl CellBase {
         &self.back
     }
 
-    /// Adds what is overdue to what is free.
+    /// Adds the parts of overdue runs to what is free.
     pub(super) fn add_overdue(&self, view: &View<'_>, free: &mut [i64]) {
         for release in view.releases.iter().take_while(|release| release.at <= view.now) {
             for &(thing, amount) in self.splits.get(&release.row).into_iter().flatten() {
@@ -52,7 +53,7 @@ impl CellBase {
     }
 
     fn come(&mut self, shares: &Shares, release: &Release) {
-        // What is over already is not known any more: it goes later in the list.
+        // The split of a run that has ended by now is no longer known: its removal follows later in the list.
         let Some(mut split) = shares.of_release(release.row) else { return };
         let cells = shares.cells().width();
         if self.back.width() > cells {

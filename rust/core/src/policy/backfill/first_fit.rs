@@ -1,4 +1,4 @@
-//! Whoever fits starts, in policy order, whatever that does to those ahead.
+//! First fit: every job that fits starts, in policy order, regardless of the jobs ahead of it.
 
 use crate::algo::fit_list::{FitList, Place};
 use crate::error::Result;

@@ -1,12 +1,12 @@
-//! What is free when: units alone, or units and microwatts at once where the budget may bind.
+//! Free capacity over time: units alone, or units and microwatts together where the budget may bind.
 
 use crate::algo::horizon::{Amount, Profile};
 use crate::algo::releases::Claim;
 use crate::units::{SimDuration, SimTime};
 
-/// A profile of what a pass counts, and of nothing else.
+/// A profile of exactly what a pass counts.
 ///
-/// A need of microwatts is rounded up, what is free of them down.
+/// Needed microwatts are rounded up, free ones down.
 #[derive(Clone, Debug)]
 pub(super) enum Free {
     /// Units.
@@ -30,7 +30,7 @@ impl Free {
         matches!(self, Self::Both(_))
     }
 
-    /// Starts anew with units.
+    /// Resets to units alone.
     pub(super) fn reset_units(&mut self, now: SimTime, free: i64, releases: impl Iterator<Item = (SimTime, i64)>) {
         if let Self::Both(_) = self {
             *self = Self::default();
@@ -40,7 +40,7 @@ impl Free {
         }
     }
 
-    /// Starts anew with units and microwatts.
+    /// Resets to units and microwatts.
     pub(super) fn reset_both(&mut self, now: SimTime, free: Claim, releases: impl Iterator<Item = (SimTime, Claim)>) {
         if let Self::Units(_) = self {
             *self = Self::Both(Profile::default());
@@ -94,7 +94,7 @@ impl Free {
         }
     }
 
-    /// Since when how much is free, in order of time.
+    /// Steps of the free capacity in order of time, each with the instant from which it holds.
     pub(super) fn steps(&self) -> Vec<(SimTime, Claim)> {
         match self {
             Self::Units(profile) => {
@@ -106,7 +106,7 @@ impl Free {
         }
     }
 
-    /// What is free now.
+    /// Capacity free now.
     pub(super) fn now(&self) -> Claim {
         match self {
             Self::Units(profile) => Claim { units: profile.first(), microwatts: 0 },
@@ -131,7 +131,7 @@ impl Free {
         }
     }
 
-    /// When less than a claim is first free, from now on for `length`, and what is free then.
+    /// First instant within `length` from now at which less than the claim is free, and what is free then.
     pub(super) fn first_lack(&self, claim: Claim, length: SimDuration) -> Option<(SimTime, Claim)> {
         match self {
             Self::Units(profile) => {
@@ -159,7 +159,7 @@ impl Free {
         }
     }
 
-    /// The fewest microwatts that are free from `start` on for `length`, which is longer than zero; no bound where they are
+    /// Fewest microwatts that are free from `start` on for `length`, which is longer than zero; no bound where they are
     /// not counted.
     pub(super) fn least_watts(&self, start: SimTime, length: SimDuration) -> i64 {
         match self {
@@ -168,7 +168,7 @@ impl Free {
         }
     }
 
-    /// Whether `need` is free from `start` on for `length`, which is longer than zero.
+    /// True if `need` is free from `start` on for `length`, which is longer than zero.
     pub(super) fn fits_at(&self, start: SimTime, need: Claim, length: SimDuration) -> bool {
         match self {
             Self::Units(units) => units.least_between(start, length).holds(need.units),
@@ -176,7 +176,7 @@ impl Free {
         }
     }
 
-    /// How many times `need` is free from `start` on for `length`, which is longer than zero.
+    /// Number of times that `need` fits together from `start` on for `length`, which is longer than zero.
     pub(super) fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> i64 {
         match self {
             Self::Units(units) => units.least_between(start, length).how_often(need.units),

@@ -1,12 +1,12 @@
-//! A plan that is kept from pass to pass, for as long as planning anew would give the same one.
+//! A plan that is kept from pass to pass, for as long as a new one would be the same.
 //!
-//! Where all that runs has ended as planned and jobs have only joined the queue behind those that were promised a start,
-//! each of these fits at its promise and, as then, not before. Whatever else happens makes the plan worthless: an end
-//! before or after its time, a node that fails or returns, a job that goes ahead.
+//! As long as running jobs end as planned and new jobs only join the queue behind those with promises, each promise
+//! still holds, and no earlier start fits. Anything else invalidates the plan: an end before or after its time, a node
+//! that fails or returns, a job that goes ahead.
 //!
-//! Watts are planned in whole microwatts, and each sum of them is rounded by itself: a plan made anew differs from one that
-//! was kept by some microwatts. So the kept one is put right to the last of them in every pass ([`Kept::excess`],
-//! [`Plan::resume`](super::plan::Plan::resume)), and a promise for which so little could make a difference is not kept.
+//! Watts are planned in whole microwatts, and each sum of them is rounded by itself: a new plan would differ from a
+//! kept one by some microwatts. So the kept one is corrected to the last microwatt in every pass ([`Kept::excess`],
+//! [`Plan::resume`](super::plan::Plan::resume)), and a plan with a promise that so little could change is dropped.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,43 +16,43 @@ use crate::algo::releases::{Change, Claim, Release};
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
-/// What a plan has promised, and what must be true for it to hold.
+/// Promises of a plan, and what has to be true for them to hold.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
-    /// Whether the plan says all there is to say about the next pass, as far as is known.
+    /// True if the plan settles the next pass, as far as is known.
     whole: bool,
-    /// Promised starts, each with the first of the jobs that have it, and how many of those that follow have it, too.
+    /// Promised starts, each with the first of the jobs that share it and the number of them, which follow one another.
     promises: BinaryHeap<Reverse<(SimTime, QueueKey, usize)>>,
     /// Jobs with a promise.
     promised: usize,
-    /// The last job in policy order that was promised a start or has started; those behind it are not planned yet.
+    /// Last job in policy order that was promised a start or has started; those behind it are not planned yet.
     last: Option<QueueKey>,
-    /// How many changes of the releases the last pass has seen.
+    /// Number of changes of the releases that the last pass has seen.
     seen: u64,
-    /// Planned ends and rows of what it started.
+    /// Planned ends and rows of the jobs that it started.
     started: Vec<(SimTime, u32)>,
-    /// Microwatts that the plan takes starts to give back beyond what they do, and when.
+    /// Surplus microwatts that the plan takes starts to give back, and when.
     excess: Vec<(SimTime, i64)>,
-    /// By how much it has been put right since it was made.
+    /// Corrections since the plan was made.
     drift: Drift,
 }
 
-/// By how many microwatts a plan has been put right.
+/// Microwatts by which a plan has been corrected.
 ///
-/// What is added at all times and what is taken away from the ends of starts on nearly cancel out. So at any time to come
-/// the plan has drifted by `risen`, less some of what is still to be taken away.
+/// Additions at all times and deductions from the ends of starts on nearly cancel out. So at any time to come the plan
+/// has drifted by `risen` minus some part of what is still to be deducted.
 #[derive(Clone, Debug, Default)]
 struct Drift {
     risen: i64,
-    /// When how much is still taken away, and all of it.
+    /// Deductions still to come, by instant, and their sum in `fall`.
     to_fall: BinaryHeap<Reverse<(SimTime, i64)>>,
     fall: i64,
-    /// Where promises stay the only ones.
+    /// Range of the drift within which every promise would be made again; none: unbounded.
     allowed: Option<(i64, i64)>,
 }
 
 impl Drift {
-    /// The least and the most by which the plan has drifted at any time to come.
+    /// Least and most by which the plan has drifted at any time to come.
     fn range(&self) -> (i64, i64) {
         (self.risen - self.fall, self.risen)
     }
@@ -71,7 +71,9 @@ impl Drift {
         }
     }
 
-    /// From here it may go so far up or down.
+    /// Narrows the allowed range to so many microwatts up or down from the present drift. That differs from instant to
+    /// instant within [`Self::range`]: the lower limit is counted from its upper end and the upper limit from its lower
+    /// end, so that both are safe at every instant.
     fn allow(&mut self, microwatts: i64) {
         let (least, most) = self.range();
         let (lowest, highest) = self.allowed.unwrap_or((i64::MIN, i64::MAX));
@@ -85,12 +87,12 @@ impl Drift {
 }
 
 impl Kept {
-    /// The plan is worth nothing.
+    /// Drops the plan.
     pub(super) fn forget(&mut self) {
         self.whole = false;
     }
 
-    /// A plan is made anew in this pass.
+    /// Begins a new plan in this pass.
     pub(super) fn begin(&mut self, desk: &Desk<'_>) {
         self.whole = desk.may_keep_plans();
         self.promises.clear();
@@ -103,27 +105,27 @@ impl Kept {
         self.started.extend(desk.added().iter().map(|release| (release.at, release.row)));
     }
 
-    /// Jobs that follow one another were promised `start`.
+    /// Notes that `jobs`, which follow one another, were promised `start`.
     pub(super) fn promise(&mut self, jobs: &[Waiting], start: SimTime) {
         let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else { return };
-        // Where nothing ever fits, or for a job of no length, the promise is not all that decides when it starts.
+        // If a job never fits, or has no length, its promise alone does not decide when it starts.
         self.whole &= start != SimTime::NEVER && first.length > SimDuration::ZERO;
         self.promises.push(Reverse((start, first.key, jobs.len())));
         self.promised += jobs.len();
         self.last = Some(last.key);
     }
 
-    /// Whether it has promised no job a start.
+    /// True if it has promised no job a start.
     pub(super) fn promises_nothing(&self) -> bool {
         self.promised == 0
     }
 
-    /// Whether the plan is worth anything so far.
+    /// True if the plan can still be kept.
     pub(super) fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// A job of the queue has started, for which the plan has taken so much away.
+    /// Notes that a job of the queue has started, for which the plan has taken off `taken`.
     pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting, taken: Claim) {
         if waiting.length > SimDuration::ZERO {
             let end = desk.view.now.saturating_add(waiting.length);
@@ -135,18 +137,19 @@ impl Kept {
         }
     }
 
-    /// Microwatts that starts do not give back, though the plan takes them to, and from when on.
+    /// Takes out the microwatts that the plan has starts give back but they do not, and from when on.
     pub(super) fn take_excess(&mut self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
         self.excess.drain(..).inspect(|&(at, microwatts)| self.drift.fall_from(at, microwatts))
     }
 
-    /// The plan was put right by some microwatts; false if that may change a promise.
+    /// Notes that the plan was corrected by some microwatts; false if that may change a promise.
     pub(super) fn put_right(&mut self, now: SimTime, microwatts: i64) -> bool {
         self.drift.rise(now, microwatts);
         self.drift.is_allowed()
     }
 
-    /// So many microwatts more would change a promise of this pass; none: no more than there can be.
+    /// Narrows the allowed drift: so many microwatts more would change a promise of this pass; none if no possible
+    /// drift would.
     pub(super) fn allow_drift(&mut self, microwatts: Option<i64>) {
         if let Some(microwatts) = microwatts {
             self.whole &= microwatts > 0;
@@ -154,12 +157,12 @@ impl Kept {
         }
     }
 
-    /// All jobs up to this one are planned or have started.
+    /// Notes that all jobs up to this one are planned or have started.
     pub(super) fn reach(&mut self, key: QueueKey) {
         self.last = self.last.max(Some(key));
     }
 
-    /// Whether the plan holds in this pass, if as many units are free as it says.
+    /// True if the plan holds in this pass, provided that as many units are free as it says.
     pub(super) fn holds(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         self.whole =
             self.whole && desk.may_keep_plans() && self.ended_as_planned(desk) && self.queued_as_planned(desk, queue);
@@ -167,8 +170,8 @@ impl Kept {
         self.whole
     }
 
-    /// Whether since the last pass nothing has started that it did not start, and nothing has ended before or after its
-    /// time.
+    /// True if since the last pass only its own starts were made, and every job ended at its planned end. An early end
+    /// shows as a removed release whose time is yet to come, an overdue job as a release that is still in the list.
     fn ended_as_planned(&mut self, desk: &Desk<'_>) -> bool {
         let (now, releases) = (desk.view.now, desk.view.releases);
         let (news, seen) = releases.changes(self.seen);
@@ -215,7 +218,7 @@ impl Kept {
         due
     }
 
-    /// The first job that is not planned yet.
+    /// First job that is not planned yet.
     pub(super) fn next(&self, queue: &FitList) -> Place {
         self.last.map_or(Place::FRONT, |last| queue.place_after(last))
     }
@@ -241,7 +244,7 @@ mod tests {
                 let first = usize::try_from(now + length).unwrap();
                 drift.fall_from(at(first), taken);
                 cells[first..].iter_mut().for_each(|cell| *cell -= taken);
-                // Free is what is free.
+                // The correction raises what is free by one at all times.
                 drift.rise(SimTime::from_micros(now), 1);
                 for cell in &mut cells {
                     *cell += 1;

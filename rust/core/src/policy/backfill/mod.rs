@@ -1,4 +1,4 @@
-//! Who may start before the jobs ahead of it.
+//! Backfills: rules by which jobs may start before the jobs ahead of them in the queue.
 
 pub mod ahead;
 mod base;
@@ -33,30 +33,30 @@ use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// Says which waiting jobs start now.
+/// Selects the waiting jobs that start now.
 pub trait Backfill: DynClone + Send + Sync {
-    /// Has jobs of `queue` started through `desk`, in policy order, and takes them out.
+    /// Starts jobs of `queue` through `desk`, in policy order, and takes them out.
     ///
     /// # Errors
     /// If a placement fails or the host interrupts.
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()>;
 
-    /// Told once, before the run, in which order the queue will stand.
+    /// Notes the order in which the queue will stand; called once, before the run.
     fn queue_in(&mut self, order: &dyn Order) {
         let _ = order;
     }
 
-    /// A job has joined the queue.
+    /// Notes a job that has joined the queue.
     fn note_queued(&mut self, waiting: &Waiting) {
         let _ = waiting;
     }
 
-    /// The queue was sorted by other ranks.
+    /// Notes that the queue was sorted by other ranks.
     fn note_sorted(&mut self, queue: &FitList) {
         let _ = queue;
     }
 
-    /// True if jobs that may overtake are looked at in another order than the queue's.
+    /// True if candidates for backfilling are looked at in another order than the queue's.
     fn has_own_order(&self) -> bool {
         false
     }
@@ -71,7 +71,7 @@ pub trait Backfill: DynClone + Send + Sync {
         None
     }
 
-    /// The same where nodes are shared, too: what they have is counted node by node.
+    /// The same rule where nodes are shared, too: their capacity is counted node by node.
     fn by_node(&self) -> Option<Box<dyn Backfill>> {
         None
     }
@@ -86,32 +86,33 @@ pub trait Backfill: DynClone + Send + Sync {
         false
     }
 
-    /// Told before a pass of which nodes it matters what is planned for later, and by when a planned start says all.
+    /// Takes, before a pass, the nodes whose next planned jobs matter beyond the pass. A planned start no later than
+    /// the instant given for a node settles the question; nothing more needs to be planned for that node.
     fn look_ahead(&mut self, awaited: FirstStarts) {
         drop(awaited);
     }
 
-    /// When each node's first planned job starts, as the last pass has it, if this names nodes.
+    /// Each node's first planned job and its start, as of the last pass, if this backfill names nodes.
     fn first_jobs(&self) -> Option<&FirstJobs> {
         None
     }
 
-    /// Whether no job starts before the one ahead of it.
+    /// True if no job starts before the one ahead of it.
     fn is_strict(&self) -> bool {
         false
     }
 
-    /// How many jobs that do not fit hold nodes until they do.
+    /// Number of blocked jobs that may hold reservations until they fit.
     fn reserves(&self) -> usize {
         usize::MAX
     }
 
-    /// After how long a wait jobs go before all others, the longest wait first, if any do.
+    /// Wait after which jobs go before all others, the longest wait first, if there is such a limit.
     fn first_after(&self) -> Option<SimDuration> {
         None
     }
 
-    /// Whether it never starts the job, whatever happens.
+    /// True if it never starts the job, whatever happens.
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         let _ = (jobs, job);
         false

@@ -1,7 +1,7 @@
-//! A plan that says which nodes each job gets and when, made anew in every pass (operations page on machines, rules 8 to 11).
+//! A plan of which nodes each job gets and when, made again in every pass (operations page on machines, rules 8 to 11).
 //!
-//! Where nodes are shared, counts promise what may not be there: slots enough, but on too many nodes. A plan of named nodes
-//! keeps its promises.
+//! Where nodes are shared, counts may promise what does not exist: enough slots, but on too many nodes. A plan of named
+//! nodes keeps its promises.
 
 pub(in crate::policy::backfill) mod bounds;
 pub(in crate::policy::backfill) mod chosen;
@@ -31,31 +31,30 @@ use crate::workload::JobId;
 /// Backfilling by a plan of named nodes.
 #[derive(Clone, Debug)]
 pub struct NamedPlan {
-    /// How many jobs are planned for later.
+    /// Number of jobs that are planned for later.
     depth: usize,
-    /// How far ahead.
+    /// Span from now within which they start.
     horizon: SimDuration,
-    /// Whether nodes differ in what jobs ask for.
+    /// True if nodes differ in what jobs ask for.
     is_divided: bool,
-    /// Nodes of which it still matters what is planned for later, and by when a planned start says all.
+    /// Nodes whose next planned jobs still matter, each with the latest start that settles the question.
     awaited: FirstStarts,
     /// Each node's first planned job and its start, where that matters.
     first: FirstJobs,
     memory: Memory,
-    /// Those behind the last that may be planned for later, where they are looked at in an order of their own.
+    /// Index of the jobs that may not be planned for later, where they are looked at in an order of their own.
     candidates: Option<Index>,
 }
 
 impl NamedPlan {
-    /// A plan of up to `depth` jobs that start later, up to `horizon` from now.
+    /// Plans up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
         let (awaited, first) = (FirstStarts::new(), FirstJobs::new());
         Self { depth, horizon, is_divided: false, awaited, first, memory: Memory::default(), candidates: None }
     }
 
-    /// The same with the jobs behind those that are planned looked at in an order of their own. If all are planned there
-    /// are none.
+    /// Has the jobs behind the planned ones looked at in another order. If all are planned, there are none.
     #[must_use]
     pub fn looking_in(self, order: Candidates) -> Self {
         let candidates = (self.depth != usize::MAX).then(|| Index::new(order));
@@ -80,13 +79,13 @@ impl NamedPlan {
         Ok(())
     }
 
-    /// How far the plan has to go, when so many jobs are planned already.
+    /// Reach of the plan, given the number of jobs planned already.
     fn reach<'a, F: Chosen<'a>>(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
         let counts = planned.saturating_add(queue.len()) > self.depth;
         Reach::new(view, F::TELLS_QUEUES_APART && !counts, &self.awaited)
     }
 
-    /// Plans the jobs from a place on, when so many are planned already.
+    /// Plans the jobs from a place on, given the number of jobs planned already.
     fn fill<'a, F: Chosen<'a>>(
         &mut self,
         desk: &mut Desk<'a>,
@@ -132,7 +131,7 @@ impl NamedPlan {
         Ok(())
     }
 
-    /// Starts the jobs from a place on that delay none of the promises, in their own order.
+    /// Starts the jobs from a place on that delay none of the promises, in the order of `index`.
     fn start_candidates<'a, F: Chosen<'a>>(
         &mut self,
         desk: &mut Desk<'a>,
@@ -148,7 +147,7 @@ impl NamedPlan {
                 at = index.pass_over(found, desk.has_quotas());
                 continue;
             };
-            // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
+            // A start may also fill groups of jobs that stand before it in the queue and have yet to be looked at.
             let has_turn = waiting.key >= first && !desk.is_held(&waiting) && promises.may_start(&waiting);
             if !has_turn || promises.add(&waiting, now) != Some(now) {
                 at = index.list().after(found);
@@ -164,7 +163,7 @@ impl NamedPlan {
         Ok(())
     }
 
-    /// Nodes are planned for a job; where its start says all, nothing more about them matters.
+    /// Notes the nodes planned for a job. Nodes for which its start settles the question are no longer awaited.
     fn note(&mut self, (at, job): (SimTime, JobId), nodes: &[u32], reach: &mut Reach) {
         for &node in nodes {
             let Some(&by) = self.awaited.get(&node) else { continue };

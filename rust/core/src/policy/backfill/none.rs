@@ -1,4 +1,4 @@
-//! No job overtakes: the head of the queue blocks all that come after it.
+//! No backfilling: no job overtakes, and the head of the queue blocks all jobs behind it.
 
 use crate::algo::fit_list::FitList;
 use crate::error::Result;

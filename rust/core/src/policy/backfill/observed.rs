@@ -1,8 +1,8 @@
-//! A job starts once its observed start has come and it fits, and never before.
+//! Replay of observed starts: a job starts once its observed start has come and it fits, and never before.
 //!
-//! A job of length zero frees its nodes at the instant at which it takes them, so that others may start there at the same
-//! instant, in another round. Those come first, and until none of them can start any more the others of the instant wait
-//! for the next round: this way a schedule that is possible is repeated to the last job.
+//! A job of length zero frees its nodes at the instant at which it takes them, so that others may start there at the
+//! same instant, in another round. Such jobs go first, and the other jobs of the instant wait for the next round until
+//! none of them can start any more: this way a feasible schedule is repeated to the last job.
 
 use crate::algo::fit_list::{FitList, Place, QueueKey};
 use crate::error::Result;
@@ -17,7 +17,7 @@ use crate::workload::JobId;
 /// Starts jobs when they started in reality, or as soon after as they fit.
 #[derive(Clone, Copy, Debug)]
 pub struct OnObservedStart {
-    /// Whether the queue stands in the order of observed starts, so that a search may stop at the first that is not due.
+    /// True if the queue is sorted by observed start, so that a search may stop at the first job that is not due.
     in_order: bool,
     /// The last timer that was set.
     alarm: SimTime,
@@ -47,7 +47,7 @@ impl OnObservedStart {
         }
     }
 
-    /// Starts those that are due and fit, of those that take no time or of the others; false if there were none.
+    /// Starts the jobs that are due and fit, either those that take no time or the others; false if there were none.
     fn sweep(&self, desk: &mut Desk<'_>, queue: &mut FitList, no_time: bool) -> Result<bool> {
         let (now, jobs) = (desk.view.now, desk.view.jobs);
         let (mut place, mut has_started) = (Place::FRONT, false);

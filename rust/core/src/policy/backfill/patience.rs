@@ -1,7 +1,8 @@
-//! Whoever fits starts, the ones that suit the free nodes first; who has waited long enough holds a reservation.
+//! First fit with patience: jobs that suit the free nodes start first, and jobs that have waited too long hold
+//! reservations.
 //!
-//! Greedy first fit keeps the machine busy and lets large jobs wait for ever. Here the jobs that have waited longer than a
-//! patience go first, the longest wait first; those of them that do not fit are planned at their earliest time, and
+//! Greedy first fit keeps the machine busy but can starve large jobs. Here the jobs that have waited longer than
+//! `patience` go first, the longest wait first; those of them that do not fit are planned at their earliest time, and
 //! no job that starts now may delay them.
 
 use std::collections::BTreeSet;
@@ -13,14 +14,14 @@ use crate::policy::backfill::plan::Plan;
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
-/// First fit with an end to waiting.
+/// First fit with bounded waiting.
 #[derive(Clone, Debug)]
 pub struct Patience {
     limit: SimDuration,
     depth: usize,
     suited_first: bool,
     plan: Plan,
-    /// Which jobs hold a reservation.
+    /// Jobs that hold a reservation.
     reserved: BTreeSet<QueueKey>,
 }
 
@@ -54,14 +55,14 @@ impl Patience {
             desk.block();
             self.plan.reserve(desk, &waiting, 1);
             self.reserved.insert(key);
-            // Where nothing fits beside the promises made so far, nothing will beside more of them.
+            // If nothing fits alongside the promises made so far, nothing will alongside more of them.
             let Some(next) = self.plan.next_that_may(desk, queue, candidate)? else { break };
             candidate = next;
         }
         Ok(())
     }
 
-    /// Starts the jobs that fit, in policy order; only those that the free nodes suit, if `suited`.
+    /// Starts the jobs that fit, in policy order; if `suited`, only those that the free nodes suit.
     fn sweep(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, suited: bool) -> Result<()> {
         let mut place = Place::FRONT;
         while let Some(found) = self.next(desk, queue, place) {
@@ -73,7 +74,7 @@ impl Patience {
                     self.note(desk, &waiting, &mut offer)?;
                     queue.remove_at(found);
                     desk.accept(offer)?;
-                    // Who was passed in this sweep has its turn in the next.
+                    // A job that was passed over in this sweep has its turn in the next.
                     desk.hold_back(queue, waiting.key, true);
                     queue.place_after(waiting.key)
                 }
@@ -83,7 +84,7 @@ impl Patience {
         Ok(())
     }
 
-    /// What it takes to start a job that holds no reservation; only one that the free nodes suit, if `suited`.
+    /// Offer to start a job that holds no reservation. If `suited`, only if the free nodes suit it.
     fn offer_if(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, suited: bool) -> Result<Option<Offer>> {
         let mut offer = None;
         if self.reserved.contains(&waiting.key)
@@ -103,7 +104,7 @@ impl Patience {
         }
     }
 
-    /// What it takes to start a job now beside the reservations.
+    /// Offer to start a job now alongside the reservations.
     fn offer(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
         if self.reserved.is_empty() { desk.offer(waiting) } else { self.plan.offer(desk, waiting) }
     }
@@ -125,13 +126,13 @@ impl Patience {
 
 /// The jobs that have waited longer than a limit, the longest wait first.
 enum Patient {
-    /// Looked for one by one: for a few reservations.
+    /// Looked up one by one, for a few reservations.
     Sought(SimDuration, (SimTime, u32)),
     /// All of them, the longest wait last.
     Sorted(Vec<QueueKey>),
 }
 
-/// For more reservations than this all long waits are gathered at once.
+/// With more reservations than this, all long waits are gathered at once.
 const FEW: usize = 4;
 
 impl Patient {

@@ -1,8 +1,8 @@
-//! What is promised to whom and when: nodes and, where a budget may bind, watts.
+//! Plan of the future: the nodes and, where a budget may bind, the watts that waiting jobs are promised, and when.
 //!
-//! Any number of reservations need a profile of the future. One needs less: what runs only gives back, so the first
-//! instant with enough of both is the head's (its shadow time), what is left over then is least at that instant, and both
-//! are found by adding up (Mu'alem & Feitelson 2001).
+//! Any number of reservations needs a profile of the future. A single one needs less: running jobs only give back, so
+//! the head's start is the first instant with enough of both (its shadow time), and what it leaves over is least at
+//! that instant. Both are found by adding up releases (Mu'alem & Feitelson 2001).
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::releases::Claim;
@@ -16,21 +16,22 @@ use crate::units::{SimDuration, SimTime};
 /// A job of length zero needs its nodes all the same: its reservation holds them for one tick.
 pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
 
-/// A plan of the future, made anew in every pass.
+/// A plan of the future, made again in every pass unless it is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// For any number of reservations.
+    /// Profile for any number of reservations.
     pub(super) profile: Profile,
-    /// For one, as long as nothing is ever taken but by jobs.
+    /// Shadow time for one reservation, while only jobs take capacity; the budget must not fall.
     shadow: Option<ShadowTime>,
-    /// Whether the short cut serves in this pass.
+    /// True if the short cut serves in this pass.
     is_short: bool,
-    /// The most microwatts that it has once all that runs has ended, but for promises.
+    /// Most microwatts that the plan has at any time once all running jobs have ended, before promises are taken off.
     most: i64,
 }
 
-/// More microwatts than two plans of the same things can differ by. At any time they differ by the roundings, each of less
-/// than one, of what is free now, of the runs of the first plan that have ended by then, and of those of the second.
+/// Upper bound on the microwatts by which two plans of the same state can differ. At any time they differ by roundings,
+/// each of less than one: of what is free now, of the runs of the first plan that have ended by then, and of those of
+/// the second.
 fn widest_margin(desk: &Desk<'_>) -> i64 {
     4 * (desk.view.platform.units() + 1)
 }
@@ -41,12 +42,12 @@ impl Plan {
         Self { profile: Profile::default(), shadow: None, is_short: false, most: 0 }
     }
 
-    /// A plan for one.
+    /// A plan for one reservation.
     pub(super) fn of_one() -> Self {
         Self { shadow: Some(ShadowTime::default()), ..Self::of_many() }
     }
 
-    /// Forgets all promises: what runs, and what started in this pass, ends as planned.
+    /// Forgets all promises: running jobs, and those started in this pass, end as planned.
     pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         self.is_short = self.shadow.is_some() && !desk.expects_a_fall();
         let free = desk.free()?;
@@ -58,9 +59,10 @@ impl Plan {
         Ok(())
     }
 
-    /// Goes on with the promises that were made before, but for those that come true now: what they claim is free.
+    /// Goes on with the promises of earlier passes. Those that come true now, `due`, are taken as free.
     ///
-    /// Returns by how many microwatts it was put right; none if what the desk says is free is not what the plan says.
+    /// Returns the number of microwatts by which the plan was corrected; none if it disagrees with the desk about what
+    /// is free.
     pub(super) fn resume(&mut self, desk: &mut Desk<'_>, due: Claim) -> Result<Option<i64>> {
         let (free, planned) = (desk.free()?, self.profile.free_now() + due);
         self.most = desk.most_planned(free.microwatts);
@@ -74,13 +76,13 @@ impl Plan {
         Ok(Some(missing))
     }
 
-    /// Has it watched by how many microwatts promises are the only ones.
+    /// Starts tracking the margin in microwatts within which the promises would stay the same.
     pub(super) fn watch_margin(&mut self, desk: &Desk<'_>) {
         self.profile.watch_margin(if desk.counts_watts() { widest_margin(desk) } else { 0 });
     }
 
-    /// By how many microwatts the plan may drift without a change of what was promised since the last call; none: by as
-    /// many as it can.
+    /// Returns the number of microwatts by which the plan may drift without changing a promise made since the last
+    /// call; none if no possible drift could.
     pub(super) fn take_margin(&mut self, desk: &Desk<'_>) -> Option<i64> {
         if !desk.counts_watts() {
             return None;
@@ -88,8 +90,8 @@ impl Plan {
         Some(self.profile.take_margin()).filter(|&margin| margin < widest_margin(desk))
     }
 
-    /// By how many microwatts the plan may drift so that all promises made so far hold alongside a start of this pass, which
-    /// takes precedence once it runs; none: by as many as it can.
+    /// Returns the number of microwatts by which the plan may drift such that all promises made so far still hold
+    /// alongside a start of this pass, which takes precedence once it runs; none if no possible drift could break them.
     pub(super) fn margin_beside(&self, desk: &Desk<'_>, waiting: &Waiting) -> Option<i64> {
         if !desk.counts_watts() || waiting.length == SimDuration::ZERO {
             return None;
@@ -101,7 +103,7 @@ impl Plan {
         self.shadow.as_mut().filter(|_| self.is_short)
     }
 
-    /// What it takes to start a waiting job now, if that delays none of the promises made so far.
+    /// Offer to start a waiting job now, if that delays none of the promises made so far.
     pub(super) fn offer(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
         let mut offer = None;
         if !self.fits_now(desk, waiting, &mut offer)? {
@@ -110,15 +112,15 @@ impl Plan {
         if offer.is_some() { Ok(offer) } else { desk.offer(waiting) }
     }
 
-    /// Whether a waiting job can start now beside the promises made so far, as far as counts tell. Where watts are counted
-    /// that takes an offer: the one that is given or a new one, which is left if the job fits.
+    /// True if a waiting job can start now without breaking the promises made so far, as far as counts tell. Where
+    /// watts are counted this requires an offer: the given one or a new one, which is left in `offer` if the job fits.
     pub(super) fn fits_now(
         &mut self,
         desk: &mut Desk<'_>,
         waiting: &Waiting,
         offer: &mut Option<Offer>,
     ) -> Result<bool> {
-        // Which watts it takes depends on where it would go; what it takes at least does not.
+        // The watts that it takes depend on where it would go; its least claim does not.
         let may_fit = self.holds(desk.least(waiting), waiting.length);
         if !desk.counts_watts() {
             return Ok(may_fit);
@@ -138,7 +140,7 @@ impl Plan {
         Ok(false)
     }
 
-    /// Whether so much is free from now on for so long.
+    /// True if the claim is free from now on for the whole length.
     fn holds(&mut self, claim: Claim, length: SimDuration) -> bool {
         length == SimDuration::ZERO
             || match self.short() {
@@ -147,7 +149,7 @@ impl Plan {
             }
     }
 
-    /// The job of an offer starts.
+    /// Takes the job of an offer out of the plan: it starts now.
     pub(super) fn start(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, offer: &mut Offer) -> Result<()> {
         if waiting.length == SimDuration::ZERO {
             return Ok(());
@@ -160,8 +162,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Promises a waiting job, and as many as make `count` with it that are alike, the earliest times at which they fit,
-    /// with its mean watts. Returns how many of them hold a reservation: those that fit at some instant.
+    /// Promises the earliest starts to `count` jobs alike, of which this is the first, each with its mean watts.
+    /// Returns the number of them that hold a reservation: those that fit at some instant.
     pub(super) fn reserve(&mut self, desk: &mut Desk<'_>, waiting: &Waiting, count: usize) -> usize {
         if desk.can_never_hold(waiting) {
             return 0;
@@ -178,7 +180,7 @@ impl Plan {
         desk.need(waiting, self.most)
     }
 
-    /// The first job at or after `from` that may fit now: only those are passed over that do not.
+    /// First job at or after `from` that may fit now. It passes over only jobs that certainly do not.
     pub(super) fn next(&self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
         let (room, refused) = self.within(desk.whole_room());
         match refused {
@@ -187,7 +189,7 @@ impl Plan {
         }
     }
 
-    /// The first job at or after `from` of which it cannot be said without trying it that it does not fit now.
+    /// First job at or after `from` that does not certainly fail to fit now, by its least claim.
     pub(super) fn next_that_may(&mut self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Result<Option<Place>> {
         let mut place = from;
         while let Some(found) = self.next(desk, queue, place) {
@@ -201,7 +203,7 @@ impl Plan {
         Ok(None)
     }
 
-    /// The first job from one place on and before another that may fit before `until`, which is not before now.
+    /// First job from one place on and before another that may fit before `until`, which is not before now.
     pub(super) fn first_before(
         &mut self,
         desk: &mut Desk<'_>,
@@ -225,7 +227,7 @@ impl Plan {
         Ok(None)
     }
 
-    /// The part of a room in which a job fits beside the promises made so far.
+    /// The part of a room in which a job can fit alongside the promises made so far.
     fn within(&self, room: Room) -> (Room, Option<&Refused>) {
         match self.shadow.as_ref().filter(|_| self.is_short) {
             Some(shadow) => (shadow.within(room), None),

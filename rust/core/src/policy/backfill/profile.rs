@@ -1,4 +1,4 @@
-//! Reservations in a profile of the future: how much is free when.
+//! Reservations in a profile of the free capacity over time.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,38 @@ use crate::policy::backfill::plan::TICK;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
-/// By how much a margin is narrowed that a promise does not have.
+/// Factor by which a margin is narrowed until a promise has it.
 const NARROWER: i64 = 4;
 
-/// Where more starts than these, and than a share of what runs, wait to be added, adding up all of it anew is quicker.
+/// With more new starts than this, plus a share of the running jobs, rebuilding the profile beats adding them one by
+/// one.
 const FEW: usize = 16;
 const MOSTLY: usize = 8;
 
-/// What is free from now on, less what was promised.
+/// Free capacity from now on, minus promises.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
     now: SimTime,
     free: Free,
-    /// What runs gives back, without the starts of the pass.
+    /// Releases of running jobs, without the starts of the pass.
     base: Base,
-    /// Needs that do not fit now: in a pass there is only ever less.
+    /// Needs that do not fit now. They stay refused: within a pass capacity only shrinks.
     refused: Refused,
     /// Needs that do not fit before an instant, and the instant.
     late: Refused,
     late_from: SimTime,
-    /// Where a need and length was promised last: those alike fit no earlier.
+    /// Last promised start of each need and length: jobs alike fit no earlier.
     last: BTreeMap<(Claim, SimDuration), SimTime>,
-    /// Before when larger and longer needs do not fit, where only units are counted.
+    /// Lower bounds on the starts of larger and longer needs, where only units are counted.
     floors: Floors,
     /// The same where watts are counted, too.
     recent: Recent,
-    /// Microwatts more or less at any time that may change no promise, if the plan is to be kept; 0 if it is not.
+    /// Microwatts by which the profile may be off at any time without a promise changing, if the plan is to be kept; 0
+    /// if it is not.
     margin: i64,
-    /// The least that has changed none since that was asked.
+    /// Least margin of the promises made since it was last asked for.
     least_margin: i64,
-    /// Which starts the last call of `reserve` has promised, and to how many jobs.
+    /// Starts promised by the last call of `reserve`, each with its number of jobs.
     promised: Vec<(SimTime, usize)>,
 }
 
@@ -66,7 +68,7 @@ impl Profile {
         }
     }
 
-    /// Starts anew with what is free, and with all that is released.
+    /// Rebuilds the profile from what is free and all releases.
     fn make(&mut self, desk: &Desk<'_>, free: Claim, to_come: &[Release]) {
         let (now, running) = (self.now, desk.view.releases.iter().copied());
         let ends = merged(running, to_come).map(|release| (release.at.max(now), release.claim));
@@ -77,18 +79,20 @@ impl Profile {
         }
     }
 
-    /// From now on it matters by how many microwatts promises are the only ones, up to so many; at 0 it does not.
+    /// Makes promises track their margin, the number of microwatts within which they would stay the same, up to
+    /// `microwatts`; 0 turns this off.
     pub(super) fn watch_margin(&mut self, microwatts: i64) {
         self.margin = microwatts;
         self.least_margin = microwatts;
     }
 
-    /// So many microwatts more or less, of those that matter, would have changed no promise since the last call.
+    /// Returns the margin of all promises made since the last call: so many microwatts more or less would have changed
+    /// none.
     pub(super) fn take_margin(&mut self) -> i64 {
         std::mem::replace(&mut self.least_margin, self.margin)
     }
 
-    /// Units that are free alongside the promises, where only units are counted.
+    /// Profile of the free units after promises, where only units are counted.
     pub(super) fn units_mut(&mut self) -> Option<&mut crate::algo::horizon::Profile<i64>> {
         match &mut self.free {
             Free::Units(units) => Some(units),
@@ -100,17 +104,17 @@ impl Profile {
         self.free.counts_watts()
     }
 
-    /// Takes away what was given back too much, and from when on.
+    /// Takes away surplus that was given back, from its instants on.
     pub(super) fn take_excess(&mut self, excess: impl Iterator<Item = (SimTime, i64)>) {
         excess.for_each(|(at, microwatts)| self.free.take_watts_from(at.max(self.now), microwatts));
     }
 
-    /// Makes up for roundings: so many microwatts are free beside those that are known.
+    /// Corrects for roundings: so many more microwatts are free at all times.
     pub(super) fn lift_watts(&mut self, microwatts: i64) {
         self.free.lift_watts(microwatts);
     }
 
-    /// What is free now beside the promises.
+    /// Capacity free now after promises.
     pub(super) fn free_now(&self) -> Claim {
         self.free.now()
     }
@@ -128,7 +132,7 @@ impl Profile {
             return false;
         }
         let Some((at, free)) = self.free.first_lack(claim, length) else { return true };
-        // Whatever needs more than is free then, and lasts until then, does not fit either.
+        // A job that needs more than is free then, and lasts until then, does not fit either.
         let longer = at - self.now + TICK;
         if free.units < claim.units {
             self.refused.units.refuse(free.units + 1, longer);
@@ -143,7 +147,7 @@ impl Profile {
         self.take(self.now, claim, length);
     }
 
-    /// Microwatts that a start of this pass leaves throughout, up to the margin that is watched.
+    /// Microwatts that a start of this pass leaves throughout its length, up to the margin that is tracked.
     pub(super) fn margin_beside(&self, length: SimDuration) -> i64 {
         self.free.least_watts(self.now, length).clamp(0, self.margin)
     }
@@ -157,7 +161,7 @@ impl Profile {
         &self.late
     }
 
-    /// Whether `need` fits before `until`.
+    /// True if `need` fits before `until`.
     pub(super) fn fits_before(&mut self, until: SimTime, need: Claim, length: SimDuration) -> bool {
         let from = self.floor(need, length);
         let fits = self.free.fits_between(from, until, need, length);
@@ -190,12 +194,12 @@ impl Profile {
         self.promised.iter().filter(|(start, _)| *start != SimTime::NEVER).map(|(_, together)| together).sum()
     }
 
-    /// What the last call of [`Profile::reserve`] has promised: starts, and how many jobs have each.
+    /// Starts promised by the last call of [`Profile::reserve`], each with its number of jobs.
     pub(super) fn promised(&self) -> &[(SimTime, usize)] {
         &self.promised
     }
 
-    /// An instant before which `need` does not fit: in a pass there is only ever less.
+    /// Lower bound on the start of `need`: within a pass capacity only shrinks.
     fn floor(&self, need: Claim, length: SimDuration) -> SimTime {
         let last = self.last.get(&(need, length)).copied().unwrap_or(self.now);
         let floor = match &self.free {
@@ -214,12 +218,12 @@ impl Profile {
         }
     }
 
-    /// How many times `need` fits at `start`.
+    /// Number of times that `need` fits at `start`.
     fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> usize {
         usize::try_from(self.free.fit_together(start, need, length.max(TICK))).unwrap_or(0)
     }
 
-    /// Needs of units and lengths that do not fit now.
+    /// Needs that are known not to fit now.
     pub(super) fn refused(&self) -> &Refused {
         &self.refused
     }

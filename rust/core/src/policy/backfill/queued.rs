@@ -1,4 +1,4 @@
-//! What is free of each node where jobs take those of their queue: whole nodes, or slots.
+//! Free capacity of each node, whole nodes or slots, where jobs may take only the nodes of their queue.
 
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
@@ -7,19 +7,19 @@ use crate::policy::View;
 use crate::policy::backfill::named::chosen::{Chosen, Memory, Own, Part};
 use crate::workload::JobId;
 
-/// Of more queues than these it is not kept how many of their nodes are free.
+/// Most queues for which the number of free nodes is kept.
 const MOST: usize = 8;
 
-/// The same with queues. A job stands for what it takes.
+/// Free nodes with queues. A job's row stands for its slots.
 #[derive(Clone)]
 pub(super) struct Queued<'a, F> {
     view: &'a View<'a>,
     free: F,
-    /// How many nodes of each queue are free, where that is known.
+    /// Number of free nodes of each queue, where that is known.
     counts: Option<[u32; MOST]>,
 }
 
-/// What a job asks of the nodes of its queue.
+/// Request of a job among the nodes of its queue.
 pub(super) struct Asked<'a> {
     need: Need,
     /// None: there are no queues.
@@ -27,7 +27,7 @@ pub(super) struct Asked<'a> {
     queue: usize,
 }
 
-/// What is held of some nodes, and how many of them each queue has.
+/// Claim on some nodes, and the number of them in each queue.
 pub(super) struct Held<L> {
     lot: L,
     counts: [u32; MOST],
@@ -40,7 +40,7 @@ impl<F: PartialEq> PartialEq for Queued<'_, F> {
 }
 
 impl<'a, F: Part<'a>> Queued<'a, F> {
-    /// So much is free.
+    /// Makes it from what is free.
     pub(super) fn new(view: &'a View<'a>, free: F) -> Self {
         let mut queued = Self { view, free, counts: None };
         queued.recount();
@@ -59,7 +59,8 @@ impl<'a, F: Part<'a>> Queued<'a, F> {
         self.counts = is_known.then_some(counts);
     }
 
-    /// So many nodes of each queue are free, if what is free has changed as it was to.
+    /// Changes the number of free nodes of each queue, or counts them again unless the change `is_plain`, that is, as
+    /// expected.
     fn settle(&mut self, is_plain: bool, change: impl FnOnce(&mut [u32; MOST])) {
         match &mut self.counts {
             Some(counts) if is_plain => change(counts),
@@ -68,7 +69,7 @@ impl<'a, F: Part<'a>> Queued<'a, F> {
         }
     }
 
-    /// How many of some nodes each queue has.
+    /// Number of the given nodes in each queue.
     fn counts_of(&self, nodes: &[u32]) -> [u32; MOST] {
         let mut counts = [0; MOST];
         if let (Some(_), Some(queues)) = (self.counts, self.view.queues) {

@@ -1,7 +1,8 @@
-//! Later jobs start if they delay none of the first `depth` that cannot: depth 1 is EASY, unbounded is conservative.
+//! Backfilling under reservations: a job starts early if it delays none of the first `depth` blocked jobs. Depth 1 is
+//! EASY, unbounded is conservative.
 //!
-//! Every pass discards all reservations and plans anew, in policy order (engine rule 3). Reservations count nodes, they
-//! never name them; which nodes a job gets is `placement`'s business. Under a budget that may bind they count watts too.
+//! Every pass discards all reservations and plans again, in policy order (engine rule 3). Reservations count nodes and
+//! never name them; which nodes a job gets is up to the placement. Under a budget that may bind they count watts, too.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::partial_plan::PartialPlan;
@@ -21,38 +22,38 @@ use crate::units::{SimDuration, SimTime};
 #[derive(Clone, Debug)]
 pub struct Reservations {
     depth: usize,
-    /// Whether jobs are planned only where their promises may decide who starts now.
+    /// True if jobs are planned only where their promises may decide which jobs start now.
     puts_off: bool,
     plan: Plan,
     /// The plan of the last pass, where it may be kept.
     kept: Option<Kept>,
     /// The plan of a pass after which none is kept.
     partial: PartialPlan,
-    /// Jobs that were promised starts of late, and groups of jobs alike that they were promised in.
+    /// Number of jobs that were promised starts of late, and of the groups of jobs alike in which they were promised.
     promised: (usize, usize),
-    /// Number of passes that found the plan of the pass before worthless since the last that did not.
+    /// Number of passes that found the plan of the pass before invalid, since the last pass that found it valid.
     misses: usize,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
-    /// Those behind the last that may hold a reservation, where they are looked at in an order of their own.
+    /// Index of the jobs that may not hold a reservation, where they are looked at in an order of their own.
     candidates: Option<Index>,
 }
 
-/// After so many plans in a row that were kept in vain none is kept but every so many passes.
+/// After this many plans in a row that were kept in vain, plans are kept only once in `SELDOM` passes.
 const VAIN: usize = 4;
 const SELDOM: usize = 32;
 
-/// How far a pass is.
+/// Progress of a pass.
 struct Course {
-    /// The first job that is not planned yet.
+    /// First job that is not planned yet.
     place: Place,
-    /// From here on jobs may fit now.
+    /// First job that may still fit now.
     candidate: Place,
-    /// What it takes to start the candidate, if it fits.
+    /// Offer to start the candidate, if it fits.
     offer: Option<Offer>,
-    /// How many hold a reservation.
+    /// Number of jobs that hold a reservation.
     held: usize,
-    /// Those before this one that are not planned yet ...
+    /// Unplanned jobs before this place ...
     clear: Place,
     /// ... fit no earlier than this.
     until: SimTime,
@@ -74,22 +75,22 @@ impl Reservations {
         Self { depth, puts_off: true, plan, kept, partial, promised: (0, 0), misses: 0, alike, candidates: None }
     }
 
-    /// The same with those that may overtake all blocked jobs with reservations looked at in an order of their own. With
-    /// `usize::MAX` reservations there are none.
+    /// Has the jobs behind the last reservation looked at in another order. With `usize::MAX` reservations there are
+    /// none.
     #[must_use]
     pub fn looking_in(self, order: Candidates) -> Self {
         let candidates = (self.depth != usize::MAX).then(|| Index::new(order));
         Self { candidates, ..self }
     }
 
-    /// The same with a profile of the future even for one reservation: the slow twin of the textbook's short cut.
+    /// Uses a profile of the future even for one reservation: the slow twin of the textbook's short cut.
     #[must_use]
     pub fn by_profile(depth: usize) -> Self {
         Self { plan: Plan::of_many(), ..Self::new(depth) }
     }
 
-    /// The same with a new and whole plan in every pass: the slow twin of a plan that is kept and made no longer than need
-    /// be.
+    /// Makes a new and complete plan in every pass: the slow twin of a plan that is kept, and made no longer than
+    /// necessary.
     #[must_use]
     pub fn planning_anew(depth: usize) -> Self {
         Self { kept: None, puts_off: false, ..Self::by_profile(depth) }
@@ -108,7 +109,8 @@ impl Reservations {
         Ok(())
     }
 
-    /// True if this pass makes a plan that is not kept: one that is kept has all jobs up to the last that it plans.
+    /// True if this pass makes a partial plan, which is not kept: one that is kept covers all jobs up to the last that
+    /// it plans.
     fn plans_in_part(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         let is_kept_in_vain = self.misses > VAIN && !self.misses.is_multiple_of(SELDOM);
         let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || is_kept_in_vain;
@@ -124,7 +126,7 @@ impl Reservations {
             && queue.shortest() > SimDuration::ZERO
     }
 
-    /// Starts the jobs that start now in a plan of all, and plans only those that may be in their way.
+    /// Starts the jobs that would start now in a complete plan, and plans only those that may be in their way.
     fn planned_in_part(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let (now, partial) = (desk.view.now, &mut self.partial);
         let Some(free) = self.plan.profile.units_mut() else { return Ok(()) };
@@ -135,7 +137,7 @@ impl Reservations {
         {
             desk.examine()?;
             partial.take(free, &next);
-            // What should have ended by now has not: a plan may have it free.
+            // A run past its planned end counts as free in the plan, but is not.
             let fits = next.waiting.units <= desk.free_units();
             if let Some(offer) = if fits { desk.offer(&next.waiting)? } else { None } {
                 start(desk, queue, next.place, offer)?;
@@ -144,7 +146,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// Starts what the plan of the last pass has promised for now, if it still holds; false if it does not.
+    /// Starts the jobs that the plan of the last pass has promised for now, if it still holds; false if it does not.
     fn resume(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
         let Some(kept) = &mut self.kept else { return Ok(false) };
         if !kept.holds(desk, queue) || self.plan.profile.counts_watts() != desk.counts_watts() {
@@ -153,7 +155,7 @@ impl Reservations {
         self.plan.profile.advance(desk.view.now);
         self.plan.profile.take_excess(kept.take_excess());
         let due = kept.take_due(desk, queue);
-        // A plan that is made anew begins with what is free after the heads of the queue have started.
+        // A new plan would begin with what is free after the heads of the queue have started.
         let mut place = Place::FRONT;
         let is_head = |waiting: &&Waiting| {
             let is_next = queue.get(place).is_some_and(|front| front.key == waiting.key);
@@ -201,12 +203,12 @@ impl Reservations {
         Ok(())
     }
 
-    /// Each blocked job is planned at its earliest fit; later ones start beside the promises.
+    /// Plans each blocked job at its earliest fit, and starts later jobs alongside the promises.
     ///
-    /// A job that does not fit now beside the reservations made so far will not fit beside more of them. So only a job
-    /// that still does makes it worth while to plan those ahead of it. And of these only the ones matter that fit before
-    /// such a job would end, and those ahead of them: all others are promised the same start after it has started, and
-    /// are planned only when they are ahead of a job for which they matter.
+    /// A job that does not fit now alongside the reservations made so far will not fit alongside more of them. So the
+    /// jobs ahead of a candidate are planned only if it still fits. Of these only those matter that may fit before the
+    /// candidate would end, and those ahead of them: all others get the same promise after it has started, and are
+    /// planned only once they are ahead of a job for which they matter.
     fn planned(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, from: Place) -> Result<()> {
         let mut course = Course::new(queue.settled(from));
         while let Some(waiting) = self.next_candidate(desk, queue, &mut course)? {
@@ -235,7 +237,8 @@ impl Reservations {
         Ok(())
     }
 
-    /// Jobs in policy order, up to the last that is promised a start; then those behind it in their own order.
+    /// Goes through the jobs in policy order up to the last that is promised a start, then through those behind it in
+    /// the order of `index`.
     fn in_two_orders(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, index: &mut Index) -> Result<()> {
         let (mut place, mut held) = (Place::FRONT, 0);
         while held < self.depth {
@@ -252,7 +255,7 @@ impl Reservations {
         self.start_candidates(desk, queue, place, index)
     }
 
-    /// Starts the jobs from `from` on that fit alongside the promises, in their own order.
+    /// Starts the jobs from `from` on that fit alongside the promises, in the order of `index`.
     fn start_candidates(
         &mut self,
         desk: &mut Desk<'_>,
@@ -268,7 +271,7 @@ impl Reservations {
                 at = index.pass_over(found, desk.has_quotas());
                 continue;
             };
-            // A start fills groups also of jobs that stand before it in the queue and have yet to be looked at.
+            // A start may also fill groups of jobs that stand before it in the queue and have yet to be looked at.
             let offer =
                 if waiting.key < first || desk.is_held(&waiting) { None } else { self.offer_beside(desk, &waiting)? };
             if let Some(mut offer) = offer {
@@ -291,7 +294,8 @@ impl Reservations {
         if offer.is_some() { Ok(offer) } else { desk.offer(waiting) }
     }
 
-    /// Up to which job all must be planned before it is certain that the candidate can start; none if it is.
+    /// Last job that has to be planned before it is certain that the candidate can start; none if it is certain
+    /// already.
     fn last_to_plan(
         &mut self,
         desk: &mut Desk<'_>,
@@ -349,7 +353,7 @@ impl Reservations {
         Ok(())
     }
 
-    /// The first job from the candidate on that fits now beside the reservations made so far: the next candidate.
+    /// First job from the candidate on that fits now alongside the reservations made so far: the next candidate.
     fn next_candidate(&mut self, desk: &mut Desk<'_>, queue: &FitList, course: &mut Course) -> Result<Option<Waiting>> {
         if let (true, Some(&waiting)) = (course.offer.is_some(), queue.get(course.candidate)) {
             // Reservations were made since the offer.
@@ -370,8 +374,8 @@ impl Reservations {
         Ok(None)
     }
 
-    /// Promises the first job that is not planned its start, and with it those before the candidate that follow and are
-    /// alike.
+    /// Promises the first unplanned job its start, and with it the jobs alike that directly follow it before the
+    /// candidate.
     fn reserve_alike(&mut self, desk: &mut Desk<'_>, queue: &FitList, course: &mut Course) -> Result<()> {
         desk.examine()?;
         let Some(first) = queue.get(course.place).copied() else {

@@ -1,21 +1,21 @@
-//! One reservation: the head's shadow time and what is left over then say it all.
+//! A single reservation, which the head's shadow time and the extra capacity then describe completely.
 
 use crate::algo::fit_list::{Room, Waiting};
 use crate::algo::releases::{Claim, Release};
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
-/// The textbook's two numbers, of units and of microwatts.
+/// Shadow time and extra capacity, as in the textbook, of units and of microwatts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShadowTime {
     now: SimTime,
-    /// Free now, but for the starts of this plan.
+    /// Capacity free now, without the starts of this plan.
     free: Claim,
     /// Held by jobs that are overdue: a plan takes them to end now.
     overdue: Claim,
-    /// When starts of this pass are planned to end, sorted.
+    /// Planned ends of the starts of this pass, and changes of the budget; sorted.
     added: Vec<Release>,
-    /// The head's, if it was promised a start.
+    /// The head's reservation, if it was promised a start.
     head: Option<Head>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct ShadowTime {
 struct Head {
     /// Time until its start.
     slack: SimDuration,
-    /// Free then and not needed by it.
+    /// Capacity free then beyond the head's needs.
     extra: Claim,
 }
 
@@ -43,7 +43,7 @@ impl ShadowTime {
             && self.head.is_none_or(|head| length <= head.slack || head.extra.covers(claim))
     }
 
-    /// The most microwatts that a job of this length may take beside the head.
+    /// Most microwatts that a job of this length may take alongside the head.
     pub(super) fn most_watts(&self, length: SimDuration) -> i64 {
         let is_short = |head: &Head| length <= head.slack || length == SimDuration::ZERO;
         self.head.filter(|head| !is_short(head)).map_or(i64::MAX, |head| head.extra.microwatts)

@@ -1,4 +1,5 @@
-//! Who has waited too long is served before all others, the longest wait first (VAHRM, section III-B).
+//! Starvation: jobs that have waited too long are served before all others, the longest wait first (VAHRM, section
+//! III-B).
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::Result;
@@ -9,23 +10,23 @@ use crate::policy::order::Order;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// Another backfill, once no job starves.
+/// Serves starving jobs, then leaves the rest to another backfill.
 #[derive(Clone)]
 pub struct Starving {
     limit: SimDuration,
     others: Box<dyn Backfill>,
-    /// Who has waited longest, as long as it stays queued and only jobs join that were submitted later.
+    /// Job with the longest wait, known for as long as it is queued and only jobs join that were submitted later.
     oldest: Option<QueueKey>,
 }
 
 impl Starving {
-    /// Jobs starve that have waited longer than `limit`; while one of them does not fit nothing else starts.
+    /// Jobs that have waited longer than `limit` starve. While one of them does not fit, nothing else starts.
     #[must_use]
     pub fn new(limit: SimDuration, others: Box<dyn Backfill>) -> Self {
         Self { limit, others, oldest: None }
     }
 
-    /// Who has waited longest.
+    /// Job with the longest wait.
     fn oldest(&mut self, desk: &Desk<'_>, queue: &FitList) -> Option<QueueKey> {
         let known = self.oldest.filter(|&key| desk.only_later_jobs_join() && queue.place_of(key).is_some());
         self.oldest = known.or_else(|| queue.oldest_after((SimTime::from_micros(i64::MIN), 0)));

@@ -1,4 +1,4 @@
-//! What is free of each node where nodes differ: slots, GPUs and memory; and of licences, which belong to none.
+//! Free capacity of each node where nodes differ: slots, GPUs and memory. Licences belong to no node.
 
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
@@ -7,13 +7,13 @@ use crate::policy::View;
 use crate::policy::backfill::named::chosen::{Chosen, Own};
 use crate::workload::JobId;
 
-/// Free slots, GPUs and memory of each node, and free licences. A job stands for what it takes.
+/// Free slots, GPUs and memory of each node, and free licences. A job's row stands for its slots.
 #[derive(Clone)]
 pub(super) struct Supply<'a> {
     view: &'a View<'a>,
     cells: &'a Cells,
     slots: Vec<i64>,
-    /// Empty where jobs get whole nodes: then these only say which nodes can serve a job.
+    /// Empty where jobs get whole nodes: the stock of a node then only decides which jobs it can serve.
     gpus: Vec<i64>,
     memory: Vec<i64>,
     licences: Vec<i64>,
@@ -35,7 +35,7 @@ impl Supply<'_> {
         i64::from(self.view.jobs.need(job, self.view.platform))
     }
 
-    /// Whether a node of a cell that can serve the job has enough.
+    /// True if a node, of a cell that can serve the job, has enough left.
     fn has(&self, node: u32, slots: i64, want: &Want) -> bool {
         let node = node as usize;
         self.slots[node] >= slots
@@ -47,7 +47,7 @@ impl Supply<'_> {
         want.licences.iter().all(|&(thing, need)| self.licences[usize::from(thing) - first] >= need)
     }
 
-    /// The nodes that have enough for a job, the plainest cell first.
+    /// Nodes that have enough for a job, the plainest cell first.
     fn members(&self, job: JobId) -> impl Iterator<Item = (usize, u32)> + '_ {
         let (want, slots) = (self.want(job), self.slots_of(job));
         let cells = want.cells.iter().enumerate();
@@ -142,7 +142,7 @@ impl Freedom for Supply<'_> {
 
 impl<'a> Chosen<'a> for Supply<'a> {
     fn now(view: &'a View<'a>, _spare: Option<Self>) -> Self {
-        // A plan is made of a supply only where there are shares.
+        // A supply is used only where there are shares.
         let shares = view.shares.expect("nodes differ");
         let cells = shares.cells();
         let slots = (0..view.platform.len()).map(|node| i64::from(view.slots.free_on(node))).collect();

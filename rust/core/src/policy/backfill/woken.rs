@@ -1,5 +1,5 @@
-//! The same backfills where nodes sleep under a budget: jobs are planned with the watts to wake their nodes (page on sleep
-//! under a budget, rule 7).
+//! Backfills where nodes sleep under a budget: jobs are planned with the watts to wake their nodes (page on sleep under
+//! a budget, rule 7).
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::error::Result;
@@ -7,7 +7,8 @@ use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::sleep::wake_plan::WakePlan;
 
-/// Jobs start alongside those that are planned: the first `depth` that cannot, and all for which nodes are being woken.
+/// Jobs start alongside the planned ones: the first `depth` that cannot start now, and all for which nodes are being
+/// woken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Woken {
     depth: usize,
@@ -15,13 +16,13 @@ pub(super) struct Woken {
 }
 
 impl Woken {
-    /// So many jobs hold reservations.
+    /// Holds reservations for the first `depth` blocked jobs.
     #[must_use]
     pub(super) fn reserving(depth: usize) -> Self {
         Self { depth, is_strict: false }
     }
 
-    /// No job starts before the one ahead of it.
+    /// Starts no job before the one ahead of it.
     #[must_use]
     pub(super) fn in_order() -> Self {
         Self { depth: 1, is_strict: true }
@@ -40,7 +41,7 @@ impl Woken {
     }
 }
 
-/// Room for jobs that may start, or be woken for.
+/// Room for jobs that may start now or have nodes woken for them.
 fn room(desk: &mut Desk<'_>, plan: &WakePlan) -> Room {
     let (now, soon) = (desk.whole_room(), plan.most_soon());
     let room = Room::of(now.units.max(soon.units));

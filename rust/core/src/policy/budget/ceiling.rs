@@ -1,8 +1,8 @@
-//! What the machine may draw, now and as far ahead as is known, and whether that can be less than what it would.
+//! Ceiling of the machine's draw, now and as far ahead as is known, and whether it can bind.
 //!
 //! The policy's own ceiling holds wherever no budget from outside does (operations page, rule 9).
-//! While no choice of jobs and nodes can pass the ceiling it need not be asked before each start. What runs is counted
-//! by the host: it stands in [`View::claimed`].
+//! While no choice of jobs and nodes can exceed the ceiling, it need not be checked before each start. The draw of
+//! running jobs is counted by the host: it stands in [`View::claimed`].
 
 use crate::platform::Platform;
 use crate::policy::View;
@@ -15,18 +15,19 @@ use crate::workload::JobId;
 #[derive(Clone, Debug)]
 pub struct Ceiling {
     draw: Watts,
-    /// What the idle machine draws.
+    /// Draw of the idle machine.
     idle: Watts,
     foresight: Foresight,
-    /// The rows of budgets that are known, by how many there are and how many of these are, and what they say.
+    /// Budgets from outside that are known: number of rows, number of rows known by now, and their steps.
     known: Option<(usize, usize, Steps)>,
-    /// Whether jobs may count with their nodes' TDP.
+    /// True if jobs may count with their nodes' TDP.
     counts_tdp: bool,
-    /// The highest draw of its own that a queued job was known to have, and whether all nodes busy with the hungriest jobs
-    /// stay under all of so many budgets from outside and the own one.
+    /// Highest draw of its own that a queued job was known to have.
     highest_own_w: f64,
+    /// Number of budgets from outside, and whether all nodes busy with the hungriest jobs stay under these and the
+    /// policy's own.
     never_binds: Option<(usize, bool)>,
-    /// The most that any job with an own draw up to the first number may draw on a node.
+    /// Own draw, and the most that any job with no higher one may draw on a node.
     widest: Option<(f64, Watts)>,
     idles_alike: bool,
     /// True if nodes are switched off and on.
@@ -34,8 +35,8 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// The machine is to draw no more than `draw`, and budgets from outside are known so far ahead; all of it draws `idle`
-    /// while it idles.
+    /// A ceiling of `draw`, with budgets from outside known as far ahead as the foresight; the whole machine draws
+    /// `idle` while it idles.
     #[must_use]
     pub fn new((draw, foresight): (Watts, Foresight), idle: Watts, platform: &Platform, counts_tdp: bool) -> Self {
         Self {
@@ -52,7 +53,7 @@ impl Ceiling {
         }
     }
 
-    /// From now on nodes are switched off and on, which may draw more than they do idle.
+    /// Notes that nodes are switched off and on from now on, which may draw more than they do idle.
     pub fn switch_nodes(&mut self) {
         self.sleeps = true;
     }
@@ -63,19 +64,19 @@ impl Ceiling {
         self.draw
     }
 
-    /// Watts that may be added to what runs.
+    /// Watts that may be added to running jobs.
     #[must_use]
     pub fn room(&self, view: &View<'_>) -> Watts {
         self.beside(view, view.budgets.at(view.now))
     }
 
-    /// Watts that may be added to the idle machine at the best of all times to come, known or not.
+    /// Watts that may be added to the idle machine under the highest budget to come, known or not.
     #[must_use]
     pub fn ever(&self, view: &View<'_>) -> Watts {
         view.budgets.highest_from(view.now, self.draw).as_ceiling() - self.idle
     }
 
-    /// Time for which budgets from outside are known ahead.
+    /// Span for which budgets from outside are known ahead.
     #[must_use]
     pub fn foresight(&self) -> SimDuration {
         match self.foresight {
@@ -84,14 +85,15 @@ impl Ceiling {
         }
     }
 
-    /// For how long watts beyond the idle machine are left, before the budget changes for the last time and after.
+    /// Stretches in which watts beyond the idle machine are left: the longest before the last change of the budget, and
+    /// the state after it.
     #[must_use]
     pub fn stretches(&self, view: &View<'_>, watts: Watts, enough: SimDuration) -> Stretches {
         let leaves = |budget: Watts| watts <= budget.as_ceiling() - self.idle;
         view.budgets.stretches(view.now, self.draw, enough, leaves)
     }
 
-    /// What the policy believes of the watts beside what runs.
+    /// Outlook of the policy on the watts left by running jobs.
     pub fn outlook(&mut self, view: &View<'_>) -> Outlook {
         let now = self.room(view);
         let until = self.foresight.until(view.now);
@@ -108,12 +110,13 @@ impl Ceiling {
         Outlook::new(now, seen.map(|&(at, budget)| (at, self.beside(view, budget))))
     }
 
-    /// What a budget from outside, or the policy's own, leaves beside what runs and what was measured beyond it.
+    /// Watts that a budget from outside, or the policy's own, leaves after running jobs and the draw measured beyond
+    /// theirs.
     fn beside(&self, view: &View<'_>, budget: Option<Watts>) -> Watts {
         budget.unwrap_or(self.draw).as_ceiling() - self.idle - view.claimed - view.surplus + view.saved
     }
 
-    /// Whether the fewest watts are the fewest beyond idle: where nodes idle alike.
+    /// True if nodes idle alike: then the nodes with the fewest watts are those with the fewest beyond idle.
     #[must_use]
     pub fn idles_alike(&self) -> bool {
         self.idles_alike
@@ -128,13 +131,13 @@ impl Ceiling {
         }
     }
 
-    /// Whether some choice of queued jobs and nodes could pass the ceiling.
+    /// True if some choice of queued jobs and nodes could exceed the ceiling.
     pub fn may_bind(&mut self, view: &View<'_>) -> bool {
         view.surplus + view.withheld > Watts::ZERO || view.predicted.has_caps() || !self.never_binds(view)
     }
 
-    /// Whether the job would fit if it drew on each of its nodes what the hungriest job draws on the hungriest node: then
-    /// it need not be looked at closely.
+    /// True if the job would fit if it drew, on each of its nodes, what the hungriest job draws on the hungriest node:
+    /// a quick sufficient test.
     pub fn surely_holds(&mut self, view: &View<'_>, job: JobId) -> bool {
         if view.predicted.has_caps() {
             return false;
@@ -147,7 +150,7 @@ impl Ceiling {
         self.widest.is_some_and(|(_, most)| most.times(view.jobs.node_count(job)) <= self.ever(view))
     }
 
-    /// Whether all nodes busy with the hungriest jobs stay under the lowest budget there will be.
+    /// True if all nodes busy with the hungriest jobs stay under the lowest budget to come.
     fn never_binds(&mut self, view: &View<'_>) -> bool {
         let rows = view.budgets.rows().len();
         if let Some((of, never)) = self.never_binds

@@ -1,4 +1,4 @@
-//! Draw that a job is taken to add to the idle machine on given nodes when it starts.
+//! Draw that a job is counted to add to the idle machine on given nodes when it starts.
 
 use crate::algo::node_set::NodeSet;
 use crate::cluster::counted::{Counted, Estimate};
@@ -21,7 +21,7 @@ pub fn beyond_idle(ask: &Ask<'_>, job: JobId, nodes: &[u32]) -> Watts {
     ask.view.held(job, nodes.iter().map(|&node| counted.on(node)).sum())
 }
 
-/// Moves as many nodes of `free` as a job asks for to the end of `taken`: those where it adds least, ties to the lower id.
+/// Moves as many nodes of `free` as a job asks for to the end of `taken`: those where it adds least, ties by lower id.
 pub fn take_cheapest(ask: &Ask<'_>, job: JobId, free: &mut NodeSet, taken: &mut Vec<u32>) {
     let counted = counted(ask, job, ask.estimate(job));
     let mut nodes: Vec<u32> = free.iter().collect();

@@ -1,4 +1,5 @@
-//! Least caps: the lowest that an allocator may set for a job (operations page, rule 13), and what they make of its length.
+//! Least caps: the lowest caps that an allocator may set for a job (operations page, rule 13), and the job's length
+//! under them.
 
 use crate::policy::View;
 use crate::policy::budget::levels::Levels;
@@ -7,15 +8,15 @@ use crate::power::in_force::{Allotted, CapsInForce};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// What an allocator may bring a job down to.
+/// Lower bound on the caps that an allocator sets for a job.
 #[derive(Clone, Debug, Default)]
 pub enum LeastCaps {
     /// It sets no caps.
     #[default]
     None,
-    /// So many watts a node.
+    /// Watts per node.
     Watts(f64),
-    /// A speed so many times lower than its own, from 1: by levels of watts where there are tables by cap.
+    /// Factor, from 1, by which its speed may be lowered: by levels of watts where there are tables by cap.
     Slowdown(f64, Levels),
 }
 
@@ -34,7 +35,7 @@ impl LeastCaps {
         }
     }
 
-    /// The least length of a job (rule 14): its planned length, as much longer as its least cap slows it.
+    /// Least length of a job (rule 14): its planned length, stretched by the slowdown of its least cap.
     #[must_use]
     pub fn length(&self, view: &View<'_>, job: JobId) -> SimDuration {
         let (planned, least) = (view.jobs.planned(job), self.of(view, job));

@@ -1,4 +1,4 @@
-//! Levels of caps, and how much each slows a job where tables say so (operations page, rule 14).
+//! Levels of caps, and the slowdown of jobs at each, where tables give it (operations page, rule 14).
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -12,7 +12,7 @@ use crate::workload::{AppId, JobId};
 #[derive(Clone, Debug, Default)]
 pub struct Levels {
     watts: Vec<f64>,
-    /// By row of the tables: how much each level slows a job, for each of the caps that its own may be served by.
+    /// Slowdown at each level, by row of the tables, for each cap of the tables that may serve a job's own cap.
     slowdowns: OnceLock<BTreeMap<Option<usize>, Vec<f64>>>,
 }
 
@@ -29,7 +29,8 @@ impl Levels {
         &self.watts
     }
 
-    /// The lowest cap below the job's own that slows it by at most `slowdown`, by tables by cap; else none.
+    /// Lowest cap below the job's own that slows it by at most `slowdown`, by tables by cap; none if there is no such
+    /// cap.
     #[must_use]
     pub fn lowest_within(&self, view: &View<'_>, job: JobId, slowdown: f64) -> Allotted {
         let own_w = view.jobs.cap_w(job);
@@ -38,7 +39,7 @@ impl Levels {
         below.find(|(_, by)| **by <= slowdown).map_or(Allotted::None, |(level, _)| Allotted::Watts(*level))
     }
 
-    /// How much each level slows a job, by tables by cap.
+    /// Slowdown of a job at each level, by tables by cap.
     #[must_use]
     pub fn of(&self, view: &View<'_>, job: JobId) -> &[f64] {
         let (app, own_w) = (view.jobs.app(job), view.jobs.cap_w(job));
@@ -60,7 +61,8 @@ impl Levels {
         rows
     }
 
-    /// Of jobs whose own cap is served by each finite cap of the tables, and of those without one.
+    /// Slowdowns of an application at each level: for jobs whose own cap is served by each finite cap of the tables,
+    /// then for those without one.
     fn row(&self, view: &View<'_>, app: Option<AppId>) -> Vec<f64> {
         let by = |own_w, level| view.predicted.slowdown(app, KnownDraw::Unknown, own_w, |_| level);
         let owns = view.predicted.levels().iter().copied().chain([f64::INFINITY]);

@@ -1,4 +1,4 @@
-//! How much the whole machine may draw: the public role `power`.
+//! Budget of the whole machine's draw: the public role `power`.
 
 pub mod ceiling;
 pub mod draw;
@@ -22,7 +22,7 @@ use crate::power::pvt::Predicted;
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
-/// Says how much the machine may draw.
+/// Limits the draw of the machine.
 pub trait Budget: DynClone + Send + Sync {
     /// The ceiling of the system's predicted draw on this platform.
     ///
@@ -30,10 +30,10 @@ pub trait Budget: DynClone + Send + Sync {
     /// If nothing could ever start under it.
     fn ceiling(&self, platform: &Platform) -> Result<Watts>;
 
-    /// What is done about power beside the starting of jobs.
+    /// Control of power other than by the starts of jobs.
     fn governance(&self) -> Governance;
 
-    /// Told once, before the run, what nodes are predicted to draw under caps.
+    /// Takes, once before the run, the predicted draw of nodes under caps.
     ///
     /// # Errors
     /// If a cap that may be set is invalid there, or if nothing is known of caps and some are needed.
@@ -42,7 +42,7 @@ pub trait Budget: DynClone + Send + Sync {
     /// Caps that it may set, W a node, ascending; none if it sets none.
     fn levels(&self) -> &[f64];
 
-    /// How far ahead the policy knows budgets from outside when it plans.
+    /// Foresight of the policy: the span for which it knows budgets from outside when it plans.
     fn foresight(&self) -> Foresight {
         Foresight::default()
     }
@@ -55,7 +55,7 @@ dyn_clone::clone_trait_object!(Budget);
 pub struct Between {
     /// Draw of the machine if the job ran alone on it, on the nodes where it adds the fewest watts.
     pub watts: Watts,
-    /// For how long it needs them.
+    /// Time for which it needs them.
     pub length: SimDuration,
     /// The longest stretch in which they are left.
     pub longest: SimDuration,
@@ -63,18 +63,18 @@ pub struct Between {
     pub is_free_at_last: bool,
 }
 
-/// A ceiling, and what jobs take of what it leaves.
+/// A ceiling, and the prices of jobs in watts under it.
 #[derive(Clone, Debug)]
 pub struct Power {
-    /// What may be drawn.
+    /// Ceiling of the draw.
     pub ceiling: Ceiling,
-    /// What jobs add, wherever they go.
+    /// Watts that jobs add, before their nodes are known.
     pub prices: Prices,
 }
 
 impl Power {
-    /// What `budget` leaves on this machine, which is all of `whole` or a part of it, beside which the rest idles.
-    /// `counts_tdp` says whether jobs may count with their nodes' TDP.
+    /// Applies `budget` to this machine, which is all of `whole` or a part of it while the rest idles. `counts_tdp`
+    /// says if jobs may count with their nodes' TDP.
     ///
     /// # Errors
     /// If nothing could ever start.
@@ -84,8 +84,8 @@ impl Power {
         Ok(Self { ceiling, prices: Prices::new(platform) })
     }
 
-    /// Need of a job that would start between no two changes of the budget; none if it fits somewhere, or if the policy
-    /// looks too little ahead for it to matter. `length`: its least.
+    /// Need of a job that fits between no two changes of the budget; none if it fits somewhere, or if the policy does
+    /// not look far enough ahead for it to matter. `length` is its least length.
     pub fn between(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate, length: SimDuration) -> Option<Between> {
         let foresight = self.ceiling.foresight();
         if foresight == SimDuration::ZERO || ask.view.budgets.is_empty() {
@@ -103,7 +103,8 @@ impl Power {
         })
     }
 
-    /// Whether the job would pass the ceiling, now and at all times to come, on whatever nodes of an otherwise idle machine.
+    /// True if the job would exceed the ceiling, now and at all times to come, on any nodes of an otherwise idle
+    /// machine.
     pub fn exceeds(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> bool {
         let fits = estimate == Estimate::Predicted && self.ceiling.surely_holds(ask.view, job);
         !fits && self.prices.unkept(ask, job, estimate).least > self.ceiling.ever(ask.view)

@@ -1,26 +1,27 @@
-//! What a policy believes of the watts to come: when the budget changes, and by how much (operations page, rules 10 and 16).
+//! Outlook of a policy on the watts to come: when the budget changes, and by how much (operations page, rules 10 and
+//! 16).
 
 use crate::algo::releases::{Claim, Release};
 use crate::units::{SimTime, Watts};
 
-/// The row of releases that are changes of the budget: none of a job's.
+/// Row of releases that are changes of the budget: it belongs to no job.
 const NO_ROW: u32 = u32::MAX;
 
 /// Changes of the budget after now, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub struct Outlook {
-    /// What each change releases, or takes, in microwatts; in order of time.
+    /// Microwatts that each change releases, or takes if negative, in order of time.
     changes: Vec<Release>,
     falls: bool,
     now: Watts,
-    /// The highest room there will be beside what runs.
+    /// Highest room left by running jobs at any time to come.
     most: Watts,
-    /// By how many microwatts the changes raise what is left at the best of all times.
+    /// Most microwatts by which the changes ever raise what is left.
     rise: i64,
 }
 
 impl Outlook {
-    /// What is left beside all that runs now, and from later instants on.
+    /// Outlook with the room now, and the rooms from later instants on.
     #[must_use]
     pub fn new(now: Watts, later: impl Iterator<Item = (SimTime, Watts)>) -> Self {
         let first = now.microwatts_down();
@@ -37,7 +38,7 @@ impl Outlook {
         outlook
     }
 
-    /// What is left beside what runs now.
+    /// Room left by running jobs now.
     #[must_use]
     pub fn now(&self) -> Watts {
         self.now
@@ -49,19 +50,19 @@ impl Outlook {
         &self.changes
     }
 
-    /// Whether the budget falls at some instant: then what fits now need not fit for as long as it takes.
+    /// True if the budget falls at some instant: a job that fits now may then not fit for its whole length.
     #[must_use]
     pub fn falls(&self) -> bool {
         self.falls
     }
 
-    /// The highest room there will be beside what runs.
+    /// Highest room left by running jobs at any time to come.
     #[must_use]
     pub fn most(&self) -> Watts {
         self.most
     }
 
-    /// By how many microwatts the changes raise what is left at the best of all times; 0 if they never do.
+    /// Most microwatts by which the changes ever raise what is left; 0 if they never do.
     #[must_use]
     pub fn rise(&self) -> i64 {
         self.rise

@@ -1,4 +1,4 @@
-//! What a job would add to the idle machine, before it is known where it goes.
+//! Prices: watts that a job would add to the idle machine, before its nodes are known.
 
 use std::collections::BTreeMap;
 
@@ -17,38 +17,38 @@ use crate::workload::JobId;
 /// Watts beyond idle of a job on as many nodes as it asks for, of those that can serve it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Price {
-    /// On the nodes where it adds least.
+    /// Watts on the nodes where it adds least.
     pub least: Watts,
-    /// On average over all of them.
+    /// Average over all of them.
     pub mean: Watts,
-    /// On the nodes where it adds most.
+    /// Watts on the nodes where it adds most.
     pub most: Watts,
 }
 
-/// Lists that are kept: where every job brings another cap, each would have its own.
+/// Most lists that are kept: where every job brings another cap, each would need its own.
 const MOST_LISTS: usize = 256;
 
-/// What decides what jobs add on each node.
+/// Key of jobs that add the same watts on each node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Alike {
     class: JobClass,
     estimate: Estimate,
-    /// What they ask for, where nodes differ in that.
+    /// Number of their want, where nodes differ in what jobs ask for.
     want: usize,
-    /// How the system's caps slow them, as bits, where a model says so: their least watts follow from that.
+    /// Slowdown by the system's caps, as bits, where a model gives it: their least watts follow from it.
     bound_ratio: Option<u64>,
 }
 
 /// Watts beyond idle of jobs alike on one node.
 #[derive(Clone, Debug)]
 struct List {
-    /// By node.
+    /// Watts on each node.
     on: Vec<Watts>,
-    /// Of the nodes that can serve them, cheapest first and summed up.
+    /// Prefix sums over the nodes that can serve them, cheapest first.
     sums: Vec<Watts>,
     /// The same in whole microwatts, rounded down.
     microwatts: Vec<i64>,
-    /// On how many nodes a job fitted when that was last asked.
+    /// Number of nodes that fitted when this was last asked, where the next search begins.
     fit: usize,
 }
 
@@ -58,13 +58,13 @@ pub struct Prices {
     lists: BTreeMap<Alike, List>,
     kinds: BTreeMap<JobClass, Kind>,
     own: BTreeMap<u32, Price>,
-    /// Idle draws, highest first, and the sums of the first of them.
+    /// Idle draws, highest first, and their prefix sums.
     idles: Vec<Watts>,
     idle_sums: Vec<Watts>,
 }
 
 impl Prices {
-    /// No price is known yet.
+    /// No prices known yet.
     #[must_use]
     pub fn new(platform: &Platform) -> Self {
         let mut idles: Vec<_> = platform.nodes().iter().map(|node| node.idle).collect();
@@ -78,7 +78,7 @@ impl Prices {
         Self { lists: BTreeMap::new(), kinds: BTreeMap::new(), own: BTreeMap::new(), idles, idle_sums }
     }
 
-    /// The price of a job that is queued; to be forgotten when it starts.
+    /// Price of a queued job; to be forgotten when it starts.
     pub fn of(&mut self, ask: &Ask<'_>, job: JobId) -> Price {
         let estimate = ask.estimate(job);
         if !follows_own(ask.view, job, estimate) {
@@ -92,12 +92,12 @@ impl Prices {
         price
     }
 
-    /// A job has left the queue.
+    /// Forgets the price of a job that has left the queue.
     pub fn forget(&mut self, job: JobId) {
         self.own.remove(&job.0);
     }
 
-    /// The same, and nothing is kept for the job.
+    /// The same for any job, and nothing is kept for it.
     pub fn unkept(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> Price {
         let view = ask.view;
         let count = view.jobs.node_count(job);
@@ -117,10 +117,10 @@ impl Prices {
         Price { least: view.held(job, least), mean, most: view.held(job, most) }
     }
 
-    /// Of a draw that is the same on every node: least where nodes idle highest. Returns least, most, the sum over all nodes,
-    /// and how many these are.
+    /// Price of a draw that is the same on every node: least where nodes idle highest. Returns least, most, the sum
+    /// over all nodes, and the number of nodes.
     fn of_constant(&self, draw: Watts, count: usize) -> (Watts, Watts, Watts, usize) {
-        // From here on nodes idle below the draw.
+        // Nodes from here on idle below the draw.
         let first = self.idles.partition_point(|&idle| idle >= draw);
         let between = |from: usize, to: usize| {
             let from = from.max(first);
@@ -145,13 +145,13 @@ impl Prices {
         ask.view.held(job, nodes.iter().map(|&node| on[node as usize]).sum())
     }
 
-    /// Watts beyond idle of a job on each node, if it shares them with others alike.
+    /// Watts beyond idle of a job on each node; none if its price is its own.
     pub fn of_nodes(&mut self, ask: &Ask<'_>, job: JobId) -> Option<&[Watts]> {
         let estimate = ask.estimate(job);
         (!follows_own(ask.view, job, estimate)).then(|| self.list_of(ask, job, estimate).on.as_slice())
     }
 
-    /// Jobs like which others wait that draw the same on each node.
+    /// Kind of the queued jobs that draw the same on each node.
     pub fn kind_of(&mut self, ask: &Ask<'_>, job: JobId) -> Kind {
         let class = JobClass::of(ask.view, job);
         let is_alike =
@@ -162,13 +162,13 @@ impl Prices {
         let new = Kind::numbered(self.kinds.len());
         match self.kinds.get(&class) {
             Some(&kind) => kind,
-            // Those that have no number of their own are not worth remembering.
+            // Kinds without a number are not worth remembering.
             None if new == Kind::OTHER => new,
             None => *self.kinds.entry(class).or_insert(new),
         }
     }
 
-    /// Lowers `refused` to the fewest nodes of each kind that take more than so many microwatts wherever they are.
+    /// Lowers `refused` to the fewest nodes of each kind that take more than `microwatts` on any nodes.
     pub fn refuse(&mut self, microwatts: i64, refused: &mut ByKind) {
         for (&class, &kind) in &self.kinds {
             let alike = Alike { class, estimate: Estimate::Predicted, want: 0, bound_ratio: None };
@@ -182,7 +182,7 @@ impl Prices {
     fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &List {
         let view = ask.view;
         let class = JobClass::of(view, job);
-        // Under caps also a first run is a matter of its class.
+        // Under caps even the price of a first run depends on its class.
         let is_any = estimate == Estimate::Tdp && class.under.is_none() && !view.predicted.has_caps();
         let class = if is_any { JobClass::ANY } else { class };
         let want = view.shares.map_or(0, |shares| shares.cells().number(job));
@@ -207,12 +207,12 @@ impl Prices {
     }
 }
 
-/// Whether the price is the job's alone: it is counted with the draw it brings, or with caps that are made for that.
+/// True if the price is the job's alone: it is counted with the draw that it brings, or with caps made for it.
 fn follows_own(view: &View<'_>, job: JobId, estimate: Estimate) -> bool {
     (estimate == Estimate::Predicted || view.predicted.has_caps()) && JobClass::of(view, job).follows_own()
 }
 
-/// Least, most, the sum over all nodes, and how many these are; found without sorting them.
+/// Least, most, the sum over all nodes, and the number of nodes; found by selection, without sorting.
 fn of_draws(mut watts: Vec<Watts>, count: usize) -> (Watts, Watts, Watts, usize) {
     let (all, nodes) = (watts.iter().copied().sum(), watts.len());
     if count >= nodes {

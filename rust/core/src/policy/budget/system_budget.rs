@@ -1,4 +1,4 @@
-//! One ceiling for the whole machine, as a share of its TDP or in watts, and what is done to keep under it.
+//! One ceiling for the whole machine, as a share of its TDP or in watts, and the means to keep under it.
 
 use crate::error::{Result, config};
 use crate::platform::Platform;
@@ -24,7 +24,7 @@ pub enum Limit {
     Watts(f64),
 }
 
-/// Who splits the watts between running jobs.
+/// Allocator that splits the watts between running jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Split {
     /// Each job keeps its own cap.
@@ -32,7 +32,7 @@ pub enum Split {
     Static,
     /// One cap for all.
     Uniform,
-    /// All slow down alike, at most so many times.
+    /// All slow down alike, by at most this factor.
     EqualSlowdown(f64),
 }
 
@@ -41,20 +41,20 @@ pub enum Split {
 pub struct SystemBudget {
     /// The ceiling itself; none: a share of 1.
     pub limit: Option<Limit>,
-    /// How far ahead budgets from outside are known.
+    /// Span for which budgets from outside are known ahead.
     pub foresight: Foresight,
-    /// Who splits the watts.
+    /// Allocator that splits the watts.
     pub split: Split,
-    /// How often the allocator looks; zero: whenever a pass is made.
+    /// Interval between runs of the allocator; zero: whenever a pass is made.
     pub allocator_interval: SimDuration,
     /// Caps that may be set, W a node, ascending; none: the finite caps of the tables.
     pub caps_w: Option<Vec<f64>>,
-    /// What is done in emergencies; its levels are `caps_w`.
+    /// Steps taken in emergencies; their levels are `caps_w`.
     pub emergencies: Emergencies,
 }
 
 impl SystemBudget {
-    /// This ceiling, and nothing that is done but not to start jobs.
+    /// This ceiling, kept only by not starting jobs.
     #[must_use]
     pub fn of(limit: Limit) -> Self {
         Self { limit: Some(limit), ..Self::default() }
@@ -64,7 +64,7 @@ impl SystemBudget {
         self.limit.unwrap_or(Limit::Pcr(1.0))
     }
 
-    /// Whether a cap may be set at a level.
+    /// True if a cap may be set at one of the levels.
     fn sets_levels(&self) -> bool {
         self.split != Split::Static || self.emergencies.steps.contains(&Step::LowerCaps)
     }

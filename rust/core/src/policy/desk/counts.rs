@@ -1,4 +1,4 @@
-//! What there is to know of a pass: what is left, and what a job takes of it.
+//! Counts of a pass: what is left, and what a job takes of it.
 
 use crate::algo::fit_list::{Room, Waiting};
 use crate::algo::releases::{Claim, Release, merged};
@@ -23,56 +23,56 @@ impl Desk<'_> {
         Room { refused: self.refusals.units(room.watts, &mut power.prices), ..room }
     }
 
-    /// When the jobs started in this pass are planned to end, sorted.
+    /// Planned ends of the jobs started in this pass, sorted.
     #[must_use]
     pub fn added(&self) -> &[Release] {
         self.draft.ends()
     }
 
-    /// What is released in time to come beside what runs: by the jobs started in this pass, and by the budget where it
-    /// is known to change, which may take as well; sorted.
+    /// Releases to come besides those of running jobs: by the jobs started in this pass, and by known changes of the
+    /// budget, which may take as well; sorted.
     #[must_use]
     pub fn to_come(&self) -> Vec<Release> {
         merged(self.added().iter().copied(), self.outlook.changes()).collect()
     }
 
-    /// Microwatts that a plan has alongside the jobs that are placed, where the budget may bind.
+    /// Microwatts that a plan has after the jobs placed so far, where the budget may bind.
     #[must_use]
     pub fn watts_left(&self) -> Option<i64> {
         self.planned().map(Watts::microwatts_down)
     }
 
-    /// Watts that a plan has alongside the jobs that are placed: also those withheld from starts of this pass.
+    /// Watts that a plan has after the jobs placed so far, including those withheld from starts of this pass.
     fn planned(&self) -> Option<Watts> {
         self.left().map(|left| left + self.view.withheld)
     }
 
-    /// How the watts are known to change, apart from what jobs take and give back.
+    /// Known changes of the watts, apart from what jobs take and give back.
     #[must_use]
     pub fn budget_to_come(&self) -> &[Release] {
         self.outlook.changes()
     }
 
-    /// Whether the budget is known to fall.
+    /// True if the budget is known to fall.
     #[must_use]
     pub fn expects_a_fall(&self) -> bool {
         self.outlook.falls()
     }
 
-    /// Whether the budget may bind.
+    /// True if the budget may bind.
     #[must_use]
     pub fn counts_watts(&self) -> bool {
         self.room.is_some()
     }
 
-    /// Whether there is no more to know of a job than how many units it takes for how long.
+    /// True if a job is fully described by its number of units and its length.
     #[must_use]
     pub fn only_counts(&self) -> bool {
         self.view.platform.is_exclusive() && self.room.is_none() && !*self.is_choosy && !self.ask.analyzer.learns()
     }
 
-    /// Whether the plan of a pass may hold in the next: where nothing but what starts and ends changes what is free, and
-    /// where it does not matter which jobs are tried.
+    /// True if the plan of a pass may hold in the next: only starts and ends change what is free, and it does not
+    /// matter which jobs are tried.
     #[must_use]
     pub fn may_keep_plans(&self) -> bool {
         if self.unrest.is_cut || !self.quotas.is_empty() || self.view.standby.is_some() {
@@ -89,13 +89,13 @@ impl Desk<'_> {
                 && self.placement.is_repeatable()
     }
 
-    /// Whether no job joins the queue that was submitted before one that has joined: none is queued again or held back.
+    /// True if no job joins the queue that was submitted before one that has joined: none is queued again or held back.
     #[must_use]
     pub fn only_later_jobs_join(&self) -> bool {
         !self.governs && !self.unrest.has_returns && !self.ask.analyzer.learns() && self.quotas.is_empty()
     }
 
-    /// True if a waiting job takes what a reservation holds for it, which is `need`, wherever it goes.
+    /// True if a waiting job takes exactly what a reservation holds for it, `need`, on whatever nodes.
     pub fn is_certain(&mut self, waiting: &Waiting, need: Claim) -> bool {
         let ask = self.ask;
         match &mut self.power {
@@ -108,7 +108,7 @@ impl Desk<'_> {
         }
     }
 
-    /// What a start of this pass gives back when it ends by its plan.
+    /// Claim that a start of this pass gives back at its planned end.
     #[must_use]
     pub fn given_back(&self, end: SimTime, row: u32) -> Claim {
         let ends = self.added();
@@ -116,8 +116,8 @@ impl Desk<'_> {
         ends.get(index).filter(|end| end.row == row).map_or(Claim::default(), |end| end.claim)
     }
 
-    /// What is free now: units, and microwatts where the budget may bind. From then on [`Desk::added`] says what the starts
-    /// so far give back.
+    /// Capacity free now: units, and microwatts where the budget may bind. From then on [`Desk::added`] says what the
+    /// starts so far give back.
     ///
     /// # Errors
     /// If a placement fails or the host interrupts.
@@ -134,22 +134,22 @@ impl Desk<'_> {
         Ok(Claim { units: self.free_units(), microwatts: (room - taken).microwatts_down() })
     }
 
-    /// What a waiting job takes at least.
+    /// Least claim of a waiting job.
     #[must_use]
     pub fn least(&self, waiting: &Waiting) -> Claim {
         Claim { units: waiting.units, microwatts: if self.counts_watts() { waiting.watts } else { 0 } }
     }
 
-    /// The most microwatts that a plan which begins with `free` of them has at any instant once all that runs has ended.
+    /// Most microwatts that a plan beginning with `free` of them has at any instant once all running jobs have ended.
     ///
-    /// Each run gives back whole microwatts, rounded down: together they are fewer than the budget leaves.
+    /// Each run gives back whole microwatts, rounded down: their sum falls short of what the budget leaves.
     #[must_use]
     pub fn most_planned(&self, free: i64) -> i64 {
         let added: Claim = self.added().iter().map(|release| release.claim).sum();
         free + self.view.releases.total().microwatts + added.microwatts + self.outlook.rise()
     }
 
-    /// True if the job takes more watts at least than the budget ever leaves, as far as is known.
+    /// True if even the job's least watts exceed what the budget will ever leave, as far as is known.
     pub fn can_never_hold(&mut self, waiting: &Waiting) -> bool {
         let most = self.outlook.most() + self.view.claimed;
         match &mut self.power {
@@ -185,14 +185,14 @@ impl Desk<'_> {
         Need { nodes: waiting.units, mean, least, length: waiting.length }
     }
 
-    /// Claim that a reservation holds for a waiting job: its average, but no more microwatts than `most`, which the plan
-    /// has at its best (rule 18): a job whose nodes are better than most need not wait for more.
+    /// Claim that a reservation holds for a waiting job: its average, capped at `most` microwatts, the most that the
+    /// plan ever has (rule 18). A job that fits only on better nodes than most need not wait for more.
     pub fn need(&mut self, waiting: &Waiting, most: i64) -> Claim {
         let mean = self.mean(waiting);
         Claim { microwatts: mean.microwatts.min(most), ..mean }
     }
 
-    /// What the job takes if the offer is accepted; microwatts rounded up.
+    /// Claim of the job if the offer is accepted; microwatts are rounded up.
     ///
     /// # Errors
     /// If a placement fails or the host interrupts.

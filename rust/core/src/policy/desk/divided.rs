@@ -1,4 +1,4 @@
-//! Offers on a machine whose nodes differ: so many nodes of each cell, chosen by the placement within it.
+//! Offers on heterogeneous nodes: a number of nodes of each cell, chosen by the placement within it.
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::Split;
@@ -14,15 +14,15 @@ use crate::policy::placement::Choice;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// Where a job of some cells would go.
+/// Nodes that a job of some cells is tried on.
 enum Where<'a> {
-    /// To so many nodes of each, as the placement chooses.
+    /// A number of nodes of each cell, as the placement chooses.
     In(&'a Split),
-    /// To those where it adds the fewest watts.
+    /// The nodes where it adds the fewest watts.
     WhereItAddsLeast,
 }
 
-/// Why it is not placed.
+/// Reason why it is not placed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hurdle {
     /// The placement refused it.
@@ -32,24 +32,24 @@ enum Hurdle {
 }
 
 impl Desk<'_> {
-    /// What is free now of each cell and of each licence, beside the starts of this pass.
+    /// Capacity free now of each cell and licence, after the starts of this pass.
     #[must_use]
     pub fn free_parts(&self) -> &[i64] {
         self.draft.free_parts()
     }
 
-    /// What the starts of this pass hold, until when by their plans, and how many watts.
+    /// Starts of this pass: planned end, split over cells and licences, and watts.
     pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
         self.draft.started()
     }
 
-    /// What the job of the last offer takes of each cell and of each licence.
+    /// Split of the last offer's job over cells and licences.
     #[must_use]
     pub fn offered(&self) -> Split {
         self.draft.last_split().cloned().unwrap_or_default()
     }
 
-    /// What it takes to start a waiting job now with the nodes that are free; none if these are too few.
+    /// Offer to start a waiting job now on any free nodes that can serve it; none if these are too few.
     pub(super) fn offer_anywhere(&mut self, waiting: &Waiting) -> Result<Option<Offer>> {
         let (job, view) = (JobId(waiting.key.row), self.view);
         let wish = view.shares.map(|shares| shares.cells().wish(job, view.jobs.node_count(job)));
@@ -59,7 +59,7 @@ impl Desk<'_> {
         }
     }
 
-    /// What it takes to start a waiting job now with so many nodes of each cell, which are free; none if the placement
+    /// Offer to start a waiting job now on a number of nodes of each cell, which are free; none if the placement
     /// refuses, or too few watts are left. Where nothing runs, it goes where watts suffice, if they do anywhere.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Desk<'_> {
         if self.watch.is_some() { self.unless_too_long(offer) } else { Ok(Some(offer)) }
     }
 
-    /// Places a job and says its watts there.
+    /// Places a job and returns its watts there.
     fn place_in(
         &mut self,
         waiting: &Waiting,

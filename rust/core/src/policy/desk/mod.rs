@@ -1,8 +1,8 @@
-//! Where a backfill asks whether a job can start now, and has it started.
+//! Desk of a pass: it says whether a job can start now, and starts it.
 //!
-//! Backfill only counts; which nodes a job gets is the placement's choice. A job that is placed by itself gets its nodes
-//! with the offer, so that what it draws there is known; those of a placement that matches jobs jointly get theirs at the
-//! end of the pass, and under a budget that may bind the list is judged as a whole (`together`).
+//! Backfill only counts; which nodes a job gets is the placement's choice. A job that is placed by itself gets its
+//! nodes with the offer, so that its draw there is known. Jobs that a placement matches jointly get theirs at the end
+//! of the pass, and under a budget that may bind their list is judged as a whole (`together`).
 
 mod counts;
 mod divided;
@@ -37,68 +37,68 @@ pub struct Memory {
     together: Together,
     turns: Turns,
     refusals: Refusals,
-    /// Whether the placement has ever refused a job.
+    /// True if the placement has ever refused a job.
     is_choosy: bool,
-    /// Whether the policy changes what runs.
+    /// True if the policy changes running jobs.
     governs: bool,
     unrest: Unrest,
-    /// Jobs of which only so many may run at once.
+    /// Limits on the number of jobs that run at once.
     pub(super) quotas: Quotas,
 }
 
-/// What has happened to the queue beside submissions and starts.
+/// Changes of the queue other than submissions and starts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Unrest {
-    /// Whether a job has ever been queued again.
+    /// True if a job has ever been queued again.
     has_returns: bool,
-    /// Whether jobs have left the queue since the last pass without a start.
+    /// True if jobs have left the queue since the last pass other than by a start.
     is_cut: bool,
 }
 
 impl Memory {
-    /// Of a policy that changes what runs, or of one that only starts jobs.
+    /// Memory of a policy that changes running jobs (`governs`), or of one that only starts jobs.
     #[must_use]
     pub fn of(governs: bool) -> Self {
         Self { governs, ..Self::default() }
     }
 
-    /// A job is queued again, in its old place.
+    /// Notes that a job is queued again, in its old place.
     pub fn note_return(&mut self) {
         self.unrest.has_returns = true;
     }
 
-    /// A pass begins; `is_cut` says whether jobs have left the queue otherwise than by a start.
+    /// Begins a pass; `is_cut` says if jobs have left the queue other than by a start.
     pub fn begin(&mut self, is_cut: bool) {
         self.unrest.is_cut |= is_cut;
     }
 }
 
-/// How many jobs a pass looks at between two looks for an interrupt.
+/// Number of jobs examined between two checks for an interrupt.
 const LOOK_EVERY: u32 = 1024;
 
-/// What it takes to start a job now: made by [`Desk::offer`], then accepted or declined.
+/// Offer to start a job now: made by [`Desk::offer`], then accepted or declined.
 #[must_use = "an offer is accepted or declined"]
 #[derive(Debug)]
 pub struct Offer {
     waiting: Waiting,
-    /// Which of all offers of the pass.
+    /// Number among the offers of the pass.
     number: u32,
-    /// The draft without it.
+    /// State of the draft without it.
     mark: Mark,
     terms: Terms,
 }
 
 #[derive(Debug)]
 enum Terms {
-    /// It is placed; its watts beyond idle there.
+    /// Placed, with its watts beyond idle there.
     Placed(Watts),
-    /// It would join the list that is placed at the end.
+    /// Joins the list that is placed at the end.
     Joining(Box<Joining>),
 }
 
 /// A pass under way, as a backfill sees it.
 pub struct Desk<'a> {
-    /// What the policy may know.
+    /// Everything that the policy may know.
     pub view: &'a View<'a>,
     ask: Ask<'a>,
     draft: Draft<'a>,
@@ -107,19 +107,19 @@ pub struct Desk<'a> {
     /// Watts that may be added in this pass, if the budget may bind in it.
     room: Option<Watts>,
     outlook: Outlook,
-    /// What is free in time of the watts, where the budget falls: nothing may start that does not fit for all its length.
+    /// Free microwatts over time, where the budget falls: a start has to fit for all its length.
     watch: Option<Profile<i64>>,
     together: &'a mut Together,
     turns: &'a mut Turns,
     refusals: &'a mut Refusals,
     is_choosy: &'a mut bool,
-    /// Whether the policy changes what runs.
+    /// True if the policy changes running jobs.
     governs: bool,
     unrest: Unrest,
     quotas: &'a mut Quotas,
-    /// In which order jobs stand, where others than those of the queue do.
+    /// Order that ranks jobs outside the queue, if it is known.
     order: Option<&'a mut dyn Order>,
-    /// Whether jobs are placed together at the end.
+    /// True if jobs are placed together at the end.
     is_joint: bool,
     offers: u32,
     examined: u32,
@@ -164,8 +164,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What it takes to start a waiting job now, beside those of this pass; none if it does not fit. An offer must be
-    /// answered before the next is asked for.
+    /// Offer to start a waiting job now, alongside the other starts of this pass; none if it does not fit. An offer
+    /// must be answered before the next is asked for.
     ///
     /// # Errors
     /// If a placement fails or the host interrupts.
@@ -173,7 +173,7 @@ impl<'a> Desk<'a> {
         self.offer_within(waiting, i64::MAX)
     }
 
-    /// The same, and where the job is placed by itself none if it would take more than so many microwatts.
+    /// The same; where the job is placed by itself, none if it would take more than `most` microwatts.
     ///
     /// # Errors
     /// If a placement fails or the host interrupts.
@@ -201,7 +201,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// What it takes to start a waiting job now on these nodes, which are free; no watts are counted.
+    /// Offer to start a waiting job now on the given nodes, which are free; no watts are counted.
     ///
     /// # Errors
     /// None; a draft may fail where nodes are chosen.
@@ -217,7 +217,8 @@ impl<'a> Desk<'a> {
         Ok(terms.map(|terms| Offer { waiting: *waiting, number: self.offers, mark, terms }))
     }
 
-    /// The offer, unless the budget falls before the job ends and then leaves too little (operations page, rule 17).
+    /// Returns the offer, unless the budget falls before the job ends and then leaves too little (operations page, rule
+    /// 17).
     fn unless_too_long(&mut self, mut offer: Offer) -> Result<Option<Offer>> {
         let (need, length) = (self.claim(&mut offer)?.microwatts, offer.waiting.length);
         let lasts = |watch: &Profile<i64>| length == SimDuration::ZERO || watch.fits_now(need, length);
@@ -228,7 +229,7 @@ impl<'a> Desk<'a> {
         Ok(None)
     }
 
-    /// Starts the job in its turn of the policy's order. It is the caller's to take it out of the queue.
+    /// Starts the job in its turn of the policy's order. The caller takes it out of the queue.
     ///
     /// # Errors
     /// If another offer was made since.
@@ -257,7 +258,7 @@ impl<'a> Desk<'a> {
         self.turns.block();
     }
 
-    /// Whether the free nodes suit a waiting job that fits on them. Those that it is offered count as free.
+    /// True if the free nodes suit a waiting job that fits on them. Nodes that it is offered count as free.
     pub fn suits(&mut self, waiting: &Waiting, offer: Option<&Offer>) -> bool {
         let (ask, job) = (self.ask, JobId(waiting.key.row));
         let mark = offer.map_or_else(|| self.draft.mark(), |offer| offer.mark);
@@ -265,16 +266,16 @@ impl<'a> Desk<'a> {
         self.draft.look_back(mark, job, |free| placement.judge(&ask, job, free) == Verdict::Suits)
     }
 
-    /// The same desk, which knows in which order jobs stand.
+    /// Lends the desk the order in which jobs stand.
     #[must_use]
     pub fn ordered(self, order: &'a mut dyn Order) -> Self {
         Self { order: Some(order), ..self }
     }
 
-    /// The places in policy order of jobs that are not in the queue.
+    /// Keys, in policy order, of jobs that are not in the queue.
     ///
     /// # Errors
-    /// If they cannot be told.
+    /// If the order cannot rank them.
     pub fn keys(&mut self, jobs: &[JobId]) -> Result<Vec<QueueKey>> {
         let mut ranks = Vec::with_capacity(jobs.len());
         if let Some(order) = self.order.as_mut().filter(|_| !jobs.is_empty()) {
@@ -290,12 +291,12 @@ impl<'a> Desk<'a> {
         Ok(jobs.iter().zip(ranks).map(key).collect())
     }
 
-    /// Has a run stand still.
+    /// Suspends a run.
     pub fn suspend(&mut self, id: RunId) {
         self.draft.push(Decision::Suspend(id));
     }
 
-    /// Has a run go on that stands still.
+    /// Resumes a suspended run.
     pub fn resume(&mut self, id: RunId) {
         self.draft.push(Decision::Resume(id));
     }
@@ -317,8 +318,8 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Ends the pass: places the starts that are not placed yet, and notes which of all overtake `front`, the first that
-    /// stays queued. Returns the units that no running job and no start has taken.
+    /// Ends the pass: places the starts that are not placed yet, and notes which of the starts overtake `front`, the
+    /// first job that stays queued. Returns the number of units that no running job and no start has taken.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
@@ -357,7 +358,7 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// True if only so many of some jobs may run at once.
+    /// True if there are limits on the number of jobs that run at once.
     #[must_use]
     pub fn has_quotas(&self) -> bool {
         !self.quotas.is_empty()
@@ -369,14 +370,14 @@ impl<'a> Desk<'a> {
         self.has_quotas() && self.quotas.is_held(self.view.jobs, JobId(waiting.key.row))
     }
 
-    /// A job has started: where its array is full, takes those that come after it, or all of its array, out of the queue.
-    /// True if it did so: places in the queue have changed.
+    /// Notes that a job has started. If its array is full, takes those of it that come later, or all of it, out of the
+    /// queue. True if it did so: places in the queue have changed.
     pub fn hold_back(&mut self, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
         self.quotas.hold_back(self.view.jobs, queue, started, all)
     }
 }
 
-/// The watts in time that what runs and the budget leave.
+/// Microwatts over time that running jobs and the budget leave.
 fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
     let running = view.releases.iter().map(|release| Release { at: release.at.max(view.now), ..*release });
     let all = merged(running, outlook.changes()).map(|release| (release.at, release.claim.microwatts));

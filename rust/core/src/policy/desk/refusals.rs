@@ -1,4 +1,4 @@
-//! Which jobs of a pass need not be tried: larger ones alike than some that take more watts than are left.
+//! Refusals of a pass: a job need not be tried if it is no smaller than one alike that takes more watts than are left.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use crate::cluster::counted::Estimate;
 use crate::policy::budget::prices::Prices;
 use crate::policy::class::JobClass;
 
-/// What jobs have in common that are given the same nodes, and take the same watts there: class, estimate, need of slots.
+/// Key of jobs that are given the same nodes and take the same watts there: class, estimate, need of slots.
 pub(super) type Likeness = (JobClass, Estimate, u32);
 
-/// For how long a refusal speaks for others.
+/// Scope of a refusal: how long it holds for other jobs, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lasts {
-    /// For the pass: fewer watts cannot be had, and less is left with every start.
+    /// For the pass: the job takes no fewer watts on any nodes, and every start leaves less.
     ForThePass,
-    /// Until the next start: then others of the free nodes are the first.
+    /// The next start ends it: other nodes are then the first free ones.
     UntilAStart,
-    /// The same, for jobs that may take no more than an earlier one leaves them.
+    /// The same, for jobs that may take no more than an earlier job leaves them.
     UntilAStartBeside,
 }
 
-/// The fewest nodes at which jobs take too much.
+/// Fewest nodes at which jobs take too much.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Refusals {
     for_the_pass: Few,
     until_a_start: Few,
-    /// The same beside an earlier job, which is promised its start.
+    /// The same alongside an earlier job, which is promised its start.
     beside: Few,
-    /// The least microwatts for which all was noted that take more wherever they are.
+    /// Least microwatts left for which the jobs were noted that take more on any nodes.
     told: Option<i64>,
 }
 
@@ -65,27 +65,27 @@ impl Few {
 }
 
 impl Refusals {
-    /// A pass begins.
+    /// Begins a pass.
     pub(super) fn clear(&mut self) {
         self.for_the_pass.clear();
         self.note_start();
         self.told = None;
     }
 
-    /// A job starts.
+    /// Forgets the refusals that end with a start.
     pub(super) fn note_start(&mut self) {
         self.until_a_start.clear();
         self.beside.clear();
     }
 
-    /// Whether a job alike that is no larger was refused.
+    /// True if a job alike that is no larger was refused.
     pub(super) fn hold(&self, like: &Likeness, count: u32, is_beside: bool) -> bool {
         self.for_the_pass.holds(like, count)
             || self.until_a_start.holds(like, count)
             || is_beside && self.beside.holds(like, count)
     }
 
-    /// A job alike of so many nodes, which are so many units of a kind, takes too much.
+    /// Notes that a job of `count` nodes, which are the given units of a kind, takes too much.
     pub(super) fn note(&mut self, lasts: Lasts, like: Likeness, count: u32, units: (Kind, i64)) {
         match lasts {
             Lasts::ForThePass => self.for_the_pass.note(like, count, units),
@@ -94,7 +94,7 @@ impl Refusals {
         }
     }
 
-    /// The fewest units of each kind that are refused, if so many microwatts are left.
+    /// Fewest units of each kind that are refused, given the microwatts left.
     pub(super) fn units(&mut self, microwatts: i64, prices: &mut Prices) -> ByKind {
         if self.told.is_none_or(|told| microwatts < told) {
             prices.refuse(microwatts, &mut self.for_the_pass.units);

@@ -1,16 +1,16 @@
-//! What an agent needs of a pass that no backfill does.
+//! Access to a pass that agents need and backfills do not.
 
 use crate::policy::analyzer::Ask;
 use crate::policy::desk::Desk;
 
 impl<'a> Desk<'a> {
-    /// What parts may ask.
+    /// Questions that parts may ask.
     #[must_use]
     pub fn ask(&self) -> Ask<'a> {
         self.ask
     }
 
-    /// From now on jobs are placed by the rule of this number, where there are several.
+    /// Makes the placement follow the rule of this number from now on, if it has several.
     pub fn follow(&mut self, rule: usize) {
         self.placement.follow(rule);
     }

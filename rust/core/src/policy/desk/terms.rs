@@ -1,4 +1,4 @@
-//! How an offer is made: where the job would go, and whether the watts it takes there are left.
+//! Making of an offer: where the job would go, and whether the watts that it takes there are left.
 
 use crate::algo::fit_list::Waiting;
 use crate::cluster::counted::Estimate;
@@ -13,34 +13,34 @@ use crate::policy::together::{Host, Joining, Together};
 use crate::units::Watts;
 use crate::workload::JobId;
 
-/// How a job's nodes are chosen.
+/// Way of choosing a job's nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
-    /// By the placement.
+    /// The nodes that the placement chooses.
     WhereItGoes,
-    /// Where it adds the fewest watts.
+    /// The nodes where it adds the fewest watts.
     WhereItAddsLeast,
 }
 
-/// Why a job was not placed.
+/// Reason why a job was not placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TooMuch {
     /// The placement refused it.
     Refused,
-    /// It takes more watts than are left where it would go.
+    /// It takes more watts than are left on the nodes it would go to.
     There,
-    /// The same, and it takes fewest there of all free nodes.
+    /// The same, and no other free nodes would take fewer.
     Anywhere,
-    /// The same, and it would be given nodes in their order, of which so many would do.
+    /// The same, and it would be given nodes in their order, of which this many would fit.
     InOrder(usize),
-    /// What is left would do, but not what an earlier job leaves.
+    /// It fits what is left, but not what an earlier job leaves.
     Beside,
-    /// The same, and so many nodes would do.
+    /// The same, and this many nodes would fit.
     InOrderBeside(usize),
 }
 
 impl TooMuch {
-    /// Whether it is more than the room itself holds.
+    /// True if it exceeds the room itself.
     fn for_the_room(self) -> bool {
         matches!(self, Self::There | Self::Anywhere | Self::InOrder(_))
     }
@@ -51,23 +51,24 @@ fn told(count: usize) -> u32 {
 }
 
 impl Desk<'_> {
-    /// What is left of the room beside the jobs that are placed.
+    /// Room left after the jobs placed so far.
     pub(in crate::policy) fn left(&self) -> Option<Watts> {
         self.room.map(|room| room - self.draft.granted())
     }
 
-    /// The list of jobs to be placed together, and whom it asks.
+    /// List of jobs to be placed together, and the host that answers its questions.
     pub(super) fn host(&mut self) -> Option<(&mut Together, Host<'_>)> {
         let joint = self.placement.jointly().filter(|_| self.is_joint)?;
         Some((self.together, Host { ask: self.ask, joint, free: self.draft.free() }))
     }
 
-    /// Whether the job starts on an idle machine: nothing will end for which it could wait.
+    /// True if the job starts on an idle machine: no end is to come for which it could wait.
     pub(super) fn nothing_runs(&self) -> bool {
         self.view.releases.is_empty() && self.added().is_empty()
     }
 
-    /// Whether the list that is placed at the end stays within the room with one more job.
+    /// Terms to join the list that is placed at the end, if that stays within the room with one more job. On an idle
+    /// machine the job is placed by itself where it adds the fewest watts, if that is the only way.
     pub(super) fn terms_together(&mut self, waiting: &Waiting) -> Result<Option<Terms>> {
         let job = JobId(waiting.key.row);
         let (Some(room), Some(power)) = (self.left(), &mut self.power) else {
@@ -86,7 +87,7 @@ impl Desk<'_> {
         Ok(self.place(waiting, How::WhereItAddsLeast, i64::MAX)?.ok().map(Terms::Placed))
     }
 
-    /// Places a job; where watts are counted, only if they are within the room and no more than so many microwatts.
+    /// Places a job; where watts are counted, only if they are within the room and at most `most` microwatts.
     pub(super) fn terms_alone(&mut self, waiting: &Waiting, most: i64) -> Result<Option<Terms>> {
         let job = JobId(waiting.key.row);
         let Some(room) = self.left() else {
@@ -104,7 +105,7 @@ impl Desk<'_> {
                 Err(refused) => refused,
             },
         };
-        // Where nothing runs nothing will end: a job that fits somewhere must not wait for it.
+        // Where nothing runs, nothing will end: a job that fits somewhere must not wait.
         if alone
             && refused.for_the_room()
             && let Ok(watts) = self.place(waiting, How::WhereItAddsLeast, most)?
@@ -115,7 +116,7 @@ impl Desk<'_> {
         Ok(None)
     }
 
-    /// Whether the nodes that a job would be given are known to be too much without taking them.
+    /// Reason to refuse a job, if the nodes that it would be given are known to take too much without being taken.
     fn too_much_in_order(&mut self, job: JobId, (left, most): (Watts, i64)) -> Option<TooMuch> {
         let (ask, count) = (self.ask, self.view.jobs.node_count(job) as usize);
         let on = self.power.as_mut()?.prices.of_nodes(&ask, job)?;
@@ -132,7 +133,7 @@ impl Desk<'_> {
         (shown && fitting < count).then_some(refused)
     }
 
-    /// Places a job and says its watts there, unless it takes more than are left, or than so many microwatts.
+    /// Places a job and returns its watts there, unless these exceed what is left, or `most` microwatts.
     fn place(&mut self, waiting: &Waiting, how: How, most: i64) -> Result<std::result::Result<Watts, TooMuch>> {
         let job = JobId(waiting.key.row);
         let (ask, left) = (self.ask, self.left());
@@ -173,14 +174,15 @@ impl Desk<'_> {
         self.power.as_mut().map_or(Watts::ZERO, |power| power.prices.of(&ask, job).least)
     }
 
-    /// Notes a job that was refused for its watts, as far as that speaks for others.
+    /// Notes a job that was refused for its watts, as far as that holds for other jobs.
     fn note_refusal(&mut self, waiting: &Waiting, like: Likeness, refused: TooMuch) {
         if like.0.follows_own() || self.view.predicted.has_caps() {
             return;
         }
         let idles_alike = self.power.as_ref().is_some_and(|power| power.ceiling.idles_alike());
         let (lasts, count) = match refused {
-            // Only where the fewest watts are the fewest beyond idle, too, does that speak for larger jobs, and later ones.
+            // Only where nodes idle alike are the fewest watts also the fewest beyond idle: then the refusal holds for
+            // larger jobs, and for later ones.
             TooMuch::Anywhere if idles_alike && like.1 == Estimate::Predicted => {
                 (Lasts::ForThePass, self.view.jobs.node_count(JobId(waiting.key.row)))
             }

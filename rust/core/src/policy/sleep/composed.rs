@@ -1,4 +1,4 @@
-//! A policy of parts puts nodes to sleep by its plan, if that names nodes, and by counts otherwise.
+//! Sleep of a composed policy: by its plan, if that names nodes, and by counts otherwise.
 
 use std::borrow::Cow;
 
@@ -79,7 +79,7 @@ impl Sleeper for Composed {
 }
 
 impl Composed {
-    /// What the end of a pass asks for where nodes are counted.
+    /// Proposal of the end of a pass where nodes are counted.
     pub(super) fn proposal(&mut self, view: &View<'_>) -> Result<Proposal> {
         let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(Proposal::default()) };
         if sleep.chooses() {
@@ -101,7 +101,7 @@ impl Composed {
     }
 }
 
-/// Nodes that are held for the jobs that wait, in their order, as far as it matters at once.
+/// Nodes that are held for the waiting jobs, in their order, as far as it matters at once.
 fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -> Outlook {
     let plan = sleep.lend_plan();
     Outlook::within(view, plan, &in_planning_order(parts, queue, view.now), parts.backfill.is_strict(), sleep)
@@ -115,7 +115,7 @@ fn in_planning_order<'a>(parts: &Parts, queue: &'a FitList, now: SimTime) -> Cow
     }
 }
 
-/// The same as the backfill would have it if all nodes were on.
+/// Nodes that are held for the waiting jobs as the backfill would plan them if all nodes were on.
 fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Plan) -> Outlook {
     let backfill = &parts.backfill;
     match backfill.first_after() {
@@ -125,7 +125,7 @@ fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Plan) ->
     }
 }
 
-/// The queue where those go first who have waited longer than a limit, the longest wait first.
+/// The queue with the jobs first that have waited longer than a limit, the longest wait first.
 pub(super) fn in_turn(queue: &FitList, now: SimTime, limit: SimDuration) -> FitList {
     let mut all: Vec<Waiting> = queue.iter().copied().collect();
     for waiting in all.iter_mut().filter(|waiting| now - waiting.key.submit > limit) {

@@ -1,7 +1,7 @@
 //! Waking where nodes are counted (operations page on machines, rule 20).
 //!
-//! A wake plan, which binds nothing, says how many nodes are held at any time; against it stand those that are free by then
-//! without waking any.
+//! A wake plan, which binds nothing, says how many nodes are held at any time. They are compared with the nodes that
+//! are free by then without waking any.
 
 use std::sync::OnceLock;
 
@@ -17,37 +17,37 @@ use crate::units::{SimDuration, SimTime};
 /// A job needs its nodes for at least this long.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
-/// By how many the nodes that are free by then exceed those that the wake plan holds, from now on.
+/// Surplus of nodes over time: those free by then, minus those that the wake plan holds.
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
     now: SimTime,
     plan: Plan,
     ahead: OnceLock<Ahead>,
-    /// How many nodes are left, on or not, once all are back and the jobs have theirs that wait for nothing else.
+    /// Number of nodes left, on or not, once all are back and the jobs that wait for nothing else have theirs.
     left: i64,
     /// Time at which all nodes could be back that are off or shutting down, if there are any.
     soon: Option<SimTime>,
-    /// Time up to which all jobs are planned that start by then.
+    /// Time up to which all starts are planned.
     by: SimTime,
-    /// True if it is known which nodes are woken, and when, whatever jobs are yet to be planned.
+    /// True if it is known which nodes are woken and when, regardless of the jobs that are yet to be planned.
     is_complete: bool,
 }
 
-/// The same step by step, for those who ask more than once.
+/// The same step by step, for repeated questions.
 #[derive(Clone, Debug, Default)]
 struct Ahead {
     /// Each holds until the next.
     steps: Vec<(SimTime, i64)>,
-    /// The least of all up to each.
+    /// Prefix minima of the steps.
     least: Vec<i64>,
 }
 
 /// Spans ahead in which a wake plan matters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
-    /// A lack up to then keeps all nodes on.
+    /// A lack within this span keeps all nodes on.
     pub(super) near: SimDuration,
-    /// One after that keeps none on.
+    /// A lack beyond this span keeps none on.
     pub(super) far: SimDuration,
 }
 
@@ -66,22 +66,22 @@ impl Reach {
     }
 }
 
-/// What a wake plan is made in.
+/// Working state of a wake plan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     free: Profile<i64>,
     /// Jobs that are planned.
     partial: PartialPlan,
-    /// The next job where none is planned before the one ahead of it, and from when on it may be; none if it never may.
+    /// Next job in strict order, and the instant before which it may not start; none if it never may.
     turn: Option<(Place, SimTime)>,
-    /// Where a count and a length were planned last, by these: those alike fit no earlier.
+    /// Last planned start by count and length: jobs alike fit no earlier.
     last: Vec<((i64, SimDuration), SimTime)>,
-    /// How many nodes come back once they are woken, and when, in that order.
+    /// Numbers of nodes that come back once they are woken, by instant.
     woken: Vec<(SimTime, i64)>,
 }
 
 impl Plan {
-    /// Nothing is planned yet.
+    /// Begins with nothing planned.
     fn begin(&mut self, view: &View<'_>) {
         let releases = view.releases.iter().map(|release| (release.at.max(view.now), release.claim.units));
         self.free.reset(view.now, view.slots.free_units(), releases);
@@ -91,15 +91,15 @@ impl Plan {
         self.woken.extend(woken);
     }
 
-    /// All jobs may be planned, one after another.
+    /// Begins a plan of all jobs, one after another.
     fn begin_all(&mut self, view: &View<'_>) {
         self.begin(view);
         self.partial.begin(view.now, view.platform.units());
         self.turn = Some((Place::FRONT, view.now));
     }
 
-    /// Plans a job at the earliest time from which there are enough nodes for all its length if it starts by then; returns
-    /// its start.
+    /// Plans a job at the earliest time from which there are enough nodes for all its length, if it starts by `by`;
+    /// returns its start.
     fn add_by(&mut self, waiting: &Waiting, by: SimTime) -> SimTime {
         let (units, length) = (waiting.units, waiting.length.max(TICK));
         let place = self.place_of((units, length));
@@ -120,7 +120,7 @@ impl Plan {
         start
     }
 
-    /// Plans all jobs of a queue that start by then, until `is_enough`.
+    /// Plans all jobs of a queue that start by `by`, until `is_enough`.
     fn add_all(&mut self, queue: &FitList, by: SimTime, is_enough: impl Fn(&Profile<i64>) -> bool) {
         self.partial.ask(by.saturating_add(TICK));
         while !is_enough(&self.free)
@@ -130,14 +130,14 @@ impl Plan {
         }
     }
 
-    /// The same where none is planned before the one ahead of it.
+    /// The same in strict order: none is planned before the one ahead of it.
     fn add_in_turn(&mut self, queue: &FitList, by: SimTime) {
         while let Some((place, from)) = self.turn.filter(|turn| turn.1 <= by)
             && let Some(waiting) = queue.get(place)
         {
             let length = waiting.length.max(TICK);
             let start = self.free.earliest_fit_from(from, waiting.units, length);
-            // Behind one that never starts none does.
+            // Behind a job that never starts, no other does.
             self.turn = (start != SimTime::NEVER).then(|| (queue.after(place), start));
             if self.turn.is_some() {
                 self.free.reserve(start, length, waiting.units);
@@ -164,8 +164,8 @@ impl Plan {
 }
 
 impl Outlook {
-    /// With these jobs waiting, in their order; where it is strict none is planned before the one ahead of it. It is made
-    /// in the memory of another.
+    /// Makes a complete plan for these waiting jobs, in their order; if it is strict, none is planned before the one
+    /// ahead of it. It reuses the memory of `plan`.
     pub(super) fn new(view: &View<'_>, mut plan: Plan, queue: &FitList, is_strict: bool) -> Self {
         plan.begin_all(view);
         if is_strict {
@@ -176,10 +176,10 @@ impl Outlook {
         Self::of(view, plan, 0)
     }
 
-    /// The same as far as it decides which nodes are woken now, and which put to sleep by rules that reach so far.
+    /// The same only as far as it decides which nodes are woken now, and which are put to sleep by rules of this reach.
     pub(super) fn within(view: &View<'_>, plan: Plan, queue: &FitList, is_strict: bool, sleep: &Sleep) -> Self {
         let (now, reach, soon) = (view.now, sleep.reach(), sleep.soon(view));
-        // Twice as far as nodes take to be back: mostly something happens before more has to be known.
+        // Twice as far as nodes take to be back: usually something happens before more has to be known.
         let span = soon.map_or(reach.far, |soon| reach.far.max(soon - now).max(soon - now + (soon - now)));
         let by = now.saturating_add(span);
         let mut outlook = Self { soon, by, ..Self::of(view, plan, 0) };
@@ -187,14 +187,15 @@ impl Outlook {
         if is_strict {
             outlook.plan.add_in_turn(queue, by);
         } else {
-            // No node sleeps where one is lacking soon. Where some are off it matters how many, and when more are.
+            // No node goes to sleep if one is lacking soon. If some are off, it matters how many are lacking, and when
+            // more are.
             let near = reach.near.max(TICK);
             outlook.plan.add_all(queue, by, |free| soon.is_none() && free.least_between(now, near) <= 0);
         }
         outlook.conclude(queue, is_strict)
     }
 
-    /// The same with the jobs of the same queue planned that start within a span twice as long.
+    /// Extends the plan to jobs of the same queue that start within twice the span.
     pub(super) fn look_further(mut self, queue: &FitList, is_strict: bool) -> Self {
         self.ahead = OnceLock::new();
         let span = self.by - self.now;
@@ -208,7 +209,7 @@ impl Outlook {
         self.conclude(queue, is_strict)
     }
 
-    /// Finds out whether it is complete.
+    /// Determines if it is complete.
     fn conclude(mut self, queue: &FitList, is_strict: bool) -> Self {
         self.is_complete = self.by == SimTime::NEVER
             || self.plan.holds_all(queue, is_strict)
@@ -228,13 +229,13 @@ impl Outlook {
         self.is_complete
     }
 
-    /// The instant it is made at.
+    /// Instant at which it was made.
     pub(super) fn now(&self) -> SimTime {
         self.now
     }
 
-    /// The same as the backfill would have it if all nodes were on: beside what the first `depth` jobs hold that do not fit,
-    /// nodes are held only for jobs that fit as soon as all nodes are back.
+    /// Plans as the backfill would if all nodes were on: besides what the first `depth` blocked jobs hold, nodes are
+    /// held only for jobs that fit as soon as all nodes are back.
     pub(super) fn as_backfilled(view: &View<'_>, mut plan: Plan, queue: &FitList, depth: usize) -> Self {
         plan.begin(view);
         let soon = returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now);
@@ -260,12 +261,13 @@ impl Outlook {
         Self { now: view.now, plan, ahead: OnceLock::new(), left, soon: None, by: SimTime::NEVER, is_complete: true }
     }
 
-    /// Its memory, for another.
+    /// Returns its memory for another plan.
     pub(super) fn into_plan(self) -> Plan {
         self.plan
     }
 
-    /// What is free without waking any beyond what is held, and since when: all that are woken come back at a step.
+    /// Levels over time: nodes that are free without waking any, beyond those held. Nodes that would have to be woken
+    /// come back at steps, and are subtracted there.
     fn levels(&self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
         let (mut woken, mut count) = (self.plan.woken.iter().peekable(), 0);
         self.plan.free.steps().map(move |(at, free)| {
@@ -287,7 +289,7 @@ impl Outlook {
         })
     }
 
-    /// Highest number of nodes lacking by `soon`, and the first time after it at which more are.
+    /// Highest number of nodes lacking by `soon`, and the first time after it at which more are lacking.
     fn lack(mut levels: impl Iterator<Item = (SimTime, i64)>, soon: SimTime) -> (i64, Option<SimTime>) {
         let mut lack = 0;
         let larger = levels.find(|&(at, level)| {
@@ -298,7 +300,8 @@ impl Outlook {
         (lack, larger.map(|step| step.0))
     }
 
-    /// The off nodes that are woken now, the lowest first, and when the next have to be, if it is complete.
+    /// Off nodes that are woken now, the lowest first, and the time at which the next have to be, if the plan is
+    /// complete.
     pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
         let (Some(standby), Some(soon)) = (view.standby, sleep.soon(view)) else { return Wakes::default() };
         let known = if self.is_complete { SimTime::NEVER } else { self.by };
@@ -309,7 +312,7 @@ impl Outlook {
         }
     }
 
-    /// Time at which nodes are woken that are lacking at an instant.
+    /// Time at which nodes have to be woken that are lacking at an instant.
     fn due(&self, soon: SimTime, lacking: SimTime) -> SimTime {
         self.now.saturating_add(lacking - soon)
     }
@@ -325,13 +328,13 @@ impl Outlook {
         self.soon.map(|soon| self.due(soon, self.by))
     }
 
-    /// The least there is left over up to an instant, and before another.
+    /// Least level up to an instant, and before another.
     pub(super) fn least_until(&self, by: SimTime, before: SimTime) -> i64 {
         let within = self.levels().take_while(|&(at, _)| at <= by || at < before);
         within.map(|(_, free)| free).min().unwrap_or(i64::MAX)
     }
 
-    /// Time up to which, and time before which, no node may be lacking for one to sleep by these rules.
+    /// Time up to which, and time before which, no node may be lacking such that one can sleep by these rules.
     fn horizon(&self, rule: &NodeRule, far: SimDuration) -> (SimTime, SimTime) {
         (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far))
     }
@@ -343,19 +346,19 @@ impl Outlook {
         u32::try_from(self.least_until(by, before).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// When a node is lacking, if so many go to sleep beside it.
+    /// Time at which a node is lacking, if `above` others go to sleep.
     pub(super) fn lacking(&self, above: usize) -> SimTime {
         let (ahead, above) = (self.ahead(), i64::try_from(above).unwrap_or(i64::MAX));
         let first = ahead.least.partition_point(|&least| least > above);
         ahead.steps.get(first).map_or(SimTime::NEVER, |step| step.0)
     }
 
-    /// How many nodes are left for jobs to come, on or not.
+    /// Number of nodes left for jobs to come, on or not.
     pub(super) fn left(&self) -> i64 {
         self.left
     }
 
-    /// Whether a node may go to sleep, if so many others did before it.
+    /// Answer to whether a node may go to sleep, if `asleep` others did before it.
     pub(super) fn leave(&self, rule: &NodeRule, asleep: u32) -> Leave {
         let Some(far) = rule.far else { return Leave::Denied };
         let ((by, before), ahead) = (self.horizon(rule, far), self.ahead());

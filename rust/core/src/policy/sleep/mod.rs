@@ -1,7 +1,8 @@
-//! Which idle nodes are switched off, and which are switched on again and when (operations page on machines, rules 14 to 21).
+//! Sleep rules: which idle nodes are switched off, and which are switched on again and when (operations page on
+//! machines, rules 14 to 21).
 //!
-//! At the end of every pass nodes are woken for the jobs that are planned, then idle nodes are put to sleep that no plan
-//! needs soon. What is planned is said by a plan of named nodes (`named`), or counted (`counted`).
+//! At the end of every pass nodes are woken for the jobs that are planned, then idle nodes are put to sleep that no
+//! plan needs soon. The plan either names nodes (`named`) or counts them (`counted`).
 
 mod composed;
 pub(super) mod counted;
@@ -40,37 +41,37 @@ use crate::workload::JobId;
 /// A day of the log's clock.
 const DAY: i64 = 86_400_000_000;
 
-/// What a policy does about idle nodes.
+/// Management of idle nodes by a policy.
 pub trait Sleeper {
-    /// Whether its plans count nodes; otherwise they name them.
+    /// True if its plans count nodes; otherwise they name them.
     fn counts(&self) -> bool;
 
-    /// Writes down when plans have nodes back that are off, shutting down or booting.
+    /// Writes when plans have nodes back that are off, shutting down or booting.
     fn expect(&self, view: &View<'_>, out: &mut Expected);
 
-    /// At the end of a pass, once its starts are carried out: nodes are woken, then put to sleep.
+    /// Ends a pass, once its starts are carried out: wakes nodes, then puts others to sleep.
     ///
     /// # Errors
     /// If the host interrupts.
     fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 
-    /// When there has to be another pass, whatever happens until then: as the last pass said.
+    /// Time at which there has to be another pass, whatever happens until then, according to the last pass.
     fn alarm(&self) -> Option<Alarm>;
 
-    /// Finds out more about an alarm that is not sure, as of the last pass.
+    /// Plans further ahead for an alarm that is not sure, as of the last pass.
     fn look_further(&mut self) {}
 }
 
-/// Time of another pass, whatever happens until then.
+/// Time at which there has to be another pass, whatever happens until then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alarm {
     /// The instant.
     pub at: SimTime,
-    /// False if it may turn out to be later, or never: mostly something else happens before that matters.
+    /// False if it may turn out to be later, or never: usually something else happens before that matters.
     pub is_sure: bool,
 }
 
-/// The nodes that are woken now, and when the next has to be.
+/// Nodes that are woken now, and the time of the next wake-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wakes {
     /// Woken now.
@@ -79,14 +80,14 @@ pub(super) struct Wakes {
     pub(super) due: Option<SimTime>,
 }
 
-/// Whether a node may go to sleep, as far as plans are concerned.
+/// Answer of the plans to whether a node may go to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// No plan needs it soon.
     Given,
-    /// A plan does.
+    /// A plan needs it soon.
     Denied,
-    /// One needs it or another of the same rules, as many as there are.
+    /// A plan needs as many nodes of the same rules as are left.
     DeniedToAllAlike,
 }
 
@@ -97,7 +98,7 @@ impl Leave {
 }
 
 impl Wakes {
-    /// With these nodes too, and a timer for what comes then.
+    /// Adds nodes to wake, and a time to look again.
     fn and(mut self, nodes: Vec<u32>, again: Option<SimTime>) -> Self {
         self.now.extend(nodes);
         self.due = [self.due, again].into_iter().flatten().min();
@@ -109,44 +110,44 @@ impl Wakes {
 #[derive(Clone)]
 struct Vague {
     outlook: Outlook,
-    /// When the next node will have been idle for long enough.
+    /// Time at which the next node will have been idle for long enough.
     ripening: Option<SimTime>,
 }
 
 /// Puts idle nodes to sleep.
 #[derive(Clone)]
 pub struct Sleep {
-    /// For each node.
+    /// Rule of each node.
     rules: Vec<NodeRule>,
     min_idle: SimDuration,
     off_limit: Option<u32>,
     min_on: u32,
-    /// For each node the day of its last shutdown, and how many it has begun in it.
+    /// Day of each node's last shutdown, and the number of shutdowns begun on it.
     begun: Vec<(i64, u32)>,
     /// The nodes that have been idle for long enough.
     resting: Resting,
-    /// Whether all nodes that ever sleep do so by equal rules.
+    /// True if all nodes that ever sleep do so by equal rules.
     is_uniform: bool,
     /// Spans ahead in which it matters whether these nodes are needed.
     reach: Reach,
     alarm: Option<SimTime>,
-    /// Wake plan of the last pass, if it says only before when no more nodes are woken.
+    /// Wake plan of the last pass, if it is incomplete: it only gives a time before which no more nodes are woken.
     vague: Option<Vague>,
     own: Option<Box<dyn Rest>>,
-    /// The jobs that came since it was last asked.
+    /// Jobs that arrived since the part was last asked.
     arrived: Vec<JobId>,
-    /// For which job each node was woken that has not served since, by number, where plans name nodes.
+    /// Job for which each node was woken that has not served since, where plans name nodes.
     kept: BTreeMap<u32, JobId>,
     /// Memory for wake plans.
     spare: Plan,
     /// True if the rules let every node sleep at any time, and by the same numbers.
     is_plain: bool,
-    /// Idle nodes by the instant since when they do, where a part of its own chooses among nodes that are alike.
+    /// Idle nodes by the start of their idle period, where a [`Rest`] part chooses among nodes that are alike.
     oldest: Oldest,
 }
 
 impl Sleep {
-    /// By these rules on a machine.
+    /// Applies these rules to a machine.
     ///
     /// # Errors
     /// If they name a node that the machine lacks.
@@ -184,13 +185,13 @@ impl Sleep {
         })
     }
 
-    /// Writes down for which job each node was woken that has not served since.
+    /// Writes the job for which each node was woken that has not served since.
     fn kept(&self, view: &View<'_>, out: &mut Vec<(u32, JobId)>) {
         let kept = self.kept.iter().filter(|&(&node, _)| !self.wakes_at_once(view, node));
         out.extend(kept.map(|(&node, &job)| (node, job)));
     }
 
-    /// Nodes that serve or went down, or whose jobs wait no more, are kept for no job.
+    /// Releases the nodes that serve or went down, or whose jobs no longer wait: they are kept for no job.
     fn release(&mut self, view: &View<'_>, waiting: impl FnOnce() -> BTreeSet<JobId>) {
         if self.kept.is_empty() {
             return;
@@ -200,21 +201,21 @@ impl Sleep {
         self.kept.retain(|&node, job| stands(node) && waiting.contains(job));
     }
 
-    /// The nodes that are woken now for a planned job are kept for it.
+    /// Reserves the nodes that are woken now for their planned jobs.
     fn keep(&mut self, view: &View<'_>, first: &FirstJobs) {
         for node in named::wakes(self, view, first).now {
             self.kept.insert(node, first[&node].1);
         }
     }
 
-    /// A job came.
+    /// Notes a job that arrived.
     pub(super) fn note_arrival(&mut self, job: JobId) {
         if self.own.is_some() {
             self.arrived.push(job);
         }
     }
 
-    /// Memory for a wake plan.
+    /// Lends the memory for a wake plan.
     fn lend_plan(&mut self) -> Plan {
         match self.vague.take() {
             Some(vague) => vague.outlook.into_plan(),
@@ -222,12 +223,12 @@ impl Sleep {
         }
     }
 
-    /// The same, once the plan is of no use.
+    /// Takes the memory back, once the plan is of no more use.
     fn give_back(&mut self, outlook: Outlook) {
         self.spare = outlook.into_plan();
     }
 
-    /// The plan of this pass, after which it does what is sure.
+    /// Keeps the plan of this pass if it is incomplete, and sets the alarm to what is certain.
     fn leave(&mut self, outlook: Outlook) {
         if outlook.is_complete() {
             self.give_back(outlook);
@@ -238,7 +239,7 @@ impl Sleep {
         self.vague = Some(Vague { outlook, ripening });
     }
 
-    /// Finds out more about the next wake-up, by the queue as it was planned at an instant.
+    /// Plans further ahead for the next wake-up, by the queue as it was planned at an instant.
     fn look_further<'a>(&mut self, queue_at: impl FnOnce(SimTime) -> Cow<'a, FitList>, is_strict: bool) {
         let Some(Vague { outlook, ripening }) = self.vague.take() else { return };
         let queue = queue_at(outlook.now());
@@ -252,7 +253,7 @@ impl Sleep {
         }
     }
 
-    /// Whether a part of its own chooses the nodes.
+    /// True if a [`Rest`] part chooses the nodes.
     pub(super) fn chooses(&self) -> bool {
         self.own.is_some()
     }
@@ -272,7 +273,7 @@ impl Sleep {
         &self.rules[node as usize]
     }
 
-    /// When there has to be another pass, as the last one said.
+    /// Time at which there has to be another pass, according to the last one.
     #[must_use]
     pub fn alarm(&self) -> Option<Alarm> {
         let ripening = self.vague.as_ref().map(|vague| vague.ripening);
@@ -280,18 +281,18 @@ impl Sleep {
         self.alarm.map(|at| Alarm { at, is_sure: is_sure(at) })
     }
 
-    /// Whether plans have the node now once it is off, as its wake-up takes no time. Where urgent jobs may come, making way
-    /// for them goes by which nodes are on.
+    /// True if plans have the node now once it is off, as its wake-up takes no time. Not where urgent jobs may come:
+    /// making way for them depends on which nodes are on.
     fn wakes_at_once(&self, view: &View<'_>, node: u32) -> bool {
         self.rule(node).is_instant && !view.queues.is_some_and(Queues::preempt)
     }
 
-    /// When plans have a node back that cannot serve, but comes back by itself or once it is woken (rule 8).
+    /// Time at which plans have a node back that cannot serve, but comes back by itself or once it is woken (rule 8).
     fn comeback(&self, now: SimTime, node: u32, state: NodeState, platform: &Platform) -> Option<SimTime> {
         self.comeback_within(self.rule(node).start, now, (node, state), platform)
     }
 
-    /// The same where starting it takes so long.
+    /// The same, if starting it takes `start`.
     fn comeback_within(
         &self,
         start: SimDuration,
@@ -312,7 +313,7 @@ impl Sleep {
         }
     }
 
-    /// All of them, by node.
+    /// Writes the comebacks of all nodes, by node.
     pub(super) fn comebacks(&self, view: &View<'_>, out: &mut Vec<Comeback>) {
         let Some(standby) = view.standby else { return };
         out.extend(standby.asleep().iter().filter_map(|node| {
@@ -322,7 +323,7 @@ impl Sleep {
         }));
     }
 
-    /// The same by counts: by instant, those of one together.
+    /// The same by counts: sorted by instant, nodes of one instant together.
     pub(super) fn returns(&self, view: &View<'_>, out: &mut Vec<Return>) {
         let Some(standby) = view.standby else { return };
         out.extend(standby.alike().filter_map(|(like, state, nodes)| {
@@ -339,7 +340,7 @@ impl Sleep {
         });
     }
 
-    /// Whether it matters what is planned for later: some node may be woken or put to sleep by it.
+    /// True if it matters what is planned for later: some node may be woken or put to sleep because of it.
     pub(super) fn looks_ahead(&mut self, view: &View<'_>) -> bool {
         if self.chooses() {
             return true;
@@ -351,13 +352,13 @@ impl Sleep {
         self.resting.ripe().iter().any(|node| self.may_sleep(view, node))
     }
 
-    /// Finds out which nodes have been idle for long enough by now.
+    /// Updates the nodes that have been idle for long enough by now.
     fn follow(&mut self, view: &View<'_>) {
         self.resting.follow(view);
     }
 
-    /// The nodes of which it matters what is planned for later, and by when a planned start says all there is to know: off
-    /// nodes that are woken at once for it, idle ones that then stay on.
+    /// Nodes whose next planned job matters, each with the latest start that settles the question: off nodes that are
+    /// woken at once for it, and idle nodes that then stay on.
     pub(super) fn awaited(&mut self, view: &View<'_>) -> FirstStarts {
         self.follow(view);
         let now = view.now;
@@ -368,20 +369,20 @@ impl Sleep {
         }
         let kept = self.resting.ripe().iter().filter(|&node| self.may_sleep(view, node)).map(|node| {
             let rule = self.rule(node);
-            // As long as that is a whole number of microseconds, anything before `far` is a microsecond earlier.
+            // Times are whole microseconds: anything before `far` is at least a microsecond earlier.
             let near = SimDuration::from_micros(rule.far.unwrap_or_default().micros() - 1);
             (node, now.saturating_add(near.max(rule.stop.saturating_add(rule.start))))
         });
         woken.chain(kept).collect()
     }
 
-    /// When an idle node has been idle for long enough; none if it is never put to sleep.
+    /// Time at which an idle node has been idle for long enough; none if it is never put to sleep.
     fn ripe_at(&self, view: &View<'_>, node: u32) -> Option<SimTime> {
         let since = view.standby?.idle_since(node);
         (!self.rule(node).is_excluded).then(|| since.saturating_add(self.min_idle))
     }
 
-    /// Whether an idle node may be put to sleep, as far as it alone is concerned.
+    /// True if an idle node may be put to sleep, by the rules for it alone.
     fn may_sleep(&self, view: &View<'_>, node: u32) -> bool {
         let (day, count) = self.begun[node as usize];
         let today = if day == day_of(view.now) { count } else { 0 };
@@ -391,8 +392,8 @@ impl Sleep {
             && self.off_limit.is_none_or(|limit| today < limit)
     }
 
-    /// Wakes nodes, puts others to sleep that `may_go` says no plan needs, and sets the alarm (rules 16 and 21). `may_go`
-    /// is told how many went to sleep before.
+    /// Wakes nodes, puts others to sleep that `may_go` says no plan needs, and sets the alarm (rules 16 and 21).
+    /// `may_go` gets the number of nodes that went to sleep before.
     pub(super) fn settle(
         &mut self,
         view: &View<'_>,
@@ -423,7 +424,7 @@ impl Sleep {
         self.alarm = sooner(wakes.due, ripening);
     }
 
-    /// The same where a part of its own chooses the nodes.
+    /// The same where a [`Rest`] part chooses the nodes.
     fn consult(
         &mut self,
         view: &View<'_>,
@@ -449,7 +450,7 @@ impl Sleep {
         Ok(())
     }
 
-    /// What a part of its own chooses, beside the nodes that are woken for planned jobs.
+    /// Nodes that are woken for planned jobs, and the choice of the [`Rest`] part.
     fn ask(
         &mut self,
         view: &View<'_>,
@@ -472,7 +473,7 @@ impl Sleep {
         done.map(|()| (wakes, choice))
     }
 
-    /// True if any idle node may sleep as well as another, as far as rules say: idle are those that are free.
+    /// True if the rules do not distinguish idle nodes: all of them may sleep, and the idle nodes are the free ones.
     fn tells_no_node_apart(&self, view: &View<'_>) -> bool {
         self.is_plain && self.kept.is_empty() && has_whole_nodes(view)
     }
@@ -482,7 +483,7 @@ impl Sleep {
         self.tells_no_node_apart(view).then_some(&self.oldest)
     }
 
-    /// Description of an idle node for a part of one's own, with so many idle ones above it.
+    /// Description of an idle node for a [`Rest`] part, with `above` idle nodes above it.
     fn idle_node(&self, view: &View<'_>, plan: &dyn Planned, node: u32, above: usize) -> IdleNode {
         IdleNode {
             node,
@@ -492,7 +493,7 @@ impl Sleep {
         }
     }
 
-    /// How many nodes may be put to sleep so that enough stay on.
+    /// Number of nodes that may be put to sleep such that enough stay on.
     fn spare(&self, view: &View<'_>, wakes: &Wakes) -> u32 {
         if self.min_on == 0 {
             return u32::MAX;
@@ -507,7 +508,7 @@ impl Sleep {
     }
 }
 
-/// The sooner of two alarms, if it is within all time.
+/// Sooner of two alarms, if it is within the range of times.
 fn sooner(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
     one.into_iter().chain(other).min().filter(|&alarm| alarm <= SimTime::LATEST)
 }
@@ -518,7 +519,7 @@ fn idle<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     view.slots.holding(view.platform.shared_slots()).iter().filter(|&node| nodes[node as usize] == NodeState::Idle)
 }
 
-/// Number of them, up to `most`.
+/// Number of idle nodes, up to `most`.
 fn idle_up_to(view: &View<'_>, most: u32) -> u32 {
     if has_whole_nodes(view) {
         return view.slots.holding(1).len().min(most);
@@ -526,12 +527,12 @@ fn idle_up_to(view: &View<'_>, most: u32) -> u32 {
     u32::try_from(idle(view).take(most as usize).count()).unwrap_or(u32::MAX)
 }
 
-/// True if jobs get whole nodes for as long as they run: a node is free if it is idle.
+/// True if jobs get whole nodes for as long as they run: then the idle nodes are the free ones.
 fn has_whole_nodes(view: &View<'_>) -> bool {
     view.platform.is_exclusive() && !view.slots.lends()
 }
 
-/// The same from the highest down.
+/// Idle nodes that hold no job, descending.
 fn idle_descending<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let (nodes, slots) = (view.nodes, view.platform.shared_slots());
     view.slots.holding(slots).descending().filter(|&node| nodes[node as usize] == NodeState::Idle)

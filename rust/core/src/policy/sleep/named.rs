@@ -9,17 +9,17 @@ use crate::policy::sleep::{Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// When each node's first planned job starts.
+/// Start of each node's first planned job.
 pub(in crate::policy) type FirstStarts = BTreeMap<u32, SimTime>;
 
-/// The first job that is planned on each node, and when it starts.
+/// First job that is planned on each node, and its start.
 pub(in crate::policy) type FirstJobs = BTreeMap<u32, (SimTime, JobId)>;
 
-/// What should be over by now ends this much later in a plan, at every pass anew: a wake-up that is due by then would be put
-/// off for ever.
+/// Delay, in every plan, of what should be over by now. A wake-up that is due by then would be put off for ever without
+/// it.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
-/// Off nodes are woken so that they are on when their first planned job starts, if plans say how long that takes.
+/// Wakes off nodes such that they are on when their first planned job starts, by the boot times that plans assume.
 pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstJobs) -> Wakes {
     let mut wakes = Wakes::default();
     for (&node, &(start, _)) in first {
@@ -37,13 +37,13 @@ pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstJobs) -> Wakes 
     wakes
 }
 
-/// Whether a maintenance of the node that is known begins before `start`, or then: it comes back from that by itself.
+/// True if a known maintenance of the node begins by `start`: it comes back from that by itself.
 fn is_out_by(view: &View<'_>, node: u32, start: SimTime) -> bool {
     let by_then = view.outages.known(view.now).take_while(|window| window.from <= start);
     by_then.map(|window| window.node).any(|other| other == node)
 }
 
-/// Whether a node's next planned job is far enough away (rule 16).
+/// True if a node's next planned job is far enough away (rule 16).
 pub(super) fn is_far(view: &View<'_>, first: &FirstJobs, node: u32, rule: &NodeRule) -> bool {
     let Some(&(start, _)) = first.get(&node) else { return true };
     let away = start - view.now;

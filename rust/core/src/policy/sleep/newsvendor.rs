@@ -1,48 +1,49 @@
-//! A reserve of idle nodes that stay on for jobs to come, as large as a newsvendor would stock it.
+//! A reserve of idle nodes that stay on for jobs to come, sized like a newsvendor's stock.
 //!
-//! What the machine was asked for in earlier windows that came after as much demand says how likely each further node is to
-//! be needed before it could be back. Nodes that are likelier than a threshold stay on; the threshold follows a budget, a
-//! share of the time in which nodes are free. All of it comes from the past.
+//! Demand in past windows that followed as much recent demand gives the probability that each further node is needed
+//! before it could be back. Nodes with a probability above a threshold stay on; the threshold follows a budget, a share
+//! of the time in which nodes are free. All of it comes from the past.
 
 use crate::error::Result;
 use crate::policy::sleep::rest::{Alike, Choice, IdleNode, Rest, Scene};
 use crate::policy::sleep::rules::NodeRule;
 use crate::units::{SimDuration, SimTime};
 
-/// Levels of recent demand: none, and one for each power of two that a number of nodes may have.
+/// Levels of recent demand: zero, and one for each power of two up to the largest number of nodes.
 const LEVELS: usize = 34;
 
-/// Windows that are remembered of each level.
+/// Number of windows that are remembered of each level.
 const REMEMBERED: usize = 500;
-/// With fewer of its own a level goes by all windows of late.
+/// Number of windows below which a level goes by the recent windows of all levels.
 const FEWEST: usize = 30;
-/// Nodes that stop and start within this do so in no time.
+/// Nodes that stop and start within this span do so in no time.
 const INSTANT: SimDuration = SimDuration::from_micros(1);
-/// No window is shorter, in microseconds.
+/// Length of the shortest window, in microseconds.
 const SHORTEST: i64 = 1_000_000;
-/// So many windows without anything are remembered at once.
+/// Most windows without demand that are noted at once.
 const QUIET: i64 = 20;
 
-/// Bounds of the threshold, and where it begins.
+/// Bounds of the threshold, and its initial value.
 const LEAST: f64 = 1e-4;
 const MOST: f64 = 0.5;
 const FIRST: f64 = 0.2;
-/// By how much it changes in a window in which the reserve costs twice what it may, or nothing: so little that it is nearly
-/// the same in busy hours and in quiet ones, and the reserve stands where it is likeliest needed.
+/// Relative change of the threshold in a window in which the reserve costs twice its budget, or nothing. It is so small
+/// that the threshold is nearly the same in busy hours and in quiet ones, and the reserve stands where it is likeliest
+/// needed.
 const GAIN: f64 = 0.002;
-/// How long the budget remembers, in microseconds.
+/// Memory of the budget, in microseconds.
 const DAY: f64 = 86_400e6;
-/// A node stays on for this long over the threshold, in microseconds.
+/// A node stays on until it has idled for this long divided by the threshold, in microseconds.
 const HOLD: f64 = 12e6;
-/// Nodes are woken for a reserve that is needed so many times as often.
+/// Nodes are woken only for a reserve whose probability of need is this many times the threshold.
 const EAGER: f64 = 3.0;
 
-/// The part.
+/// The newsvendor part.
 #[derive(Clone, Debug)]
 pub struct Newsvendor {
     budget: Budget,
     demand: Demand,
-    /// Longest time that stopping and starting a node takes; none before it is first needed.
+    /// Longest time that stopping and starting a node takes; none until it is first needed.
     window: Option<SimDuration>,
 }
 
@@ -103,7 +104,7 @@ fn rest_each(scene: &Scene<'_>, excess: u32, (now, hold): (SimTime, SimDuration)
     Stay { is_any: !stay.is_empty() || spared.next().is_some(), ripe }
 }
 
-/// The same where all nodes are alike: those that are spared are the highest.
+/// The same where all nodes are alike: the spared ones are then the highest.
 fn rest_alike(alike: &Alike<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut Choice) -> Stay {
     let first = excess.min(alike.spared);
     let by = now.saturating_add(SimDuration::ZERO - hold);
@@ -117,14 +118,14 @@ fn window(rules: &[NodeRule]) -> SimDuration {
     rules.iter().map(|rule| rule.stop.saturating_add(rule.start)).max().unwrap_or_default()
 }
 
-/// Whether sleep saves energy until a node's next planned job, as under the part `planned`.
+/// True if sleep saves energy until a node's next planned job, as under the part `planned`.
 fn is_spared(one: &IdleNode, now: SimTime, rules: &[NodeRule]) -> bool {
     let rule = &rules[one.node as usize];
     let away = one.next - now;
     one.may_sleep && rule.far.is_some_and(|far| away >= far) && away > rule.stop.saturating_add(rule.start)
 }
 
-/// How many nodes were asked for of late, what was asked for longer ago counting less and less.
+/// Recent demand for nodes, with decaying weight.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     at: SimTime,
@@ -133,7 +134,8 @@ struct Recent {
 }
 
 impl Recent {
-    /// The level of it, if nothing has happened since: how many binary digits twice as many nodes have.
+    /// Level of the demand at an instant, if nothing has happened since: the number of binary digits of twice the
+    /// nodes.
     fn level_at(&self, at: SimTime, window: SimDuration) -> usize {
         #[expect(
             clippy::cast_possible_truncation,
@@ -149,23 +151,23 @@ impl Recent {
         self.nodes * (window / (window + lasted))
     }
 
-    /// So many nodes are free from now on.
+    /// Recent demand once `free` nodes are free from now on.
     fn then(&self, now: SimTime, window: SimDuration, free: u32) -> Self {
         let asked = f64::from(self.free.saturating_sub(free));
         Self { at: now, free, nodes: self.nodes_at(now, window) + asked }
     }
 }
 
-/// How many nodes were asked for in windows of the past: by how many those that are free dropped at most.
+/// Demand in past windows: the largest drop in the number of free nodes.
 #[derive(Clone, Debug)]
 struct Demand {
-    /// By the level of recent demand when they began; the last of all.
+    /// Windows by the level of recent demand at their beginning; last those of all levels.
     levels: Vec<Windows>,
     open: Option<Open>,
     recent: Option<Recent>,
 }
 
-/// A window that lasts.
+/// Window that is not over yet.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     from: SimTime,
@@ -181,7 +183,7 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// So many nodes are free from now on. Returns the level of recent demand.
+    /// Notes that `free` nodes are free from now on. Returns the level of recent demand.
     fn see(&mut self, now: SimTime, window: SimDuration, free: u32) -> usize {
         let before = self.recent.unwrap_or(Recent { at: now, free, nodes: 0.0 });
         let recent = before.then(now, window, free);
@@ -212,7 +214,7 @@ impl Demand {
         self.levels[LEVELS].note(drop);
     }
 
-    /// The least number of nodes that was exceeded in no more than this share of the windows like this one.
+    /// Least number of nodes that was exceeded in no more than this share of the windows of the level.
     fn exceeded(&self, level: usize, share: f64) -> u32 {
         let own = &self.levels[level];
         let windows = if own.drops.len() < FEWEST { &self.levels[LEVELS] } else { own };
@@ -251,14 +253,15 @@ impl Windows {
     }
 }
 
-/// How likely a node must be needed to stay on, so that the reserve costs what it may.
+/// Budget of the reserve. It adapts the threshold, the probability of need above which a node stays on, such that the
+/// reserve costs what it may.
 #[derive(Clone, Debug)]
 struct Budget {
     ratio: f64,
     threshold: f64,
-    /// When it was last looked at, and how many nodes were spare and free then.
+    /// Time of the last update, and the numbers of spare and free nodes then.
     last: Option<(SimTime, f64, f64)>,
-    /// Time of spare and of free nodes, the past counting less and less.
+    /// Time of spare and of free nodes, with decaying weight.
     spare: f64,
     free: f64,
 }
@@ -268,7 +271,7 @@ impl Budget {
         Self { ratio, threshold: FIRST, last: None, spare: 0.0, free: 0.0 }
     }
 
-    /// So many nodes are spare and free from now on.
+    /// Notes the numbers of spare and free nodes from now on.
     fn spend(&mut self, now: SimTime, window: SimDuration, spare: u32, free: u32) {
         if let Some((from, spare, free)) = self.last.replace((now, f64::from(spare), f64::from(free))) {
             let lasted = (now - from).micros() as f64;

@@ -1,7 +1,7 @@
-//! Idle nodes by words of 64, each with the instant since when the first of them idles.
+//! Idle nodes by words of 64, each with the start of its longest idle period.
 //!
-//! A reserve of thousands of idle nodes is looked at in every pass. Most of its words hold none that has idled for long
-//! enough, which one comparison shows.
+//! A reserve of thousands of idle nodes is looked at in every pass. Most words hold no node that has idled for long
+//! enough, which a single comparison shows.
 
 use crate::algo::node_set::NodeSet;
 use crate::cluster::standby::Standby;
@@ -11,11 +11,11 @@ use crate::units::SimTime;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oldest {
     words: Vec<Word>,
-    /// How often nodes that came to idle have been looked at; none before the first pass.
+    /// Number of beginnings of idle periods seen so far; none before the first pass.
     seen: Option<u64>,
 }
 
-/// Sixty-four nodes: those that idle, and the earliest instant since when one of them does.
+/// Sixty-four nodes: those that idle, and the earliest start of their idle periods.
 #[derive(Clone, Copy, Debug, Default)]
 struct Word {
     idle: u64,
@@ -23,7 +23,7 @@ struct Word {
 }
 
 impl Oldest {
-    /// Looks at the words that have changed: other nodes idle, or one that worked meanwhile.
+    /// Updates the words that have changed: other nodes idle, or one of them worked meanwhile.
     pub(super) fn follow(&mut self, idle: &NodeSet, standby: &Standby) {
         self.words.resize(idle.words().len(), Word::default());
         let (new, all) = standby.came_to_idle(self.seen.unwrap_or(0));
@@ -43,8 +43,8 @@ impl Oldest {
         }
     }
 
-    /// Of the `count` highest nodes, writes those that have idled since `by` to the end of `ripe`, from the highest down;
-    /// returns the earliest instant since when one of the others idles.
+    /// Splits the `count` highest idle nodes: appends those that have idled since `by` to `ripe`, from the highest
+    /// down, and returns the earliest start of an idle period among the others.
     pub(super) fn split(&self, count: u32, by: SimTime, standby: &Standby, ripe: &mut Vec<u32>) -> Option<SimTime> {
         let (mut left, mut others) = (count, None::<SimTime>);
         let mut place = u32::try_from(self.words.len()).unwrap_or(u32::MAX);

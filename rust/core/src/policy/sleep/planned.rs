@@ -1,4 +1,4 @@
-//! What is planned, as a part that chooses nodes by itself is told of it: by named nodes, or by counts.
+//! Plans as a [`Rest`](crate::policy::sleep::rest::Rest) part sees them: of named nodes, or of counts.
 
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
@@ -9,28 +9,29 @@ use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Sleep, Wakes, idle, idle_up_to};
 use crate::units::{SimDuration, SimTime};
 
-/// What is planned for later.
+/// Plan for later.
 pub(super) trait Planned {
-    /// The nodes that are woken for it.
+    /// Nodes that are woken for it.
     fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes;
 
-    /// When a node's next planned job starts, or it would be lacking if so many idle nodes above it slept.
+    /// Start of a node's next planned job or, with counts, the time at which it would be lacking if `above` idle nodes
+    /// above it slept.
     fn next(&self, node: u32, above: usize) -> SimTime;
 
-    /// Number of nodes that it does not need so soon that they could not sleep by these rules, where it tells no node from
-    /// another.
+    /// Number of nodes that it does not need too soon for them to sleep by these rules, where it does not distinguish
+    /// nodes.
     fn spared(&self, rule: &NodeRule) -> Option<u32> {
         let _ = rule;
         None
     }
 
-    /// How many nodes are on, or will be, that nothing planned needs within the time to wake one.
+    /// Number of nodes that are on, or will be, and that nothing planned needs within the time to wake one.
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32;
 
-    /// How many nodes neither run a job nor are needed by one that waits for nothing else.
+    /// Number of nodes that neither run a job nor are needed by one that waits for nothing else.
     fn free(&self, view: &View<'_>) -> u32;
 
-    /// Takes out of a choice what there is no room for.
+    /// Removes from a choice what there is no room for.
     fn limit(&self, view: &View<'_>, choice: &mut Choice) {
         let _ = (view, choice);
     }

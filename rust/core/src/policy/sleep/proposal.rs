@@ -1,6 +1,6 @@
-//! What the policy of one pool would have done with its idle nodes, where several pools make a machine: that decides, as
-//! nodes are counted that stay on, and looked at from the highest number down, over all pools (operations page on machines,
-//! rules 16, 20 and 21).
+//! Proposal of one pool's policy for its idle nodes, where several pools make up a machine. The machine decides, as
+//! nodes that stay on are counted over all pools, and all are looked at from the highest number down (operations page
+//! on machines, rules 16, 20 and 21).
 
 use crate::error::Result;
 use crate::policy::compose::Composed;
@@ -10,34 +10,34 @@ use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::policy::{Decisions, View};
 use crate::units::SimTime;
 
-/// What a machine of several pools asks the policy of one of them.
+/// Questions of a machine of several pools to the policy of one of them.
 pub trait PoolSleeper {
-    /// What the end of a pass over the pool asks for, once all pools have started their jobs.
+    /// Proposal at the end of a pass over the pool, once all pools have started their jobs.
     ///
     /// # Errors
     /// If the host interrupts.
     fn propose(&mut self, view: &View<'_>) -> Result<Proposal>;
 
-    /// A node of the pool begins to shut down.
+    /// Notes that a node of the pool begins to shut down.
     fn note_shutdown(&mut self, now: SimTime, node: u32);
 }
 
-/// The off nodes that a pool needs, and which idle ones it can spare.
+/// Off nodes that a pool needs, and idle ones that it can spare.
 #[derive(Clone, Debug, Default)]
 pub struct Proposal {
     wakes: Wakes,
     spared: Spared,
-    /// How many of its nodes have been put to sleep by this.
+    /// Number of its nodes that this proposal has put to sleep.
     asleep: u32,
 }
 
-/// Which idle nodes can be spared.
+/// Idle nodes that can be spared.
 #[derive(Clone, Debug, Default)]
 enum Spared {
     /// None.
     #[default]
     None,
-    /// As many as no plan needs soon.
+    /// The number of nodes that no plan needs soon.
     Counted(Box<Outlook>),
     /// These, and no others.
     Chosen(Vec<u32>),
@@ -53,7 +53,7 @@ impl Proposal {
         Self { wakes, spared: Spared::Chosen(sleep), asleep: 0 }
     }
 
-    /// Whether a node can be spared that would go to sleep now; then it does.
+    /// True if a node that would go to sleep now can be spared; it then counts as asleep.
     fn lets_go(&mut self, node: u32, rule: &NodeRule) -> bool {
         let lets = match &self.spared {
             Spared::None => false,
@@ -78,8 +78,8 @@ impl PoolSleeper for Composed {
 }
 
 impl Sleep {
-    /// Wakes nodes of a machine of pools, and puts others to sleep. `numbers` are those of each pool's nodes on the machine,
-    /// `home` says which pool a node is in, and its number there; one in none is needed by no job.
+    /// Wakes nodes of a machine of pools, and puts others to sleep. `numbers` are those of each pool's nodes on the
+    /// machine; `home` gives a node's pool and its number there. A node in no pool is needed by no job.
     pub fn settle_pools<'a>(
         &mut self,
         view: &View<'_>,

@@ -1,4 +1,4 @@
-//! Which nodes have been idle for long enough, kept from pass to pass.
+//! Nodes that have been idle for long enough, kept from pass to pass.
 
 use std::collections::VecDeque;
 
@@ -9,37 +9,37 @@ use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::units::{SimDuration, SimTime};
 
-/// Idle nodes: those that have been so for long enough, and the others by the instant since when they have.
+/// Idle nodes: those that have been idle for long enough, and the others by the start of their idle period.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resting {
     min_idle: SimDuration,
-    /// Which nodes count.
+    /// Nodes that count.
     own: NodeSet,
     ripe: NodeSet,
-    /// Since when which nodes idle, in that order; some may have got work since.
+    /// Starts of idle periods with their nodes, in that order; some nodes may have got work since.
     recent: VecDeque<(SimTime, Span)>,
-    /// How often nodes that came to idle have been looked at; none: not even which there were at first.
+    /// Number of beginnings of idle periods seen so far; none before the first pass.
     seen: Option<u64>,
     fresh: Vec<(SimTime, Span)>,
 }
 
 impl Resting {
-    /// Only these nodes count.
+    /// Follows only the nodes `own`.
     pub(super) fn new(min_idle: SimDuration, own: NodeSet) -> Self {
         Self { min_idle, ripe: NodeSet::empty(own.capacity()), own, ..Self::default() }
     }
 
-    /// The nodes that have been idle for long enough.
+    /// Nodes that have been idle for long enough.
     pub(super) fn ripe(&self) -> &NodeSet {
         &self.ripe
     }
 
-    /// When the next node will have been.
+    /// Time at which the next node will have been idle for long enough.
     pub(super) fn next(&self) -> Option<SimTime> {
         self.recent.front().map(|(since, _)| since.saturating_add(self.min_idle))
     }
 
-    /// Finds out what has changed.
+    /// Follows what has changed.
     pub(super) fn follow(&mut self, view: &View<'_>) {
         let Some(standby) = view.standby else { return };
         let (new, all) = standby.came_to_idle(self.seen.unwrap_or(0));
@@ -48,7 +48,7 @@ impl Resting {
             None => self.begin_anew(view, standby),
         }
         self.seen = Some(all);
-        // Of a part of a machine it may be told later since when a node idles.
+        // A pool may learn late of the start of an idle period.
         if !self.fresh.is_sorted_by_key(|fresh| fresh.0) {
             self.fresh.sort_by_key(|fresh| fresh.0);
         }
@@ -64,7 +64,7 @@ impl Resting {
         self.ripen(view, standby);
     }
 
-    /// All that idle are looked at.
+    /// Looks at all idle nodes.
     fn begin_anew(&mut self, view: &View<'_>, standby: &Standby) {
         let free = view.slots.holding(view.platform.shared_slots());
         self.ripe = NodeSet::empty(free.capacity());
@@ -78,7 +78,8 @@ impl Resting {
         }
     }
 
-    /// What has idled for long enough is ripe; what comes first of the others idles still.
+    /// Moves the nodes that have idled for long enough to the ripe ones, until the first of the others that still
+    /// idles.
     fn ripen(&mut self, view: &View<'_>, standby: &Standby) {
         while let Some(&(since, nodes)) = self.recent.front() {
             let idles = |node: u32| {

@@ -1,27 +1,27 @@
-//! The numbers of a sleep part, and what they come to on a node (operations page on machines, rules 14 and 17).
+//! Parameters of a sleep part, and the rules that they yield for a node (operations page on machines, rules 14 and 17).
 
 use crate::platform::NodeDraw;
 use crate::policy::sleep::rest::Rest;
 use crate::units::SimDuration;
 
-/// The least that starting a node takes in plans.
+/// Least time that starting a node takes in plans.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
-/// How long something takes in plans.
+/// Time that a transition takes in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
-    /// As long as it does on the node.
+    /// The time that it takes on the node.
     Platform,
-    /// So long.
+    /// A given time.
     Of(SimDuration),
 }
 
-/// How far away a node's next job must be.
+/// Least distance of a node's next planned job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
-    /// So far that sleeping saves energy.
+    /// Long enough that sleeping saves energy.
     BreakEven,
-    /// So far.
+    /// A given span.
     Of(SimDuration),
 }
 
@@ -32,41 +32,41 @@ pub struct NodeList(Vec<(u32, u32)>);
 /// The parameters of a sleep part.
 #[derive(Clone)]
 pub struct Rules {
-    /// How long a node must have been idle.
+    /// Least time for which a node must have been idle.
     pub min_idle: SimDuration,
-    /// How far away its next planned job must be.
+    /// Least distance of its next planned job.
     pub far: Far,
-    /// V: how long stopping takes in plans.
+    /// V: time that stopping takes in plans.
     pub stop: Margin,
-    /// W: how long starting takes in plans.
+    /// W: time that starting takes in plans.
     pub start: Margin,
-    /// How many shutdowns of one node may begin in one day.
+    /// Most shutdowns of one node that may begin in one day.
     pub off_limit: Option<u32>,
-    /// How many nodes stay on.
+    /// Number of nodes that stay on.
     pub min_on: u32,
     /// Nodes that are never put to sleep.
     pub exclude: NodeList,
-    /// Who chooses among the nodes that these let sleep; none: all of them go that no plan needs soon.
+    /// Part that chooses among the nodes that may sleep; none: all of them go that no plan needs soon.
     pub own: Option<Box<dyn Rest>>,
 }
 
-/// What they come to on one node.
+/// Rules for one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeRule {
-    /// V.
+    /// V: time that stopping takes in plans.
     pub stop: SimDuration,
-    /// W.
+    /// W: time that starting takes in plans.
     pub start: SimDuration,
-    /// How far away its next planned job must be; none: it saves nothing by sleeping, and never does.
+    /// Least distance of its next planned job; none: sleeping saves nothing, and it never sleeps.
     pub far: Option<SimDuration>,
-    /// Whether it is never put to sleep.
+    /// True if it is never put to sleep.
     pub is_excluded: bool,
-    /// Whether a wake-up takes no time, in plans and in fact: once off it can be had now.
+    /// True if a wake-up takes no time, in plans and in fact: an off node is available at once.
     pub is_instant: bool,
 }
 
 impl NodeList {
-    /// Reads `"0-3,7"`, ends included; none if it says something else.
+    /// Reads `"0-3,7"`, ends included; none if the text is malformed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let parts = text.split(',').map(str::trim);
@@ -78,18 +78,18 @@ impl NodeList {
         if text.trim().is_empty() { Some(Self::default()) } else { parts.map(range).collect::<Option<_>>().map(Self) }
     }
 
-    /// One node more.
+    /// Adds a node.
     pub fn push(&mut self, node: u32) {
         self.0.push((node, node));
     }
 
-    /// Whether a node is among them.
+    /// True if the list has the node.
     #[must_use]
     pub fn contains(&self, node: u32) -> bool {
         self.0.iter().any(|&(first, last)| first <= node && node <= last)
     }
 
-    /// The first of them that a machine of so many nodes lacks.
+    /// First of them that a machine of `nodes` nodes lacks.
     #[must_use]
     pub fn beyond(&self, nodes: u32) -> Option<u32> {
         self.0.iter().filter(|range| range.1 >= nodes).map(|range| range.0.max(nodes)).next()
@@ -111,7 +111,7 @@ impl Margin {
 }
 
 impl Rules {
-    /// Those of a part that chooses by itself: they limit nothing, and plans know how long nodes take.
+    /// Rules of a [`Rest`] part: they limit nothing, and plans know how long nodes take.
     #[must_use]
     pub fn of_own(own: Box<dyn Rest>) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Rules {
         }
     }
 
-    /// The same for a pool of these nodes, counted from 0, of which the machine says how many stay on.
+    /// The same rules for a pool of these nodes, counted from 0; the machine decides how many stay on.
     #[must_use]
     pub fn in_pool(mut self, nodes: &[u32]) -> Self {
         let mut own = NodeList::default();
@@ -137,7 +137,7 @@ impl Rules {
         self
     }
 
-    /// What they come to on a node.
+    /// Rules for one node.
     #[must_use]
     pub fn of(&self, node: u32, draw: &NodeDraw) -> NodeRule {
         let start = self.start.or(draw.boot_time).max(TICK);
@@ -154,8 +154,8 @@ impl Rules {
     }
 }
 
-/// The idle time that costs what sleeping it through costs, rounded up, and no less than both transitions take; none if
-/// sleeping never saves anything.
+/// Break-even time: the idle time that costs what sleeping through it costs, rounded up, and no less than both
+/// transitions take; none if sleeping never saves anything.
 #[must_use]
 pub fn break_even(draw: &NodeDraw) -> Option<SimDuration> {
     if draw.off >= draw.idle {

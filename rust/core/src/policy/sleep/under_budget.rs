@@ -1,5 +1,4 @@
-//! Nodes to wake and to put to sleep where a budget says how much may be drawn (page on sleep under a budget, rules 8 to
-//! 10).
+//! Wake-ups and shutdowns where nodes sleep under a budget (page on sleep under a budget, rules 8 to 10).
 
 use std::cell::RefCell;
 
@@ -25,7 +24,7 @@ use crate::workload::JobId;
 /// Number of jobs planned between two checks for an interrupt.
 const LOOK_EVERY: usize = 1024;
 
-/// The plan of what waits, and what it comes to.
+/// Plan of the waiting jobs, and the wake-ups that follow from it.
 struct UnderBudget {
     plan: RefCell<WakePlan>,
     wakes: Wakes,
@@ -36,7 +35,7 @@ struct UnderBudget {
 }
 
 impl Sleep {
-    /// Notes when plans have nodes back that are switched off; here starting one may take no time (rule 4).
+    /// Writes when plans have nodes back that are switched off; here starting one may take no time (rule 4).
     pub(super) fn expect_under_budget(&self, view: &View<'_>, out: &mut Expected) {
         let Some(standby) = view.standby else { return };
         let start = |node| self.start(node);
@@ -49,12 +48,12 @@ impl Sleep {
         out.margin = standby.asleep().iter().filter(is_down).map(start).max().unwrap_or_default();
     }
 
-    /// The longest that starting any node takes in plans.
+    /// Longest time that starting any node takes in plans.
     fn longest_start(&self) -> SimDuration {
         (0..).take(self.rules.len()).map(|node| self.start(node)).max().unwrap_or_default()
     }
 
-    /// W: what rules make at least a microsecond is nothing here.
+    /// W: time that starting the node takes in plans; the microsecond that rules make of zero is zero here.
     fn start(&self, node: u32) -> SimDuration {
         let start = self.rule(node).start;
         if start.micros() > 1 { start } else { SimDuration::ZERO }
@@ -62,7 +61,7 @@ impl Sleep {
 }
 
 impl Composed {
-    /// The end of a pass where nodes sleep under a budget.
+    /// Ends a pass where nodes sleep under a budget.
     pub(super) fn rest_under_budget(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         let Self { parts, sleep: Some(sleep), power: Some(power), queue, least, .. } = self else { return Ok(()) };
         if !sleep.looks_ahead(view) {
@@ -96,7 +95,7 @@ impl Composed {
 }
 
 impl UnderBudget {
-    /// Plans all that wait, in this order.
+    /// Plans all waiting jobs, in this order.
     fn new(
         ask: &Ask<'_>,
         parts: &Parts,
@@ -121,7 +120,7 @@ impl UnderBudget {
     }
 }
 
-/// Plans all that wait; says which job is planned first for now on nodes that are on, and did not start.
+/// Plans all waiting jobs. Returns the first that is planned for now on nodes that are on, and did not start.
 fn plan_all(
     plan: &mut WakePlan,
     ask: &Ask<'_>,
@@ -177,7 +176,7 @@ fn is_switching(view: &View<'_>) -> bool {
     asleep.any(|node| view.nodes[node as usize] != NodeState::Off)
 }
 
-/// Those that are off of the nodes where a job adds the fewest watts, as far as there is room (rule 10).
+/// Off nodes among those where a job adds the fewest watts, as far as there is room (rule 10).
 fn best_nodes(ask: &Ask<'_>, job: JobId, mut plan: WakePlan, room: &mut Option<Watts>) -> Vec<u32> {
     let view = ask.view;
     let counted = counted(ask, job, ask.estimate(job));
@@ -189,7 +188,7 @@ fn best_nodes(ask: &Ask<'_>, job: JobId, mut plan: WakePlan, room: &mut Option<W
     nodes
 }
 
-/// Draw of a node beyond idle while it shuts down, and for how long.
+/// Draw of a node beyond idle while it shuts down, and for how long it does.
 fn beyond_idle_to_stop(draw: &NodeDraw) -> (Watts, SimDuration) {
     let stopping = NodeState::ShuttingDown { until: SimTime::NEVER };
     (draw.held(stopping) - draw.idle, draw.shutdown_time)

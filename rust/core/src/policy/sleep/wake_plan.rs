@@ -1,7 +1,7 @@
 //! A plan of nodes, watts and wake-ups, where nodes sleep under a budget (page on sleep under a budget, rules 4 to 6).
 //!
-//! It counts nodes that are on, and knows those that are off or shutting down by number: a job that is planned on such
-//! nodes takes the watts to wake them, and has them idle for ever.
+//! It counts the nodes that are on, and knows those that are off or shutting down by number. A job planned on the
+//! latter takes the watts to wake them and, as they stay on, their idle watts for ever.
 
 use std::collections::BTreeMap;
 
@@ -22,19 +22,19 @@ const PLENTY: i64 = i64::MAX / 4;
 #[derive(Clone, Debug)]
 pub(in crate::policy) struct WakePlan {
     now: SimTime,
-    /// Each holds until the next; the first is now.
+    /// Steps in order of time, the first now; each holds until the next.
     steps: Vec<Step>,
     /// Nodes that are off or shutting down, by number.
     down: Vec<Down>,
-    /// W.
+    /// W: longest time that starting any of the nodes that are down takes in plans.
     margin: SimDuration,
     /// Time at which the last node is back that is off or in transition.
     soon: Option<SimTime>,
-    /// The most that is planned with once all that runs has ended, in microwatts and exactly.
+    /// Most microwatts that there are once all running jobs have ended, as planned and exactly.
     most: (i64, Watts),
     /// True if the budget is known to fall.
     falls: bool,
-    /// Wake-ups of those that are planned, in their order.
+    /// Wake-ups of the planned jobs, in their order.
     wakes: Vec<Wake>,
     holds: bool,
     /// Number of nodes that count as on and free now but still boot, longer than was planned.
@@ -58,9 +58,9 @@ struct Step {
 struct Down {
     node: u32,
     is_off: bool,
-    /// From when on a plan could have it.
+    /// Earliest instant at which a plan could have it.
     back: SimTime,
-    /// Watts that it draws more when it is on and idle.
+    /// Watts that it draws idle beyond what it draws off.
     idle: Watts,
     /// Draw beyond idle while it boots, and for how long.
     excess: Watts,
@@ -91,7 +91,7 @@ pub(in crate::policy) struct Fit {
     pub(in crate::policy) is_for_now: bool,
     /// True if it waits for no run that is past its planned end.
     is_sure: bool,
-    /// From when on its nodes are woken.
+    /// Instant at which its nodes are woken.
     from: SimTime,
     /// Woken nodes, by their places among those that are down.
     woken: Vec<usize>,
@@ -110,7 +110,7 @@ struct Wake {
 }
 
 impl WakePlan {
-    /// Nothing is planned yet; so many nodes are on and free now. Without an outlook no watts are counted.
+    /// Begins with nothing planned. Without an outlook no watts are counted.
     pub(in crate::policy) fn new(view: &View<'_>, outlook: Option<&Outlook>) -> Self {
         let (now, mut changes) = (view.now, BTreeMap::<SimTime, Claim>::new());
         let mut most = (PLENTY, Watts::of_microwatts(PLENTY));
@@ -185,7 +185,7 @@ impl WakePlan {
         }
     }
 
-    /// Jobs are being woken for that are planned by then.
+    /// Extends the span in which jobs count as being woken for to `until`.
     pub(super) fn look_until(&mut self, until: SimTime) {
         self.soon = self.soon.max(Some(until));
     }
@@ -196,7 +196,7 @@ impl WakePlan {
         self.candidates(from).into_iter().find_map(|at| self.fit_at(need, at, length))
     }
 
-    /// The instants at which more may be had than just before.
+    /// Instants at which more may be available than just before.
     fn candidates(&self, from: SimTime) -> Vec<SimTime> {
         let steps = self.steps.iter().map(|step| step.at);
         let mut all: Vec<_> = steps.clone().chain(self.down.iter().map(|down| down.back)).collect();
@@ -210,7 +210,7 @@ impl WakePlan {
         all
     }
 
-    /// Fits a job without what runs hold that are past their planned end, or else with it.
+    /// Fits a job without what overdue runs hold, or else with it.
     fn fit_at(&self, need: &Need, at: SimTime, length: SimDuration) -> Option<Fit> {
         let least = self.least(at, at.saturating_add(length));
         let sure = self.fit_within(need, at, least - self.overdue);
@@ -223,7 +223,7 @@ impl WakePlan {
         })
     }
 
-    /// The same with so much that is on and free throughout its length.
+    /// The same, with `least` on and free throughout its length.
     fn fit_within(&self, need: &Need, at: SimTime, least: Claim) -> Option<Fit> {
         let lack = usize::try_from(need.nodes - least.units.min(need.nodes)).unwrap_or(usize::MAX);
         let can_be_had = |down: &Down| !down.is_taken && down.back <= at;
@@ -250,7 +250,7 @@ impl WakePlan {
         at.saturating_add(SimDuration::ZERO - self.margin).max(self.now)
     }
 
-    /// The least of each that is free from an instant on until before another, which is later.
+    /// Least of each that is free from an instant until before another, which is later.
     fn least(&self, from: SimTime, until: SimTime) -> Claim {
         let first = self.steps.partition_point(|step| step.at <= from) - 1;
         let within = self.steps[first..].iter().take_while(|step| step.at < until || step.at <= from);
@@ -261,7 +261,7 @@ impl WakePlan {
         })
     }
 
-    /// Changes what is free from an instant on until before another.
+    /// Changes what is free from an instant until before another.
     fn change(&mut self, from: SimTime, until: SimTime, by: Claim) {
         for at in [from, until] {
             let place = self.steps.partition_point(|step| step.at < at);
@@ -274,7 +274,7 @@ impl WakePlan {
         changed.for_each(|step| step.free += by);
     }
 
-    /// A job takes what it fits with.
+    /// Takes what a job needs out of the plan.
     pub(in crate::policy) fn take(&mut self, need: &Need, fit: &Fit) {
         self.holds = true;
         let (end, count) = (fit.at.saturating_add(need.length.max(TICK)), i64::try_from(fit.woken.len()).unwrap_or(0));
@@ -297,8 +297,8 @@ impl WakePlan {
         }
     }
 
-    /// True if the claim of a job that starts now is free for all its length alongside what is planned; a job of length
-    /// zero leaves their share to those for which nodes are being woken.
+    /// True if the claim of a job that starts now is free for all its length alongside planned jobs. A job of length
+    /// zero must leave enough now for the jobs for which nodes are being woken.
     pub(in crate::policy) fn lasts(&self, claim: Claim, length: SimDuration) -> bool {
         if length == SimDuration::ZERO {
             return self.awaited == Claim::default() || (self.left_now - self.awaited).covers(claim);
@@ -306,7 +306,7 @@ impl WakePlan {
         !self.holds && !self.falls || self.least(self.now, self.now.saturating_add(length)).covers(claim)
     }
 
-    /// It starts.
+    /// Starts a job with this claim.
     pub(in crate::policy) fn start(&mut self, claim: Claim, length: SimDuration) {
         self.left_now -= claim;
         if length > SimDuration::ZERO {
@@ -314,13 +314,13 @@ impl WakePlan {
         }
     }
 
-    /// True if nodes are being woken for a job with this fit: it does not start now on nodes that are all on, but no later
-    /// than all nodes are back that are off or in transition.
+    /// True if nodes are being woken for a job with this fit: it does not start now on nodes that are all on, but
+    /// starts no later than all nodes are back that are off or in transition.
     pub(in crate::policy) fn is_woken_for(&self, fit: &Fit) -> bool {
         self.soon.is_some_and(|soon| fit.at <= soon) && fit.is_sure && !fit.is_for_now
     }
 
-    /// The most nodes and microwatts that a job can have that fits now or is being woken for.
+    /// Most nodes and microwatts that a job can have that fits now or is being woken for.
     pub(in crate::policy) fn most_soon(&self) -> Claim {
         let soon = self.soon.unwrap_or(self.now);
         let by_then = self.steps.iter().take_while(|step| step.at <= soon);
@@ -332,7 +332,8 @@ impl WakePlan {
         Claim { units: most.units + i64::try_from(down).unwrap_or(0), ..most }
     }
 
-    /// The nodes that are woken now, as far as there is room (none: none is counted), and when the next wake-up is due.
+    /// Nodes that are woken now, as far as there is room (none: watts are not counted), and the time of the next
+    /// wake-up.
     pub(super) fn wakes(&self, room: &mut Option<Watts>) -> (Vec<u32>, Option<SimTime>) {
         let mut now = Vec::new();
         for wake in self.wakes.iter().filter(|wake| wake.from <= self.now) {
@@ -354,13 +355,13 @@ impl WakePlan {
         (now, later.min())
     }
 
-    /// Wakes a node that is off and planned for no job, if the plan leaves the watts for it; true if it does.
+    /// Wakes an off node that is planned for no job, if the plan leaves the watts for it; true if it does.
     pub(super) fn wake_beside(&mut self, node: u32, room: &mut Option<Watts>) -> bool {
         let found = self.down.iter().position(|down| down.node == node && down.is_off && !down.is_taken);
         let Some(place) = found else { return false };
         let Down { idle, excess, boot, .. } = self.down[place];
         let until = self.now.saturating_add(boot);
-        // Where even less than nothing is left, what takes nothing may still be woken.
+        // Where the room is negative, nodes that take nothing may still be woken.
         let holds = |least: i64, need: Watts| least.max(0) >= need.microwatts_up();
         let fits = !self.counts_watts()
             || holds(self.least(self.now, SimTime::NEVER).microwatts, idle)
@@ -375,7 +376,7 @@ impl WakePlan {
         true
     }
 
-    /// Takes so many more watts until a node that begins to shut down is off; true if the plan and the room have them.
+    /// Takes `more` watts until a node that begins to shut down is off; true if the plan and the room have them.
     pub(super) fn shut_down(&mut self, more: Watts, lasts: SimDuration, room: &mut Option<Watts>) -> bool {
         let until = self.now.saturating_add(lasts);
         if more <= Watts::ZERO || !self.counts_watts() {
@@ -390,13 +391,13 @@ impl WakePlan {
         true
     }
 
-    /// The least number of nodes that are on and free up to an instant, and before another.
+    /// Least number of nodes that are on and free up to an instant, and before another.
     pub(super) fn spare(&self, by: SimTime, before: SimTime) -> i64 {
         let within = self.steps.iter().take_while(|step| step.at <= by || step.at < before);
         within.map(|step| step.free.units).min().unwrap_or(0)
     }
 
-    /// First time at which no more than so many nodes are on and free.
+    /// First time at which at most `above` nodes are on and free.
     pub(super) fn lacking(&self, above: usize) -> SimTime {
         let above = i64::try_from(above).unwrap_or(i64::MAX);
         self.steps.iter().find(|step| step.free.units <= above).map_or(SimTime::NEVER, |step| step.at)
@@ -409,7 +410,7 @@ impl WakePlan {
         self.least(soon, soon.saturating_add(TICK)).units + i64::try_from(down).unwrap_or(0)
     }
 
-    /// W.
+    /// W: longest time that starting any of the nodes that are down takes in plans.
     pub(super) fn margin(&self) -> SimDuration {
         self.margin
     }

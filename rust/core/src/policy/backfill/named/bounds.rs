@@ -1,4 +1,4 @@
-//! Before which instants jobs do not fit, as far as those that had their turn before tell.
+//! Lower bounds on the starts of jobs, from jobs planned earlier in the pass.
 
 use crate::algo::fit_list::Waiting;
 use crate::policy::View;
@@ -7,18 +7,18 @@ use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// What a job asks for, and the number of those that may take the same nodes.
+/// Request of a job, and its group: jobs of one group may take the same nodes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::policy::backfill) struct Like {
     group: usize,
-    /// Slots, or something else, of which less is not harder to have.
+    /// Slots, or another amount of which less is no harder to get.
     amount: i64,
     nodes: u32,
     length: SimDuration,
 }
 
-/// Before which instants jobs do not fit. A plan only fills: one that asks for no less than another fits no earlier than
-/// that did.
+/// Lower bounds on the starts of jobs. A plan only fills up, so a job that dominates another in every need fits no
+/// earlier than that one did.
 #[derive(Clone, Debug, Default)]
 pub(in crate::policy::backfill) struct Bounds(Vec<(usize, Vec<(Like, SimTime)>)>);
 
@@ -55,7 +55,7 @@ impl Bounds {
         known.push((like, at));
     }
 
-    /// Forgets them, but not which jobs are alike.
+    /// Forgets the bounds, but keeps the groups.
     pub(in crate::policy::backfill) fn forget(&mut self) {
         self.0.iter_mut().for_each(|(_, known)| known.clear());
     }

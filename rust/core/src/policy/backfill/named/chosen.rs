@@ -1,4 +1,4 @@
-//! Nodes by what is free of them: which of them a job takes that may have any of some.
+//! Free nodes for a plan of named nodes, and the choice of those that a job takes.
 
 use crate::algo::horizon::{Freedom, Need, SlotTable};
 use crate::algo::node_set::NodeSet;
@@ -6,26 +6,26 @@ use crate::policy::View;
 use crate::policy::backfill::named::bounds::Bounds;
 use crate::workload::JobId;
 
-/// What is free of each node, and in which order nodes are taken.
+/// Free capacity of each node, and the order in which nodes are taken.
 pub(in crate::policy::backfill) trait Chosen<'a>: Freedom {
-    /// Whether jobs of queues that have no node in common take nothing that others want.
+    /// True if jobs of queues without common nodes never compete.
     const TELLS_QUEUES_APART: bool = false;
 
-    /// As it is now, in the memory of another.
+    /// Capacity free now, built in the memory of `spare`.
     fn now(view: &'a View<'a>, spare: Option<Self>) -> Self;
 
-    /// What jobs alike have in common: they take the same of the same nodes.
+    /// Key of jobs alike: they take the same amount of the same nodes.
     fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
         (0, view.jobs.need(job, view.platform))
     }
 
-    /// What stands for what the job takes of each node.
+    /// Number that stands for the job's claim on each node: its slots, or its row where more than slots is needed.
     fn told(view: &View<'_>, job: JobId) -> i32 {
         i32::try_from(view.jobs.need(job, view.platform)).unwrap_or(i32::MAX)
     }
 
-    /// Writes down the first of the nodes that a job may take which starts when this is free: by [`Claim`], then fullest or
-    /// emptiest first, then lowest.
+    /// Appends the nodes that a job takes, of those that it may take, when this is free: sorted by [`Claim`], then
+    /// fullest or emptiest first, then lowest.
     fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>);
 
     /// Memory of earlier passes.
@@ -33,7 +33,7 @@ pub(in crate::policy::backfill) trait Chosen<'a>: Freedom {
         Vec::new()
     }
 
-    /// Leaves it to later ones.
+    /// Leaves the memory to later passes.
     fn leave(_spares: Vec<Self>, _memory: &mut Memory) {}
 }
 
@@ -41,9 +41,9 @@ pub(in crate::policy::backfill) trait Chosen<'a>: Freedom {
 #[derive(Clone, Copy)]
 pub(in crate::policy::backfill) struct Own<'a> {
     pub(in crate::policy::backfill) nodes: &'a NodeSet,
-    /// Whether the emptiest go first.
+    /// True if the emptiest nodes are taken first.
     pub(in crate::policy::backfill) spreads: bool,
-    /// Those that are off or shutting down.
+    /// Nodes that are off or shutting down.
     pub(in crate::policy::backfill) asleep: Option<&'a NodeSet>,
     /// Nodes that were woken for a job and have not served since, by number.
     pub(in crate::policy::backfill) kept: &'a [(u32, JobId)],
@@ -75,19 +75,19 @@ impl Own<'_> {
     }
 }
 
-/// What is free of each node, and of which only some may be taken.
+/// Free capacity of each node, where a job may take only some of the nodes.
 pub(in crate::policy::backfill) trait Part<'a>: Chosen<'a> {
-    /// Whether there are as many of these nodes as a job needs.
+    /// True if enough of the nodes `own` are free for the job.
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
 
-    /// How many of these nodes are free, where nodes are free or not.
+    /// Number of the nodes `own` that are free, where a node is either free or not.
     fn count_of(&self, own: &NodeSet) -> Option<u32>;
 
-    /// As [`Freedom::fitting`] of these nodes.
+    /// Like [`Freedom::fitting`], among the nodes `own`.
     fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool;
 }
 
-/// What passes leave to later ones, so that they need not ask for memory.
+/// Memory that passes leave to later ones, to save allocations.
 #[derive(Clone, Debug, Default)]
 pub(in crate::policy::backfill) struct Memory {
     sets: Vec<NodeSet>,

@@ -1,4 +1,4 @@
-//! What is free of nodes from now on, before anything is promised: what runs ends, and nodes come and go.
+//! Free nodes from now on, before any promise: running jobs end, and nodes come and go.
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::windows::{Return, What};
@@ -12,32 +12,31 @@ use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// Free nodes over time. Nodes are taken out for maintenance only as far ahead as is asked for: its windows may be known
-/// for years.
+/// Free nodes over time. Maintenance is applied only as far ahead as needed: its windows may be known for years.
 pub(super) struct Future<'a, F> {
     windows: Windows<F>,
     now: SimTime,
-    /// Maintenance that begins before this is taken out.
+    /// Maintenance that begins before this instant is applied.
     known: SimTime,
-    /// The rest, by beginning.
+    /// Maintenance yet to be applied, sorted by beginning.
     to_come: Box<dyn Iterator<Item = Maintenance> + 'a>,
     next: Option<Maintenance>,
 }
 
 impl<'a, F: Chosen<'a>> Future<'a, F> {
-    /// With maintenance, by beginning, that is not taken out yet.
+    /// Starts with maintenance yet to be applied, sorted by beginning.
     fn new(windows: Windows<F>, now: SimTime, to_come: impl Iterator<Item = Maintenance> + 'a) -> Self {
         let mut to_come: Box<dyn Iterator<Item = Maintenance> + 'a> = Box::new(to_come);
         let next = to_come.next();
         Self { windows, now, known: now, to_come, next }
     }
 
-    /// With all maintenance taken out already.
+    /// Starts with all maintenance applied already.
     pub(super) fn whole(windows: Windows<F>, now: SimTime) -> Self {
         Self::new(windows, now, std::iter::empty())
     }
 
-    /// Takes out what begins before an instant.
+    /// Applies the maintenance that begins before an instant.
     fn look(&mut self, until: SimTime) {
         while let Some(window) = self.next.filter(|window| window.from < until) {
             self.windows.close(window.from, window.until - window.from, window.node);
@@ -61,7 +60,7 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
     ) -> Option<SimTime> {
         self.look(from.saturating_add(need.length));
         loop {
-            // A job that is over by then is in the way of no maintenance that is not taken out.
+            // A job that ends by then is not affected by maintenance that is yet to be applied.
             let certain = self.known.saturating_add(SimDuration::ZERO - need.length);
             let by = if self.known == SimTime::NEVER { until } else { until.min(certain) };
             let found = self.windows.earliest(need, (from, by), &mut pick);
@@ -84,7 +83,7 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
     }
 }
 
-/// The nodes that are off or shutting down, if any is, but for those that a wake-up brings back in no time.
+/// Nodes that are off or shutting down, if any, except those that a wake-up brings back in no time.
 pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
     let mut asleep = view.standby?.asleep().clone();
     for back in view.standby?.comebacks() {
@@ -95,7 +94,7 @@ pub(super) fn asleep(view: &View<'_>) -> Option<NodeSet> {
     (!asleep.is_empty()).then_some(asleep)
 }
 
-/// Whether a job can start on these nodes that are free now; those that wake up in no time may still be off.
+/// True if all these nodes, which the plan has free now, are on. Those that wake up in no time may still be off.
 pub(super) fn are_on(view: &View<'_>, nodes: &[u32]) -> bool {
     let asleep = view.standby.map(Standby::asleep).filter(|asleep| !asleep.is_empty());
     asleep.is_none_or(|asleep| !nodes.iter().any(|&node| asleep.contains(node)))
@@ -108,8 +107,9 @@ pub(super) fn units_back_now(view: &View<'_>) -> i64 {
     i64::try_from(nodes).unwrap_or(i64::MAX).saturating_mul(i64::from(view.slots.per_node()))
 }
 
-/// What is free when, if all that runs ends as planned; what should have ended by now ends a tick later. A node in
-/// maintenance is free once that is over, one that has failed never, and none is in a window that is known by now.
+/// Free nodes over time if all running jobs end as planned; those that should have ended by now end a tick later. A
+/// node in maintenance is free once that is over, a failed node never, and a window of maintenance that is known by now
+/// takes its node out.
 pub(super) fn future<'a, F: Chosen<'a>>(view: &'a View<'a>, now: F, spares: Vec<F>) -> Future<'a, F> {
     let soonest = view.now.saturating_add(TICK);
     let runs = view.runs.iter().map(|(_, run)| Return {
@@ -122,8 +122,7 @@ pub(super) fn future<'a, F: Chosen<'a>>(view: &'a View<'a>, now: F, spares: Vec<
     Future::new(windows, view.now, view.outages.known(view.now))
 }
 
-/// What is free when, if so much is now and that comes back; and nodes that cannot serve now, while those that will not
-/// are taken out.
+/// Free nodes over time from what is free now and what returns, with all maintenance that is known applied.
 pub(super) fn known_by_now<'a, F: Chosen<'a>>(
     spares: Vec<F>,
     now: F,
@@ -163,7 +162,7 @@ fn in_service<'a, F: Chosen<'a>>(
     windows
 }
 
-/// What a waiting job needs.
+/// Need of a waiting job.
 pub(super) fn need<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Need {
     let job = JobId(waiting.key.row);
     let length = waiting.length.max(TICK);

@@ -1,4 +1,4 @@
-//! What the plan of a pass promises, job by job.
+//! Promises of the plan of a pass, job by job.
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::node_set::NodeSet;
@@ -10,30 +10,30 @@ use crate::policy::backfill::named::future::{Future, asleep, need};
 use crate::units::SimTime;
 use crate::workload::JobId;
 
-/// What is free beside what is promised so far.
+/// Free nodes after the promises made so far.
 pub(super) struct Promises<'a, F> {
     view: &'a View<'a>,
     future: Future<'a, F>,
     bounds: Bounds,
     asleep: Option<NodeSet>,
-    /// Those promised last.
+    /// Nodes promised last.
     nodes: Vec<u32>,
 }
 
 impl<'a, F: Chosen<'a>> Promises<'a, F> {
-    /// None yet.
+    /// No promises yet.
     pub(super) fn new(view: &'a View<'a>, future: Future<'a, F>, memory: &mut Memory) -> Self {
         let bounds = std::mem::take(&mut memory.bounds);
         Self { view, future, bounds, asleep: asleep(view), nodes: Vec::new() }
     }
 
-    /// Whether a job can start now. When more is promised it cannot if it could not before.
+    /// True if a job may start now. Once false it stays false: promises only fill the plan up.
     pub(super) fn may_start(&mut self, waiting: &Waiting) -> bool {
         let is_bound = self.bounds.of(&Like::of::<F>(self.view, waiting)) > self.view.now;
         !is_bound && self.future.may_start(&need::<F>(self.view, waiting))
     }
 
-    /// Promises a job the first nodes at the earliest instant, if that is not after `until`.
+    /// Promises a job the first nodes at the earliest instant at which it fits, if that is not after `until`.
     pub(super) fn add(&mut self, waiting: &Waiting, until: SimTime) -> Option<SimTime> {
         let (need, like) = (need::<F>(self.view, waiting), Like::of::<F>(self.view, waiting));
         let from = self.bounds.of(&like).max(self.view.now);

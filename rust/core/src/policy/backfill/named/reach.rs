@@ -1,7 +1,8 @@
-//! How far the plan of a pass has to go.
+//! Extent of a plan: how far it has to go in a pass.
 //!
-//! A plan is forgotten with its pass: it matters only as far as some job may start now, or it is awaited what is planned for
-//! a node that sleeps or may. Where queues have no node in common one may be done before the other.
+//! A plan lives no longer than its pass. It matters only as long as some job may start now, or a planned job is awaited
+//! for a node that sleeps or may go to sleep. Queues without common nodes are planned independently, and one may be
+//! done before the other.
 
 use crate::algo::fit_list::{FitList, Place, QueueKey, Room, Waiting};
 use crate::algo::node_set::NodeSet;
@@ -9,34 +10,34 @@ use crate::policy::View;
 use crate::policy::sleep::named::FirstStarts;
 use crate::workload::JobId;
 
-/// What of a plan still matters.
+/// Parts of a plan that still matter.
 pub(super) struct Reach {
     parts: Vec<Part>,
-    /// The part of each queue; none where all is one.
+    /// Part of each queue; empty if there is only one part.
     of_queue: Vec<usize>,
 }
 
-/// Nodes that no job takes together with others, nor queues do.
+/// Set of nodes that no job or queue shares with nodes outside it.
 struct Part {
     nodes: NodeSet,
-    /// Those of them for which it is awaited what is planned.
+    /// Nodes of the part whose planned jobs are awaited.
     awaited: NodeSet,
     next: Next,
 }
 
-/// The next job that may start now, beside what runs and is planned. As more is planned only fewer may.
+/// Next job that may start now alongside running and planned ones. As more is planned, fewer jobs may.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// None up to this one, if it is said.
+    /// No job up to and including this one, if given, may start.
     After(Option<QueueKey>),
-    /// This one could, before more was planned.
+    /// This job could start before more was planned.
     Could(QueueKey),
     Is(QueueKey),
     None,
 }
 
 impl Reach {
-    /// All of a plan that may matter. Queues are only told apart where no count of planned jobs is shared.
+    /// Reach of a new plan. Queues are kept apart only if no limit on the number of planned jobs couples them.
     pub(super) fn new(view: &View<'_>, tells_queues_apart: bool, awaited: &FirstStarts) -> Self {
         let mut reach = Self { parts: Vec::new(), of_queue: Vec::new() };
         let Some(queues) = view.queues else {
@@ -55,7 +56,7 @@ impl Reach {
         reach
     }
 
-    /// Nodes are taken together.
+    /// Merges the nodes of a queue with the parts that they overlap.
     fn join(&mut self, own: &NodeSet, is_apart: bool) {
         let mut all = Part::new(own.clone());
         self.parts.retain(|part| {
@@ -74,7 +75,8 @@ impl Reach {
         }
     }
 
-    /// Whether anything from a place on matters, when it is known who may start now; else the plan is made.
+    /// True if anything from a place on still matters: which jobs start now, or what is planned for awaited nodes.
+    /// Otherwise the plan is complete.
     pub(super) fn goes_on(
         &mut self,
         view: &View<'_>,
@@ -89,13 +91,13 @@ impl Reach {
         self.parts.iter().any(|part| part.matters(plans))
     }
 
-    /// Whether it matters what is planned for a job that is next in turn.
+    /// True if it matters what is planned for a job that is next in turn.
     pub(super) fn needs(&self, view: &View<'_>, waiting: &Waiting, plans: bool) -> bool {
         let part = &self.parts[self.part_of(view, waiting)];
         part.matters(plans) && (plans || part.next == Next::Is(waiting.key))
     }
 
-    /// A job had its turn, and something may be planned for it. If it started others may be held back.
+    /// Notes that a job had its turn and may have been planned. If it started, others may be held back.
     pub(super) fn pass(&mut self, waiting: &Waiting) {
         for part in &mut self.parts {
             part.next = match part.next {
@@ -106,7 +108,7 @@ impl Reach {
         }
     }
 
-    /// What is planned for a node is not awaited any more.
+    /// Notes that the planned job of a node is no longer awaited.
     pub(super) fn settle(&mut self, node: u32) {
         self.parts.iter_mut().for_each(|part| _ = part.awaited.remove(node));
     }
@@ -128,7 +130,7 @@ impl Part {
 }
 
 impl Next {
-    /// Who it is now, of those from a place on.
+    /// Next job that may start now, among those from a place on.
     fn after(self, queue: &FitList, place: Place, room: Room, mut is_next: impl FnMut(&Waiting) -> bool) -> Self {
         let mut place = match self {
             Self::Is(_) | Self::None => return self,
@@ -167,7 +169,7 @@ mod tests {
     const NODES: u32 = 8;
     const JOBS: i64 = 24;
 
-    /// Who starts now, and for when and whom nodes are first planned that are awaited.
+    /// Rows of the jobs that start now, and the first planned start on each awaited node.
     type Outcome = (Vec<u32>, BTreeMap<u32, SimTime>);
 
     struct Case {
@@ -177,7 +179,7 @@ mod tests {
         depth: usize,
     }
 
-    /// The plan of a pass, job by job; of all jobs, or of those that matter.
+    /// Makes the plan of a pass, job by job: for all jobs, or only for those that matter.
     fn plan(view: &View<'_>, case: &Case, only_what_matters: bool) -> Outcome {
         let nodes: Vec<_> = case.returns.iter().map(|&(at, node)| (at, [node])).collect();
         let returns =
@@ -264,7 +266,7 @@ mod tests {
             let case = Case { queue, returns, awaited, depth };
             let (all, some) = (plan(&view, &case, false), plan(&view, &case, true));
             prop_assert_eq!(&all.0, &some.0);
-            // What is awaited no more is not planned any further: its first start says all already.
+            // A node that is no longer awaited is not planned any further: its first start has settled the question.
             prop_assert_eq!(all.1, some.1);
         }
     }

@@ -1,7 +1,8 @@
 //! Jobs of queues that preempt, and those that made way for them (operations page on machines, rules 33 and 34).
 //!
-//! A pass plans urgent jobs first, each as any other and, if it does not start by that, as if those that it preempts were
-//! not there. Then it looks at what is suspended. What it has promised until then all others find taken.
+//! A pass plans urgent jobs first: each like any other and, if it cannot start now that way, as if the jobs that its
+//! queue preempts did not run. Then suspended jobs resume where they can. All other jobs are planned around these
+//! promises.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ use crate::workload::JobId;
 /// Free slots of each node, for jobs of queues.
 type Table<'a> = Queued<'a, SlotTable>;
 
-/// What a run holds in a plan.
+/// Claim of a run in a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Nothing,
@@ -35,32 +36,32 @@ enum Holds {
     ForEver,
 }
 
-/// The plans of a pass in which somebody may make way.
+/// Plans of a pass in which jobs may be suspended.
 struct Urgent<'a> {
     view: &'a View<'a>,
     queues: &'a Queues,
-    /// As urgent jobs are planned at first: what is suspended holds its slots for ever.
+    /// Plan by which urgent jobs are planned at first: suspended jobs hold their slots for ever.
     any: Windows<Table<'a>>,
-    /// The same without the jobs that a queue preempts, by its number.
+    /// The same without the jobs that a queue preempts, by the queue's number.
     without: BTreeMap<u16, Windows<Table<'a>>>,
-    /// What runs and is promised; nothing is suspended.
+    /// Plan of running and promised jobs; suspended ones hold nothing.
     running: Windows<Table<'a>>,
     promised: Vec<(SimTime, Need, Vec<u32>)>,
     /// Slots of running jobs on each node.
     used: Vec<u32>,
     on_nodes: Vec<Vec<RunId>>,
-    /// Suspended in this pass.
+    /// Runs suspended in this pass.
     victims: Vec<RunId>,
 }
 
-/// Whether a pass has to do with urgent jobs: one waits at the front of the queue, or something is suspended.
+/// True if a pass involves urgent jobs: one of `waiting` is urgent, or a run is suspended.
 pub(in crate::policy) fn matters(view: &View<'_>, mut waiting: impl Iterator<Item = JobId>) -> bool {
     let Some(queues) = view.queues.filter(|queues| queues.preempt()) else { return false };
     waiting.any(|job| !queues.preempted_by(job).is_empty()) || view.runs.iter().any(|(_, run)| run.suspension.is_some())
 }
 
 impl NamedPlan {
-    /// A pass in which urgent jobs wait, or jobs are suspended.
+    /// Makes the plan of a pass in which urgent jobs wait, or jobs are suspended.
     pub(super) fn make_with_urgent<'a>(
         &mut self,
         desk: &mut Desk<'a>,
@@ -129,7 +130,7 @@ impl<'a> Urgent<'a> {
         self.queues.all()[usize::from(by)].preempts.contains(&self.queues.number(job))
     }
 
-    /// When and where an urgent job starts, if it does by `until`.
+    /// Start and nodes of an urgent job, if it starts by `until`.
     fn find(&mut self, job: JobId, need: &Need, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
         let (now, asleep) = (self.view.now, asleep(self.view));
         let choose = |nodes: &mut Vec<u32>, free: &Table<'_>, throughout: &NodeSet| {
@@ -167,7 +168,7 @@ impl<'a> Urgent<'a> {
         found.map(|at| (at, nodes))
     }
 
-    /// Makes the plan without those that a queue preempts, unless it is there.
+    /// Makes the plan without the jobs that a queue preempts, unless it exists.
     fn leave_out(&mut self, number: u16) {
         if self.without.contains_key(&number) {
             return;
@@ -187,7 +188,7 @@ impl<'a> Urgent<'a> {
         self.without.insert(number, windows);
     }
 
-    /// Suspends running jobs until an urgent one has room on each of its nodes: who started last first.
+    /// Suspends running jobs until an urgent one has room on each of its nodes: the latest start first.
     fn make_way(&mut self, job: JobId, nodes: &[u32]) -> Vec<RunId> {
         let (view, number) = (self.view, self.queues.number(job));
         let (need, slots) = (view.jobs.need(job, view.platform), view.platform.shared_slots());
@@ -230,13 +231,13 @@ impl<'a> Urgent<'a> {
         run.planned_end.max(self.view.now.saturating_add(TICK))
     }
 
-    /// What a run takes, without end.
+    /// Claim of a run, without end.
     fn for_ever(&self, run: &Run) -> Need {
         let nodes = u32::try_from(self.view.runs.nodes(run).len()).unwrap_or(u32::MAX);
         Need { nodes, slots: Table::told(self.view, run.job), microwatts: 0, length: SimDuration::FOREVER }
     }
 
-    /// An urgent job starts, or is planned.
+    /// Holds the nodes of an urgent job that starts or is planned.
     fn promise(&mut self, at: SimTime, need: Need, nodes: &[u32]) {
         self.any.hold(at, &need, nodes);
         self.running.hold(at, &need, nodes);
@@ -244,8 +245,8 @@ impl<'a> Urgent<'a> {
         self.promised.push((at, need, nodes.to_vec()));
     }
 
-    /// Suspended jobs go on where there is room beside what runs and was promised; the others hold their slots until they
-    /// will have done so.
+    /// Resumes suspended jobs that fit alongside running and promised ones. The others hold their slots until the end
+    /// that they would have if they resumed at their earliest fit.
     fn resume(&mut self, desk: &mut Desk<'a>) -> Result<()> {
         let (view, now) = (self.view, self.view.now);
         for (_, id) in self.suspended(desk)? {
@@ -265,7 +266,7 @@ impl<'a> Urgent<'a> {
         Ok(())
     }
 
-    /// All that is suspended by now, in policy order.
+    /// Runs that are suspended by now, in policy order.
     fn suspended(&self, desk: &mut Desk<'a>) -> Result<Vec<(QueueKey, RunId)>> {
         let stand = self.view.runs.iter().filter(|(_, run)| run.suspension.is_some()).map(|(id, _)| id);
         let all: Vec<_> = stand.chain(self.victims.iter().copied()).collect();
@@ -276,7 +277,7 @@ impl<'a> Urgent<'a> {
     }
 }
 
-/// What is free when, if each run holds what is said.
+/// Free slots over time, if each run holds what `holds` says.
 fn plan<'a>(view: &'a View<'a>, holds: impl Fn(&Run) -> Holds) -> Windows<Table<'a>> {
     let soonest = view.now.saturating_add(TICK);
     let whole = i32::try_from(view.platform.shared_slots()).unwrap_or(i32::MAX);
