@@ -1,4 +1,4 @@
-//! Draw of all runs at a slowdown, by the cap model: nodes that draw alike at every slowdown are looked at together.
+//! Draw of all runs at a slowdown, by the cap model: nodes that draw alike at every slowdown are counted as one kind.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::power::in_force::{Allotted, CapsInForce, Profile};
 use crate::power::pvt::NodeLikeness;
 use crate::units::Watts;
 
-/// So many kinds are kept: where every job brings a draw of its own, each of its nodes would be one for ever.
+/// Most kinds that are kept: where every job brings a draw of its own, each of its nodes would remain a kind for ever.
 const MOST: usize = 1 << 16;
 
 /// Values that decide how much a node of a run draws beyond idle at every slowdown; numbers as bits.
@@ -27,7 +27,7 @@ struct Likeness {
     estimate: Estimate,
 }
 
-/// Nodes that draw alike, one of them, and what it draws at the slowdown that was looked at last.
+/// Nodes that draw alike, with one of them as a sample and its draw at the slowdown that was looked at last.
 #[derive(Clone, Debug)]
 struct Kind {
     of: Profile,
@@ -43,10 +43,10 @@ struct Kind {
 #[derive(Clone, Debug)]
 struct Known {
     id: RunId,
-    /// The emergency's cap under which they were found, as bits, and where the run's nodes stood.
+    /// Conditions under which the kinds hold: the emergency's cap, as bits, and the places of the run's nodes.
     found: (u64, Range<usize>),
     parts: Vec<(usize, u32)>,
-    /// True if they count.
+    /// True if they are in the counts of kinds.
     counts: bool,
 }
 
@@ -55,9 +55,9 @@ struct Known {
 pub(super) struct Kinds {
     numbers: BTreeMap<Likeness, usize>,
     all: Vec<Kind>,
-    /// By the run's slot.
+    /// Kinds of each run's nodes, by its slot.
     of: Vec<Option<Known>>,
-    /// The slowdown that was looked at last, and what all draw then.
+    /// Slowdown that was looked at last, and the draw of all runs at it.
     at: Option<(f64, Watts)>,
 }
 

@@ -26,12 +26,12 @@ pub struct Assignment {
     weights: Vec<f64>,
 }
 
-/// What every node is predicted to take, a watt of the job's own draw where that counts.
+/// Energy rates predicted for every node; per watt of the job's own draw where that counts.
 #[derive(Clone, Debug, PartialEq)]
 struct Rate {
-    /// Watts × time factor: energy a second of nominal runtime.
+    /// Watts × time factor: energy per second of nominal runtime.
     running: Vec<f64>,
-    /// Watts: energy a second of communication, which no node makes shorter.
+    /// Watts: energy per second of communication, which no node makes shorter.
     communicating: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ impl Rates {
 /// Jobs whose rows are equal.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
-    /// Which rates.
+    /// Index of its rates.
     rates: usize,
     /// Seconds of nominal runtime, times the job's own draw where that counts.
     running: f64,
@@ -108,7 +108,7 @@ impl Kind {
 }
 
 impl Rate {
-    /// For jobs of this job's class.
+    /// Rates for the class of this job.
     fn of(view: &View<'_>, job: JobId) -> Self {
         let (app, own, cap_w) = (view.jobs.app(job), view.known_draw(job), view.jobs.cap_w(job));
         let follows_own = JobClass::of(view, job).follows_own();
@@ -125,7 +125,7 @@ impl Rate {
 const REFERENCE_W: f64 = 1e6;
 
 impl Assignment {
-    /// One row of weights a type, one column a free node.
+    /// Fills in the weights: a row per type, a column per free node.
     fn weigh(&mut self, free: &NodeSet) -> Result<()> {
         self.nodes.clear();
         self.nodes.extend(free.iter());

@@ -13,7 +13,7 @@ use crate::policy::placement::rank_by::RankBy;
 use crate::policy::placement::{Choice, Placement};
 use crate::workload::JobId;
 
-/// Which shares of the nodes make the pools.
+/// Shares of the nodes that make the pools.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Borders {
     /// `U_L`: the best nodes, as a share of all.
@@ -34,7 +34,7 @@ pub struct Pools {
 }
 
 impl Borders {
-    /// Where the pools end among `nodes` nodes: whole numbers nearest to the shares, halves up.
+    /// Ends of the pools among `nodes` nodes: whole numbers nearest to the shares, halves up.
     #[must_use]
     pub fn ends(self, nodes: u32) -> [u32; 3] {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of `nodes` fits")]

@@ -14,7 +14,7 @@ pub struct Lots {
     ranks: Vec<u32>,
 }
 
-/// By chance: Random of the pools paper, VU of the VAHRM paper.
+/// Random nodes: Random of the pools paper, VU of the VAHRM paper.
 #[derive(Clone, Debug)]
 pub struct Random(Lots);
 

@@ -7,7 +7,7 @@ use crate::policy::analyzer::Ask;
 use crate::policy::placement::{Choice, News, Placement, Verdict};
 use crate::workload::JobId;
 
-/// Places each job by the rule that is followed; all rules are told what happens.
+/// Places each job by the rule that is followed; all rules are notified of events.
 #[derive(Clone)]
 pub struct Rules {
     rules: Vec<Box<dyn Placement>>,
