@@ -37,7 +37,7 @@ pub enum Scale {
 }
 
 impl JobClass {
-    /// A class for all jobs whose draw depends on nothing but the node.
+    /// Class of all jobs whose draw depends on nothing but the node.
     pub const ANY: Self = Self { row: None, scale: Scale::Nominal, under: None };
 
     /// Class of a job. All known watts are alike: a row of ratios scales them all, and without a row nodes do not

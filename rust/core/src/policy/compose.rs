@@ -64,7 +64,7 @@ pub struct Parts {
     pub sleep: Option<Rules>,
     /// Timing of passes.
     pub timing: Timing,
-    /// Parts that learn from runs that are over, whatever else they do.
+    /// Parts that learn from runs that are over, in whatever roles they are.
     pub learners: Vec<Box<dyn Learner>>,
 }
 
@@ -194,7 +194,7 @@ impl Composed {
         withdrawn.clear();
     }
 
-    /// Sorts the admitted jobs into the queue; sorts the whole queue anew if its order changes as time passes.
+    /// Sorts the admitted jobs into the queue. Sorts the whole queue again if its order changes as time passes.
     fn arrange(&mut self, view: &View<'_>) -> Result<()> {
         let changes = self.parts.order.changes();
         let beat = changes.beat(view.now);
@@ -214,7 +214,7 @@ impl Composed {
         Ok(())
     }
 
-    /// Has the order rank all jobs of the queue anew, and sorts it.
+    /// Has the order rank all jobs of the queue again, and sorts it.
     fn rank_again(&mut self, view: &View<'_>) -> Result<()> {
         self.memory.quotas.put_all_back(&mut self.queue);
         if self.queue.is_empty() {
@@ -321,8 +321,8 @@ impl Composed {
         desk.finish(queue.get(Place::FRONT))
     }
 
-    /// Rejects jobs just submitted that fit none of the budgets to come. This is done here if a forecast says their
-    /// draws, which is known only now.
+    /// Rejects jobs just submitted that fit none of the budgets to come, if a forecast predicts draws: it is asked as a
+    /// pass begins, so that the jobs could not be judged at their submission.
     fn judge_new(&mut self, view: &View<'_>, out: &mut Decisions) {
         if self.power.is_none() || self.submitted.is_empty() || !self.tells_draws() {
             return;
@@ -660,7 +660,7 @@ fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
     })
 }
 
-/// Checks that a sleep part goes with the rest under a budget (page on sleep under a budget, rule 3).
+/// Checks that a sleep part goes with the other parts under a budget (page on sleep under a budget, rule 3).
 fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
     if governs {
         let expected = "none with an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
@@ -703,7 +703,7 @@ fn smallest<'a>(view: &View<'a>, parts: &Parts) -> View<'a> {
     if parts.sizing.is_some() { View { jobs: view.jobs.least(), ..*view } } else { *view }
 }
 
-/// The rank of a number that orders a queue: lower numbers first, equal numbers equal.
+/// Rank of a number by which a queue is ordered: lower numbers first, equal numbers equal.
 #[must_use]
 pub fn rank_of(value: f64) -> i64 {
     let bits = (value + 0.0).to_bits().cast_signed();

@@ -1,7 +1,7 @@
 //! The machine as it would be if the decisions of this pass were carried out. Knows no policy.
 //!
-//! A backfill tries jobs out, as it may depend on a job's nodes whether it fits. So a draft can be rolled back to a
-//! mark; it is then exactly what it was there, to the last free node.
+//! A backfill tries jobs out: whether one fits may depend on its nodes. So a draft can be rolled back to a mark; it is
+//! then exactly what it was there, to the last free node.
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::Split;
@@ -77,7 +77,7 @@ impl<'a> Draft<'a> {
         self.free_units
     }
 
-    /// Watts that the starts were granted.
+    /// Watts granted to the starts.
     #[must_use]
     pub fn granted(&self) -> Watts {
         self.granted

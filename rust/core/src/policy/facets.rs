@@ -105,6 +105,6 @@ pub trait Resizer {
     /// Decides on sizes in every pass in which a malleable job runs, before the starts.
     ///
     /// # Errors
-    /// Whatever stopped the policy, or an interrupt.
+    /// If a part fails, or the host interrupts.
     fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 }

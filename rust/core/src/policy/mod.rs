@@ -1,7 +1,7 @@
 //! Policies: a policy reads a [`View`] and answers with [`Decisions`].
 //!
-//! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster; both hosts keep
-//! what a view borrows and carry the decisions out.
+//! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster: both hosts
+//! keep what a view borrows, and carry the decisions out.
 
 pub mod agent;
 pub mod allocator;
@@ -57,7 +57,7 @@ pub enum Notice {
     Submitted(JobId),
     /// Another policy started a job, and this policy may have jobs of the same array.
     Started(JobId),
-    /// A job runs that another policy started before this one decided.
+    /// A run was started by another policy before this one decided.
     Inherited(JobId),
     /// A job ended, for whatever reason.
     Ended(JobId),
@@ -82,13 +82,13 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     /// Its name, for messages.
     fn name(&self) -> &str;
 
-    /// Takes note of an event. What to do about it is asked later, once the instant is empty.
+    /// Takes note of an event. Decisions about it are asked for later, once the instant is empty.
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice);
 
     /// Decides what to do now.
     ///
     /// # Errors
-    /// Whatever stopped the policy, or an interrupt.
+    /// If the policy fails, or the host interrupts.
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 
     /// Timing of its passes.
@@ -136,7 +136,7 @@ pub trait Policy: Facets + DynClone + Send + Sync {
         false
     }
 
-    /// Need of a job that fits between no two budgets to come; none if it fits.
+    /// Needs of a job that fits between no two budgets to come; none if it fits.
     fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
         let _ = (view, job);
         None

@@ -180,7 +180,7 @@ impl Quotas {
         }
     }
 
-    /// Puts all jobs back into the queue, which is about to be sorted anew.
+    /// Puts all jobs back into the queue, which is about to be sorted again.
     pub(super) fn put_all_back(&mut self, queue: &mut FitList) {
         for number in self.aside.clone() {
             self.restore(queue, number);
@@ -188,7 +188,7 @@ impl Quotas {
         }
     }
 
-    /// Takes over the new keys of the queue, which was sorted anew.
+    /// Takes over the new keys of the queue, which was sorted again.
     pub(super) fn resort(&mut self, jobs: Jobs<'_>, queue: &FitList) {
         self.alike.iter_mut().for_each(|alike| alike.queued.clear());
         queue.main().for_each(|waiting| self.join(jobs, waiting.key));

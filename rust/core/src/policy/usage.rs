@@ -30,7 +30,7 @@ pub struct Over {
     pub started: SimTime,
     /// Time at which it ended.
     pub ended: SimTime,
-    /// Time for which it ran, less that in which it was suspended.
+    /// Time for which it ran, without that in which it was suspended.
     pub ran: SimDuration,
     /// Use meanwhile: units × microseconds.
     pub used: f64,
@@ -56,7 +56,7 @@ pub trait Learner: DynClone + Send + Sync {
     /// anything is decided.
     ///
     /// # Errors
-    /// Whatever stopped it, or an interrupt.
+    /// If it fails, or the host interrupts.
     fn learn(&mut self, view: &View<'_>, over: &[Over]) -> Result<()>;
 }
 

@@ -43,7 +43,7 @@ pub struct Shape {
     pub rows: usize,
     /// Rules by which nodes are chosen.
     pub rules: usize,
-    /// Levels of the cap, none counted as one; 0: caps are not the agent's to set.
+    /// Levels of the cap, including no cap; 0: the agent does not set caps.
     pub levels: usize,
 }
 

@@ -23,9 +23,9 @@ const BUDGET: usize = 4;
 const LEVEL: usize = 5;
 const RELEASES: usize = 6;
 
-/// Times are seen on a logarithmic scale that ends at a week.
+/// End of the logarithmic scale of times: a week.
 const LONGEST_S: f64 = 604_800.0;
-/// Numbers of jobs are seen on a logarithmic scale that ends here.
+/// End of the logarithmic scale of numbers of jobs.
 const MOST_JOBS: f64 = 10_000.0;
 
 /// An observation, and the mask of actions.

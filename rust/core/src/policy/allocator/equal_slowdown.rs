@@ -119,7 +119,7 @@ impl EqualSlowdown {
     /// First step at which all runs together keep within the room, by the cap model. Draws fall with every step, so it
     /// is found by bisection. The search gallops away from the last step chosen, which is mostly near.
     ///
-    /// On shared nodes each run's share of a draw is rounded: there the runs are added up one by one.
+    /// On shared nodes each run's share of a draw is rounded, so there the runs are added up one by one.
     fn step_by_model(&mut self, view: &View<'_>, room: Watts) -> usize {
         let last = self.step_of(self.limit);
         let (limit, kinds) = (self.limit, &mut self.kinds);

@@ -34,12 +34,12 @@ struct Kind {
     caps: CapsInForce,
     estimate: Estimate,
     node: u32,
-    /// Number of these that run.
+    /// Number of such nodes at work.
     count: u32,
     draw: Watts,
 }
 
-/// The nodes of a run by kind, as they were found.
+/// Nodes of a run by kind, as they were found.
 #[derive(Clone, Debug)]
 struct Known {
     id: RunId,
@@ -50,7 +50,7 @@ struct Known {
     counts: bool,
 }
 
-/// Kinds of nodes that run, kept from pass to pass.
+/// Kinds of nodes at work, kept from pass to pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     numbers: BTreeMap<Likeness, usize>,
@@ -62,7 +62,7 @@ pub(super) struct Kinds {
 }
 
 impl Kinds {
-    /// Takes note of what runs now.
+    /// Brings the counts up to date with what runs now.
     pub(super) fn follow(&mut self, view: &View<'_>) {
         if self.all.len() > MOST {
             *self = Self::default();
@@ -122,7 +122,7 @@ impl Kinds {
         number
     }
 
-    /// Draw of all beyond idle at a slowdown.
+    /// Draw of all runs beyond idle at a slowdown.
     pub(super) fn draw_at(&mut self, view: &View<'_>, slowdown: f64) -> Watts {
         if let Some((_, sum)) = self.at.filter(|(at, _)| at.to_bits() == slowdown.to_bits()) {
             return sum;

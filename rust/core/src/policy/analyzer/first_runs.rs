@@ -1,8 +1,8 @@
 //! Profiles of applications: an application gets one when it first runs, and its draw can be predicted from then on
 //! (VAHRM, sections III-C and VI-C-6).
 //!
-//! A first run counts with the nodes' TDP and takes longer. What it teaches is known from the end of the pass in which it
-//! started. Where the trace itself says which jobs are first runs, nothing is learned.
+//! A first run counts with the nodes' TDP and takes longer. The profile that it gives is known from the end of the pass
+//! in which it started. If the trace itself says which jobs are first runs, nothing is learned.
 
 use crate::policy::Jobs;
 use crate::policy::analyzer::{Analyzer, Estimate};

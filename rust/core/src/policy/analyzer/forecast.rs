@@ -1,8 +1,8 @@
 //! Forecasts of run times and draws, made from what other jobs did: they stand in for what jobs ask for and bring
 //! along.
 //!
-//! A forecast decides only what is planned. Jobs run as long as they do, are killed at their walltimes, and draw what they
-//! draw.
+//! A forecast affects plans only: jobs still run for their true time, are killed at their walltimes, and draw their
+//! true watts.
 
 use dyn_clone::DynClone;
 

@@ -27,7 +27,7 @@ pub trait Analyzer: DynClone + Send + Sync {
         false
     }
 
-    /// The application that the job's run would give a profile to, if it has none yet.
+    /// Application that a run of the job would give a profile to, if it has none yet.
     fn teaches(&self, jobs: Jobs<'_>, job: JobId) -> Option<AppId> {
         let _ = (jobs, job);
         None

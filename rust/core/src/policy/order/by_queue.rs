@@ -22,7 +22,7 @@ pub struct ByQueue {
 }
 
 impl ByQueue {
-    /// The policy's order, and those of queues that have one of their own, by number.
+    /// Combines the policy's order with those of queues that have an order, by number.
     #[must_use]
     pub fn new(policy: Box<dyn Order>, own: Vec<Option<Box<dyn Order>>>, queues: Arc<Queues>) -> Self {
         Self { policy, own, queues, ranks: Vec::new() }

@@ -28,9 +28,9 @@ pub enum Changes {
     /// A job keeps the rank that it had when it joined the queue.
     #[default]
     Never,
-    /// The queue is sorted anew at the first pass at or after each multiple of this on the log's clock.
+    /// The queue is sorted again at the first pass at or after each multiple of this on the log's clock.
     Every(SimDuration),
-    /// It is sorted anew in every pass that looks at it.
+    /// The queue is sorted again in every pass that looks at it.
     EachPass,
 }
 
@@ -58,7 +58,7 @@ pub trait Order: DynClone + Send + Sync {
         false
     }
 
-    /// Schedule by which ranks change as time passes, so that the queue must be sorted anew.
+    /// Schedule by which ranks change as time passes, so that the queue must be sorted again.
     fn changes(&self) -> Changes {
         Changes::Never
     }

@@ -1,9 +1,9 @@
 //! The cheapest matching of the jobs that start in this pass to the free nodes: COA.
 //!
-//! Zhou, Fukazawa & Nakashima, section 2.3.1: the weight of a job on a node is the energy it is predicted to take there,
-//! and the matching of least total weight is the plan. A job of q nodes is q rows (eq. 11); where nodes differ in speed
-//! such a job waits for its slowest node, so its rows are a surrogate of what the run charges. Jobs with the same weights
-//! on all nodes are one type; the columns of a type go out in id order, to jobs in queue order.
+//! Zhou, Fukazawa & Nakashima, section 2.3.1: the weight of a job on a node is the energy that it is predicted to take
+//! there, and the matching of least total weight is the plan. A job of q nodes is q rows (eq. 11). Where nodes differ
+//! in speed such a job waits for its slowest node, so its rows are only a surrogate of the energy of the run. Jobs with
+//! the same weights on all nodes are one type; the columns of a type go out in id order, to jobs in queue order.
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ impl Rate {
     }
 }
 
-/// Large, so that rounding to whole picowatts does not make factors alike.
+/// Reference draw, large enough that rounding to whole picowatts makes no two factors alike.
 const REFERENCE_W: f64 = 1e6;
 
 impl Assignment {

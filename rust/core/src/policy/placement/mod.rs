@@ -99,7 +99,7 @@ pub trait Placement: DynClone + Send + Sync {
         let _ = rule;
     }
 
-    /// Takes note of what happens.
+    /// Takes note of an event.
     ///
     /// # Errors
     /// If what it has to prepare fails, or if the host interrupts.
@@ -111,7 +111,7 @@ pub trait Placement: DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(Placement);
 
-/// Matches all jobs of a pass to nodes. It refuses none.
+/// Matches all jobs of a pass to nodes, and refuses none.
 pub trait Joint {
     /// Moves nodes of `free` to the end of `nodes`: as many as each of `jobs` asks for, one job's after the other's.
     ///

@@ -1,4 +1,5 @@
-//! Opportunity cost: the price of a node is the job's draw there and what the node is worth to the other jobs to come.
+//! Placement by opportunity cost: a job on a node costs its draw there, and the price of the node: its worth to the
+//! other jobs to come.
 //!
 //! If the demand seen so far came for ever, the cheapest way to serve it would be a transportation problem: each
 //! application needs its share of the machine, and each node serves one. Its dual variables say what each node is
@@ -20,7 +21,7 @@ use crate::power::known::KnownDraw;
 use crate::units::SimTime;
 use crate::workload::{AppId, JobId};
 
-/// Prices are made anew when the demand has grown by this factor since they were made.
+/// Growth of the demand, as a factor, after which prices are computed again.
 const GROWTH: f64 = 1.1;
 
 /// Number of classes of jobs, those of the largest demand, from which prices are made.
@@ -67,7 +68,8 @@ pub struct OpportunityCost {
 }
 
 impl OpportunityCost {
-    /// Nodes suit an application if they are no worse for it than the best `tolerance` × its share of the machine.
+    /// A placement for which nodes suit an application if they are no worse for it than the best `tolerance` × its
+    /// share of the machine.
     #[must_use]
     pub fn new(tolerance: f64) -> Self {
         Self {
@@ -106,7 +108,7 @@ impl OpportunityCost {
         self.total_node_s += node_s;
     }
 
-    /// Makes prices anew if the demand has grown enough.
+    /// Computes prices again if the demand has grown enough.
     fn price(&mut self, view: &View<'_>) -> Result<()> {
         if !self.prices.is_empty() && self.total_node_s <= GROWTH * self.priced_node_s {
             return Ok(());

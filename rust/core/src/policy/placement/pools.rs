@@ -1,4 +1,4 @@
-//! Three pools of nodes by efficiency; the better one is emptied first, and inside a pool chance decides.
+//! Three pools of nodes by efficiency: a better pool is emptied first, and nodes within a pool are drawn at random.
 //!
 //! Hierarchy pool (Li et al., IPSJ SIG Notes 2018-HPC-166, section 4): pool 1 holds the best share `U_L` of the nodes, where
 //! `U_L` is the lowest utilization the machine has; pool 2 the next `U_H` − `U_L` up to its highest; pool 3 the rest, which is
@@ -22,7 +22,7 @@ pub struct Borders {
     pub high: f64,
 }
 
-/// Pool by pool.
+/// Placement pool by pool.
 #[derive(Clone, Debug)]
 pub struct Pools {
     borders: Borders,

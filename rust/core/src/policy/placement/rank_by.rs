@@ -51,7 +51,7 @@ impl RankBy {
     }
 }
 
-/// Large enough that no two factors that differ rank alike, whatever the job's own draw.
+/// Reference draw, large enough that no two factors that differ rank alike, whatever the job's own draw.
 const REFERENCE_W: f64 = 1e6;
 
 /// A ranking for each class of jobs, sorted when first asked for.

@@ -15,7 +15,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// These rules, at least one, the first of which is followed until another is.
+    /// A choice of these rules, at least one; the first is followed until another is chosen.
     #[must_use]
     pub fn new(rules: Vec<Box<dyn Placement>>) -> Self {
         Self { rules, followed: 0 }

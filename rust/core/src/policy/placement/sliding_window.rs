@@ -1,6 +1,6 @@
 //! Nodes of like speed for each job: a window slides along the ranking, from the best nodes down.
 //!
-//! Under node power caps a multi-node job runs at the pace of its slowest node, so a fast node beside a slow one is
+//! Under node power caps a multi-node job runs at the pace of its slowest node, so a fast node next to a slow one is
 //! wasted. SWA (Zhou, Fukazawa & Nakashima, section 2.3.2) takes the first window of `window` ranks that holds enough
 //! free nodes, and its best free nodes.
 
@@ -75,7 +75,7 @@ impl Refused {
 }
 
 impl SlidingWindow {
-    /// A window of so many ranks, along the ranking of each job's own application if so asked.
+    /// A window of `window` ranks, along the ranking of each job's own application if `application_aware`.
     #[must_use]
     pub fn new(window: u32, on_miss: OnMiss, application_aware: bool) -> Self {
         let rankings = if application_aware {
@@ -125,7 +125,8 @@ impl SlidingWindow {
     }
 }
 
-/// Index in `ranks` of the best free nodes in the first window of `window` ranks that holds `size` free ones.
+/// Index in `ranks` at which the best free nodes begin of the first window of `window` ranks that holds `size` free
+/// ones.
 ///
 /// Moves `free`, ranks of free nodes in ascending order, into `ranks` no further than it must. Sliding rank by rank,
 /// the window ends at the first free node whose `size − 1` predecessors lie less than `window` ranks before it. It
@@ -142,7 +143,7 @@ fn first_window(free: impl Iterator<Item = u32>, size: u32, window: u32, ranks: 
     None
 }
 
-/// Index in `ranks` of the `size` consecutive ones that span the least; the first of several.
+/// Index in `ranks` at which the `size` consecutive ones begin that span the least; the first of several.
 fn narrowest(ranks: &[u32], size: u32) -> Option<usize> {
     let spans = ranks.windows(size.max(1) as usize).map(|held| held[held.len() - 1] - held[0]);
     spans.enumerate().min_by_key(|&(first, span)| (span, first)).map(|(first, _)| first)

@@ -26,8 +26,8 @@ pub struct Rows {
     pub budgets: &'static [Row<dyn Budget>],
 }
 
-/// Adds parts to the registry: once in a process, and before a part is looked up. The same rows once more change nothing,
-/// as an extension module may be initialised again.
+/// Adds parts to the registry: once per process, before any part is looked up. Adding the same rows again changes
+/// nothing, as an extension module may be initialised again.
 ///
 /// # Errors
 /// A [`ConfigError`](crate::error::ConfigError) with a fault for each name that is malformed or taken; or if it is too

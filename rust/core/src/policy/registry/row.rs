@@ -31,14 +31,14 @@ impl<T: ?Sized> Row<T> {
         self
     }
 
-    /// The same for a part that draws lots.
+    /// The same for a part that uses random numbers.
     #[must_use]
     pub const fn using_chance(mut self) -> Self {
         self.uses_chance = true;
         self
     }
 
-    /// The same for a part that decides by what is known of jobs' own draws.
+    /// The same for a part that decides by jobs' known own draws.
     #[must_use]
     pub const fn reading_draws(mut self, when: ReadsDraws) -> Self {
         self.reads_draws = when;

@@ -1,4 +1,4 @@
-//! Parameters of parts, taken from what users gave: each strictly, all faults of a part at once.
+//! Parameters of parts, read strictly from what users gave; all faults of a part are reported at once.
 
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Params, Value};
