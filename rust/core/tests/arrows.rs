@@ -25,7 +25,7 @@ fn level(module: &str) -> usize {
     LEVELS.iter().find(|(name, _)| *name == module).map_or_else(|| panic!("no level for `{module}`"), |row| row.1)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }

@@ -4,6 +4,7 @@
 mod agents;
 mod arrows;
 mod determinism;
+mod english;
 mod events;
 mod laws;
 mod prices;

@@ -1,31 +1,31 @@
-//! Jobs that nodes cannot tell apart.
+//! Classes of jobs that rank all nodes alike.
 
 use crate::policy::View;
 use crate::power::known::KnownDraw;
 use crate::workload::{AppId, JobId};
 
-/// What decides how a job ranks nodes, and what it draws on them but for the size of its own draw.
+/// Class of jobs that rank all nodes alike. They also draw alike on them, up to the size of each job's own draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobClass {
     /// Its row of the predicted table, if it has one.
     pub row: Option<usize>,
-    /// What the nodes' own differences are applied to.
+    /// Base to which the nodes' own differences are applied.
     pub scale: Scale,
-    /// Its own cap, if it brings one, and what else decides what it draws and how fast it runs under it.
+    /// Its own cap, if it brings one, and all else that decides its draw and its speed under that cap.
     pub under: Option<Under>,
 }
 
-/// A job's own cap and what it caps, as bits: jobs under unlike caps are unlike.
+/// A job's own cap and the draw that it caps, as bits: jobs under different caps are in different classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Under {
     cap_w: u64,
     own_w: u64,
     app: Option<AppId>,
-    /// What an analyzer says of how caps slow it.
+    /// Bound ratio that an analyzer predicts: the share of the run time that stretches with the clock.
     bound_ratio: Option<u64>,
 }
 
-/// What a job's draw is a multiple of.
+/// Base of which a job's draw on a node is a multiple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scale {
     /// Nothing of the job's own: the table's watts, or the nodes' busy draw.
@@ -37,10 +37,11 @@ pub enum Scale {
 }
 
 impl JobClass {
-    /// A class for all jobs whose draw depends on nothing but the node.
+    /// Class of all jobs whose draw depends on nothing but the node.
     pub const ANY: Self = Self { row: None, scale: Scale::Nominal, under: None };
 
-    /// The job's class. All known watts are alike: a ratio row scales them all, and without a row nodes do not differ.
+    /// Class of a job. All known watts are alike: a row of ratios scales them all, and without a row nodes do not
+    /// differ.
     #[must_use]
     pub fn of(view: &View<'_>, job: JobId) -> Self {
         let app = view.jobs.app(job);
@@ -61,7 +62,7 @@ impl JobClass {
         Self { row, scale: if scale == Scale::Own { Scale::Nominal } else { scale }, under: Some(under) }
     }
 
-    /// Whether what its jobs draw is a multiple of what each of them brings.
+    /// True if the draw of its jobs is a multiple of the watts that each of them brings.
     #[must_use]
     pub fn follows_own(self) -> bool {
         self.scale == Scale::Own

@@ -1,5 +1,4 @@
-//! A policy made of parts, asked one after the other: who joins the queue, who is next, who may overtake, where, and under
-//! which budget.
+//! A policy composed of parts, which are asked in turn: gate, order, backfill and placement, all under a budget.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,31 +40,31 @@ use crate::workload::JobId;
 /// The parts of a policy.
 #[derive(Clone)]
 pub struct Parts {
-    /// What is believed of jobs' draws.
+    /// Estimates of jobs' draws.
     pub analyzer: Box<dyn Analyzer>,
-    /// How long jobs are believed to run, if not as long as they ask for.
+    /// Forecast of how long jobs run; none: as long as they ask for.
     pub forecast: Option<Box<dyn Forecast>>,
-    /// Which jobs join the queue; none: all.
+    /// Gate to the queue; none: every job joins it.
     pub gate: Option<Box<dyn Gate>>,
-    /// Who is next.
+    /// Order: which job is next.
     pub order: Box<dyn Order>,
-    /// Who may overtake.
+    /// Backfill: which jobs may overtake.
     pub backfill: Box<dyn Backfill>,
-    /// Where jobs go.
+    /// Placement: which nodes jobs get.
     pub placement: Box<dyn Placement>,
-    /// What may be drawn in all, if there is a ceiling.
+    /// Budget: the ceiling on the machine's draw, if there is one.
     pub power: Option<Box<dyn Budget>>,
-    /// Who splits the watts between running jobs, in place of the one that the budget names.
+    /// Splits the watts between running jobs, in place of the allocator that the budget names.
     pub allocator: Option<Box<dyn Allocator>>,
-    /// How many nodes moldable jobs get; none: as many as they ask for.
+    /// Sizes of moldable jobs; none: as many nodes as they ask for.
     pub sizing: Option<Box<dyn Sizing>>,
-    /// What is measured of the machine's draw; none: the draw itself.
+    /// Meter of the machine's draw; none: the draw itself.
     pub gauge: Option<Box<dyn Monitor>>,
-    /// Which idle nodes are switched off, if any is.
+    /// Rules by which idle nodes are switched off, if any are.
     pub sleep: Option<Rules>,
-    /// When passes are made.
+    /// Timing of passes.
     pub timing: Timing,
-    /// Parts that learn from runs that are over, whatever else they do.
+    /// Parts that learn from runs that are over, in whatever roles they are.
     pub learners: Vec<Box<dyn Learner>>,
 }
 
@@ -75,35 +74,36 @@ pub struct Composed {
     name: String,
     pub(super) parts: Parts,
     pub(super) power: Option<Power>,
-    /// What it does about power beside starting jobs.
+    /// Parts that govern the power of what runs, if any.
     pub(super) governance: Option<Governance>,
     /// The lowest caps that it may set.
     pub(super) least: LeastCaps,
     pub(super) queue: FitList,
     pub(super) sleep: Option<Sleep>,
-    /// Submitted since the gate was last asked.
+    /// Jobs submitted since the gate was last asked.
     submitted: Vec<JobId>,
-    /// Let through; they join the queue when it is next looked at.
+    /// Jobs that the gate let through; they join the queue when it is next looked at.
     admitted: Vec<JobId>,
-    /// Withdrawn, and perhaps in the queue still.
+    /// Withdrawn jobs that may still be in the queue.
     withdrawn: Vec<JobId>,
     memory: Memory,
-    /// What the order said last, kept for its memory.
+    /// Ranks that the order gave last. Kept to reuse the allocation.
     ranks: Vec<i64>,
-    /// Which beat of the order's the queue was last ranked in.
+    /// Beat of the order in which the queue was last ranked (see [`Changes::beat`]).
     ranked: Option<i64>,
-    /// Sizes were chosen in this pass, for these jobs other ones than they had.
+    /// Jobs to which this pass has just given another size: they are queued again before anything starts. None: sizes
+    /// are still to be chosen.
     sized: Option<Vec<JobId>>,
-    /// Which runs are to grow in this pass still.
+    /// Runs that are still to grow in this pass.
     growing: Growing,
-    /// Whether the budget has changed since the last pass.
+    /// True if the budget has changed since the last pass.
     budget_changed: bool,
-    /// The most that is ever left beside the idle machine, as the queue was last judged by it.
+    /// Most watts that are ever left beyond the idle machine, as of the last check of the queue against the budgets.
     judged: Option<Watts>,
 }
 
 impl Composed {
-    /// Puts a policy together for a machine.
+    /// Composes a policy for a machine.
     ///
     /// # Errors
     /// If nothing could ever start under the budget.
@@ -111,7 +111,7 @@ impl Composed {
         Self::in_part(name, parts, platform, platform)
     }
 
-    /// Puts a policy together for a part of a machine, beside which the rest of it idles: a budget is that of the whole.
+    /// Composes a policy for a part of a machine while the rest of it idles: a budget is that of the whole machine.
     ///
     /// # Errors
     /// If nothing could ever start under the budget.
@@ -157,7 +157,7 @@ impl Composed {
         })
     }
 
-    /// Lets jobs through that were submitted, and rejects those that were held and can never start.
+    /// Asks the gate about submitted jobs, and rejects held jobs that can never start.
     fn admit(&mut self, view: &View<'_>, out: &mut Decisions) {
         let Some(gate) = &mut self.parts.gate else {
             self.admitted.append(&mut self.submitted);
@@ -169,7 +169,7 @@ impl Composed {
         gate.reject().into_iter().for_each(|(job, why)| out.reject(job, why));
     }
 
-    /// Takes out of the queue what was withdrawn.
+    /// Removes withdrawn jobs from the queue.
     fn let_go(&mut self, jobs: Jobs<'_>) {
         if self.withdrawn.is_empty() {
             return;
@@ -194,7 +194,7 @@ impl Composed {
         withdrawn.clear();
     }
 
-    /// Sorts in who was admitted, and the whole queue for an order that changes as time passes.
+    /// Sorts the admitted jobs into the queue. Sorts the whole queue again if its order changes as time passes.
     fn arrange(&mut self, view: &View<'_>) -> Result<()> {
         let changes = self.parts.order.changes();
         let beat = changes.beat(view.now);
@@ -214,7 +214,7 @@ impl Composed {
         Ok(())
     }
 
-    /// The order ranks all that wait as they stand; the queue is sorted anew.
+    /// Has the order rank all jobs of the queue again, and sorts it.
     fn rank_again(&mut self, view: &View<'_>) -> Result<()> {
         self.memory.quotas.put_all_back(&mut self.queue);
         if self.queue.is_empty() {
@@ -230,14 +230,14 @@ impl Composed {
         Ok(())
     }
 
-    /// The order's ranks of some jobs of the queue.
+    /// Has the order rank some jobs of the queue.
     fn rank(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
         let ask = Ask { view, analyzer: self.parts.analyzer.as_ref(), least: &self.least };
         self.ranks.clear();
         self.parts.order.rank_queued(&ask, jobs, &mut self.ranks)
     }
 
-    /// Jobs join the queue.
+    /// Adds jobs to the queue.
     fn join(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
         for &job in jobs {
             if let Some(power) = &mut self.power {
@@ -275,7 +275,7 @@ impl Composed {
         Ok(())
     }
 
-    /// Chooses sizes of those that wait; true if any changes: then it is decided anew what starts.
+    /// Chooses sizes of the jobs that wait. True if any changes: then nothing starts until the new sizes are in force.
     fn choose_sizes(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<bool> {
         let Self { parts, power, queue, least, .. } = self;
         let Some(sizing) = &mut parts.sizing else { return Ok(false) };
@@ -295,7 +295,7 @@ impl Composed {
         Ok(is_any)
     }
 
-    /// Sorts those in anew that have another size.
+    /// Queues the jobs again that have another size: their units, lengths and prices change with it.
     fn join_sized(&mut self, view: &View<'_>, jobs: &[JobId]) -> Result<()> {
         let rows: BTreeSet<u32> = jobs.iter().map(|job| job.0).collect();
         let keys: Vec<_> = self.queue.iter().map(|waiting| waiting.key).filter(|key| rows.contains(&key.row)).collect();
@@ -310,7 +310,7 @@ impl Composed {
         self.enqueue(view, jobs)
     }
 
-    /// Has the jobs started that start now; returns the units that are free then.
+    /// Starts the jobs that start now; returns the units that are free afterwards.
     fn pass(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<i64> {
         let Self { parts, power, queue, memory, least, .. } = self;
         parts.placement.notice(view, News::Begins)?;
@@ -321,8 +321,8 @@ impl Composed {
         desk.finish(queue.get(Place::FRONT))
     }
 
-    /// Rejects those that have just come and fit none of the budgets to come, where only now an analyzer has said what they
-    /// draw.
+    /// Rejects jobs just submitted that fit none of the budgets to come, if a forecast predicts draws: it is asked as a
+    /// pass begins, so that the jobs could not be judged at their submission.
     fn judge_new(&mut self, view: &View<'_>, out: &mut Decisions) {
         if self.power.is_none() || self.submitted.is_empty() || !self.tells_draws() {
             return;
@@ -338,12 +338,12 @@ impl Composed {
         self.submitted = submitted;
     }
 
-    /// Whether its analyzer says what jobs draw.
+    /// True if its forecast predicts the draws of jobs.
     fn tells_draws(&self) -> bool {
         self.parts.forecast.as_ref().is_some_and(|forecast| forecast.tells_draws())
     }
 
-    /// Whether the job would pass the ceiling, now and at all times to come, on whatever nodes of an otherwise idle machine.
+    /// True if the job would pass the ceiling now and at all times to come, on any nodes of an otherwise idle machine.
     fn is_beyond(&mut self, view: &View<'_>, job: JobId) -> bool {
         let estimate = self.parts.analyzer.at_last(view.jobs, job);
         let view = &smallest(view, &self.parts);
@@ -357,7 +357,7 @@ impl Composed {
             return;
         };
         if view.budgets.have_no_end() {
-            // What a job was let in for comes again.
+            // The budgets repeat: one that a job was admitted for comes again.
             return;
         }
         memory.quotas.put_all_back(queue);
@@ -384,13 +384,13 @@ impl Composed {
         }
     }
 
-    /// Whether jobs may make way in this pass, or go on.
+    /// True if jobs may be suspended for urgent ones, or resumed, in this pass.
     fn is_urgent(&self, view: &View<'_>) -> bool {
         let front = self.queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
         urgent::matters(view, front.into_iter().chain(self.admitted.iter().copied()))
     }
 
-    /// Whether nodes may be woken or put to sleep by what is planned for later; the backfill is told.
+    /// True if what is planned for later may wake nodes or put them to sleep. Tells the backfill which nodes these are.
     fn looks_ahead(&mut self, view: &View<'_>) -> bool {
         let Some(sleep) = &mut self.sleep else { return false };
         let does = sleep.looks_ahead(view);
@@ -400,7 +400,8 @@ impl Composed {
         does
     }
 
-    /// Takes note of what a pass has started: its prices need not be remembered, and first runs have taught something.
+    /// Finishes a pass: forgets the prices of the jobs that start, applies what first runs have taught, and notes the
+    /// basis on which the starts are counted.
     fn settle(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if let Some(power) = &mut self.power {
             out.starts().for_each(|start| power.prices.forget(start.job));
@@ -415,7 +416,8 @@ impl Composed {
         Ok(())
     }
 
-    /// What first runs have taught is believed of those that wait.
+    /// Applies what the first runs of this pass teach: waiting jobs of their applications are queued again at their
+    /// predicted draws, and those held for a profile join the queue.
     fn teach(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if !self.parts.analyzer.learns() {
             return Ok(());
@@ -481,7 +483,8 @@ impl Policy for Composed {
         }
         let looks_ahead = self.looks_ahead(view);
         let is_urgent = self.is_urgent(view);
-        // Every job needs something free, or that is woken; until there is, those that came need not even be sorted in.
+        // Every job needs a free unit or a node that can be woken. Until there is one, new jobs need not even be sorted
+        // in.
         let is_any = is_urgent || !(self.queue.is_empty() && self.admitted.is_empty());
         if (free_units > 0 || looks_ahead || is_urgent) && is_any {
             self.arrange(view)?;
@@ -629,7 +632,7 @@ impl Resizer for Composed {
     }
 }
 
-/// What a sleep part cannot go with on this machine.
+/// Checks that a sleep part goes with the other parts on this machine.
 fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
     let names_nodes = parts.backfill.names_nodes();
     if parts.backfill.has_own_order() {
@@ -648,7 +651,7 @@ fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
     Ok(())
 }
 
-/// The same rule where nodes sleep under a budget.
+/// Makes a backfill of the same rule for nodes that sleep under a budget.
 fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
     backfill.beside_sleep().ok_or_else(|| {
         let expected = "none, first-fit or reservations with a power part: others do not plan with the watts to wake \
@@ -657,7 +660,7 @@ fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
     })
 }
 
-/// Checks that a sleep part goes with the rest under a budget (page on sleep under a budget, rule 3).
+/// Checks that a sleep part goes with the other parts under a budget (page on sleep under a budget, rule 3).
 fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
     if governs {
         let expected = "none with an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
@@ -682,7 +685,7 @@ fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, 
     Ok(())
 }
 
-/// What queues whose jobs make others wait cannot go with.
+/// Checks that the other parts go with queues whose jobs preempt others.
 fn check_preemption(parts: &Parts) -> Result<()> {
     if !parts.backfill.names_nodes() {
         let expected = "plan, which says on which nodes jobs make way: a queue preempts others";
@@ -700,7 +703,7 @@ fn smallest<'a>(view: &View<'a>, parts: &Parts) -> View<'a> {
     if parts.sizing.is_some() { View { jobs: view.jobs.least(), ..*view } } else { *view }
 }
 
-/// The rank of a number that orders a queue: lower numbers first, equal numbers equal.
+/// Rank of a number by which a queue is ordered: lower numbers first, equal numbers equal.
 #[must_use]
 pub fn rank_of(value: f64) -> i64 {
     let bits = (value + 0.0).to_bits().cast_signed();

@@ -1,7 +1,7 @@
 //! The machine as it would be if the decisions of this pass were carried out. Knows no policy.
 //!
-//! Backfill tries jobs out: whether one fits may depend on where it would go. So a draft can go back to a mark, and
-//! then is what it was there, to the last free node.
+//! A backfill tries jobs out: whether one fits may depend on its nodes. So a draft can be rolled back to a mark; it is
+//! then exactly what it was there, to the last free node.
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::Split;
@@ -15,18 +15,18 @@ use crate::policy::{Decision, Decisions, View};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
-/// Memory that a draft hands on to the next, so that a pass allocates nothing.
+/// Buffers that a draft hands on to the next, so that a pass allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     puts: Vec<Put>,
     ends: Vec<Release>,
     /// Free nodes, once they were asked for; where nodes are shared, those that can serve a job.
     free: NodeSet,
-    /// Where nodes are shared: what the starts so far have left of them.
+    /// Slots that the starts so far have left, where nodes are shared.
     shared: Option<Slots>,
-    /// Where nodes differ: what is free of each cell and licence.
+    /// Free amounts of each cell and licence, where nodes differ.
     free_parts: Vec<i64>,
-    /// What each start takes of them, with its place among the starts and its planned end.
+    /// Amounts of these that each start takes, with its place among the starts and its planned end.
     splits: Vec<(usize, SimTime, Split)>,
 }
 
@@ -52,7 +52,7 @@ pub struct Draft<'a> {
     out: &'a mut Decisions,
     free_units: i64,
     granted: Watts,
-    /// Whether the memory knows the free nodes of whole-node machines.
+    /// True if the memory knows the free nodes of a whole-node machine.
     is_free_known: bool,
 }
 
@@ -77,13 +77,13 @@ impl<'a> Draft<'a> {
         self.free_units
     }
 
-    /// Watts that the starts were granted.
+    /// Watts granted to the starts.
     #[must_use]
     pub fn granted(&self) -> Watts {
         self.granted
     }
 
-    /// When the started jobs are planned to end, sorted.
+    /// Planned ends of the started jobs, sorted.
     #[must_use]
     pub fn ends(&self) -> &[Release] {
         &self.memory.ends
@@ -98,7 +98,7 @@ impl<'a> Draft<'a> {
         self.memory.shared.as_ref().map_or(&self.memory.free, |shared| shared.holding(need))
     }
 
-    /// Looks at the free nodes that could serve the job at `mark`, since when no other was started.
+    /// Shows `look` the free nodes that could serve the job at `mark`. No other job may have started since then.
     pub fn look_back<T>(&mut self, mark: Mark, job: JobId, look: impl FnOnce(&NodeSet) -> T) -> T {
         let need = self.view.jobs.need(job, self.view.platform);
         self.free();
@@ -120,11 +120,11 @@ impl<'a> Draft<'a> {
         seen
     }
 
-    /// Starts a job on nodes that `choose` moves from the free ones that can serve it to the end of a list. It says how many
-    /// watts the job takes there, or none if nothing starts: then it has moved nothing.
+    /// Starts a job on nodes that `choose` moves from the free ones that can serve it to the end of a list. `choose`
+    /// returns the watts that the job takes there, or none if nothing starts: then it must have moved nothing.
     ///
     /// # Errors
-    /// Whatever keeps `choose` from choosing.
+    /// If `choose` fails.
     pub fn put(
         &mut self,
         waiting: &Waiting,
@@ -153,24 +153,24 @@ impl<'a> Draft<'a> {
         Ok(Some(watts))
     }
 
-    /// What is free of each cell and licence beside the starts so far, where nodes differ.
+    /// Free amounts of each cell and licence that the starts so far leave, where nodes differ.
     #[must_use]
     pub fn free_parts(&self) -> &[i64] {
         &self.memory.free_parts
     }
 
-    /// What the starts so far take of them, until when, and how many watts.
+    /// Planned end, use of cells and licences, and watts of each start so far.
     pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
         self.memory.splits.iter().map(|(put, at, split)| (*at, split, self.memory.puts[*put].watts))
     }
 
-    /// What the last start takes of them, if there has been one.
+    /// Use of cells and licences by the last start, if there has been one.
     #[must_use]
     pub fn last_split(&self) -> Option<&Split> {
         self.memory.splits.last().map(|(.., split)| split)
     }
 
-    /// Counts what the last start takes of each cell and licence.
+    /// Counts the use of cells and licences by the last start.
     pub fn divide(&mut self, cells: &Cells, waiting: &Waiting) {
         let Some(Decision::Start(start)) = self.out.list().last() else { return };
         let split = cells.split_on(start.job, self.out.nodes_of(start));
@@ -184,11 +184,11 @@ impl<'a> Draft<'a> {
         self.book(waiting, waiting.units, Watts::ZERO);
     }
 
-    /// Gives jobs that were counted their nodes, as `choose` moves them from the free ones to the end of a list, one job's
-    /// after the other's. `watts` says what each takes there.
+    /// Gives jobs that were counted their nodes, as `choose` moves them from the free ones to the end of a list, one
+    /// job's after the other's. `watts` returns the watts that each takes there.
     ///
     /// # Errors
-    /// Whatever keeps `choose` from choosing.
+    /// If `choose` fails.
     pub fn place(
         &mut self,
         jobs: &[JobId],
@@ -207,14 +207,14 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Notes what a job that was counted will give back.
+    /// Notes the watts that a counted job will give back at its end.
     pub fn note(&mut self, job: JobId, microwatts: i64) {
         if let Some(end) = self.memory.ends.iter_mut().find(|end| end.row == job.0) {
             end.claim.microwatts = microwatts;
         }
     }
 
-    /// Has something done with a run.
+    /// Adds a decision about a run.
     pub fn push(&mut self, decision: Decision) {
         self.out.push(decision);
     }
@@ -224,13 +224,13 @@ impl<'a> Draft<'a> {
         self.out.timer(at);
     }
 
-    /// The state as it is.
+    /// Mark of the current state.
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark { puts: self.memory.puts.len(), decisions: self.out.list().len() }
     }
 
-    /// Takes back whatever was done since `mark`.
+    /// Undoes everything since `mark`.
     pub fn rollback(&mut self, mark: Mark) {
         let Self { view, memory, out, .. } = self;
         out.truncate(mark.decisions, |job, node| match &mut memory.shared {
@@ -248,12 +248,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Notes in each start whether it overtakes, which only the end of a pass can tell.
+    /// Notes in each start whether it overtakes, which is known only at the end of a pass.
     pub fn note_overtaking(&mut self, overtakes: impl Fn(JobId) -> bool) {
         self.out.revise(|start, _| start.overtakes = overtakes(start.job));
     }
 
-    /// The nodes with something free. Those of jobs that are only counted are still among them.
+    /// Nodes with something free. Nodes for jobs that are only counted are still among them.
     pub fn free(&mut self) -> &NodeSet {
         if !self.is_free_known {
             self.memory.free.copy_from(self.view.slots.holding(1));
@@ -262,7 +262,7 @@ impl<'a> Draft<'a> {
         &self.memory.free
     }
 
-    /// Notes a start that takes so many of the free units.
+    /// Books a start that takes `units` of the free units.
     fn book(&mut self, waiting: &Waiting, units: i64, watts: Watts) {
         self.free_units -= units;
         self.granted += watts;

@@ -1,4 +1,4 @@
-//! What a policy does beside starting jobs, each if it does so at all.
+//! Optional sides of a policy: all that it may do besides starting jobs.
 
 use crate::error::Result;
 use crate::policy::agent::Agent;
@@ -9,24 +9,24 @@ use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Decision, Decisions, View};
 use crate::units::{SimDuration, Watts};
 
-/// What else a policy does.
+/// Optional sides of a policy; each is none where a policy lacks it.
 pub trait Facets {
-    /// What it does about power beside starting jobs, if anything.
+    /// Governor of the power of what runs, if any.
     fn governor(&mut self) -> Option<&mut dyn Governor> {
         None
     }
 
-    /// What it does about idle nodes, if anything.
+    /// Sleeper that switches idle nodes off and on, if any.
     fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
         None
     }
 
-    /// The same where its machine is one pool of several, and the larger one decides.
+    /// Sleeper of a pool, where its machine is one of several and the whole machine decides.
     fn pool_sleeper(&mut self) -> Option<&mut dyn PoolSleeper> {
         None
     }
 
-    /// What changes sizes of jobs that run, if anything does.
+    /// Resizer of running jobs, if any.
     fn resizer(&mut self) -> Option<&mut dyn Resizer> {
         None
     }
@@ -36,7 +36,7 @@ pub trait Facets {
         None
     }
 
-    /// What says how long jobs will run, if anything does.
+    /// Forecast of how long jobs run, if any.
     fn forecast(&mut self) -> Option<&mut dyn Forecast> {
         None
     }
@@ -52,58 +52,59 @@ pub trait Facets {
     }
 }
 
-/// What a policy does about the power of what runs: it caps, and sees to emergencies.
+/// Governs the power of what runs: sets caps and handles emergencies.
 pub trait Governor {
-    /// Whether it ever changes the caps of running jobs but in an emergency.
+    /// True if it ever changes the caps of running jobs outside of emergencies.
     fn allots(&self) -> bool;
 
-    /// The allocator looks again at multiples of this; zero: whenever a pass is made.
+    /// Interval at whose multiples the allocator sets caps; zero: in every pass.
     fn interval(&self) -> SimDuration;
 
-    /// The measured draw is compared with the budget at multiples of this, zero: after every instant; none: never.
+    /// Interval at whose multiples the measured draw is compared with the budget; zero: after every instant; none:
+    /// never.
     fn monitor(&self) -> Option<SimDuration>;
 
-    /// What is measured when the machine draws `draw`.
+    /// Returns the reading when the machine draws `draw`.
     ///
     /// # Errors
     /// If a part fails.
     fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts>;
 
-    /// Before the starts of a pass: what an emergency took is given back as far as there is room. True if some of it could
-    /// not be: then nothing may start (operations page, rules 20 to 22).
+    /// Gives back before the starts of a pass what an emergency took, as far as there is room. Returns true if
+    /// something is left to give back: then nothing may start (operations page, rules 20 to 22).
     ///
     /// # Errors
     /// If a part fails.
     fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<bool>;
 
-    /// At the end of a pass: caps for all that runs (rules 23 to 26). `is_due` says whether an allocator with an interval
-    /// has to look now.
+    /// Sets the caps of all that runs at the end of a pass (rules 23 to 26). `is_due` says whether an allocator with an
+    /// interval has to look now.
     ///
     /// # Errors
     /// If a part fails.
     fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions) -> Result<()>;
 
-    /// The machine draws more than the budget: an emergency begins.
+    /// Begins an emergency: the machine draws more than the budget.
     ///
     /// # Errors
     /// If a part fails.
     fn alert(&mut self, view: &View<'_>) -> Result<()>;
 
-    /// What is done next about it; none if nothing is left to do (rules 29 to 33).
+    /// Returns the next action of the emergency; none if nothing is left to do (rules 29 to 33).
     ///
     /// # Errors
     /// If a part fails.
     fn relieve(&mut self, view: &View<'_>) -> Result<Option<Decision>>;
 
-    /// Has its allocator set no higher caps than those of a level, if these are set from outside.
+    /// Limits its allocator to caps up to those of a level, if levels are set from outside.
     fn steer(&mut self, level: usize);
 }
 
-/// Changes sizes of jobs that run.
+/// Changes sizes of running jobs.
 pub trait Resizer {
-    /// Asked in every pass in which a malleable job runs, before what starts.
+    /// Decides on sizes in every pass in which a malleable job runs, before the starts.
     ///
     /// # Errors
-    /// Whatever stopped the policy, or an interrupt.
+    /// If a part fails, or the host interrupts.
     fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 }

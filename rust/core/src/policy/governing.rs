@@ -1,4 +1,5 @@
-//! How a policy of parts governs power: its allocator at the end of each pass, its emergencies when the draw is too high.
+//! Power governance of a composed policy: its allocator at the end of each pass, and emergencies when the draw is too
+//! high.
 
 use crate::cluster::runs::RunId;
 use crate::error::Result;
@@ -13,25 +14,25 @@ use crate::policy::{Decision, Decisions, Governor, View};
 use crate::power::in_force::Allotted;
 use crate::units::{SimDuration, Watts};
 
-/// What governs power beside the starting of jobs.
+/// Parts that govern the power of what runs.
 #[derive(Clone)]
 pub struct Governance {
-    /// Who splits the watts.
+    /// Splits the watts between running jobs.
     pub allocator: Box<dyn Allocator>,
-    /// It looks again at multiples of this; zero: whenever a pass is made.
+    /// Interval at whose multiples the allocator sets caps; zero: in every pass.
     pub allocator_interval: SimDuration,
-    /// How emergencies are met.
+    /// Rules of emergencies.
     pub emergencies: Emergencies,
-    /// What is measured; none: the draw itself.
+    /// Meter of the machine's draw; none: the draw itself.
     pub gauge: Option<Box<dyn Monitor>>,
-    /// The one under way.
+    /// Emergency under way.
     pub relief: Relief,
-    /// What was allotted last, kept for its memory.
+    /// Caps allotted last. Kept to reuse the allocation.
     pub allotted: Vec<(RunId, Allotted, Watts)>,
 }
 
 impl Governance {
-    /// Whether anything but the starting of jobs is ever done about power.
+    /// True if it ever sets a cap or takes a step in an emergency.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.allocator.is_active() || !self.emergencies.steps.is_empty()

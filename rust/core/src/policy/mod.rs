@@ -1,7 +1,7 @@
-//! What a scheduler is made of: it reads a [`View`] and answers with [`Decisions`].
+//! Policies: a policy reads a [`View`] and answers with [`Decisions`].
 //!
-//! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster; both hosts keep
-//! what a view borrows and carry the decisions out.
+//! A policy knows no simulator. The same one is driven by the virtual clock of `sim` or by a live cluster: both hosts
+//! keep what a view borrows, and carry the decisions out.
 
 pub mod agent;
 pub mod allocator;
@@ -50,16 +50,16 @@ pub use crate::cluster::jobs::Jobs;
 pub use crate::cluster::view::View;
 pub use crate::policy::facets::{Facets, Governor, Resizer};
 
-/// What a policy is told as it happens.
+/// Events that a policy is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A job joined the queue.
     Submitted(JobId),
-    /// A job started that is not this policy's to start, and of whose array others may be.
+    /// Another policy started a job, and this policy may have jobs of the same array.
     Started(JobId),
-    /// A job runs that another policy started before this one decided.
+    /// A run was started by another policy before this one decided.
     Inherited(JobId),
-    /// A job ended, however.
+    /// A job ended, for whatever reason.
     Ended(JobId),
     /// A job that ran is in the queue again, in its old place.
     Requeued(JobId),
@@ -77,72 +77,72 @@ pub enum Notice {
     Timer,
 }
 
-/// A scheduler: told what happens, asked what to do.
+/// A scheduler: notified of what happens, asked for decisions.
 pub trait Policy: Facets + DynClone + Send + Sync {
     /// Its name, for messages.
     fn name(&self) -> &str;
 
-    /// Takes note of an event. What to do about it is asked later, once the instant is empty.
+    /// Takes note of an event. Decisions about it are asked for later, once the instant is empty.
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice);
 
     /// Decides what to do now.
     ///
     /// # Errors
-    /// Whatever stopped the policy, or an interrupt.
+    /// If the policy fails, or the host interrupts.
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 
-    /// When passes are made.
+    /// Timing of its passes.
     fn timing(&self) -> Timing {
         Timing::AtOnce
     }
 
-    /// There are more jobs than before.
+    /// Takes note that there are more jobs than before.
     fn grow(&mut self, growth: &Growth) {
         let _ = growth;
     }
 
-    /// Counts a job on these nodes that another policy has started: its least watts beyond idle, and by what.
+    /// Appraises a job that another policy has started on these nodes: its least watts beyond idle, and their basis.
     fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
         let _ = (view, job, nodes);
         (Watts::ZERO, Basis::default())
     }
 
-    /// The ceiling this policy keeps the system's predicted draw under, if it has one.
+    /// Ceiling under which this policy keeps the system's predicted draw, if it has one.
     fn budget(&self) -> Option<Watts> {
         None
     }
 
-    /// From now on nodes differ in what jobs ask for.
+    /// Makes the policy distinguish nodes that differ in what jobs ask for.
     ///
     /// # Errors
-    /// If it knows nothing of that.
+    /// If the policy does not support that.
     fn divide(&mut self, cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
         let _ = (cells, exclusive);
         Err(config("policy", format!("`{}`", self.name()), "one that knows nodes that differ in what jobs ask for"))
     }
 
-    /// From now on jobs stand in queues.
+    /// Makes jobs stand in queues from now on.
     ///
     /// # Errors
-    /// If it knows nothing of that.
+    /// If the policy does not support that.
     fn line_up(&mut self, queues: &Arc<Queues>) -> Result<()> {
         let _ = queues;
         Err(config("policy", format!("`{}`", self.name()), "one that knows queues"))
     }
 
-    /// Whether nothing tells this policy when to start the job, so that it never will: such a job joins no queue.
+    /// True if nothing says when this policy is to start the job, so that it never will: such a job joins no queue.
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         let _ = (jobs, job);
         false
     }
 
-    /// Need of a job that fits between no two budgets to come; none if it fits.
+    /// Needs of a job that fits between no two budgets to come; none if it fits.
     fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
         let _ = (view, job);
         None
     }
 
-    /// Whether the job would exceed the budget on whatever nodes of an otherwise idle machine: it can never start.
+    /// True if the job would exceed the budget on any nodes of an otherwise idle machine: it can never start.
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         let _ = (view, job);
         false

@@ -1,9 +1,9 @@
-//! Jobs of which only so many may run at once, of an array or of a queue: those beyond are passed over in a pass as if they
-//! were not queued (operations page on machines, rules 3 and 28).
+//! Limits on how many jobs of an array, of a queue or of a user in a queue run at once: jobs beyond a limit are passed
+//! over in a pass as if they were not queued (operations page on machines, rules 3 and 28).
 //!
-//! They are taken out of the queue for as long as a group of theirs is full, so that no part has to know of them. Many that
-//! are in the same groups come and go as a whole: they stand in a lane of the queue, so that a start or an end costs no look
-//! at each of them.
+//! Such jobs are taken out of the queue for as long as one of their groups is full, so that no other part has to know
+//! of limits. Jobs that are in the same groups come and go as a whole if there are many: they stand in a lane of the
+//! queue, so that a start or an end costs no look at each of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -14,32 +14,32 @@ use crate::platform::queues::{Group, Queues};
 use crate::policy::Jobs;
 use crate::workload::JobId;
 
-/// So many come back into the queue one by one, more of them as a lane.
+/// Number of jobs up to which they come back into the queue one by one; more come back as a lane.
 const FEW: usize = 64;
 
 /// The groups with a limit that a job is in.
 type Groups = [Option<Group>; 3];
 
-/// What is known of the groups that have a limit.
+/// State of the groups that have a limit, and the jobs passed over because of them.
 #[derive(Clone, Debug, Default)]
 pub struct Quotas {
     queues: Option<Arc<Queues>>,
     groups: BTreeMap<Group, Quota>,
-    /// Those that have changed since they were looked at.
+    /// Groups that have changed since they were last looked at.
     changed: BTreeSet<Group>,
-    /// Jobs that are in the same groups; their lane in the queue has the same number.
+    /// Jobs by combination of groups; the index is also the number of their lane in the queue.
     alike: Vec<Alike>,
     numbers: BTreeMap<Groups, usize>,
-    /// Indices of those that have jobs passed over.
+    /// Indices into `alike` of those with jobs passed over.
     aside: BTreeSet<usize>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Quota {
     limit: u32,
-    /// How many of its jobs run.
+    /// Number of its jobs that run.
     active: u32,
-    /// Indices of the jobs alike in it, as far as any wait.
+    /// Indices into `alike` of its jobs, as far as any wait.
     alike: BTreeSet<usize>,
 }
 
@@ -47,9 +47,9 @@ struct Quota {
 #[derive(Clone, Debug)]
 struct Alike {
     groups: Groups,
-    /// Those in the queue that stand in no lane of their own.
+    /// Jobs in the queue that stand in no lane.
     queued: BTreeSet<QueueKey>,
-    /// Those that are kept out of it.
+    /// Jobs kept out of the queue.
     aside: Line,
 }
 
@@ -60,19 +60,19 @@ impl Quota {
 }
 
 impl Quotas {
-    /// From now on these queues have limits, too.
+    /// Applies the limits of these queues, too.
     pub(super) fn line_up(&mut self, queues: &Arc<Queues>) {
         self.queues = Some(Arc::clone(queues));
     }
 
-    /// There are more jobs, of the same queues.
+    /// Takes note that there are more jobs, of the same queues.
     pub(super) fn grow(&mut self, queues: Option<&Arc<Queues>>) {
         if self.queues.is_some() {
             self.queues = queues.cloned();
         }
     }
 
-    /// Whether there are none.
+    /// True if no group with a limit has been seen.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
@@ -89,12 +89,12 @@ impl Quotas {
         self.of(jobs, job).map(|group| group.map(|(group, _)| group))
     }
 
-    /// Index of the jobs that this one is like, if any such has been queued.
+    /// Index into `alike` of the jobs in the same groups, if any such job has been queued.
     fn number(&self, jobs: Jobs<'_>, job: JobId) -> Option<usize> {
         self.numbers.get(&self.groups(jobs, job)).copied()
     }
 
-    /// A job has joined the queue.
+    /// Notes that a job has joined the queue.
     pub(super) fn join(&mut self, jobs: Jobs<'_>, key: QueueKey) {
         let of = self.of(jobs, JobId(key.row));
         if of.iter().all(Option::is_none) {
@@ -114,7 +114,7 @@ impl Quotas {
         }
     }
 
-    /// A job leaves the queue without a start.
+    /// Notes that a job leaves the queue without a start.
     pub(super) fn leave(&mut self, jobs: Jobs<'_>, job: JobId) {
         let Some(number) = self.number(jobs, job) else { return };
         let Alike { queued, aside, .. } = &mut self.alike[number];
@@ -123,7 +123,7 @@ impl Quotas {
         key.map(|key| aside.remove(key));
     }
 
-    /// A job starts.
+    /// Counts the start of a job.
     pub(super) fn start(&mut self, jobs: Jobs<'_>, key: QueueKey) {
         if let Some(number) = self.number(jobs, JobId(key.row)) {
             self.alike[number].queued.remove(&key);
@@ -135,7 +135,7 @@ impl Quotas {
         }
     }
 
-    /// A job of the same array starts that is not this queue's to start.
+    /// Counts the start of a job by another policy, against the limit of its array.
     pub(super) fn start_elsewhere(&mut self, jobs: Jobs<'_>, job: JobId) {
         if let Some((array, limit)) = jobs.array(job) {
             let group = Group::Array(array);
@@ -146,7 +146,7 @@ impl Quotas {
         }
     }
 
-    /// A job runs that was started before this queue was kept.
+    /// Counts a run that was started before this queue was kept.
     pub(super) fn inherit(&mut self, jobs: Jobs<'_>, job: JobId) {
         for (group, limit) in self.of(jobs, job).into_iter().flatten() {
             let quota = self.groups.entry(group).or_default();
@@ -156,7 +156,7 @@ impl Quotas {
         }
     }
 
-    /// A run of a job is over.
+    /// Counts the end of a run.
     pub(super) fn end(&mut self, jobs: Jobs<'_>, job: JobId) {
         if self.is_empty() {
             return;
@@ -169,7 +169,7 @@ impl Quotas {
         }
     }
 
-    /// Puts those back into the queue of which no group is full any more.
+    /// Puts jobs back into the queue that are no longer in any full group.
     pub(super) fn put_back(&mut self, queue: &mut FitList) {
         let free = self.changed.iter().filter_map(|group| self.groups.get(group)).filter(|quota| !quota.is_full());
         let numbers: BTreeSet<_> = free.flat_map(|quota| self.aside.intersection(&quota.alike)).copied().collect();
@@ -180,7 +180,7 @@ impl Quotas {
         }
     }
 
-    /// Puts all back into the queue, which is about to be sorted anew.
+    /// Puts all jobs back into the queue, which is about to be sorted again.
     pub(super) fn put_all_back(&mut self, queue: &mut FitList) {
         for number in self.aside.clone() {
             self.restore(queue, number);
@@ -188,13 +188,13 @@ impl Quotas {
         }
     }
 
-    /// The queue was sorted anew.
+    /// Takes over the new keys of the queue, which was sorted again.
     pub(super) fn resort(&mut self, jobs: Jobs<'_>, queue: &FitList) {
         self.alike.iter_mut().for_each(|alike| alike.queued.clear());
         queue.main().for_each(|waiting| self.join(jobs, waiting.key));
     }
 
-    /// A pass begins: takes those out of the queue of which a group is full.
+    /// Begins a pass: takes jobs that are in a full group out of the queue.
     pub(super) fn begin(&mut self, queue: &mut FitList) {
         for group in std::mem::take(&mut self.changed) {
             if self.is_full(group) {
@@ -203,8 +203,8 @@ impl Quotas {
         }
     }
 
-    /// A job has started: if a group of it is full by that, takes the others of that group that come after it out of the
-    /// queue, or all; true if so.
+    /// Handles a start. If it fills a group of the job, takes the jobs of that group that come after it out of the
+    /// queue (with `all`, all of the group) and returns true.
     pub(super) fn hold_back(&mut self, jobs: Jobs<'_>, queue: &mut FitList, started: QueueKey, all: bool) -> bool {
         if self.is_empty() {
             return false;
@@ -214,7 +214,7 @@ impl Quotas {
             if self.is_full(group) {
                 is_full = true;
                 self.set_aside(queue, group, Some(started).filter(|_| !all));
-                // Those before it had their turn, and are taken out when the next pass begins.
+                // Jobs before it had their turn; they are taken out when the next pass begins.
                 self.changed.insert(group);
             }
         }
@@ -233,7 +233,7 @@ impl Quotas {
         self.is_any_full(self.groups(jobs, job))
     }
 
-    /// Puts jobs alike back into the queue.
+    /// Puts the jobs of one combination of groups back into the queue.
     fn restore(&mut self, queue: &mut FitList, number: usize) {
         self.aside.remove(&number);
         let Alike { queued, aside, .. } = &mut self.alike[number];
@@ -248,7 +248,7 @@ impl Quotas {
         aside.clear();
     }
 
-    /// Takes jobs of a group out of the queue: those that come after one, or all.
+    /// Takes jobs of a group out of the queue: those that come after `after`, or all.
     fn set_aside(&mut self, queue: &mut FitList, group: Group, after: Option<QueueKey>) {
         let Some(quota) = self.groups.get_mut(&group) else { return };
         let Self { alike, aside, .. } = self;
@@ -265,7 +265,7 @@ impl Quotas {
 }
 
 impl Alike {
-    /// Takes them out of the queue: those that come after one, or all.
+    /// Takes these jobs out of the queue: those that come after `after`, or all.
     fn set_aside(&mut self, queue: &mut FitList, number: usize, after: Option<QueueKey>) {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let keys: Vec<_> = self.queued.range((from, Bound::Unbounded)).copied().collect();

@@ -1,4 +1,4 @@
-//! The only place a part is announced: its name, what it does, its parameters and how it is made.
+//! Registry of parts: the only place that announces a part, with its name, description, parameters and constructor.
 
 mod added;
 mod parameters;
@@ -37,15 +37,15 @@ use crate::units::SimDuration;
 pub struct Row<T: ?Sized> {
     /// The part's name.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// One line that says what it does.
     pub doc: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Whether it draws lots, so that another seed can make another schedule.
+    /// True if it draws random numbers, so that another seed can make another schedule.
     pub uses_chance: bool,
-    /// Whether it decides by what is known of jobs' own draws.
+    /// Condition under which it decides by jobs' own draws.
     pub reads_draws: ReadsDraws,
-    /// What a run has to bring or to do for it.
+    /// Needs that a run has to meet for it.
     pub needs: &'static [Need],
     /// True if it names the nodes of jobs: all placements do; of backfills, those that plan on named nodes.
     pub chooses_nodes: bool,
@@ -56,51 +56,51 @@ pub struct Row<T: ?Sized> {
 
 pub use crate::policy::registry::sleep::SLEEPS;
 
-/// How a part is made, from its parameters and the run's seed.
+/// Constructor of a part, from its parameters and the run's seed.
 enum Make<T: ?Sized> {
-    /// By itself.
+    /// The part alone.
     Alone(fn(&mut Params, u64) -> Result<Box<T>>),
-    /// With something in other roles that its parameters ask for.
+    /// The part and what its parameters ask for in other roles.
     With(fn(&mut Params, u64) -> Result<Accompanied<T>>),
 }
 
-/// A part, and what it asks for beside it.
+/// A part, and what it asks for in other roles.
 type Accompanied<T> = (Box<T>, Beside);
 
-/// What the parameters of one part may ask for in other roles.
+/// Requests that the parameters of one part may make in other roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Beside {
     /// Jobs that have waited longer go before all others.
     starvation_limit: Option<SimDuration>,
-    /// First runs are profiled, and take so many times longer.
+    /// Factor on the time of first runs, which are profiled.
     profiling_ratio: Option<f64>,
-    /// When passes are made.
+    /// Timing of passes.
     timing: Timing,
 }
 
-/// When a part decides by how much a job is known to draw of its own.
+/// Condition under which a part decides by how much a job is known to draw of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadsDraws {
-    /// It does not.
+    /// Never.
     Never,
-    /// Where tables hold factors: elsewhere a job's own draw is the same on every node.
+    /// Only with tables of factors: elsewhere a job's own draw is the same on every node.
     WithFactors,
     /// Wherever jobs bring one.
     Always,
 }
 
-/// What a run has to bring or to do for a part; always, or where the named parameter is true.
+/// Data that a run has to bring for a part, or work that it has to do; always, or if the named parameter is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// When jobs started in reality.
+    /// Observed starts of jobs.
     ObservedStarts,
-    /// Which nodes they had in reality.
+    /// Observed nodes of jobs.
     ObservedNodes,
-    /// First runs are profiled, which records show.
+    /// Profiling of first runs, which records show.
     FirstRuns(&'static str),
     /// The utilization under random placement, as the parameters `u_l` and `u_h`.
     Utilizations(&'static str),
-    /// To which group each job belongs: by the column that the parameter names.
+    /// Group of each job, by the column that the parameter names.
     Groups(&'static str),
 }
 
@@ -116,17 +116,17 @@ pub struct PartSpec {
 /// A composition as a user names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySpec {
-    /// What messages call it.
+    /// Name in messages.
     pub name: String,
-    /// Who is next.
+    /// Order: which job is next.
     pub order: PartSpec,
-    /// Who may overtake.
+    /// Backfill: which jobs may overtake.
     pub backfill: PartSpec,
-    /// Where jobs go.
+    /// Placement: which nodes jobs get.
     pub placement: PartSpec,
-    /// What may be drawn in all; none: there is no ceiling.
+    /// Budget: the ceiling on the machine's draw; none: there is none.
     pub power: Option<PartSpec>,
-    /// Which idle nodes are switched off; none: no node is.
+    /// Sleep part, which switches idle nodes off; none: no node is.
     pub sleep: Option<PartSpec>,
 }
 
@@ -138,7 +138,7 @@ const fn plain<T: ?Sized>(
     Row::new(name, doc, make)
 }
 
-/// A part that may ask for something in other roles.
+/// Row of a part that may ask for something in other roles.
 const fn asking<T: ?Sized>(
     name: &'static str,
     doc: &'static str,
@@ -210,7 +210,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
     .with_parameters(PATIENCE),
 ];
 
-/// Whether the backfill of this name says which nodes jobs get: then no placement but the default has a say.
+/// True if the backfill of this name names the nodes of jobs: then no placement but the default has a say.
 #[must_use]
 pub fn chooses_nodes(backfill: &str) -> bool {
     backfills().any(|row| row.name == backfill && row.chooses_nodes)
@@ -341,7 +341,7 @@ fn make<T: ?Sized + 'static>(
     Ok(Made { part, beside, params: params.finish()? })
 }
 
-/// Puts the parts together with what their parameters ask for beside them.
+/// Composes the parts with what their parameters ask for in other roles.
 fn together(
     order: Made<dyn Order>,
     backfill: Made<dyn Backfill>,
@@ -351,7 +351,7 @@ fn together(
     seed: u64,
 ) -> Parts {
     let Beside { starvation_limit, profiling_ratio, .. } = order.beside;
-    // A placement beside a backfill that chooses nodes itself has no timing of its own.
+    // Where the backfill chooses nodes, the placement has no timing.
     let timing =
         if backfill.beside.timing == Timing::AtOnce { placement.beside.timing } else { backfill.beside.timing };
     let backfill: Box<dyn Backfill> = match starvation_limit {
@@ -447,7 +447,7 @@ impl PolicySpec {
 }
 
 impl PolicySpec {
-    /// A placement that may refuse a job could wait for a node that is off for ever.
+    /// Checks that no placement may refuse a job where nodes sleep: the job could wait for ever for a node that is off.
     fn check_sleep(&self) -> Result<()> {
         if self.sleep.is_none() {
             return Ok(());
@@ -459,7 +459,7 @@ impl PolicySpec {
         Ok(())
     }
 
-    /// Beside a backfill that names nodes no other part may have a say in where jobs go, nor count watts.
+    /// Checks that no other part chooses nodes or counts watts where the backfill names the nodes.
     fn check_named(&self, order: &Beside) -> Result<()> {
         let by = format!("`{}`", self.backfill.name);
         let mut faults = Vec::new();

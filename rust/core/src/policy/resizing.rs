@@ -1,4 +1,4 @@
-//! Sizes of jobs that run: the sizing says them, the placement chooses the nodes of those that grow.
+//! Sizes of running jobs: the sizing chooses them, and the placement chooses the nodes of those that grow.
 
 use std::collections::VecDeque;
 
@@ -11,13 +11,13 @@ use crate::policy::{Decisions, View};
 use crate::units::Watts;
 use crate::workload::JobId;
 
-/// What of a pass's answer is still to be carried out: which runs are to grow, to how many nodes.
+/// Runs that are still to grow in this pass, each with its new number of nodes; none: the sizing is still to be asked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Growing(Option<VecDeque<(RunId, u32)>>);
 
 impl Growing {
-    /// The next decisions about sizes of jobs that run: of the first call of a pass, of the jobs that give nodes up; then
-    /// one job after the other gets some, so that the placement sees what is free then.
+    /// Makes the next decisions about sizes of running jobs. The first call of a pass shrinks all jobs that give nodes
+    /// up; then one job after the other grows, so that the placement sees the nodes that are free by then.
     pub(super) fn decide(
         &mut self,
         ask: &Ask<'_>,
@@ -40,7 +40,7 @@ impl Growing {
     }
 }
 
-/// Asks for the sizes of malleable jobs that run; those that shrink are decided, those that grow are returned.
+/// Asks the sizing for sizes of running malleable jobs. Decides those that shrink and returns those that grow.
 fn answered(
     ask: &Ask<'_>,
     sizing: &mut dyn Sizing,
@@ -68,14 +68,14 @@ fn answered(
     Ok(growing)
 }
 
-/// A run gets nodes that the placement chooses among the free ones; if it refuses, the run goes on as it is.
+/// Grows a run by nodes that the placement chooses among the free ones; if it refuses, the run goes on as it is.
 fn grow(ask: &Ask<'_>, placement: &mut dyn Placement, (id, size): (RunId, u32), out: &mut Decisions) -> Result<()> {
     let view = ask.view;
     let Some(run) = view.runs.get(id) else { return Ok(()) };
     let missing = size - u32::try_from(run.places.len()).unwrap_or(size);
     let mut free = view.slots.holding(1).clone();
     let mut nodes = Vec::new();
-    // Where too few are free this is refused as it is carried out.
+    // If too few nodes are free, the decision is refused when it is carried out.
     if free.len() >= missing {
         placement.notice(view, News::Begins)?;
         let part = View { jobs: view.jobs.in_part(run.job, missing), ..*view };

@@ -12,7 +12,7 @@ use crate::power::pvt::{OnUnknownApp, Predicted, tables};
 use crate::units::{SimTime, Watts};
 use crate::workload::{JobColumns, Workload};
 
-/// What a view borrows.
+/// Owner of everything that a view borrows.
 pub(super) struct World {
     workload: Workload,
     platform: Platform,

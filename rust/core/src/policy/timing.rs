@@ -1,34 +1,35 @@
-//! When passes are made.
+//! Timing of passes.
 
 use crate::units::SimDuration;
 
-/// When a policy decides.
+/// Instants at which a policy decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Timing {
     /// Whenever something happened.
     #[default]
     AtOnce,
-    /// At multiples of this, to gather jobs.
+    /// Only at multiples of this, to gather jobs.
     Every(SimDuration),
-    /// Whenever something happened; what is submitted, and nothing else, waits for a multiple of this.
+    /// Whenever something happened; at the next multiple of this if that was nothing but submissions.
     Gathering(SimDuration),
 }
 
 impl Timing {
-    /// At multiples of `interval`; at once if that is zero.
+    /// Passes at multiples of `interval`; at once if that is zero.
     #[must_use]
     pub fn every(interval: SimDuration) -> Self {
         if interval == SimDuration::ZERO { Self::AtOnce } else { Self::Every(interval) }
     }
 
-    /// At once, but for submissions, which wait for multiples of `interval`; at once for them too if that is zero.
+    /// Passes at once, except that submissions wait for multiples of `interval`; if that is zero, they do not wait
+    /// either.
     #[must_use]
     pub fn gathering(interval: SimDuration) -> Self {
         if interval == SimDuration::ZERO { Self::AtOnce } else { Self::Gathering(interval) }
     }
 
-    /// Multiples of what passes wait for: always, or where nothing but submissions happened, as `submits_only` says; zero:
-    /// they wait for nothing.
+    /// Interval whose next multiple a pass waits for; zero: it waits for nothing. `submits_only`: nothing but
+    /// submissions happened.
     #[must_use]
     pub fn interval(self, submits_only: bool) -> SimDuration {
         match self {

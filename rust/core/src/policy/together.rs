@@ -1,7 +1,8 @@
 //! Starts of a pass that are placed together at its end, by a placement that matches them jointly.
 //!
-//! What they draw is known only once all are matched to nodes. Under a budget that may bind, while even the hungriest nodes
-//! would keep them within the room, and as soon as not even the best nodes would, that need not be found out.
+//! Their draw is known only once all are matched to nodes. Under a budget that may bind, bounds save most of that work:
+//! nothing is matched while even the hungriest nodes would keep the jobs within the room, nor as soon as not even the
+//! best nodes would.
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
@@ -12,14 +13,14 @@ use crate::policy::placement::Joint;
 use crate::units::Watts;
 use crate::workload::JobId;
 
-/// The list so far.
+/// Jobs that start together so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Together {
     pub(super) jobs: Vec<JobId>,
-    /// What they draw beyond idle on the best nodes there are, and on the hungriest.
+    /// Bounds of their draw beyond idle: on the best nodes there are, and on the hungriest.
     least: Watts,
     most: Watts,
-    /// What they draw on the nodes they would get together; none if that was not asked yet.
+    /// Draw on the nodes that they would get together; none if it is not known yet.
     sum: Option<Watts>,
     nodes: Vec<u32>,
     free: NodeSet,
@@ -30,11 +31,11 @@ pub(super) struct Together {
 pub(super) struct Joining {
     job: JobId,
     price: Price,
-    /// What the list draws with it, if that was asked.
+    /// Draw of the list with this job, if it is known.
     sum: Option<Watts>,
 }
 
-/// Whom the list asks.
+/// Placement, free nodes and knowledge by which a list is matched.
 pub(super) struct Host<'a> {
     pub(super) ask: Ask<'a>,
     pub(super) joint: &'a mut dyn Joint,
@@ -54,12 +55,12 @@ impl Together {
         (self.least, self.most, self.sum) = (Watts::ZERO, Watts::ZERO, Some(Watts::ZERO));
     }
 
-    /// What is left of `room` for another job, at the most.
+    /// Most watts of `room` that are left for another job.
     pub(super) fn left(&self, room: Watts) -> Watts {
         room - self.least
     }
 
-    /// Whether the list and one more job stay within `room`.
+    /// True if the list and one more job stay within `room`. Matches them only if the bounds do not decide it.
     pub(super) fn fits(&mut self, joining: &mut Joining, room: Watts, host: &mut Host<'_>) -> Result<bool> {
         if self.least + joining.price.least > room {
             return Ok(false);
@@ -67,7 +68,7 @@ impl Together {
         Ok(self.most + joining.price.most <= room || self.sum_with(joining, host)? <= room)
     }
 
-    /// What one more job adds to what the list draws.
+    /// Watts that one more job adds to the draw of the list.
     pub(super) fn added(&mut self, joining: &mut Joining, host: &mut Host<'_>) -> Result<Watts> {
         Ok(self.sum_with(joining, host)?.max(self.sum(host)?) - self.sum(host)?)
     }
@@ -79,7 +80,7 @@ impl Together {
         self.sum = joining.sum;
     }
 
-    /// The list, and what each of it draws beyond idle.
+    /// Matches the list to nodes; returns each job with its draw beyond idle.
     pub(super) fn matched(&mut self, host: &mut Host<'_>) -> Result<Vec<(JobId, Watts)>> {
         if self.jobs.is_empty() {
             return Ok(Vec::new());
@@ -95,7 +96,7 @@ impl Together {
         Ok(watts.collect())
     }
 
-    /// What the list draws beyond idle.
+    /// Draw of the list beyond idle.
     fn sum(&mut self, host: &mut Host<'_>) -> Result<Watts> {
         if let Some(sum) = self.sum {
             return Ok(sum);

@@ -1,16 +1,16 @@
-//! Who overtakes: a start does if one stays queued that comes before it in policy order.
+//! Counts overtaking: a start overtakes if an earlier job in policy order stays queued.
 
 use crate::algo::fit_list::{QueueKey, Waiting};
 use crate::workload::JobId;
 
-/// In which turn the jobs of a pass were started.
+/// Starts of a pass as seen from policy order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
-    /// Jobs started in policy order, by their places in it.
+    /// Keys of the jobs started in policy order.
     in_order: Vec<QueueKey>,
-    /// Rows of jobs of which it is known that they overtake one that stays queued.
+    /// Rows of jobs that are known to overtake one that stays queued.
     overtaking: Vec<u32>,
-    /// Whether a job that goes before all others stays queued.
+    /// True if a job that goes before all others stays queued.
     blocked: bool,
 }
 
@@ -21,12 +21,12 @@ impl Turns {
         self.blocked = false;
     }
 
-    /// A job that goes before all others stays queued: every job that starts after this overtakes it.
+    /// Notes that a job that goes before all others stays queued: every job that starts after this overtakes it.
     pub(super) fn block(&mut self) {
         self.blocked = true;
     }
 
-    /// A job starts in its turn of the policy's order.
+    /// Notes a start in policy order.
     pub(super) fn start(&mut self, key: QueueKey) {
         if self.blocked {
             self.overtaking.push(key.row);
@@ -35,14 +35,14 @@ impl Turns {
         }
     }
 
-    /// A job starts before all others: only those for which the pass was blocked go ahead of it.
+    /// Notes the start of a job that goes before all others: only those for which the pass was blocked go ahead of it.
     pub(super) fn start_first(&mut self, key: QueueKey) {
         if self.blocked {
             self.overtaking.push(key.row);
         }
     }
 
-    /// Nothing starts any more, and `front` is the first that stays queued; whether any job overtakes.
+    /// Ends the pass, in which `front` is the first job that stays queued; true if any job overtakes.
     pub(super) fn finish(&mut self, front: Option<&Waiting>) -> bool {
         if let Some(front) = front {
             self.overtaking.extend(self.in_order.iter().filter(|&&key| key > front.key).map(|key| key.row));
@@ -51,7 +51,7 @@ impl Turns {
         !self.overtaking.is_empty()
     }
 
-    /// Whether the job overtakes.
+    /// True if the job overtakes.
     pub(super) fn overtakes(&self, job: JobId) -> bool {
         self.overtaking.binary_search(&job.0).is_ok()
     }

@@ -10,14 +10,14 @@ use crate::power::known::KnownDraw;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// From an instant on a job uses so many units more, or fewer: nodes, or slots where nodes are shared.
+/// Change in the units that a job uses from an instant on: nodes, or slots where nodes are shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// The instant.
     pub at: SimTime,
     /// The job.
     pub job: JobId,
-    /// Number of units.
+    /// Number of units more; negative: fewer.
     pub units: i64,
 }
 
@@ -30,7 +30,7 @@ pub struct Over {
     pub started: SimTime,
     /// Time at which it ended.
     pub ended: SimTime,
-    /// Time for which it ran, less that in which it was suspended.
+    /// Time for which it ran, without that in which it was suspended.
     pub ran: SimDuration,
     /// Use meanwhile: units × microseconds.
     pub used: f64,
@@ -40,23 +40,23 @@ pub struct Over {
     pub requeued: bool,
 }
 
-/// Goes by what jobs use of the whole machine.
+/// Follows the use of the whole machine by jobs.
 pub trait Follower {
-    /// From now on each job is of the group of this number; jobs that were known keep theirs.
+    /// Sets the group of each job, by row; jobs that were known keep theirs.
     fn group(&mut self, groups: &Arc<[u32]>);
 
-    /// Takes what has changed since the last call, in order of time: before each pass, and before anything is done about an
-    /// emergency.
+    /// Takes the changes since the last call, in order of time. Called before each pass, and before anything is done
+    /// about an emergency.
     fn follow(&mut self, uses: &[Use]);
 }
 
-/// Learns of runs that are over.
+/// Learns from runs that are over.
 pub trait Learner: DynClone + Send + Sync {
-    /// Takes those that have ended since the last call, in order of their ends: when a pass begins, before anything is
-    /// decided.
+    /// Takes the runs that have ended since the last call, in order of their ends. Called when a pass begins, before
+    /// anything is decided.
     ///
     /// # Errors
-    /// Whatever stopped it, or an interrupt.
+    /// If it fails, or the host interrupts.
     fn learn(&mut self, view: &View<'_>, over: &[Over]) -> Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! What an agent chooses from beside the jobs of the queue, and the policy in which it does.
+//! Choices of an agent besides the jobs of the queue, and the policy that it is part of.
 
 use crate::error::Result;
 use crate::platform::Platform;
@@ -7,19 +7,19 @@ use crate::policy::compose::{Composed, Parts};
 use crate::policy::placement::rules::Rules;
 use crate::policy::registry::{PartSpec, PolicySpec};
 
-/// What an agent has to choose from.
+/// Choices open to an agent.
 #[derive(Clone, Debug)]
 pub struct Choices {
     /// Jobs at the front of the queue that can be chosen.
     pub rows: usize,
     /// Rules by which nodes are chosen.
     pub placements: Vec<PartSpec>,
-    /// Whether it sets the highest cap, where an allocator sets caps.
+    /// True if it sets the highest cap, where an allocator sets caps.
     pub sets_caps: bool,
 }
 
 impl Choices {
-    /// The policy of which the parts are made, with an agent in place of its backfill.
+    /// Composes a policy of the parts, with an agent in place of its backfill.
     ///
     /// # Errors
     /// If a rule is unknown or invalid, or nothing could ever start under the budget.

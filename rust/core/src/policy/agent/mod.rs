@@ -1,7 +1,7 @@
-//! Decisions that come from outside: what there is to choose from at a pass, and the job that was chosen.
+//! Decisions from outside: the choices that there are in a pass, and the job that was chosen.
 //!
-//! An agent stands where a backfill stands. A pass shows it the first jobs of the queue, each with what it takes to start it,
-//! and is over once nothing can be chosen or nothing more is wanted.
+//! An agent takes the place of a backfill. A pass shows it the first jobs of the queue, each with what it takes to
+//! start it, and is over once nothing can be chosen or nothing more is wanted.
 
 pub mod choices;
 mod seen;
@@ -20,7 +20,7 @@ use crate::workload::JobId;
 
 pub use seen::{HORIZONS_S, MACHINE, ROW, Seen};
 
-/// What was decided outside.
+/// Decision made outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// Start the job in this row of the queue, on nodes by this rule.
@@ -30,54 +30,54 @@ pub enum Told {
         /// Rule of placement, from 0.
         rule: usize,
     },
-    /// From the end of this pass on no run gets a higher cap than this level: 0 is none, then the caps from the highest.
+    /// Highest cap of any run from the end of this pass on, as a level: 0 is no cap, then the caps from the highest.
     Cap(usize),
     /// Nothing more in this pass.
     Nothing,
 }
 
-/// How many things there are to choose from.
+/// Dimensions of the action space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Jobs at the front of the queue that can be chosen.
     pub rows: usize,
     /// Rules by which nodes are chosen.
     pub rules: usize,
-    /// Levels of the cap, none counted as one; 0: caps are not the agent's to set.
+    /// Levels of the cap, including no cap; 0: the agent does not set caps.
     pub levels: usize,
 }
 
-/// A backfill that starts the jobs it is told to.
+/// A backfill that starts the jobs chosen from outside.
 #[derive(Clone)]
 pub struct Agent {
     shape: Shape,
-    /// What is to be started when jobs are selected next.
+    /// Row and rule of the start to make when jobs are selected next.
     told: Option<(usize, usize)>,
-    /// The jobs that were shown.
+    /// Jobs that were shown.
     shown: Vec<Waiting>,
     seen: Seen,
     prices: Option<Prices>,
-    /// Whether anything can be chosen.
+    /// True if anything can be chosen.
     is_asked: bool,
     /// Level of the cap.
     level: usize,
     has_set_level: bool,
-    /// Whether to choose nothing would be to wait for ever.
+    /// True if choosing nothing would mean waiting for ever.
     must_act: bool,
-    /// Started in the pass that is under way.
+    /// Jobs started in the pass under way.
     started: Vec<QueueKey>,
     /// First job that stays queued.
     front: Option<QueueKey>,
 }
 
 impl Shape {
-    /// Numbers of actions: a job and a rule each, then the levels of the cap, then nothing.
+    /// Number of actions: one for each job and rule, then one for each level of the cap, then nothing.
     #[must_use]
     pub fn actions(self) -> usize {
         self.rows * self.rules + self.levels + 1
     }
 
-    /// What the action of this number says.
+    /// Decodes the action of this number.
     #[must_use]
     pub fn told(self, action: usize) -> Told {
         let starts = self.rows * self.rules;
@@ -96,7 +96,7 @@ impl Shape {
 }
 
 impl Agent {
-    /// An agent with so much to choose from.
+    /// An agent with an action space of this shape.
     #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self {
@@ -114,44 +114,44 @@ impl Agent {
         }
     }
 
-    /// How much there is to choose from.
+    /// Dimensions of its action space.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// What there is to see.
+    /// Latest observation.
     #[must_use]
     pub fn seen(&self) -> &Seen {
         &self.seen
     }
 
-    /// Whether anything can be chosen now.
+    /// True if anything can be chosen now.
     #[must_use]
     pub fn is_asked(&self) -> bool {
         self.is_asked
     }
 
-    /// Whether the action of this number is one of those that can be chosen.
+    /// True if the action of this number can be chosen now.
     #[must_use]
     pub fn allows(&self, action: usize) -> bool {
         self.is_asked && self.seen.mask.get(action) == Some(&1)
     }
 
-    /// The pass goes on with this start.
+    /// Continues the pass with this start.
     pub fn start(&mut self, row: usize, rule: usize) {
         self.told = Some((row, rule));
         self.is_asked = false;
     }
 
-    /// The level of the cap was set, which is done once a pass at most.
+    /// Notes that the level of the cap was set, which is done at most once a pass.
     pub fn note_level(&mut self, level: usize) {
         (self.level, self.has_set_level) = (level, true);
         self.show_choice();
     }
 
-    /// What is measured: the draw and what may be drawn, as shares of what the machine draws at most. `must_act`: to choose
-    /// nothing would be to wait for ever.
+    /// Takes the measured draw and the ceiling, to be shown as shares of `full`, the highest draw of the machine.
+    /// `must_act`: choosing nothing would mean waiting for ever.
     pub fn note_outside(&mut self, draw: Watts, ceiling: Option<Watts>, full: Watts, must_act: bool) {
         self.seen.show_power(draw, ceiling, full);
         self.must_act = must_act;
@@ -164,20 +164,20 @@ impl Agent {
         self.front.map(|key| JobId(key.row))
     }
 
-    /// The first job of the queue is this one.
+    /// Sets the first job of the queue.
     pub(super) fn behind(&mut self, front: Option<QueueKey>) -> &mut Self {
         self.front = front;
         self
     }
 
-    /// The pass is over: gives each job that was started in it, and whether it overtook one that stays queued.
+    /// Ends the pass: returns each job that was started in it, and whether it overtook one that stays queued.
     pub fn end_pass(&mut self) -> impl Iterator<Item = (JobId, bool)> + '_ {
         (self.is_asked, self.has_set_level) = (false, false);
         let front = self.front;
         self.started.drain(..).map(move |key| (JobId(key.row), front.is_some_and(|front| key > front)))
     }
 
-    /// Nothing is asked unless the pass comes to it.
+    /// Begins a pass: nothing can be chosen until it has shown the queue.
     pub fn begin(&mut self) {
         self.is_asked = false;
     }
@@ -194,7 +194,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Shows the queue, what can be started of it, and the machine.
+    /// Observes the queue, the starts that are possible, and the machine.
     fn look(&mut self, desk: &mut Desk<'_>, queue: &FitList) -> Result<()> {
         self.seen.clear();
         self.shown.clear();
@@ -209,7 +209,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Notes by which rules a job can start now.
+    /// Tries out by which rules a job can start now, and notes these in the mask.
     fn try_out(&mut self, desk: &mut Desk<'_>, row: usize) -> Result<()> {
         if self.shown[row].units > desk.free_units() {
             return Ok(());
@@ -224,7 +224,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Notes which levels of the cap can be chosen, and whether nothing can.
+    /// Notes in the mask which levels of the cap can be chosen, and whether nothing can.
     fn show_choice(&mut self) {
         let Shape { rows, rules, levels } = self.shape;
         let (starts, rest) = self.seen.mask.split_at_mut(rows * rules);
@@ -254,7 +254,8 @@ impl Backfill for Agent {
     }
 }
 
-/// Has an agent set the highest cap, one of these, W a node, ascending, where an allocator sets caps.
+/// Has an agent set the highest cap where an allocator sets caps. `levels`: the caps that it may choose, W a node,
+/// ascending.
 #[must_use]
 pub fn steering_caps(mut policy: Composed, levels: &[f64]) -> Composed {
     if let Some(governance) = policy.governance.as_mut().filter(|governance| governance.allocator.is_active()) {

@@ -1,4 +1,4 @@
-//! What an agent sees: numbers from 0 to 1 about the first jobs of the queue and about the machine.
+//! Observations of an agent: numbers from 0 to 1 about the first jobs of the queue and about the machine.
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::releases::Claim;
@@ -8,11 +8,11 @@ use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
-/// Numbers a job: whether there is one, nodes, planned length, wait, mean and least watts, whether it can start, whether
-/// that would delay the first that cannot and is ahead of it.
+/// Numbers per job: presence, nodes, planned length, wait, mean and least watts, whether it can start, and whether its
+/// start would delay the head: the first job that cannot start, if that is ahead of it.
 pub const ROW: usize = 8;
 
-/// Within what time, s, the share of the machine is shown that is planned to be released.
+/// Horizons, s: for each the share of the machine is shown that is planned to be released within it.
 pub const HORIZONS_S: [i64; 8] = [60, 300, 900, 3_600, 14_400, 43_200, 86_400, 604_800];
 
 /// Numbers of the machine: free share, queued and running jobs, draw, budget, level of the cap, and the releases.
@@ -23,19 +23,19 @@ const BUDGET: usize = 4;
 const LEVEL: usize = 5;
 const RELEASES: usize = 6;
 
-/// Times are seen on a logarithmic scale that ends at a week.
+/// End of the logarithmic scale of times: a week.
 const LONGEST_S: f64 = 604_800.0;
-/// Numbers of jobs are seen on a logarithmic scale that ends here.
+/// End of the logarithmic scale of numbers of jobs.
 const MOST_JOBS: f64 = 10_000.0;
 
-/// What there is to see.
+/// An observation, and the mask of actions.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// [`ROW`] numbers a job, job after job; zeros where there is none.
+    /// [`ROW`] numbers per job, job after job; zeros where there is none.
     pub queue: Vec<f32>,
-    /// The machine.
+    /// Numbers of the machine.
     pub machine: [f32; MACHINE],
-    /// For each action whether it can be chosen: 1, else 0.
+    /// 1 for each action that can be chosen, else 0.
     pub mask: Vec<u8>,
 }
 
@@ -99,7 +99,8 @@ impl Seen {
     }
 }
 
-/// The first job that cannot start: when it could by the plans of what runs, and what is left beside it then.
+/// Shadow of the first job that cannot start: the time at which it could by the planned ends of runs, and the units
+/// left beside it then.
 #[derive(Clone, Copy)]
 struct Head {
     at: SimTime,

@@ -11,7 +11,7 @@ use crate::power::caps::CapsKind;
 use crate::power::in_force::Allotted;
 use crate::units::Watts;
 
-/// Slowdowns are tried in steps of this.
+/// Step between the slowdowns that are tried.
 const STEP: f64 = 1.0 / 1024.0;
 
 /// The least slowdown, common to all jobs, that keeps within the budget; the limit if none does.
@@ -22,11 +22,11 @@ pub struct EqualSlowdown {
     /// No cap first, then the levels, ascending.
     choices: Vec<Allotted>,
     draws: Draws,
-    /// By the model.
+    /// Draws by the cap model.
     kinds: Kinds,
-    /// The step that the model took last.
+    /// Step that was chosen last by the model.
     last_step: usize,
-    /// By how much each step changes what all draw, where levels are set.
+    /// Change in the draw of all runs at each step, where levels are set.
     changes: Vec<Watts>,
 }
 
@@ -57,7 +57,8 @@ fn first_that_fits(last: usize, guess: usize, mut fits: impl FnMut(usize) -> boo
 }
 
 impl EqualSlowdown {
-    /// At most `limit` times slower, from 1; with these caps, W a node, ascending, where tables say what they do.
+    /// Slows jobs down at most `limit` times, from 1. Where tables say what caps do, sets one of these caps, W a node,
+    /// ascending.
     #[must_use]
     pub fn new(limit: f64, levels: Vec<f64>) -> Self {
         let choices = [Allotted::None].into_iter().chain(levels.iter().map(|&level| Allotted::Watts(level)));
@@ -76,7 +77,7 @@ impl EqualSlowdown {
         slowdown(step, self.limit)
     }
 
-    /// The first step that slows as much as this, or the last.
+    /// First step that slows as much as this, or the last.
     fn step_of(&self, slowdown: f64) -> usize {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a slowdown is at least 1")]
         let mut step = ((slowdown - 1.0) / STEP).floor().max(0.0) as usize;
@@ -86,7 +87,7 @@ impl EqualSlowdown {
         step
     }
 
-    /// What a job is allotted at a step: the lowest level that it has come down to.
+    /// Choice for a job at a step: the lowest level that slows it no more than the step does, or no cap.
     fn choice_at(&self, view: &View<'_>, run: &Run, step: usize) -> usize {
         let slowdown = self.slowdown(step);
         let by = self.levels.of(view, run.job);
@@ -95,7 +96,7 @@ impl EqualSlowdown {
         within.next().map_or(0, |((choice, _), _)| choice)
     }
 
-    /// The levels that a job comes down through, each with the step from which it is the lowest within.
+    /// Levels that a job passes as steps rise, each with the step from which it is the lowest that is allowed.
     fn descent(&self, view: &View<'_>, run: &Run) -> Vec<(usize, usize)> {
         let by = self.levels.of(view, run.job);
         let levels = (1..).zip(self.levels.watts()).zip(by);
@@ -112,7 +113,8 @@ impl EqualSlowdown {
         steps
     }
 
-    /// By levels: the first step at which all keep within the room, by adding up what each step changes.
+    /// First step at which all runs together keep within the room, where levels are set: by prefix sums of the changes
+    /// at each step.
     fn step_by_levels(&mut self, view: &View<'_>, room: Watts) -> usize {
         let last = self.step_of(self.limit);
         self.changes.clear();
@@ -136,9 +138,10 @@ impl EqualSlowdown {
         within.unwrap_or(last)
     }
 
-    /// By the model: draws fall with every step, so the first within the room is found by halving, around the last one.
+    /// First step at which all runs together keep within the room, by the cap model. Draws fall with every step, so it
+    /// is found by bisection. The search gallops away from the last step chosen, which is mostly near.
     ///
-    /// On shared nodes each run's share of a draw is rounded: there the runs are added up one by one.
+    /// On shared nodes each run's share of a draw is rounded, so there the runs are added up one by one.
     fn step_by_model(&mut self, view: &View<'_>, room: Watts) -> usize {
         let last = self.step_of(self.limit);
         let (limit, guess, kinds) = (self.limit, self.last_step.min(last), &mut self.kinds);

@@ -1,4 +1,4 @@
-//! Every job keeps its own cap: `static`.
+//! No allotted caps: every job keeps its own (`static`).
 
 use crate::cluster::runs::RunId;
 use crate::error::Result;

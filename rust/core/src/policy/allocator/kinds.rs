@@ -1,4 +1,4 @@
-//! Draw of all runs at a slowdown, by the cap model: nodes that draw alike at every slowdown are looked at together.
+//! Draw of all runs at a slowdown, by the cap model: nodes that draw alike at every slowdown are counted as one kind.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::power::in_force::{Allotted, CapsInForce, Profile};
 use crate::power::pvt::NodeLikeness;
 use crate::units::Watts;
 
-/// So many kinds are kept: where every job brings a draw of its own, each of its nodes would be one for ever.
+/// Most kinds that are kept: where every job brings a draw of its own, each of its nodes would remain a kind for ever.
 const MOST: usize = 1 << 16;
 
 /// Values that decide how much a node of a run draws beyond idle at every slowdown; numbers as bits.
@@ -27,42 +27,42 @@ struct Likeness {
     estimate: Estimate,
 }
 
-/// Nodes that draw alike, one of them, and what it draws at the slowdown that was looked at last.
+/// Nodes that draw alike, with one of them as a sample and its draw at the slowdown that was looked at last.
 #[derive(Clone, Debug)]
 struct Kind {
     of: Profile,
     caps: CapsInForce,
     estimate: Estimate,
     node: u32,
-    /// Number of these that run.
+    /// Number of such nodes at work.
     count: u32,
     draw: Watts,
 }
 
-/// The nodes of a run by kind, as they were found.
+/// Nodes of a run by kind, as they were found.
 #[derive(Clone, Debug)]
 struct Known {
     id: RunId,
-    /// The emergency's cap under which they were found, as bits, and where the run's nodes stood.
+    /// Conditions under which the kinds hold: the emergency's cap, as bits, and the places of the run's nodes.
     found: (u64, Range<usize>),
     parts: Vec<(usize, u32)>,
-    /// True if they count.
+    /// True if they are in the counts of kinds.
     counts: bool,
 }
 
-/// Kinds of nodes that run, kept from pass to pass.
+/// Kinds of nodes at work, kept from pass to pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     numbers: BTreeMap<Likeness, usize>,
     all: Vec<Kind>,
-    /// By the run's slot.
+    /// Kinds of each run's nodes, by its slot.
     of: Vec<Option<Known>>,
-    /// The slowdown that was looked at last, and what all draw then.
+    /// Slowdown that was looked at last, and the draw of all runs at it.
     at: Option<(f64, Watts)>,
 }
 
 impl Kinds {
-    /// Takes note of what runs now.
+    /// Brings the counts up to date with what runs now.
     pub(super) fn follow(&mut self, view: &View<'_>) {
         if self.all.len() > MOST {
             *self = Self::default();
@@ -122,7 +122,7 @@ impl Kinds {
         number
     }
 
-    /// Draw of all beyond idle at a slowdown.
+    /// Draw of all runs beyond idle at a slowdown.
     pub(super) fn draw_at(&mut self, view: &View<'_>, slowdown: f64) -> Watts {
         if let Some((_, sum)) = self.at.filter(|(at, _)| at.to_bits() == slowdown.to_bits()) {
             return sum;

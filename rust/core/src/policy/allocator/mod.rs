@@ -1,4 +1,4 @@
-//! Who splits the watts between running jobs (operations page, rules 23 to 26).
+//! Allocators, which split the watts between running jobs (operations page, rules 23 to 26).
 
 pub mod equal_slowdown;
 pub mod fixed;
@@ -22,19 +22,19 @@ pub trait Allocator: DynClone + Send + Sync {
     /// The lowest caps that it may set.
     fn least(&self) -> LeastCaps;
 
-    /// Says what each running job is allotted so that together they are predicted to draw at most `room` beyond idle, and
-    /// what it is predicted to draw then.
+    /// Allots caps to running jobs so that together they are predicted to draw at most `room` beyond idle. Appends each
+    /// with the draw that is predicted under it.
     ///
     /// # Errors
-    /// If it cannot be told.
+    /// If it fails.
     fn allot(&mut self, view: &View<'_>, room: Watts, out: &mut Vec<(RunId, Allotted, Watts)>) -> Result<()>;
 
-    /// From now on it sets no higher cap than that of this level, if levels are set from outside; 0: none.
+    /// Limits its caps to those up to this level from now on, if levels are set from outside; 0: no limit.
     fn steer(&mut self, level: usize) {
         let _ = level;
     }
 
-    /// Whether it ever sets a cap.
+    /// True if it ever sets a cap.
     fn is_active(&self) -> bool {
         true
     }
@@ -47,7 +47,7 @@ pub fn running<'a>(view: &View<'a>) -> impl Iterator<Item = (RunId, &'a Run)> {
     view.runs.iter().filter(|(_, run)| run.suspension.is_none())
 }
 
-/// What a run is predicted to draw beyond idle if it is allotted this.
+/// Draw beyond idle that is predicted of a run under this allotted cap.
 #[must_use]
 pub fn draw_of(view: &View<'_>, run: &Run, allotted: &Allotted) -> Watts {
     let estimate: Estimate = run.basis.estimate;
@@ -61,27 +61,27 @@ pub fn draw_of(view: &View<'_>, run: &Run, allotted: &Allotted) -> Watts {
     view.held(run.job, view.runs.nodes(run).iter().map(|&node| counted.on(node)).sum())
 }
 
-/// What runs would draw at each of some levels, and all that run together, kept from pass to pass.
+/// Predicted draws of runs at each of some levels, and their sums over the machine, kept from pass to pass.
 #[derive(Clone, Debug, Default)]
 struct Draws {
-    /// By the run's slot.
+    /// Draws of each run, by its slot.
     of: Vec<Option<Known>>,
-    /// Of the runs that count.
+    /// Sums over the runs that count, by level.
     sums: Vec<Watts>,
 }
 
 #[derive(Clone, Debug)]
 struct Known {
     id: RunId,
-    /// The emergency's cap under which this was found, as bits, and where the run's nodes stood.
+    /// Conditions under which the draws hold: the emergency's cap, as bits, and the place of the run's nodes.
     found: (u64, usize),
     draws: Vec<Watts>,
-    /// Whether it is in the sums.
+    /// True if it is in the sums.
     counts: bool,
 }
 
 impl Draws {
-    /// Of a run at each of `choices`.
+    /// Draws of a run at each of `choices`.
     fn of(&mut self, view: &View<'_>, id: RunId, run: &Run, choices: &[Allotted]) -> &[Watts] {
         let (slot, found) = (id.slot() as usize, (run.caps.emergency_w.to_bits(), run.places.start));
         if self.of.len() <= slot {
@@ -98,7 +98,7 @@ impl Draws {
         place.as_ref().map_or(&[], |known| &known.draws)
     }
 
-    /// Of all that runs, at each of `choices`.
+    /// Draws of all that runs, at each of `choices`.
     fn sums(&mut self, view: &View<'_>, choices: &[Allotted]) -> &[Watts] {
         self.sums.resize(choices.len(), Watts::ZERO);
         for (id, run) in running(view) {

@@ -8,18 +8,18 @@ use crate::policy::budget::least::LeastCaps;
 use crate::power::in_force::Allotted;
 use crate::units::Watts;
 
-/// The highest of some caps from a level on that keeps within the budget; the lowest if none does.
+/// Sets the highest of some caps, from a level on, that keeps within the budget; the lowest if none does.
 #[derive(Clone, Debug)]
 pub struct Steered {
-    /// No cap first, then ever lower ones.
+    /// No cap first, then ever lower caps.
     choices: Vec<Allotted>,
-    /// The first that may be used.
+    /// Index of the first that may be used.
     level: usize,
     draws: Draws,
 }
 
 impl Steered {
-    /// One of these caps, W a node, ascending; none at first.
+    /// An allocator of these caps, W a node, ascending; no cap at first.
     #[must_use]
     pub fn new(levels: &[f64]) -> Self {
         let lower = levels.iter().rev().map(|&level| Allotted::Watts(level));

@@ -8,16 +8,16 @@ use crate::policy::budget::least::LeastCaps;
 use crate::power::in_force::Allotted;
 use crate::units::Watts;
 
-/// The highest of some caps that keeps within the budget; the lowest if none does.
+/// Sets the highest of some caps that keeps within the budget; the lowest if none does.
 #[derive(Clone, Debug)]
 pub struct Uniform {
-    /// No cap first, then ever lower ones.
+    /// No cap first, then ever lower caps.
     choices: Vec<Allotted>,
     draws: Draws,
 }
 
 impl Uniform {
-    /// One of these caps, W a node, ascending; at least one.
+    /// An allocator of these caps, W a node, ascending; at least one.
     #[must_use]
     pub fn new(levels: &[f64]) -> Self {
         let lower = levels.iter().rev().map(|&level| Allotted::Watts(level));

@@ -1,17 +1,18 @@
-//! Whose draw can be predicted: an application is profiled when it first runs (VAHRM, sections III-C and VI-C-6).
+//! Profiles of applications: an application gets one when it first runs, and its draw can be predicted from then on
+//! (VAHRM, sections III-C and VI-C-6).
 //!
-//! A first run counts with the nodes' TDP and takes longer. What it teaches is known from the end of the pass in which it
-//! started. Where the trace itself says which jobs are first runs, nothing is learned.
+//! A first run counts with the nodes' TDP and takes longer. The profile that it gives is known from the end of the pass
+//! in which it started. If the trace itself says which jobs are first runs, nothing is learned.
 
 use crate::policy::Jobs;
 use crate::policy::analyzer::{Analyzer, Estimate};
 use crate::workload::{AppId, JobId};
 
-/// Which applications have a profile.
+/// Applications that have a profile.
 #[derive(Clone, Debug)]
 pub struct FirstRuns {
     profiling_ratio: f64,
-    /// By application; beyond the end none has one.
+    /// True for each application that has one; none beyond the end has.
     profiled: Vec<bool>,
 }
 
@@ -24,7 +25,7 @@ impl FirstRuns {
 }
 
 impl Analyzer for FirstRuns {
-    /// A job without application never has a profile.
+    /// Counts first runs at TDP. A job without application never has a profile.
     fn estimate(&self, jobs: Jobs<'_>, job: JobId) -> Estimate {
         let known = || jobs.app(job).is_some_and(|app| self.profiled.get(app.0 as usize) == Some(&true));
         if jobs.first_run(job).unwrap_or_else(|| !known()) { Estimate::Tdp } else { Estimate::Predicted }

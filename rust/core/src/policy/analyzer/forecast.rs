@@ -1,8 +1,8 @@
-//! How long jobs are believed to run and what they are believed to draw, by what others did: in place of what they asked
-//! for and bring along.
+//! Forecasts of run times and draws, made from what other jobs did: they stand in for what jobs ask for and bring
+//! along.
 //!
-//! A forecast decides only what is planned. Jobs run as long as they do, are killed at their walltimes, and draw what they
-//! draw.
+//! A forecast affects plans only: jobs still run for their true time, are killed at their walltimes, and draw their
+//! true watts.
 
 use dyn_clone::DynClone;
 
@@ -14,29 +14,29 @@ use crate::power::pvt::Predicted;
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
-/// Says how long jobs will run, and perhaps what they will draw (the power analyzer, and its `estimate_job_time`). What a cap
-/// makes of both follows from what it says and the platform's cap model or tables by cap.
+/// Predicts how long jobs run, and perhaps what they draw (the power analyzer, and its `estimate_job_time`). The effect
+/// of a cap on both follows from these predictions and the platform's cap model or tables by cap.
 pub trait Forecast: DynClone + Send + Sync {
-    /// How long jobs that join the queue will run at nominal speed, as many to the end of `lengths` and in their order.
+    /// Appends the predicted run times, at nominal speed, of jobs that join the queue, in their order.
     ///
     /// # Errors
-    /// If they cannot be told.
+    /// If it fails.
     fn lengths(&mut self, view: &View<'_>, jobs: &[JobId], lengths: &mut Vec<SimDuration>) -> Result<()>;
 
-    /// Whether it says what jobs draw.
+    /// True if it predicts draws.
     fn tells_draws(&self) -> bool {
         false
     }
 
-    /// Whether it says how caps slow each of them.
+    /// True if it predicts how caps slow each job.
     fn tells_bounds(&self) -> bool {
         false
     }
 
-    /// What it says of the same jobs' draws, as many to the end of `draws` and in their order: none where it says nothing.
+    /// Appends the predicted draws of the same jobs, in their order; none where it predicts nothing.
     ///
     /// # Errors
-    /// If they cannot be told.
+    /// If it fails.
     fn draws(&mut self, view: &View<'_>, jobs: &[JobId], draws: &mut Vec<Option<Belief>>) -> Result<()> {
         let _ = view;
         draws.resize(draws.len() + jobs.len(), None);
@@ -47,10 +47,10 @@ pub trait Forecast: DynClone + Send + Sync {
 dyn_clone::clone_trait_object!(Forecast);
 
 impl Predicted {
-    /// The same tables, with this known of jobs' own draws beside what `forecast` will say.
+    /// The same tables with these known draws of jobs, in addition to those that `forecast` will predict.
     ///
     /// # Errors
-    /// If it says what nothing can be done with.
+    /// If it predicts something that cannot be used.
     pub fn told_by(self, forecast: &dyn Forecast, known: KnownDraws) -> Result<Self> {
         let wrong = |value: &str, expected: &str| Err(config("policy.analyzer", value, expected));
         if forecast.tells_bounds() && !forecast.tells_draws() {

@@ -1,4 +1,4 @@
-//! What the starts of a pass teach: known from the end of the pass on.
+//! Profiles that the starts of a pass give, known from the end of the pass on.
 
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::budget::draw::beyond_idle;
@@ -14,8 +14,8 @@ pub struct Lessons {
 }
 
 impl Lessons {
-    /// Notes in the starts which are profiled, teaches the analyzer what they teach, and has what was granted for a first
-    /// run claimed as predicted from now on, where watts are counted.
+    /// Notes in the starts which runs are profiled, and gives their applications a profile. Where watts are counted,
+    /// starts of these applications claim their predicted watts from now on, not those at TDP.
     pub fn learn(
         view: &View<'_>,
         analyzer: &mut dyn Analyzer,
@@ -41,7 +41,7 @@ impl Lessons {
         lessons
     }
 
-    /// Whether the job is taken for something else from now on.
+    /// True if the job is counted by another estimate from now on.
     #[must_use]
     pub fn concern(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         jobs.first_run(job).is_none() && jobs.app(job).is_some_and(|app| self.apps.binary_search(&app).is_ok())

@@ -1,4 +1,4 @@
-//! What is believed of jobs' draws, and what running them teaches.
+//! Analyzers, which say by which estimate jobs' draws are counted, and learn from runs.
 
 pub mod first_runs;
 pub mod forecast;
@@ -12,33 +12,33 @@ use crate::policy::budget::least::LeastCaps;
 use crate::policy::{Jobs, View};
 use crate::workload::{AppId, JobId};
 
-/// Says what a job's draw is taken for.
+/// Says by which estimate a job's draw is counted.
 pub trait Analyzer: DynClone + Send + Sync {
-    /// What the job's draw is taken for now.
+    /// Estimate by which the job's draw is counted now.
     fn estimate(&self, jobs: Jobs<'_>, job: JobId) -> Estimate;
 
-    /// What it is taken for once all is known that others can teach.
+    /// Estimate once all is known that other jobs can teach.
     fn at_last(&self, jobs: Jobs<'_>, job: JobId) -> Estimate {
         self.estimate(jobs, job)
     }
 
-    /// Whether some job may be taken for something else than predicted.
+    /// True if some job may be counted by another estimate than the predicted one.
     fn learns(&self) -> bool {
         false
     }
 
-    /// The application that the job's run would give a profile to, if it has none yet.
+    /// Application that a run of the job would give a profile to, if it has none yet.
     fn teaches(&self, jobs: Jobs<'_>, job: JobId) -> Option<AppId> {
         let _ = (jobs, job);
         None
     }
 
-    /// From now on the application has a profile.
+    /// Gives the application a profile from now on.
     fn learn(&mut self, app: AppId) {
         let _ = app;
     }
 
-    /// How many times longer a run takes that is profiled; none if the job's would not be.
+    /// Factor on the time of the job's run if it is profiled; none if it would not be.
     fn profiling_ratio(&self, jobs: Jobs<'_>, job: JobId) -> Option<f64> {
         let _ = (jobs, job);
         None
@@ -47,19 +47,19 @@ pub trait Analyzer: DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(Analyzer);
 
-/// What a part may ask when it decides.
+/// Knowledge that a part may consult when it decides.
 #[derive(Clone, Copy)]
 pub struct Ask<'a> {
     /// The machine and the jobs.
     pub view: &'a View<'a>,
-    /// What is believed of their draws.
+    /// Estimates of their draws.
     pub analyzer: &'a dyn Analyzer,
     /// The lowest caps that the policy may set for them.
     pub least: &'a LeastCaps,
 }
 
 impl Ask<'_> {
-    /// What the job's draw is taken for now.
+    /// Estimate by which the job's draw is counted now.
     #[must_use]
     pub fn estimate(&self, job: JobId) -> Estimate {
         self.analyzer.estimate(self.view.jobs, job)

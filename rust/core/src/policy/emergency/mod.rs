@@ -1,5 +1,5 @@
-//! What is done when the machine draws more than its budget, and how it is undone (operations page, rules 20 to 22 and 27
-//! to 34).
+//! Emergencies, in which the machine draws more than its budget: the steps against it, and their reversal (operations
+//! page, rules 20 to 22 and 27 to 34).
 
 pub mod monitor;
 pub mod recovery;
@@ -16,7 +16,7 @@ use crate::workload::JobId;
 pub enum Step {
     /// Caps are lowered level by level.
     LowerCaps,
-    /// Runs stand still.
+    /// Runs are suspended.
     Suspend,
     /// Runs are ended, and their jobs queued again.
     Requeue,
@@ -24,7 +24,7 @@ pub enum Step {
     Kill,
 }
 
-/// Which runs are the first to suffer.
+/// Runs that are the first to suffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Victims {
     /// Those that started last.
@@ -34,16 +34,16 @@ pub enum Victims {
     LowestPriority,
 }
 
-/// How emergencies are met.
+/// Rules of emergencies.
 #[derive(Clone, Debug, Default)]
 pub struct Emergencies {
-    /// What is done, in this order; empty: nothing, and nothing is measured.
+    /// Steps that are taken, in this order; empty: nothing is done, and nothing is measured.
     pub steps: Vec<Step>,
-    /// To whom.
+    /// Runs that they are taken against first.
     pub victims: Victims,
-    /// How often the draw is measured; zero: after every instant.
+    /// Interval between measurements of the draw; zero: after every instant.
     pub monitor_interval: SimDuration,
-    /// How often a job is queued again before it is killed instead.
+    /// Number of times a job is queued again before it is killed instead.
     pub max_requeues: u32,
     /// Caps that may be set, W a node, ascending.
     pub levels: Vec<f64>,
@@ -55,7 +55,7 @@ impl Step {
         [("lower-caps", Self::LowerCaps), ("suspend", Self::Suspend), ("requeue", Self::Requeue), ("kill", Self::Kill)];
 }
 
-/// Says where jobs would stand in the queue.
+/// Ranks jobs as the queue would.
 pub type Rank<'a> = dyn FnMut(&View<'_>, &[JobId], &mut Vec<i64>) -> Result<()> + 'a;
 
 /// The runs that match, the first victim first.

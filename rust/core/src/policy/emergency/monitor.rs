@@ -1,4 +1,4 @@
-//! What is measured of the machine's draw, where that is not the draw itself.
+//! Meters of the machine's draw, where the reading is not the draw itself.
 
 use dyn_clone::DynClone;
 
@@ -8,10 +8,10 @@ use crate::units::Watts;
 
 /// Reads the machine's draw.
 pub trait Monitor: DynClone + Send + Sync {
-    /// What it shows when the machine draws `draw`.
+    /// Returns the reading when the machine draws `draw`.
     ///
     /// # Errors
-    /// If it cannot tell.
+    /// If it fails.
     fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts>;
 }
 

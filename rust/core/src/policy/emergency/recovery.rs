@@ -1,4 +1,4 @@
-//! What an emergency took is given back, as far as there is room: first those go on that stand still, then caps are raised
+//! Recovery from an emergency, as far as there is room: suspended runs are resumed first, then caps are raised
 //! (operations page, rules 20 to 22).
 
 use crate::cluster::counted::Counted;
@@ -11,11 +11,11 @@ use crate::units::Watts;
 
 /// A recovery under way.
 pub struct Recovery<'a> {
-    /// What may be done.
+    /// Rules of emergencies.
     pub emergencies: &'a Emergencies,
     /// Watts that may still be added.
     pub room: Watts,
-    /// Watts that are left beside the idle machine at the best of all times to come.
+    /// Watts that are left beyond the idle machine at the best of all times to come.
     pub ever: Watts,
 }
 
@@ -23,7 +23,7 @@ impl Recovery<'_> {
     /// Gives back what there is room for; true if something is left that has to wait.
     ///
     /// # Errors
-    /// If the order cannot say who comes last.
+    /// If the order fails.
     pub fn run(mut self, view: &View<'_>, rank: &mut Rank<'_>, out: &mut Decisions) -> Result<bool> {
         let suspended = victims(view, self.emergencies.victims, rank, |run| run.suspension.is_some())?;
         let mut resumed = Vec::new();
@@ -39,7 +39,8 @@ impl Recovery<'_> {
         Ok(!low.into_iter().rev().all(|id| self.raise(view, id, out)))
     }
 
-    /// The oldest suspension first, of one instant the last victim first; false if one has to wait.
+    /// Resumes runs, the oldest suspension first, of one instant the last victim first; false if one has to wait. Kills
+    /// runs that no budget to come has room for.
     fn resume(
         &mut self,
         view: &View<'_>,
@@ -68,7 +69,7 @@ impl Recovery<'_> {
         true
     }
 
-    /// Raises a run's cap level by level; false if it does not get all back.
+    /// Raises a run's cap level by level; false if not all of it could be given back.
     fn raise(&mut self, view: &View<'_>, id: RunId, out: &mut Decisions) -> bool {
         let Some(run) = view.runs.get(id) else { return true };
         let (mut caps, mut watts) = (run.caps.clone(), run.watts);
@@ -85,7 +86,7 @@ impl Recovery<'_> {
         true
     }
 
-    /// The next level, or none as soon as that is not below the job's own cap.
+    /// Next level up, or none (infinite) once that is not below the job's own cap.
     fn next_above(&self, caps: &CapsInForce) -> f64 {
         let next = self.emergencies.levels.iter().copied().find(|&level| level > caps.emergency_w);
         next.filter(|&level| level < caps.own_w).unwrap_or(f64::INFINITY)

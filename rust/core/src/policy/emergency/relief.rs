@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::policy::emergency::{Emergencies, Rank, Step, victims};
 use crate::policy::{Decision, View};
 
-/// How far an emergency is seen to.
+/// Progress of an emergency through its steps and victims.
 #[derive(Clone, Debug, Default)]
 pub struct Relief {
     step: usize,
@@ -15,10 +15,10 @@ pub struct Relief {
 }
 
 impl Relief {
-    /// An emergency begins.
+    /// Begins an emergency.
     ///
     /// # Errors
-    /// If the order cannot say who comes last.
+    /// If the order fails.
     pub fn begin(&mut self, emergencies: &Emergencies, view: &View<'_>, rank: &mut Rank<'_>) -> Result<()> {
         self.step = 0;
         self.gather(emergencies, view, rank)
@@ -30,10 +30,11 @@ impl Relief {
         Ok(())
     }
 
-    /// What is done next; none if all steps are through. `fits_never` says which jobs fit none of the budgets to come.
+    /// Returns the next action; none if all steps are through. `fits_never` says which jobs fit none of the budgets to
+    /// come.
     ///
     /// # Errors
-    /// If the order cannot say who comes last.
+    /// If the order fails.
     pub fn next(
         &mut self,
         emergencies: &Emergencies,

@@ -1,4 +1,4 @@
-//! Which jobs wait outside the queue: they block nothing, reserve nothing and do not starve.
+//! Gates, which hold jobs outside of the queue: there they block nothing, reserve nothing and do not starve.
 
 pub mod until_profiled;
 
@@ -9,15 +9,16 @@ use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
 use crate::workload::{AppId, JobId};
 
-/// Says which jobs join the queue.
+/// Decides which jobs join the queue.
 pub trait Gate: DynClone + Send + Sync {
-    /// Whether a job that was submitted joins the queue; otherwise it is held.
+    /// True if a submitted job joins the queue; otherwise it is held.
     fn admits(&mut self, ask: &Ask<'_>, power: Option<&mut Power>, job: JobId) -> bool;
 
-    /// Lets go of the held jobs that never will, and says why.
+    /// Removes the held jobs that will never join the queue, and returns them with the reason.
     fn reject(&mut self) -> Vec<(JobId, Rejection)>;
 
-    /// Lets go of the held jobs that join the queue now that an application has a profile, in order of submission.
+    /// Removes and returns the held jobs that join the queue now that an application has a profile, in order of
+    /// submission.
     fn release(&mut self, app: AppId) -> Vec<JobId>;
 }
 

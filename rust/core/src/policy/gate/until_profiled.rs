@@ -21,7 +21,7 @@ pub struct UntilProfiled {
 #[derive(Clone, Debug, Default)]
 struct App {
     jobs: Vec<JobId>,
-    /// Whether a job is queued that can run first. It leaves the queue only by its start, which gives the profile.
+    /// True if a job is queued that can run first. It leaves the queue only by its start, which gives the profile.
     hope: bool,
 }
 

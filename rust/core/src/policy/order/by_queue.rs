@@ -1,4 +1,5 @@
-//! The policy's order, but for queues that have one of their own (operations page on machines, rule 4).
+//! Order by queue: that of the job's queue if it has one, else that of the policy (operations page on machines, rule
+//! 4).
 
 use std::sync::Arc;
 
@@ -9,29 +10,30 @@ use crate::policy::order::{Changes, Order};
 use crate::policy::usage::Follower;
 use crate::workload::JobId;
 
-/// An order a queue. Queues of one priority have one order, so that no two ranks of different orders are ever compared.
+/// An order per queue. Queues of one priority have one order, so that no two ranks of different orders are ever
+/// compared.
 #[derive(Clone)]
 pub struct ByQueue {
     policy: Box<dyn Order>,
     own: Vec<Option<Box<dyn Order>>>,
     queues: Arc<Queues>,
-    /// Ranks by one of the orders, kept for its memory.
+    /// Ranks by one of the orders. Kept to reuse the allocation.
     ranks: Vec<i64>,
 }
 
 impl ByQueue {
-    /// The policy's order, and those of queues that have one of their own, by number.
+    /// Combines the policy's order with those of queues that have an order, by number.
     #[must_use]
     pub fn new(policy: Box<dyn Order>, own: Vec<Option<Box<dyn Order>>>, queues: Arc<Queues>) -> Self {
         Self { policy, own, queues, ranks: Vec::new() }
     }
 }
 
-/// Has an order rank some jobs.
+/// Method of an order that ranks some jobs.
 type Rank = fn(&mut dyn Order, &Ask<'_>, &[JobId], &mut Vec<i64>) -> Result<()>;
 
 impl ByQueue {
-    /// The ranks of each job by the order of its queue.
+    /// Ranks each job by the order of its queue.
     fn rank_each(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>, rank: Rank) -> Result<()> {
         let Self { policy, own, queues, ranks: some } = self;
         let first = ranks.len();

@@ -1,7 +1,8 @@
-//! Those go first who have used least of the machine of late: fair share with a half-life.
+//! Fair share with a half-life: jobs of the group that has used least of the machine recently go first.
 //!
-//! Use by a group at t is ∫ units in use(s) × 2^(-(t - s) / half-life) ds over all s before t. Every group's is
-//! halved in the same time, so that is compared which needs no halving: the same integral of units × 2^(s / half-life).
+//! Use by a group at t is ∫ units in use(s) × 2^(-(t - s) / half-life) ds over all s before t. All groups decay alike,
+//! so the common factor 2^(-t / half-life) is left out: the order compares the integrals of units × 2^(s / half-life),
+//! which do not change while nothing runs.
 
 use std::collections::BTreeMap;
 use std::f64::consts::LN_2;
@@ -19,32 +20,31 @@ use crate::workload::JobId;
 #[derive(Clone, Debug)]
 pub struct FairShare {
     decay: Decay,
-    /// The group of each job; of those beyond, the first.
+    /// Group of each job, by row; jobs beyond the end are of group 0.
     groups: Arc<[u32]>,
     /// Use by each group.
     ledger: Vec<Account>,
-    /// Groups of jobs that wait, with the ranks that these have: others have the same order as long as no group overtakes
-    /// another.
+    /// Ranks of groups as last given to jobs that wait. They stay in use as long as no group overtakes another.
     ranked: BTreeMap<u32, i64>,
 }
 
 /// Decay of past use over time.
 #[derive(Clone, Copy, Debug)]
 struct Decay {
-    /// Microseconds; none: it does not.
+    /// Microseconds; none: no decay.
     half_life: Option<i64>,
 }
 
-/// Half-lives of an epoch: what is weighed is so by its place in one, as no number holds 2^(s / half-life) for all s.
+/// Half-lives per epoch. Weights are relative to the start of an epoch, as no float holds 2^(s / half-life) for all s.
 const EPOCH: i64 = 512;
 
 /// Use by a group, past and present.
 ///
-/// Stretches in which it uses as much are one, whatever runs end and start in it: so groups that used the same at all times
-/// have used exactly the same.
+/// Consecutive stretches of equal use are merged, whichever runs end and start meanwhile: so groups with the same use
+/// at all times have used exactly the same, bit by bit.
 #[derive(Clone, Copy, Debug)]
 struct Account {
-    /// Weighed until `since`, in an epoch.
+    /// Weighted use until `since`, relative to `epoch`.
     used: f64,
     epoch: i64,
     /// Units from `since` until `at`.
@@ -64,7 +64,7 @@ impl Decay {
         self.half_life.map_or(0, |half_life| at.micros().div_euclid(Self::epoch_length(half_life)))
     }
 
-    /// So many units throughout a stretch, weighed in the epoch of its end.
+    /// Weighs the use of `units` throughout a stretch, relative to the epoch of its end.
     fn weigh(self, units: i64, from: SimTime, to: SimTime) -> f64 {
         let (units, length) = (units as f64, (to - from).micros() as f64);
         let Some(half_life) = self.half_life else { return units * length };
@@ -74,9 +74,9 @@ impl Decay {
     }
 }
 
-/// Converts what was weighed in one epoch to the weights of a later one.
+/// Converts weighted use from one epoch to a later one.
 fn in_epoch(weighed: f64, old: i64, new: i64) -> f64 {
-    // Further back nothing is left of any number.
+    // Five epochs later even the largest float has become zero.
     let back = (new - old).clamp(0, 5);
     (0..back).fold(weighed, |weighed, _| weighed * 2_f64.powi(-512))
 }
@@ -88,7 +88,7 @@ impl Default for Account {
     }
 }
 
-/// A number from 0 to nine digits: what differs by less is the same but for the roundings on the way.
+/// Rounds a number that is not negative to nine digits: smaller differences are rounding errors.
 fn told_apart(used: f64) -> f64 {
     const FINER: u64 = 1 << 20;
     f64::from_bits((used.to_bits() + FINER / 2) & !(FINER - 1))
@@ -104,7 +104,7 @@ impl Account {
         self.epoch = epoch;
     }
 
-    /// So many units more from an instant on.
+    /// Changes the use by `units` from an instant on.
     fn change(&mut self, decay: Decay, at: SimTime, units: i64) {
         if at > self.at {
             if self.units != self.before {
@@ -116,7 +116,7 @@ impl Account {
         self.units += units;
     }
 
-    /// Use until `now`, weighed in the epoch of that instant.
+    /// Use until `now`, weighted relative to the epoch of that instant.
     fn until(mut self, decay: Decay, now: SimTime) -> f64 {
         self.change(decay, now, 0);
         self.add(decay, self.before, self.since, self.at);
@@ -125,7 +125,7 @@ impl Account {
 }
 
 impl FairShare {
-    /// Order by use that counts half after `half_life`, or as much at all times if that is for ever.
+    /// An order by use that counts half after `half_life`; if that is for ever, all use counts alike.
     #[must_use]
     pub fn new(half_life: SimDuration) -> Self {
         let half_life = Some(half_life.micros()).filter(|_| half_life != SimDuration::FOREVER);
@@ -142,7 +142,7 @@ impl FairShare {
         rank_of(told_apart(account.until(self.decay, now)))
     }
 
-    /// The ranks of some jobs, each group's once.
+    /// Appends the ranks of some jobs, computing that of each group once.
     fn rank_by(&self, known: &mut BTreeMap<u32, i64>, now: SimTime, jobs: &[JobId], ranks: &mut Vec<i64>) {
         ranks.extend(jobs.iter().map(|&job| {
             let group = self.group_of(job);
@@ -150,7 +150,7 @@ impl FairShare {
         }));
     }
 
-    /// Whether each group with a rank stands to each other as it did, at an instant.
+    /// True if the groups stand to each other at this instant as their ranks say, ties included.
     fn is_as_ranked(&self, now: SimTime) -> bool {
         let mut both: Vec<_> =
             self.ranked.iter().map(|(&group, &rank)| (rank, self.rank_of_group(group, now))).collect();

@@ -1,4 +1,4 @@
-//! By planned length: the walltime, or the nominal runtime of a job that brings none.
+//! Orders by planned length: the walltime, or the nominal runtime of a job that brings none.
 
 use crate::error::Result;
 use crate::policy::analyzer::Ask;

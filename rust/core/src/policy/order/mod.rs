@@ -1,6 +1,6 @@
-//! Which job is next.
+//! Orders: which job is next.
 //!
-//! An order is a number a job, lower first; equal numbers go by submit, then by row, so that no order has ties.
+//! An order gives each job a number, lower first. Equal numbers go by submit, then by row, so that no order has ties.
 
 pub mod arrival;
 pub mod by_queue;
@@ -22,58 +22,58 @@ use crate::policy::usage::Follower;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// When ranks change as time passes.
+/// Schedule by which ranks change as time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Changes {
     /// A job keeps the rank that it had when it joined the queue.
     #[default]
     Never,
-    /// The queue is sorted anew at the first pass at or after each multiple of this on the log's clock.
+    /// The queue is sorted again at the first pass at or after each multiple of this on the log's clock.
     Every(SimDuration),
-    /// It is sorted anew in every pass that looks at it.
+    /// The queue is sorted again in every pass that looks at it.
     EachPass,
 }
 
-/// Says which job is next.
+/// Ranks jobs.
 pub trait Order: DynClone + Send + Sync {
-    /// The ranks now of some jobs, as many to the end of `ranks` and in their order: lower goes first.
+    /// Appends the current ranks of some jobs to `ranks`, in their order: lower goes first.
     ///
     /// # Errors
-    /// If they cannot be told.
+    /// If it fails.
     fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()>;
 
-    /// The ranks of jobs that join the queue or are sorted again, in terms of those that wait in it: as many to the end of
-    /// `ranks`.
+    /// Appends the ranks of jobs that join the queue or are sorted again, comparable with those of the jobs that wait
+    /// in it.
     ///
     /// # Errors
-    /// If they cannot be told.
+    /// If it fails.
     fn rank_queued(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
         self.rank(ask, jobs, ranks)
     }
 
-    /// Whether an order that changes in each pass would put all that wait, and those that join them, as
-    /// [`Self::rank_queued`] did last. If not, it forgets what it said.
+    /// True if an order that changes in each pass would put all jobs that wait, and those that join them, in the order
+    /// in which [`Self::rank_queued`] put them last. If not, it forgets those ranks.
     fn holds(&mut self, ask: &Ask<'_>, joining: &[JobId]) -> bool {
         let _ = (ask, joining);
         false
     }
 
-    /// When ranks change as time passes, so that the queue must be sorted anew.
+    /// Schedule by which ranks change as time passes, so that the queue must be sorted again.
     fn changes(&self) -> Changes {
         Changes::Never
     }
 
-    /// There are more jobs, of the same queues.
+    /// Takes note that there are more jobs, of the same queues.
     fn grow(&mut self, queues: &Arc<Queues>) {
         let _ = queues;
     }
 
-    /// Whether jobs stand in the order in which they started in reality.
+    /// True if jobs stand in the order in which they started in reality.
     fn is_as_observed(&self) -> bool {
         false
     }
 
-    /// Itself, if it goes by what jobs use.
+    /// Itself, if it follows the use of the machine by jobs.
     fn follower(&mut self) -> Option<&mut dyn Follower> {
         None
     }
@@ -82,7 +82,8 @@ pub trait Order: DynClone + Send + Sync {
 dyn_clone::clone_trait_object!(Order);
 
 impl Changes {
-    /// The last multiple of the period up to `now`, if there is one: what was ranked in it need not be ranked again.
+    /// Number of the last multiple of the period up to `now`, if there is a period: jobs ranked in this beat need not
+    /// be ranked again.
     #[must_use]
     pub fn beat(self, now: SimTime) -> Option<i64> {
         match self {
@@ -92,10 +93,10 @@ impl Changes {
     }
 }
 
-/// The order of a queue by its name.
+/// Makes the order of a queue by its name.
 ///
 /// # Errors
-/// If no queue may have it.
+/// If no queue may have an order of this name.
 pub fn of_queue(name: &str) -> Result<Box<dyn Order>> {
     match name {
         "fcfs" => Ok(Box::new(arrival::Fcfs)),
@@ -111,7 +112,7 @@ pub fn of_queue(name: &str) -> Result<Box<dyn Order>> {
     }
 }
 
-/// The ranks of an order that ranks each job by itself.
+/// Appends the ranks of an order that ranks each job by itself.
 #[expect(clippy::unnecessary_wraps, reason = "it is what `Order::rank` returns")]
 fn each(jobs: &[JobId], ranks: &mut Vec<i64>, rank: impl FnMut(JobId) -> i64) -> Result<()> {
     ranks.extend(jobs.iter().copied().map(rank));

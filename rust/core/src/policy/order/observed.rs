@@ -11,7 +11,7 @@ use crate::workload::JobId;
 #[derive(Clone, Copy, Debug)]
 pub struct ObservedStarts;
 
-/// The lowest rank there is of jobs that start at `start`.
+/// Lowest rank of the jobs that start at `start`.
 #[must_use]
 pub fn first_rank_at(start: SimTime) -> i64 {
     start.micros().saturating_mul(2)

@@ -1,4 +1,4 @@
-//! By what a job holds: its nodes, or its nodes for as long as it is planned to run.
+//! Orders by the nodes of a job, or by its nodes times its planned length.
 
 use crate::error::Result;
 use crate::policy::analyzer::Ask;

@@ -1,4 +1,5 @@
-//! By predicted energy and wait: the priority of VAHRM (equation 1), as a number that never changes as time passes.
+//! Order by predicted energy and wait: the priority of VAHRM (equation 1), as a number that does not change as time
+//! passes.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::policy::compose::rank_of;
 use crate::policy::order::{Order, each};
 use crate::workload::JobId;
 
-/// What an energy is predicted for.
+/// Length of a job for which its energy is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// The nominal runtime: known in advance, as the paper assumes.
@@ -19,20 +20,20 @@ pub enum Length {
     Walltime,
 }
 
-/// What the order goes by.
+/// Parameters of the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Weights {
     /// Weight of a joule; a second of wait weighs `1 - beta`.
     pub beta: f64,
-    /// What an energy is predicted for.
+    /// Length of a job for which its energy is predicted.
     pub length: Length,
 }
 
 /// Highest `β·E - (1-β)·submit` first.
 ///
-/// The paper's priority is `β·E + (1-β)·wait`. All waits grow alike, so its order is that of this number, in which the
-/// wait has become the submit. `E` is the mean over the machine's nodes of the predicted watts × nodes asked for × length,
-/// in joules, and for a first run the nodes' mean TDP × nodes × length.
+/// The paper's priority is `β·E + (1-β)·wait`. All waits grow alike, so its order is that of this number, which has the
+/// submit in place of the wait. `E` is the mean over the machine's nodes of the predicted watts × nodes asked for ×
+/// length, in joules, and for a first run the nodes' mean TDP × nodes × length.
 #[derive(Clone, Debug)]
 pub struct Vahrm {
     weights: Weights,

@@ -1,4 +1,5 @@
-//! Large jobs that have waited long for their length: the WFP3 score of Tang, Lan, Desai and Buettner (CLUSTER 2009).
+//! The WFP3 score of Tang, Lan, Desai and Buettner (CLUSTER 2009), which favours large jobs that have waited long for
+//! their length.
 
 use crate::error::Result;
 use crate::policy::analyzer::Ask;

@@ -1,9 +1,9 @@
 //! The cheapest matching of the jobs that start in this pass to the free nodes: COA.
 //!
-//! Zhou, Fukazawa & Nakashima, section 2.3.1: the weight of a job on a node is the energy it is predicted to take there,
-//! and the matching of least total weight is the plan. A job of q nodes is q rows (eq. 11); where nodes differ in speed
-//! such a job waits for its slowest node, so its rows are a surrogate of what the run charges. Jobs with the same weights
-//! on all nodes are one type; the columns of a type go out in id order, to jobs in queue order.
+//! Zhou, Fukazawa & Nakashima, section 2.3.1: the weight of a job on a node is the energy that it is predicted to take
+//! there, and the matching of least total weight is the plan. A job of q nodes is q rows (eq. 11). Where nodes differ
+//! in speed such a job waits for its slowest node, so its rows are only a surrogate of the energy of the run. Jobs with
+//! the same weights on all nodes are one type; the columns of a type go out in id order, to jobs in queue order.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub struct Assignment {
     weights: Vec<f64>,
 }
 
-/// What every node is predicted to take, a watt of the job's own draw where that counts.
+/// Energy rates predicted for every node; per watt of the job's own draw where that counts.
 #[derive(Clone, Debug, PartialEq)]
 struct Rate {
-    /// Watts × time factor: energy a second of nominal runtime.
+    /// Watts × time factor: energy per second of nominal runtime.
     running: Vec<f64>,
-    /// Watts: energy a second of communication, which no node makes shorter.
+    /// Watts: energy per second of communication, which no node makes shorter.
     communicating: Vec<f64>,
 }
 
@@ -59,7 +59,7 @@ impl Rates {
 /// Jobs whose rows are equal.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
-    /// Which rates.
+    /// Index of its rates.
     rates: usize,
     /// Seconds of nominal runtime, times the job's own draw where that counts.
     running: f64,
@@ -108,7 +108,7 @@ impl Kind {
 }
 
 impl Rate {
-    /// For jobs of this job's class.
+    /// Rates for the class of this job.
     fn of(view: &View<'_>, job: JobId) -> Self {
         let (app, own, cap_w) = (view.jobs.app(job), view.known_draw(job), view.jobs.cap_w(job));
         let follows_own = JobClass::of(view, job).follows_own();
@@ -121,11 +121,11 @@ impl Rate {
     }
 }
 
-/// Large, so that rounding to whole picowatts does not make factors alike.
+/// Reference draw, large enough that rounding to whole picowatts makes no two factors alike.
 const REFERENCE_W: f64 = 1e6;
 
 impl Assignment {
-    /// One row of weights a type, one column a free node.
+    /// Fills in the weights: a row per type, a column per free node.
     fn weigh(&mut self, free: &NodeSet) -> Result<()> {
         self.nodes.clear();
         self.nodes.extend(free.iter());

@@ -17,7 +17,7 @@ pub struct FirstRunsByLot {
 }
 
 impl FirstRunsByLot {
-    /// With lots of the run with this seed.
+    /// Draws the nodes of first runs with the run's seed.
     #[must_use]
     pub fn new(others: Box<dyn Placement>, seed: u64) -> Self {
         Self { others, lots: Lots::of_stream(seed, "first runs") }
@@ -29,7 +29,7 @@ impl Placement for FirstRunsByLot {
         if ask.estimate(job) == Estimate::Predicted {
             return self.others.choose(ask, job, free, nodes);
         }
-        // Who would be refused nodes is not given any others either.
+        // A job that would be refused nodes does not get random ones either.
         if self.others.judge(ask, job, free) == Verdict::Refused {
             return Ok(Choice::Refused);
         }

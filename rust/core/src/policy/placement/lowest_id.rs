@@ -6,7 +6,7 @@ use crate::policy::analyzer::Ask;
 use crate::policy::placement::{Choice, Placement};
 use crate::workload::JobId;
 
-/// In order of id: Naive of the COA paper, Sequence of the pools paper.
+/// Nodes in order of id: Naive of the COA paper, Sequence of the pools paper.
 #[derive(Clone, Copy, Debug)]
 pub struct LowestId;
 

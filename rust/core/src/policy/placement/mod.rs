@@ -1,4 +1,4 @@
-//! Which nodes a job gets.
+//! Placements: which nodes a job gets.
 
 pub mod assignment;
 pub mod first_runs;
@@ -21,37 +21,38 @@ use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::workload::JobId;
 
-/// What a placement has done for a job.
+/// Result of a placement's choice for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Nothing: it has chosen no nodes, and the job is blocked like any that does not fit.
+    /// No nodes: the job is blocked like any that does not fit.
     Refused,
-    /// It has chosen nodes.
+    /// Nodes were chosen.
     Chosen,
-    /// The same, and on no others of the free nodes would the job draw less: if that is too much, it is for all like it.
+    /// Nodes were chosen, and on no other free nodes would the job draw less: if this is too much, it is for all jobs
+    /// like it.
     FewestWatts,
 }
 
-/// What a placement thinks of the free nodes for a job.
+/// Verdict of a placement on the free nodes for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The job is in good hands there.
+    /// The nodes suit the job.
     Suits,
-    /// It is better left to wait for others while some other job can use these.
+    /// The job had better wait for other nodes while some other job can use these.
     Spare,
-    /// It would not be given any of them.
+    /// The job would be given none of them.
     Refused,
 }
 
-/// What a placement is told as it happens.
+/// Events that a placement is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     /// A job joined the queue.
     Joined(JobId),
     /// A pass begins.
     Begins,
-    /// A pass is over, which may have started nothing, and so many of the machine's units (nodes, or slots where nodes are
-    /// shared) are busy from now on.
+    /// A pass is over, which may have started nothing, and this many of the machine's units (nodes, or slots where
+    /// nodes are shared) are busy from now on.
     Over(i64),
 }
 
@@ -65,7 +66,7 @@ pub trait Placement: DynClone + Send + Sync {
     /// If the nodes cannot be found, or if the host interrupts.
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice>;
 
-    /// Whether it chooses the same nodes however often it was asked before: then it may be asked more or less often.
+    /// True if it chooses the same nodes however often it was asked before: then it may be asked more or less often.
     fn is_repeatable(&self) -> bool {
         false
     }
@@ -77,23 +78,23 @@ pub trait Placement: DynClone + Send + Sync {
         false
     }
 
-    /// Its other face, where a job's nodes depend on the others that start with it.
+    /// Its joint side, if the nodes of a job depend on the other jobs that start with it.
     fn jointly(&mut self) -> Option<&mut dyn Joint> {
         None
     }
 
-    /// What it thinks of the nodes of `free`, which holds enough of them, for the job. It draws no lots over it.
+    /// Judges the nodes of `free`, which holds enough of them, for the job. Uses no random numbers.
     fn judge(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet) -> Verdict {
         let _ = (ask, job, free);
         Verdict::Suits
     }
 
-    /// From now on it goes by the rule of this number, if it has several.
+    /// Makes it follow the rule of this number from now on, if it has several.
     fn follow(&mut self, rule: usize) {
         let _ = rule;
     }
 
-    /// Takes note of what happens.
+    /// Takes note of an event.
     ///
     /// # Errors
     /// If what it has to prepare fails, or if the host interrupts.
@@ -105,7 +106,7 @@ pub trait Placement: DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(Placement);
 
-/// Matches all jobs of a pass to nodes. It refuses none.
+/// Matches all jobs of a pass to nodes, and refuses none.
 pub trait Joint {
     /// Moves nodes of `free` to the end of `nodes`: as many as each of `jobs` asks for, one job's after the other's.
     ///

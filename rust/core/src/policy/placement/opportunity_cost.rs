@@ -1,9 +1,11 @@
-//! Nodes at their price: what a job draws on a node, and what the node is worth to the other jobs there will be.
+//! Placement by opportunity cost: a job on a node costs its draw there, and the price of the node: its worth to the
+//! other jobs to come.
 //!
 //! If the demand seen so far came for ever, the cheapest way to serve it would be a transportation problem: each
-//! application needs its share of the machine, each node serves one. Its dual labels say what each node is worth; a job
-//! then costs its own joules and the worth of the nodes it keeps from others. Among nodes that are equally good for the
-//! machine the one that draws least goes first. On an empty machine nodes are worth nothing, and this is lowest-power.
+//! application needs its share of the machine, and each node serves one. Its dual variables say what each node is
+//! worth. A job then costs its own joules and the worth of the nodes it keeps from others. Among nodes that are equally
+//! good for the machine the one that draws least goes first. On an empty machine nodes are worth nothing, and this is
+//! lowest-power.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +21,17 @@ use crate::power::known::KnownDraw;
 use crate::units::SimTime;
 use crate::workload::{AppId, JobId};
 
-/// Prices are made anew when the demand has grown by this factor since they were made.
+/// Growth of the demand, as a factor, after which prices are computed again.
 const GROWTH: f64 = 1.1;
 
-/// Prices are made from the applications of the largest demand, so many of them.
+/// Number of classes of jobs, those of the largest demand, from which prices are made.
 const PRICED: usize = 16;
 
-/// What jobs of one class have asked for so far.
+/// Demand by the jobs of one class so far.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     app: Option<AppId>,
-    /// What is known of a job's own draw: the same kind for all of a class.
+    /// Known draw of a job: of the same kind for all jobs of a class.
     own: KnownDraw,
     /// The jobs' own cap, W a node.
     cap_w: f64,
@@ -38,11 +40,11 @@ struct Demand {
     known: f64,
 }
 
-/// A class's view of the nodes.
+/// Ranking and costs of the nodes for one class of jobs.
 #[derive(Clone, Debug)]
 struct Standing {
     ranking: Ranking,
-    /// Predicted watts and price of each node.
+    /// Predicted watts plus price of each node.
     costs: Vec<f64>,
     /// Nodes whose mean cost is above this are for others.
     limit: f64,
@@ -58,15 +60,16 @@ pub struct OpportunityCost {
     prices: Vec<f64>,
     shares: BTreeMap<JobClass, u32>,
     standings: BTreeMap<JobClass, Standing>,
-    /// Until when seconds are counted, and how many units are busy from then on.
+    /// Instant up to which seconds are counted, and the number of units that are busy from then on.
     seen: Option<(SimTime, i64)>,
-    /// Seconds so far: of busy units, and of all.
+    /// Unit-seconds so far: of busy units, and of all.
     busy_unit_s: f64,
     all_unit_s: f64,
 }
 
 impl OpportunityCost {
-    /// Nodes suit an application if they are no worse for it than the best `tolerance` × its share of the machine.
+    /// A placement for which nodes suit an application if they are no worse for it than the best `tolerance` × its
+    /// share of the machine.
     #[must_use]
     pub fn new(tolerance: f64) -> Self {
         Self {
@@ -105,7 +108,7 @@ impl OpportunityCost {
         self.total_node_s += node_s;
     }
 
-    /// Makes prices anew if the demand has grown enough.
+    /// Computes prices again if the demand has grown enough.
     fn price(&mut self, view: &View<'_>) -> Result<()> {
         if !self.prices.is_empty() && self.total_node_s <= GROWTH * self.priced_node_s {
             return Ok(());
@@ -164,7 +167,7 @@ fn micro(watts: f64) -> i64 {
     micro
 }
 
-/// Predicted joules a nominal second of a class's jobs on each node.
+/// Predicted joules per nominal second of a class's jobs on each node.
 fn watts(view: &View<'_>, demand: Demand) -> Vec<f64> {
     let own = demand.own.at(demand.known / demand.node_s.max(f64::MIN_POSITIVE));
     let on = |node| {

@@ -1,4 +1,4 @@
-//! Three pools of nodes by efficiency; the better one is emptied first, and inside a pool chance decides.
+//! Three pools of nodes by efficiency: a better pool is emptied first, and nodes within a pool are drawn at random.
 //!
 //! Hierarchy pool (Li et al., IPSJ SIG Notes 2018-HPC-166, section 4): pool 1 holds the best share `U_L` of the nodes, where
 //! `U_L` is the lowest utilization the machine has; pool 2 the next `U_H` − `U_L` up to its highest; pool 3 the rest, which is
@@ -13,7 +13,7 @@ use crate::policy::placement::rank_by::RankBy;
 use crate::policy::placement::{Choice, Placement};
 use crate::workload::JobId;
 
-/// Which shares of the nodes make the pools.
+/// Shares of the nodes that make the pools.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Borders {
     /// `U_L`: the best nodes, as a share of all.
@@ -22,7 +22,7 @@ pub struct Borders {
     pub high: f64,
 }
 
-/// Pool by pool.
+/// Placement pool by pool.
 #[derive(Clone, Debug)]
 pub struct Pools {
     borders: Borders,
@@ -34,7 +34,7 @@ pub struct Pools {
 }
 
 impl Borders {
-    /// Where the pools end among `nodes` nodes: whole numbers nearest to the shares, halves up.
+    /// Ends of the pools among `nodes` nodes: whole numbers nearest to the shares, halves up.
     #[must_use]
     pub fn ends(self, nodes: u32) -> [u32; 3] {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of `nodes` fits")]

@@ -7,32 +7,32 @@ use crate::policy::placement::{Choice, Placement};
 use crate::random::Stream;
 use crate::workload::JobId;
 
-/// Draws nodes out of sets, from the run's stream `placement`.
+/// Draws random nodes from sets, by the run's stream `placement` or another.
 #[derive(Clone, Debug)]
 pub struct Lots {
     stream: Stream,
     ranks: Vec<u32>,
 }
 
-/// By chance: Random of the pools paper, VU of the VAHRM paper.
+/// Random nodes: Random of the pools paper, VU of the VAHRM paper.
 #[derive(Clone, Debug)]
 pub struct Random(Lots);
 
 impl Lots {
-    /// Lots of the run with this seed.
+    /// Draws of the run with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::of_stream(seed, "placement")
     }
 
-    /// Lots from another of its streams.
+    /// Draws from another of its streams.
     #[must_use]
     pub fn of_stream(seed: u64, name: &str) -> Self {
         Self { stream: Stream::new(seed, name), ranks: Vec::new() }
     }
 
-    /// Moves `count` nodes of `free` to the end of `taken`, each set of so many equally likely; all of them, and no lot
-    /// drawn, if there are no more.
+    /// Moves `count` nodes of `free` to the end of `taken`, each set of that size equally likely. If there are no more
+    /// than that, moves all and uses no random number.
     pub fn take(&mut self, count: u32, free: &mut NodeSet, taken: &mut Vec<u32>) {
         if count >= free.len() {
             free.take_lowest(count, taken);

@@ -1,4 +1,4 @@
-//! What nodes are ranked by: for all applications alike, or for each application by itself.
+//! Rankings of nodes by predicted values, for all applications alike or for each application.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::policy::placement::ranking::Ranking;
 use crate::units::Watts;
 use crate::workload::JobId;
 
-/// What a rank goes by; all of it predicted, ties to the lower node id.
+/// Criterion of a ranking, all of it predicted; ties go to the lower node id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RankBy {
     /// Watts.
@@ -51,7 +51,7 @@ impl RankBy {
     }
 }
 
-/// Large enough that no two factors that differ rank alike, whatever the job's own draw.
+/// Reference draw, large enough that no two factors that differ rank alike, whatever the job's own draw.
 const REFERENCE_W: f64 = 1e6;
 
 /// A ranking for each class of jobs, sorted when first asked for.

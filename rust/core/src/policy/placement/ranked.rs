@@ -34,7 +34,7 @@ impl Default for LowestPower {
 }
 
 impl LowestPowerCpu {
-    /// With lots of the run with this seed.
+    /// Draws the nodes of jobs on other devices with the run's seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self { own: LowestPower::default(), others: Lots::new(seed) }

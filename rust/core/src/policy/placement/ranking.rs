@@ -30,7 +30,7 @@ impl Ranking {
         for (rank, &node) in (0..).zip(&nodes) {
             ranks[node as usize] = rank;
         }
-        // What has not been seen yet counts as busy: the first look starts over.
+        // Nodes not looked at yet count as busy: the first look goes through all of them.
         Self { nodes, ranks, free: NodeSet::empty(count), seen: u64::MAX }
     }
 

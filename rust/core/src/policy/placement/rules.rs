@@ -7,7 +7,7 @@ use crate::policy::analyzer::Ask;
 use crate::policy::placement::{Choice, News, Placement, Verdict};
 use crate::workload::JobId;
 
-/// Places each job by the rule that is followed; all rules are told what happens.
+/// Places each job by the rule that is followed; all rules are notified of events.
 #[derive(Clone)]
 pub struct Rules {
     rules: Vec<Box<dyn Placement>>,
@@ -15,7 +15,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// These rules, at least one, the first of which is followed until another is.
+    /// A choice of these rules, at least one; the first is followed until another is chosen.
     #[must_use]
     pub fn new(rules: Vec<Box<dyn Placement>>) -> Self {
         Self { rules, followed: 0 }

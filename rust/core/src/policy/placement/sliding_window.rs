@@ -1,6 +1,6 @@
 //! Nodes of like speed for each job: a window slides along the ranking, from the best nodes down.
 //!
-//! Under node power caps a multi-node job runs at the pace of its slowest node, so a fast node beside a slow one is
+//! Under node power caps a multi-node job runs at the pace of its slowest node, so a fast node next to a slow one is
 //! wasted. SWA (Zhou, Fukazawa & Nakashima, section 2.3.2) takes the first window of `window` ranks that holds enough
 //! free nodes, and its best free nodes.
 
@@ -17,7 +17,7 @@ use crate::policy::placement::ranking::Ranking;
 use crate::policy::placement::{Choice, Placement, Verdict};
 use crate::workload::JobId;
 
-/// What becomes of a job for which no window holds enough free nodes.
+/// Treatment of a job for which no window holds enough free nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnMiss {
     /// It takes the free nodes, consecutive in rank order, that span the fewest ranks; of several the best ranked.
@@ -26,7 +26,7 @@ pub enum OnMiss {
     Wait,
 }
 
-/// Which ranking the window slides along.
+/// Ranking that the window slides along.
 #[derive(Clone, Debug)]
 enum Rankings {
     /// One for all applications.
@@ -47,13 +47,13 @@ pub struct SlidingWindow {
     chosen: Vec<u32>,
 }
 
-/// The sizes that no window holds, as long as no node comes free.
+/// Sizes that no window holds, as long as no node comes free.
 ///
-/// Where a size is refused every larger one is: a window that held it would hold the smaller, too, for windows wider than
-/// `window` are free from end to end.
+/// Refusals are monotone in the size: a window that holds a larger size holds a smaller one, too, for windows wider
+/// than `window` are free from end to end.
 #[derive(Clone, Debug, Default)]
 struct Refused {
-    /// By class where each ranks for itself.
+    /// Least refused size; by class where each class has its own ranking.
     least: BTreeMap<Option<JobClass>, u32>,
     /// Changes of the machine that were looked at.
     seen: u64,
@@ -75,7 +75,7 @@ impl Refused {
 }
 
 impl SlidingWindow {
-    /// A window of so many ranks, along the ranking of each job's own application if so asked.
+    /// A window of `window` ranks, along the ranking of each job's own application if `application_aware`.
     #[must_use]
     pub fn new(window: u32, on_miss: OnMiss, application_aware: bool) -> Self {
         let rankings = if application_aware {
@@ -104,7 +104,7 @@ impl SlidingWindow {
         true
     }
 
-    /// The same, but for a job that is known to find nothing.
+    /// The same, but fails at once for a job that is known to find nothing.
     fn find_unless_refused(&mut self, view: &View<'_>, job: JobId, free: &NodeSet, chosen: &mut Vec<u32>) -> bool {
         // Where nodes are shared, which of them are free depends on the job.
         if self.on_miss == OnMiss::Narrowest || !view.platform.is_exclusive() {
@@ -125,11 +125,12 @@ impl SlidingWindow {
     }
 }
 
-/// Where in `ranks` the best free nodes of the first window of `window` ranks that holds `size` free ones begin.
+/// Index in `ranks` at which the best free nodes begin of the first window of `window` ranks that holds `size` free
+/// ones.
 ///
-/// Takes `free`, ranks of free nodes in their order, over into `ranks` no further than it must. Sliding rank by rank, the
-/// window ends at the first free node whose `size − 1` predecessors lie less than `window` ranks before it, and it holds
-/// no free node before these: had it one, an earlier window would have done.
+/// Moves `free`, ranks of free nodes in ascending order, into `ranks` no further than it must. Sliding rank by rank,
+/// the window ends at the first free node whose `size − 1` predecessors lie less than `window` ranks before it. It
+/// holds no free node before these: with one, an earlier window would have done.
 fn first_window(free: impl Iterator<Item = u32>, size: u32, window: u32, ranks: &mut Vec<u32>) -> Option<usize> {
     ranks.clear();
     for rank in free {
@@ -142,7 +143,7 @@ fn first_window(free: impl Iterator<Item = u32>, size: u32, window: u32, ranks: 
     None
 }
 
-/// Where in `ranks` the `size` consecutive ones that span the least begin; the first of several.
+/// Index in `ranks` at which the `size` consecutive ones begin that span the least; the first of several.
 fn narrowest(ranks: &[u32], size: u32) -> Option<usize> {
     let spans = ranks.windows(size.max(1) as usize).map(|held| held[held.len() - 1] - held[0]);
     spans.enumerate().min_by_key(|&(first, span)| (span, first)).map(|(first, _)| first)

@@ -1,4 +1,4 @@
-//! Parts that a user's crate adds, beside those of this one.
+//! Parts that a user's crate adds to those of this one.
 
 use std::sync::OnceLock;
 
@@ -10,24 +10,24 @@ use crate::policy::order::Order;
 use crate::policy::placement::Placement;
 use crate::policy::registry::take::all_faults;
 
-/// What was added; settled by the first look at it.
+/// Added rows; settled by the first look at them.
 static ADDED: OnceLock<Rows> = OnceLock::new();
 
 /// Parts to add, by role.
 #[derive(Clone, Copy, Default)]
 pub struct Rows {
-    /// Who is next.
+    /// Orders: which job is next.
     pub orders: &'static [Row<dyn Order>],
-    /// Who may overtake.
+    /// Backfills: which jobs may overtake.
     pub backfills: &'static [Row<dyn Backfill>],
-    /// Where jobs go.
+    /// Placements: which nodes jobs get.
     pub placements: &'static [Row<dyn Placement>],
-    /// What may be drawn in all.
+    /// Budgets: the ceiling on the machine's draw.
     pub budgets: &'static [Row<dyn Budget>],
 }
 
-/// Adds parts to the registry: once in a process, and before a part is looked up. The same rows once more change nothing,
-/// as an extension module may be initialised again.
+/// Adds parts to the registry: once per process, before any part is looked up. Adding the same rows again changes
+/// nothing, as an extension module may be initialised again.
 ///
 /// # Errors
 /// A [`ConfigError`](crate::error::ConfigError) with a fault for each name that is malformed or taken; or if it is too
@@ -56,7 +56,7 @@ impl Rows {
     }
 }
 
-/// Whether these are the very same rows.
+/// True if these are the very same rows.
 fn same<T: ?Sized>(rows: &[Row<T>], others: &[Row<T>]) -> bool {
     rows.len() == others.len() && rows.iter().zip(others).all(|(row, other)| std::ptr::eq(row, other))
 }
@@ -80,7 +80,7 @@ fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase()) && name.split('-').all(is_word)
 }
 
-/// What was added. From now on nothing can be.
+/// Added rows. After this call nothing can be added.
 pub fn added() -> &'static Rows {
     ADDED.get_or_init(Rows::default)
 }

@@ -1,4 +1,4 @@
-//! What users are told of the parameters of parts.
+//! Parameters of parts, as users read of them.
 
 use crate::params::Parameter;
 

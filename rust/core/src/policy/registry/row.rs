@@ -1,4 +1,4 @@
-//! Rows as a user's crate writes them: a name, a line and a constructor, and whatever else is to be known.
+//! Rows as a user's crate writes them: a name, a line, a constructor, and further facts about the part.
 
 use super::{Make, Need, ReadsDraws, Row};
 use crate::error::Result;
@@ -31,35 +31,35 @@ impl<T: ?Sized> Row<T> {
         self
     }
 
-    /// The same for a part that draws lots.
+    /// The same for a part that uses random numbers.
     #[must_use]
     pub const fn using_chance(mut self) -> Self {
         self.uses_chance = true;
         self
     }
 
-    /// The same for a part that decides by what is known of jobs' own draws.
+    /// The same for a part that decides by jobs' known own draws.
     #[must_use]
     pub const fn reading_draws(mut self, when: ReadsDraws) -> Self {
         self.reads_draws = when;
         self
     }
 
-    /// The same for a part to which a run has to bring something.
+    /// The same for a part with needs that a run has to meet.
     #[must_use]
     pub const fn needing(mut self, needs: &'static [Need]) -> Self {
         self.needs = needs;
         self
     }
 
-    /// The same for a backfill that says which nodes jobs get.
+    /// The same for a backfill that names the nodes of jobs.
     #[must_use]
     pub const fn choosing_nodes(mut self) -> Self {
         self.chooses_nodes = true;
         self
     }
 
-    /// The same for a part that can tell nodes apart which differ in what jobs ask for.
+    /// The same for a part that distinguishes nodes that differ in what jobs ask for.
     #[must_use]
     pub const fn knowing_cells(mut self) -> Self {
         self.knows_cells = true;

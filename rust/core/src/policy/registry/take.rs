@@ -1,4 +1,4 @@
-//! Parameters of parts, taken from what users gave: each strictly, all faults of a part at once.
+//! Parameters of parts, read strictly from what users gave; all faults of a part are reported at once.
 
 use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Params, Value};
@@ -124,7 +124,7 @@ pub(super) fn take_fair_share(params: &mut Params) -> Result<FairShare> {
     };
     let expected = "seconds from 1e-6 to 1e12, or \"none\"";
     let half_life = half_life.ok_or_else(|| config(params.path_of("half_life_s"), value.to_string(), expected));
-    // Whose a job is its host says.
+    // The host says to which group each job belongs.
     match (half_life, params.take_choice("by", "user", &["user", "account"])) {
         (Ok(half_life), Ok(_)) => Ok(FairShare::new(half_life)),
         (half_life, by) => Err(all_faults([half_life.err(), by.err()].into_iter().flatten())),
@@ -292,7 +292,7 @@ pub(super) fn take_window(params: &mut Params) -> Result<SlidingWindow> {
     }
 }
 
-/// Measured borders are the host's to fill in: it makes the random run, and gives the part what it saw.
+/// Takes the borders of the pools. Measured ones are for the host to fill in: it makes the run with random placement.
 pub(super) fn take_borders(params: &mut Params) -> Result<pools::Borders> {
     let share = "a share from 0 to 1";
     let low = params.take_number("u_l", Value::Float(0.65), &(0.0..=1.0), share);

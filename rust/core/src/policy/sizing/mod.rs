@@ -1,4 +1,4 @@
-//! How many nodes jobs get that can run on several numbers of them: asked before the starts of a pass.
+//! Sizings, which choose the numbers of nodes of jobs that can run on several: asked before the starts of a pass.
 
 use dyn_clone::DynClone;
 
@@ -10,23 +10,23 @@ use crate::workload::JobId;
 
 /// Chooses sizes of jobs that wait, and perhaps of malleable ones that run.
 pub trait Sizing: DynClone + Send + Sync {
-    /// A size for each of these jobs, which wait in this order; so many watts beyond what runs claims may be drawn, if
-    /// anything limits them.
+    /// Appends a size for each of these jobs, which wait in this order. `room`: watts that may be drawn beyond the
+    /// claims of what runs, if anything limits them.
     ///
     /// # Errors
-    /// If it cannot be told.
+    /// If it fails.
     fn sizes(&mut self, ask: &Ask<'_>, room: Option<Watts>, jobs: &[JobId], out: &mut Vec<u32>) -> Result<()>;
 
-    /// Whether it changes sizes of jobs that run.
+    /// True if it changes sizes of running jobs.
     fn resizes_runs(&self) -> bool {
         false
     }
 
-    /// On how many nodes each of these runs is to go on, all of malleable jobs and none suspended. `queue` says who
-    /// waits: those that have come since the last pass are the last.
+    /// Appends the number of nodes on which each of these runs is to go on. All are of malleable jobs, and none is
+    /// suspended. `queue`: the jobs that wait; those that have come since the last pass are the last.
     ///
     /// # Errors
-    /// If it cannot be told.
+    /// If it fails.
     fn resizes(
         &mut self,
         ask: &Ask<'_>,
