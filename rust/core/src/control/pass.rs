@@ -262,8 +262,13 @@ impl Controller {
     }
 
     pub(super) fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
+        self.carry_out_under(self.policy.budget(), host)
+    }
+
+    /// Carries out the decisions of a policy with this ceiling.
+    pub(super) fn carry_out_under(&mut self, ceiling: Option<Watts>, host: &mut Host<'_>) -> Result<()> {
         let Self { cluster, policy, decisions, account, .. } = self;
-        let headroom = cluster.headroom(policy.budget());
+        let headroom = cluster.headroom(ceiling);
         let mut hand = Hand { cluster, policy: &mut **policy, decisions, account, headroom, host };
         for decision in decisions.list() {
             match *decision {

@@ -23,7 +23,8 @@ impl Controller {
         self.decisions.clear();
         self.decisions.start_with(job, |list| list.extend(&nodes));
         self.decisions.revise(|start, _| (start.claim, start.basis) = (watts, basis.clone()));
-        self.carry_out(host)?;
+        // It runs, whatever the budget: nothing is granted to it.
+        self.carry_out_under(None, host)?;
         Ok(true)
     }
 }
