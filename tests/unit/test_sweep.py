@@ -45,9 +45,16 @@ def machine(nodes=4, **tables):
     return platform.with_tables(**tables) if tables else platform
 
 
-def children():
+def all_children():
     """Processes that this one has started and that are still there."""
-    return [int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
+    return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
+
+
+@pytest.fixture
+def children():
+    """Processes of this test that are still there; other tests may have left helpers of an executor's."""
+    before = all_children()
+    return lambda: sorted(all_children() - before)
 
 
 def lines(folder):
@@ -151,7 +158,7 @@ def test_progress_is_reported_in_rows():
     assert told == [(0, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_what_progress_raises_stops_the_sweep_and_its_processes():
+def test_what_progress_raises_stops_the_sweep_and_its_processes(children):
     def tell(done, _):
         if done:
             raise ZeroDivisionError
@@ -551,7 +558,7 @@ def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path, monkeypatch
     assert [line["seed"] for line in lines(tmp_path)] == [0, 1]
 
 
-def test_what_goes_wrong_in_another_process_comes_back_with_its_place(tmp_path):
+def test_what_goes_wrong_in_another_process_comes_back_with_its_place(tmp_path, children):
     def tell(done, _):
         if done:
             for file in tmp_path.glob(".inputs-*/*.arrow"):
@@ -566,7 +573,7 @@ def test_what_goes_wrong_in_another_process_comes_back_with_its_place(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="looks for its processes in /proc")
-def test_a_process_that_the_system_ends_loses_no_run(tmp_path):
+def test_a_process_that_the_system_ends_loses_no_run(tmp_path, children):
     killed = []
 
     def tell(done, _):
