@@ -1,4 +1,4 @@
-"""What the core costs, beside a rival or a base: ``python benches/python/core.py [--only ROW] [--quick]``.
+"""Cost of the core, compared with a rival or a base: ``python benches/python/core.py [--only ROW] [--quick]``.
 
 Plain FCFS and EASY take turns with a C++ program that is written for nothing else and must give the same starts, node
 ids and node energies, to the last bit: a run where one differs fails. The other works take turns with the same jobs
@@ -40,7 +40,7 @@ class Row:
     fault: str = ""
 
     def median(self, side: int, name: str) -> float:
-        """Of a figure over the rounds; 0 is the base's side, 1 the work's own."""
+        """Median of a figure over the rounds; 0 is the base's side, 1 the work's own."""
         return statistics.median(both[side][name] for both in self.rounds)
 
     def ratio(self, name: str) -> float:
@@ -63,7 +63,7 @@ class Row:
 
 
 def arguments() -> argparse.Namespace:
-    """What the user asked for."""
+    """Options that the user gave."""
     parser = rounds.options("Measure what the core costs.", repeat=2)
     parser.add_argument("--only", default="", metavar="ROW", help="works with this in their names")
     parser.add_argument("--limit", type=float, default=300.0, metavar="S", help="when a run is given up (300)")

@@ -32,7 +32,7 @@ PEERS = ("twin", "accasim")
 
 
 def arguments() -> argparse.Namespace:
-    """What the user asked for."""
+    """Options that the user gave."""
     parser = argparse.ArgumentParser(description="Measure hetsched and its peers on the same traces.")
     parser.add_argument("--quick", action="store_true", help="a few seconds: whether everything runs and agrees")
     parser.add_argument("--only", metavar="TEXT", help="only works whose name holds this, such as `1m-0.8` or `easy`")

@@ -36,7 +36,7 @@ WORKERS = 2
 
 
 def arguments() -> argparse.Namespace:
-    """What the user asked for."""
+    """Options that the user gave."""
     parser = argparse.ArgumentParser(description="Measure a sweep beside two processes of its runs.")
     parser.add_argument("--quick", action="store_true", help="a few seconds: whether everything runs and agrees")
     parser.add_argument("--runs", type=int, default=200, metavar="N", help="runs in all (200)")

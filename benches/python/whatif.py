@@ -37,7 +37,7 @@ AGREE = ("setting", "mean_wait_s", "p95_wait_s_change_low", "mean_wait_s_change_
 
 
 def arguments() -> argparse.Namespace:
-    """What the user asked for."""
+    """Options that the user gave."""
     parser = argparse.ArgumentParser(description="Measure settings on two cores beside two processes of theirs.")
     parser.add_argument("--quick", action="store_true", help="a few seconds: whether everything runs and agrees")
     parser.add_argument("--settings", type=int, default=200, metavar="N", help="settings in all, tens of them (200)")
