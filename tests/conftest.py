@@ -25,7 +25,7 @@ settings.load_profile("gate")
 
 
 def is_at_length():
-    """Whether tests take their time, as in `make fuzz`."""
+    """True if tests take their time, as in `make fuzz`."""
     return settings.get_current_profile_name() == "long"
 
 
@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture(scope="session", autouse=True)
 def one_process():
-    """Where nobody says how many processes make runs, it is this one: starting others takes seconds.
+    """Makes runs in this process unless a test says in how many: starting others takes seconds.
 
     That their number changes nothing is tested where it is given, and that there are as many as cores in scripts.
     """
