@@ -59,6 +59,8 @@ pub struct Controller {
     decisions: Decisions,
     /// True if the policy governs power.
     governs: bool,
+    /// True if an agent decides for the policy.
+    asks: bool,
     /// The one that switches nodes off.
     sleep: Asleep,
     /// True if the policy changes sizes of running jobs.
@@ -121,6 +123,7 @@ impl Controller {
         let account = Account::of(&mut *policy, &cluster);
         Self {
             resizes,
+            asks: policy.agent().is_some(),
             cluster,
             policy,
             account,

@@ -46,6 +46,8 @@ pub struct SortedBlocks<T, S: Summary<T>, const BLOCK: usize = 64> {
     blocks: Vec<Block<T, S>>,
     guide: Guide<S::Wide, BLOCK>,
     len: usize,
+    /// Memory of a block that is gone, for the next one.
+    spare: Vec<T>,
 }
 
 /// A place in a list, valid until the list changes. Places of elements are equal if and only if the elements are.
@@ -62,7 +64,7 @@ impl Place {
 
 impl<T, S: Summary<T>, const BLOCK: usize> Default for SortedBlocks<T, S, BLOCK> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), guide: Guide::default(), len: 0 }
+        Self { blocks: Vec::new(), guide: Guide::default(), len: 0, spare: Vec::new() }
     }
 }
 
@@ -110,10 +112,11 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// Adds an element at its place.
     pub fn insert(&mut self, item: T) {
         self.len += 1;
-        let index = self.block_of(item.key());
-        if index == self.blocks.len() {
+        let last = self.blocks.last().and_then(|block| block.items.last());
+        if last.is_none_or(|last| last.key() < item.key()) {
             return self.append(item);
         }
+        let index = self.block_of(item.key());
         let block = &mut self.blocks[index];
         let at = block.items.partition_point(|other| other.key() < item.key());
         block.items.insert(at, item);
@@ -132,7 +135,8 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
                 self.guide.add::<T, S>(self.blocks.len() - 1, &item);
             }
             _ => {
-                let mut items = Vec::with_capacity(BLOCK + 1);
+                let mut items = std::mem::take(&mut self.spare);
+                items.reserve_exact(BLOCK + 1);
                 items.push(item);
                 self.insert_block(self.blocks.len(), items);
             }
@@ -223,7 +227,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         self.len -= 1;
         let item = self.blocks[place.block].items.remove(place.item);
         if self.blocks[place.block].items.is_empty() {
-            self.remove_block(place.block);
+            self.spare = self.remove_block(place.block);
             return (item, place);
         }
         self.merge(place.block);

@@ -57,13 +57,13 @@ impl<'a> Counted<'a> {
     #[inline]
     #[must_use]
     pub fn on(&self, node: u32) -> Watts {
-        let own = self.platform.node(node);
+        let idle = self.platform.idle_of(node);
         let draw = match (self.estimate, &self.caps.allotted) {
             (Estimate::Predicted, Allotted::None | Allotted::Watts(_)) => self.draws.on(node),
             (Estimate::Predicted, Allotted::Slowdown(_) | Allotted::Nodes(_)) => self.unlike_on(node),
-            (Estimate::Tdp, _) => self.capped(own.tdp, node),
+            (Estimate::Tdp, _) => self.capped(self.platform.node(node).tdp, node),
         };
-        draw.max(own.idle) - own.idle
+        draw.max(idle) - idle
     }
 
     fn cap_on(&self, node: u32) -> f64 {

@@ -37,7 +37,9 @@ impl Controller {
             self.cluster.foresee();
         }
         self.expect();
-        if let Some(agent) = self.policy.agent() {
+        if self.asks
+            && let Some(agent) = self.policy.agent()
+        {
             agent.begin();
         }
         self.go_on(interrupted, host)
@@ -79,7 +81,7 @@ impl Controller {
     /// is.
     fn go_on(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
         self.pass.is_allot_due |= self.start_jobs(interrupted, host)?;
-        if self.policy.agent().is_some_and(|agent| agent.is_asked()) {
+        if self.asks && self.policy.agent().is_some_and(|agent| agent.is_asked()) {
             return Ok(true);
         }
         self.end_pass(interrupted, host)?;
@@ -230,6 +232,9 @@ impl Controller {
 
     /// Lets the allocator, if there is one, split watts between runs.
     fn allot(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
+        if !self.governs {
+            return Ok(());
+        }
         let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
         self.decisions.clear();
         let view = self.cluster.view(self.pass.surplus, interrupted);

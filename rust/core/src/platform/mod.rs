@@ -86,6 +86,8 @@ impl NodeDraw {
 #[derive(Clone, Debug)]
 pub struct Platform {
     nodes: Vec<NodeDraw>,
+    /// Idle draws by node, close together: they are asked for most often.
+    idles: Vec<Watts>,
     /// The first node of each stretch of nodes with the same draws and transition times.
     kinds: Vec<u32>,
     slots: u32,
@@ -115,13 +117,20 @@ impl Platform {
 
     fn of(nodes: Vec<NodeDraw>, slots: u32, exclusive: bool) -> Self {
         let differs = (1..).zip(nodes.windows(2)).filter(|(_, pair)| pair[0] != pair[1]).map(|(node, _)| node);
-        Self { kinds: std::iter::once(0).chain(differs).collect(), nodes, slots, exclusive }
+        let idles = nodes.iter().map(|node| node.idle).collect();
+        Self { kinds: std::iter::once(0).chain(differs).collect(), idles, nodes, slots, exclusive }
     }
 
     /// Draws and transition times of a node.
     #[must_use]
     pub fn node(&self, node: u32) -> &NodeDraw {
         &self.nodes[node as usize]
+    }
+
+    /// Idle draw of a node.
+    #[must_use]
+    pub fn idle_of(&self, node: u32) -> Watts {
+        self.idles[node as usize]
     }
 
     /// Number of the stretch of neighbouring nodes with the same draws and transition times that the node is in.

@@ -387,6 +387,9 @@ impl Composed {
 
     /// True if jobs may be suspended for urgent ones, or resumed, in this pass.
     fn is_urgent(&self, view: &View<'_>) -> bool {
+        if view.queues.is_none() {
+            return false;
+        }
         let front = self.queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
         urgent::matters(view, front.into_iter().chain(self.admitted.iter().copied()))
     }

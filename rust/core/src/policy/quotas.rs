@@ -171,6 +171,9 @@ impl Quotas {
 
     /// Puts jobs back into the queue that are no longer in any full group.
     pub(super) fn put_back(&mut self, queue: &mut FitList) {
+        if self.aside.is_empty() {
+            return;
+        }
         let free = self.changed.iter().filter_map(|group| self.groups.get(group)).filter(|quota| !quota.is_full());
         let numbers: BTreeSet<_> = free.flat_map(|quota| self.aside.intersection(&quota.alike)).copied().collect();
         for number in numbers {

@@ -45,6 +45,11 @@ impl Place {
     const fn before(key: QueueKey) -> Self {
         Self { key, line: 0, at: blocks::Place::FRONT }
     }
+
+    /// Place of the first job of a line that is at this place or behind it.
+    fn within(self, line: &Line) -> blocks::Place {
+        if self == Self::FRONT { blocks::Place::FRONT } else { line.place_from(self.key) }
+    }
 }
 
 impl PartialEq for Place {
@@ -107,6 +112,9 @@ impl FitList {
     /// The job at `place`, if the queue reaches that far.
     #[must_use]
     pub fn get(&self, place: Place) -> Option<&Waiting> {
+        if self.lanes.is_empty() && place == Place::FRONT {
+            return self.main.get(blocks::Place::FRONT);
+        }
         self.at(place).or_else(|| self.at(self.settled(place)))
     }
 
@@ -130,6 +138,10 @@ impl FitList {
 
     /// The first of the places that `find` gives for each line.
     fn first(&self, find: impl Fn(usize, &Line) -> Option<blocks::Place>) -> Place {
+        if self.lanes.is_empty() {
+            let found = find(0, &self.main).and_then(|at| Some((at, self.main.get(at)?)));
+            return found.map_or(Place::END, |(at, waiting)| Place { key: waiting.key, line: 0, at });
+        }
         let mut first = Place::END;
         for line in 0..=self.lanes.len() {
             let found = self.line(line).and_then(|own| Some((own, find(line, own)?)));
@@ -144,7 +156,7 @@ impl FitList {
     /// The same place in its canonical form, which is equal for all places that lead to the same job.
     #[must_use]
     pub fn settled(&self, place: Place) -> Place {
-        self.first(|_, own| Some(own.place_from(place.key)))
+        self.first(|_, own| Some(place.within(own)))
     }
 
     /// Lower bound of all lengths, including those of jobs that are passed over.
@@ -231,7 +243,7 @@ impl FitList {
     pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
         let is_known = self.at(from).is_some();
         let found = self.first(|line, own| {
-            let start = if is_known && line == from.line { from.at } else { own.place_from(from.key) };
+            let start = if is_known && line == from.line { from.at } else { from.within(own) };
             own.first_fit_unless(start, room, refused)
         });
         (found != Place::END).then_some(found)
@@ -248,7 +260,7 @@ impl FitList {
     ) -> Option<Place> {
         let is_known = self.at(from).is_some();
         let found = self.first(|line, own| {
-            let start = if is_known && line == from.line { from.at } else { own.place_from(from.key) };
+            let start = if is_known && line == from.line { from.at } else { from.within(own) };
             own.first_where((start, to.map(|to| own.place_from(to.key))), &may, &wanted)
         });
         (found != Place::END).then_some(found)

@@ -1,4 +1,5 @@
-//! Watts of the first free nodes, without a look at each: sums of prices by words of 64 nodes, and by groups of words.
+//! Watts of the first free nodes, without a look at each: sums of prices by quarters of words of 64 nodes, by words, and
+//! by groups of words.
 //!
 //! The sums are those of the nodes that were free when they were last brought up to date. Starts and ends of runs cost
 //! nothing here: what has come and gone since is found by comparing bits.
@@ -11,6 +12,8 @@ use crate::units::Watts;
 type Row = [i64; ClassId::SLOTS];
 
 const WORD: usize = 64;
+/// Nodes in a quarter of a word.
+const QUARTER: usize = WORD / 4;
 /// Words in a group.
 const WORDS: usize = 8;
 /// Most picowatts of a node: those of a group then fit into a number.
@@ -23,17 +26,11 @@ pub(super) struct Firsts {
     on: Vec<Row>,
     /// The free nodes.
     bits: Vec<u64>,
+    quarters: Vec<Row>,
     words: Vec<Row>,
     groups: Vec<Row>,
     /// Free nodes of each group.
     counts: Vec<usize>,
-}
-
-/// Nodes that fit, and their watts.
-#[derive(Clone, Copy)]
-struct Found {
-    count: usize,
-    sum: Watts,
 }
 
 impl Firsts {
@@ -48,6 +45,7 @@ impl Firsts {
         }
         // No node counts as free: the next look adds all that are.
         self.bits = vec![0; words];
+        self.quarters = vec![Row::default(); words * WORD / QUARTER];
         self.words = vec![Row::default(); words];
         self.groups = vec![Row::default(); words.div_ceil(WORDS)];
         self.counts = vec![0; words.div_ceil(WORDS)];
@@ -72,52 +70,95 @@ impl Firsts {
         }
         self.counts[group] += bits.count_ones() as usize;
         self.counts[group] -= old.count_ones() as usize;
-        let mut change = Row::default();
-        let on = &self.on[WORD * place..];
-        each(bits & !old, |node| change.iter_mut().zip(&on[node]).for_each(|(sum, own)| *sum += own));
-        each(old & !bits, |node| change.iter_mut().zip(&on[node]).for_each(|(sum, own)| *sum -= own));
-        for sums in [&mut self.words[place], &mut self.groups[group]] {
-            sums.iter_mut().zip(&change).for_each(|(sum, change)| *sum += change);
+        let mut whole = Row::default();
+        for quarter in 0..WORD / QUARTER {
+            let first = WORD * place + QUARTER * quarter;
+            let (come, gone) = (of_quarter(bits & !old, quarter), of_quarter(old & !bits, quarter));
+            if come | gone != 0 {
+                let mut change = Row::default();
+                each(come, |node| add(&mut change, &self.on[first + node], 1));
+                each(gone, |node| add(&mut change, &self.on[first + node], -1));
+                add(&mut self.quarters[first / QUARTER], &change, 1);
+                add(&mut whole, &change, 1);
+            }
         }
+        add(&mut self.words[place], &whole, 1);
+        add(&mut self.groups[group], &whole, 1);
     }
 
     /// Watts of a class on the `count` first free nodes; on all free ones if these are fewer.
     pub(super) fn on(&self, class: ClassId, count: usize) -> Watts {
-        self.search(class, |found| found.count <= count).sum
+        let most = Watts::of_microwatts(i64::MAX);
+        most - self.search(class, count, most).1
     }
 
     /// Number of the first free nodes whose watts are at most `most`.
     pub(super) fn fitting(&self, class: ClassId, most: Watts) -> usize {
-        self.search(class, |found| found.sum <= most).count
+        usize::MAX - self.search(class, usize::MAX, most).0
     }
 
-    /// As many of the first free nodes as pass a test, which more of them pass no sooner than fewer.
-    fn search(&self, class: ClassId, passes: impl Fn(Found) -> bool) -> Found {
-        let (slot, mut found) = (class.slot(), Found { count: 0, sum: Watts::ZERO });
-        let mut take = |count: usize, picowatts: i64| {
-            let more = Found { count: found.count + count, sum: found.sum + Watts::of_picowatts(picowatts) };
-            let does = passes(more);
-            found = if does { more } else { found };
+    /// Takes the first free nodes, at most `count` of them and for at most `most` watts; returns what is left of both.
+    fn search(&self, class: ClassId, mut count: usize, mut most: Watts) -> (usize, Watts) {
+        let (slot, mut group) = (class.slot(), 0);
+        while let Some((&here, sums)) = self.counts.get(group).zip(self.groups.get(group)) {
+            let sum = Watts::of_picowatts(sums[slot]);
+            if here > count || sum > most {
+                break;
+            }
+            (count, most, group) = (count - here, most - sum, group + 1);
+        }
+        // What is left of the watts ends in this group, or is more than it takes.
+        let bound = most.picowatts().unwrap_or(if most < Watts::ZERO { i64::MIN } else { i64::MAX });
+        let mut left = bound;
+        let mut takes = |nodes: usize, picowatts: i64| {
+            let does = nodes <= count && picowatts <= left;
+            if does {
+                (count, left) = (count - nodes, left - picowatts);
+            }
             does
         };
-        let mut groups = self.counts.iter().zip(&self.groups);
-        let Some(group) = groups.position(|(&count, sums)| !take(count, sums[slot])) else { return found };
-        let mut words = self.bits.iter().zip(&self.words).skip(group * WORDS);
-        let Some(word) = words.position(|(bits, sums)| !take(bits.count_ones() as usize, sums[slot])) else {
-            return found;
-        };
-        let (place, mut bits) = (group * WORDS + word, self.bits[group * WORDS + word]);
-        while bits != 0 && take(1, self.on[WORD * place + bits.trailing_zeros() as usize][slot]) {
-            bits &= bits - 1;
+        let mut words = (group * WORDS..self.bits.len()).take(WORDS);
+        let word = words.find(|&word| {
+            let nodes = self.bits[word].count_ones() as usize;
+            nodes > 0 && !takes(nodes, self.words[word][slot])
+        });
+        if let Some(word) = word {
+            let quarters = (0..WORD / QUARTER).map(|quarter| of_quarter(self.bits[word], quarter));
+            for (bits, quarter) in quarters.zip(word * WORD / QUARTER..) {
+                if !takes(bits.count_ones() as usize, self.quarters[quarter][slot]) {
+                    each_while(bits, |node| takes(1, self.on[QUARTER * quarter + node][slot]));
+                    break;
+                }
+            }
         }
-        found
+        (count, most - Watts::of_picowatts(bound - left))
     }
 }
 
+/// Adds a row to another, or takes it away.
+#[inline]
+fn add(sums: &mut Row, row: &Row, sign: i64) {
+    for slot in 0..ClassId::SLOTS {
+        sums[slot] += sign * row[slot];
+    }
+}
+
+/// The bits of a quarter of a word.
+fn of_quarter(bits: u64, quarter: usize) -> u64 {
+    bits >> (QUARTER * quarter) & ((1 << QUARTER) - 1)
+}
+
 /// Calls `act` with the place of each bit.
-fn each(mut bits: u64, mut act: impl FnMut(usize)) {
-    while bits != 0 {
-        act(bits.trailing_zeros() as usize);
+fn each(bits: u64, mut act: impl FnMut(usize)) {
+    each_while(bits, |place| {
+        act(place);
+        true
+    });
+}
+
+/// The same until it returns false.
+fn each_while(mut bits: u64, mut act: impl FnMut(usize) -> bool) {
+    while bits != 0 && act(bits.trailing_zeros() as usize) {
         bits &= bits - 1;
     }
 }
@@ -157,7 +198,7 @@ mod tests {
                     }
                 }
                 firsts.follow(&free);
-                let most = Watts::of_microwatts(most);
+                let most = Watts::of_microwatts(if most > 3_900 { i64::MAX } else { most - 9 });
                 for (&class, on) in classes.iter().zip(&prices).take(known) {
                     let sum = |count: usize| free.iter().take(count).map(|node| on[node as usize]).sum::<Watts>();
                     prop_assert_eq!(firsts.on(class, count), sum(count));

@@ -168,10 +168,13 @@ impl Refusals {
     /// Fewest units of each class that are refused on the first free nodes, as `find` says if it is not known for this
     /// bound in this state.
     pub(super) fn first(&mut self, is_beside: bool, of: (State, Watts), find: impl FnOnce() -> ByClass) -> ByClass {
-        let first = &mut self.firsts[usize::from(is_beside)];
-        if first.of != Some(of) {
-            *first = First { units: find(), of: Some(of) };
+        let [own, other] = [is_beside, !is_beside].map(usize::from);
+        if self.firsts[own].of != Some(of) {
+            // Where an earlier job leaves more than is left now, both are the same.
+            let is_known = self.firsts[other].of == Some(of);
+            let units = if is_known { self.firsts[other].units } else { find() };
+            self.firsts[own] = First { units, of: Some(of) };
         }
-        first.units
+        self.firsts[own].units
     }
 }
