@@ -34,7 +34,7 @@ use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
 use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
-use crate::units::Watts;
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -508,6 +508,10 @@ impl Policy for Composed {
 
     fn timing(&self) -> Timing {
         self.parts.timing
+    }
+
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        self.parts.backfill.enforce_limits(grace)
     }
 
     fn grow(&mut self, growth: &Growth) {

@@ -302,6 +302,13 @@ impl<'a> Desk<'a> {
         self.draft.push(Decision::Resume(id));
     }
 
+    /// Ends the run of a job that has passed its limit.
+    pub fn time_out(&mut self, job: JobId) {
+        if let Some((id, _)) = self.view.runs.iter().find(|(_, run)| run.job == job) {
+            self.draft.push(Decision::TimeOut(id));
+        }
+    }
+
     /// Switches a node on.
     pub fn wake(&mut self, node: u32) {
         self.draft.wake(node);
