@@ -301,7 +301,7 @@ class Machine:
     def launch_if_ready(self, time: int, run: Run) -> None:
         powers = [self.state.places[n].power for n in run.nodes]
         is_up = all(power == AWAKE for power in powers) if self.options.wait_all_nodes else powers[0] == AWAKE
-        if is_up and ASLEEP not in powers:
+        if is_up and ASLEEP not in powers and not self.options.PrologSlurmctld:
             self.launch(time, run)
 
     # Backfill.

@@ -45,7 +45,7 @@ class Recording:
         }
 
     def from_settings(self) -> float:
-        """Mean wait over phases of the controller's start, up to 30 s earlier; of what was recorded only lengths are used."""
+        """Mean wait over phases of the start, up to 30 s earlier; of what was recorded only lengths are used."""
         known = {"beats": {}, "boots": {}, "boot_s": mean([b for row in self.options.boots.values() for b in row])}
         jobs = [replace(job, clean_up_s=None) for job in self.jobs]
         waits = []
