@@ -191,6 +191,17 @@ def beats(log: Log) -> dict[str, list[float]]:
     return {name: times for name, times in found.items() if times}
 
 
+def periods(log: Log, found: dict[str, list[float]]) -> dict[str, float]:
+    """Seconds of a tick of the main loop, over gaps of up to ten, and from a backfill cycle's begin to its end."""
+    gaps = [late - early for early, late in pairwise(found["main"]) if 0.9 < late - early < 10]
+    completed = log.of(re.compile(r"completed testing \d+\(\d+\) jobs, usec=(\d+)"))
+    cycles = [int(match[1]) / 1e6 for _, match in completed]
+    return {
+        "main_period_s": round(sum(gaps) / sum(map(round, gaps)), 5),
+        "cycle_s": round(sum(cycles) / len(cycles), 5),
+    }
+
+
 def recording(cluster: Path, asked: list[dict[str, str]]) -> dict[str, Any]:
     """All of it, and what the jobs asked for."""
     log = Log.read(cluster / "log" / "slurmctld.log")
@@ -214,13 +225,15 @@ def recording(cluster: Path, asked: list[dict[str, str]]) -> dict[str, Any]:
         )
     registered = [time for time, _ in log.of(re.compile("_slurm_rpc_node_registration complete"))]
     first = ran(log)[0].submit_s
+    found = beats(log)
     return {
         "release": version[1] if version else "",
         "epoch_s": log.epoch,
         "started_s": log.started,
         "idle_since_s": max((time for time in registered if time <= first), default=log.started),
         "jobs": jobs,
-        "beats": beats(log),
+        **periods(log, found),
+        "beats": found,
         "boots": boots(log),
         "power": power(log),
     }

@@ -73,6 +73,9 @@ class Machine:
     changed: int = -1
     """Last second in which a job or node changed (10)."""
     power: list[tuple[float, str, str]] = field(default_factory=list)
+    has_marked: bool = False
+    """Whether the last cycle marked nodes as planned."""
+    waiting_for_boots: list[tuple[Run, bool]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         began = self.state.second(micros(self.options.started_s))
@@ -223,8 +226,6 @@ class Machine:
             return
         self.events += 1
 
-    waiting_for_boots: list[tuple[Run, bool]] = field(default_factory=list)
-
     # Main loop.
 
     def tick(self, time: int) -> None:
@@ -265,12 +266,16 @@ class Machine:
             if options.partition_job_depth and looked[partition.name] > options.partition_job_depth:
                 continue
             if partition.name in failed:
+                self.find_reason(time, run, "")
                 continue
             available = {n for n in partition.nodes if state.is_available(n)} - blocked
-            if len(available) < run.job.nodes:
+            if len(available) < run.job.nodes:  # 15; the nodes are blocked as in 17, as recordings have it
                 failed.add(partition.name)
+                blocked |= set(partition.nodes)
+                self.find_reason(time, run, "Resources")
                 continue
             if state.lacks_licences(run.job):  # 16
+                self.find_reason(time, run, "")
                 if options.bf_licenses:
                     break
                 continue
@@ -278,11 +283,18 @@ class Machine:
                 starts += 1
                 if options.sched_max_job_start and starts >= options.sched_max_job_start:
                     break
-            elif self.may_block(run, now):  # 17
+                continue
+            self.find_reason(time, run, "Resources")
+            if self.may_block(run, now):  # 17
                 failed.add(partition.name)
                 blocked |= set(partition.nodes)
-        if starts < len(waiting):
+        if starts < len(waiting) and not options.changes_as_recorded:
             self.note(time, is_node=False)
+
+    def find_reason(self, time: int, run: Run, reason: str) -> None:
+        if (not reason or reason != run.reason) and self.options.changes_as_recorded:
+            self.note(time, is_node=False)
+        run.reason = reason or run.reason
 
     def may_block(self, run: Run, now: int) -> bool:
         options = self.options
@@ -322,8 +334,11 @@ class Machine:
         cycle.go()
         after = time + micros(self.options.cycle_s + cycle.tests * self.options.test_s)
         self.last_cycle = self.state.second(after)
-        if cycle.plans:
+        allocated = {n for run in self.state.running() for n in run.nodes}
+        is_marked = bool(cycle.planned_nodes - allocated if self.options.changes_as_recorded else cycle.plans)
+        if is_marked or (self.has_marked and self.options.changes_as_recorded):  # marks are set, or taken away
             self.note(after)
+        self.has_marked = is_marked
         return after
 
     # Power.
@@ -334,7 +349,8 @@ class Machine:
         if "scan" not in self.options.beats and not self.scanner.is_due(now):
             return
         for what, n in self.scanner.scan(now):
-            self.note(time)
+            if not self.options.changes_as_recorded:
+                self.note(time)
             self.tell(time, what, n)
             if what == "resume":
                 self.boot(time, n)

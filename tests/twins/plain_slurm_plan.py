@@ -166,6 +166,7 @@ class Cycle:
     tests: int = 0
     starts: int = 0
     plans: int = 0
+    planned_nodes: set[int] = field(default_factory=set)
     looked: Counter[str] = field(default_factory=Counter)
     planned: Counter[str] = field(default_factory=Counter)
 
@@ -265,4 +266,5 @@ class Cycle:
             self.table.reserve(start, start + length, chosen, licences)  # 37
             self.planned[run.partition.name] += 1
             self.plans += 1
+            self.planned_nodes |= set(chosen)
             return True

@@ -107,6 +107,10 @@ class Options:
     Epilog: bool = False
     # Beside slurm.conf.
     release: str = "22.05"
+    changes_as_recorded: bool = False
+    """10 as recordings have it. A cycle is a change where it, or the one before, planned a node that is not allocated;
+    a main run where it skipped a job of a failed partition, found a licence short, or the reason of a job to wait became
+    another one; of what happens to the power of a node only a registration. Otherwise as written."""
     accounting: bool = True
     """Whether a slurmdbd runs: without it there is no age (41)."""
     epoch_s: float = 0.0
@@ -156,6 +160,8 @@ class Run:
     planned_end: int = 0
     is_configuring: bool = False
     is_requeued: bool = False
+    reason: str = ""
+    """Why it waits, as the main loop has found."""
     tested: tuple[int, ...] = ()
     """Nodes of its last will-run test that succeeded in backfill (42)."""
     starts: list[int] = field(default_factory=list)

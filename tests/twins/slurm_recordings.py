@@ -90,6 +90,9 @@ def recording(name: str) -> Recording:
         epoch_s=known["epoch_s"],
         started_s=known["started_s"],
         idle_since_s=known["idle_since_s"],
+        main_period_s=known["main_period_s"],
+        cycle_s=known["cycle_s"],
+        test_s=0.0,
         beats={name: tuple(times) for name, times in known["beats"].items()},
         boots={name: tuple(lengths) for name, lengths in known["boots"].items()},
     )

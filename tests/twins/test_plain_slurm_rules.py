@@ -88,6 +88,19 @@ def test_young_job_does_not_fail_its_partition(age: int, third: float) -> None:
     assert starts(result) == [0.4, 11.4, third]
 
 
+def test_partition_with_too_few_nodes_left_blocks_its_nodes() -> None:
+    """`hi` fails and blocks n1 and n2, so `all` has two nodes left for three, fails and blocks n3 and n4, too."""
+    options = {**BOTH, "epoch_s": E, "beats": {"backfill": ()}}
+    partitions = [Partition("hi", (0, 1), 2), Partition("all", (0, 1, 2, 3)), Partition("lo", (2, 3))]
+    jobs = [
+        Written(0, 1, 10.2, 1, "hi"),
+        Written(1, 2, 5.2, 1, "hi"),
+        Written(1, 3, 5.2, 1, "all"),
+        Written(1, 1, 5.2, 1, "lo"),
+    ]
+    assert starts(run(4, options, jobs, partitions)) == [0.4, 11.4, 17.4, 17.4]
+
+
 def test_depth_of_the_queue_is_one_more_than_it_says() -> None:
     """Job 2 lacks a licence and is looked at; job 3 is not, until the full run at 50."""
     options = {**DEFAULT, "default_queue_depth": 1, "Licenses": {"w": 1}}
