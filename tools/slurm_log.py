@@ -24,6 +24,7 @@ ANSWERED = re.compile(r"Tree head got back (\d+)(?: looking for (\d+))?")
 EPILOG = re.compile(r"_slurm_rpc_epilog_complete: JobId=(\d+) Node=(\S+)")
 SUSPENDING = re.compile(r"power_save: pid \d+ suspending nodes (\S+)")
 WAKING = re.compile(r"power_save: pid \d+ waking nodes (\S+)")
+RESUMED = re.compile(r"needed resuming but nodes aren't power_save anymore")
 UP = re.compile(r"Node (\S+) now responding")
 RUN = "Running job scheduler"
 KEPT = re.compile(
@@ -128,27 +129,19 @@ def add_clean_ups(log: Log, found: dict[int, Ran]) -> None:
         job.clean_up_s = round(max(cleaned, default=job.end_s) - job.end_s, 3)
 
 
-def filled(log: Log, seen: list[float], period: float) -> list[float]:
-    """Beats of which only some show in the log: those between them evenly, and on to its end."""
+def scans(log: Log) -> list[float]:
+    """Scans of the power thread: those that did something show, and those between them are put in evenly."""
+    seen = sorted({time for pattern in (SUSPENDING, WAKING, RESUMED) for time, _ in log.of(pattern)})
     if not seen:
         return []
     every: list[float] = []
     for first, last in pairwise([log.started, *seen]):
-        steps = max(1, round((last - first) / period))
-        every += [round(first + (last - first) * step / steps, 3) for step in range(1, steps)] + [last]
+        steps = max(1, round(last - first))
+        every += [round(first + (last - first) * step / steps, 3) for step in range(1, steps)]
+        every += [last] if last - first > 0.5 else []
     while every[-1] < log.times[-1]:
-        every.append(round(every[-1] + period, 3))
+        every.append(round(every[-1] + 1.0003, 3))
     return every
-
-
-def scans(log: Log) -> list[float]:
-    """Scans of the power thread: those that did something show."""
-    return filled(log, sorted({time for pattern in (SUSPENDING, WAKING) for time, _ in log.of(pattern)}), 1.0003)
-
-
-def grid(log: Log) -> list[float]:
-    """Points at which jobs whose nodes have booted start: those at which one did show."""
-    return filled(log, sorted({time for time, _ in log.of(LAUNCHED)}), 30.05)
 
 
 def boots(log: Log) -> dict[str, list[float]]:
@@ -186,7 +179,7 @@ def beats(log: Log) -> dict[str, list[float]]:
         "epilog": epilog,
         "recompute": recomputed(log),
         "scan": scans(log),
-        "grid": grid(log),
+        "grid": log.where("Testing job time limits"),
     }
     return {name: times for name, times in found.items() if times}
 

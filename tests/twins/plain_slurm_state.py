@@ -103,13 +103,14 @@ class Options:
     power_save_interval: int = 10
     power_save_min_interval: int = 0
     PrologSlurmctld: bool = False
-    wait_all_nodes: bool = False
+    wait_all_nodes: bool = True
+    """47: whether all nodes of a job must have registered, or its first: all, where the user has not said it."""
     Epilog: bool = False
     # Beside slurm.conf.
     release: str = "22.05"
     changes_as_recorded: bool = False
     """10 as recordings have it. A cycle is a change where it, or the one before, planned a node that is not allocated;
-    a main run where it skipped a job of a failed partition, found a licence short, or the reason of a job to wait became
+    a main run where it skipped a job of a failed partition, found a licence short, or the reason of a job became
     another one; of what happens to the power of a node only a registration. Otherwise as written."""
     accounting: bool = True
     """Whether a slurmdbd runs: without it there is no age (41)."""

@@ -118,7 +118,7 @@ def sleep(draw: st.DrawFn) -> dict[str, Any]:
         "power_save_interval": draw(st.sampled_from([1, 1, 10])),
         "power_save_min_interval": draw(rare([4], 0)),
         "PrologSlurmctld": draw(rare([True], False)),
-        "wait_all_nodes": draw(rare([True], False)),
+        "wait_all_nodes": draw(st.booleans()),
         "boot_s": draw(st.sampled_from([0.35, 3.35, 6.35, 12.35])),
         "first_scan_s": 0.2,
         "idle_since_s": draw(st.sampled_from([0.0, -0.3])),

@@ -320,9 +320,9 @@ def test_suspend_rate_is_a_bucket_since_24_05() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "script"), [({}, 59.4), ({"wait_all_nodes": True}, 89.4), ({"PrologSlurmctld": True}, 72.2)]
+    ("changed", "script"), [({"wait_all_nodes": False}, 59.4), ({}, 89.4), ({"PrologSlurmctld": True}, 72.2)]
 )
-def test_script_starts_on_the_grid_with_the_first_node(changed: dict[str, Any], script: float) -> None:
+def test_script_starts_on_the_grid_once_nodes_are_up(changed: dict[str, Any], script: float) -> None:
     """Woken at 32.2; n1 is up at 35.2, n2 at 72.2. The grid is at 29.4, 59.4 and 89.4."""
     options = {**SLEEPY, **changed, "boots": {"n2": (40.0,)}}
     result = run(2, options, [Written(31, 2, 5, 5)])
