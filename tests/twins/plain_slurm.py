@@ -6,13 +6,13 @@ Numbers in brackets are rules of the page on Slurm's scheduler. Batch jobs of wh
 from __future__ import annotations
 
 import heapq
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from plain_slurm_main import MainRun
 from plain_slurm_plan import Cycle
 from plain_slurm_power import Scanner
-from plain_slurm_queue import basic_priority, multifactor_priority, queue
+from plain_slurm_queue import basic_priority, multifactor_priority
 from plain_slurm_state import (
     ASLEEP,
     AWAKE,
@@ -251,55 +251,10 @@ class Machine:
         return True
 
     def main(self, time: int, *, is_full: bool) -> None:
-        """15 to 18."""
-        state, options, now = self.state, self.options, self.state.second(time)
-        failed: set[str] = set()
-        blocked: set[int] = set()
-        looked: Counter[str] = Counter()
-        starts = 0
-        waiting = queue(state, now)
-        for depth, run in enumerate(waiting):
-            if not is_full and depth > options.default_queue_depth:
-                break
-            partition = run.partition
-            looked[partition.name] += 1
-            if options.partition_job_depth and looked[partition.name] > options.partition_job_depth:
-                continue
-            if partition.name in failed:
-                self.find_reason(time, run, "")
-                continue
-            available = {n for n in partition.nodes if state.is_available(n)} - blocked
-            if len(available) < run.job.nodes:  # 15; the nodes are blocked as in 17, as recordings have it
-                failed.add(partition.name)
-                blocked |= set(partition.nodes)
-                self.find_reason(time, run, "Resources")
-                continue
-            if state.lacks_licences(run.job):  # 16
-                self.find_reason(time, run, "")
-                if options.bf_licenses:
-                    break
-                continue
-            if self.try_start(time, run, available):
-                starts += 1
-                if options.sched_max_job_start and starts >= options.sched_max_job_start:
-                    break
-                continue
-            self.find_reason(time, run, "Resources")
-            if self.may_block(run, now):  # 17
-                failed.add(partition.name)
-                blocked |= set(partition.nodes)
-        if starts < len(waiting) and not options.changes_as_recorded:
+        run = MainRun(self.state, self.state.second(time), lambda job, usable: self.try_start(time, job, usable))
+        run.go(is_full=is_full)
+        if run.is_change:
             self.note(time, is_node=False)
-
-    def find_reason(self, time: int, run: Run, reason: str) -> None:
-        if (not reason or reason != run.reason) and self.options.changes_as_recorded:
-            self.note(time, is_node=False)
-        run.reason = reason or run.reason
-
-    def may_block(self, run: Run, now: int) -> bool:
-        options = self.options
-        waited = self.state.waited(run, now)
-        return run.priority >= options.bf_min_prio_reserve and waited >= options.bf_min_age_reserve
 
     def grid(self, time: int) -> None:
         """47, 48."""
@@ -329,8 +284,7 @@ class Machine:
 
     def cycle(self, time: int) -> int:
         """Time at which the cycle ends."""
-        start = lambda run, ok: self.try_start(time, run, ok)  # noqa: E731
-        cycle = Cycle(self.state, self.state.second(time), start)
+        cycle = Cycle(self.state, self.state.second(time), lambda job, ok: self.try_start(time, job, ok))
         cycle.go()
         after = time + micros(self.options.cycle_s + cycle.tests * self.options.test_s)
         self.last_cycle = self.state.second(after)
