@@ -1,6 +1,29 @@
 """Slurm's scheduler in plain Python from its rules: slow, and obvious. Nothing of hetsched is used.
 
 Numbers in brackets are rules of the page on Slurm's scheduler. Batch jobs of whole nodes, one partition a job.
+
+Where the rules leave a choice:
+
+- In one microsecond ends, clean-ups, registrations and submissions come first, in this order, then a recomputation, a
+  scan, a backfill cycle, a tick of the main loop.
+- Beats that are given are runs: a main run is made without an event, a cycle without a change. A main run among them
+  is a full one if `sched_interval` has passed. Ticks go on for the grid, unless the grid is given, too.
+- At the controller's start a full run, a run, a grid point, a cycle and a scan count as just made. The first tick is
+  one period later. Nodes count as idle from then on, or from 0 on the log's clock if that is later.
+- A job's age for `bf_min_age_reserve` counts from the second from which it may start.
+- `partition_job_depth` and `sched_max_job_start` hold for full runs as well.
+- A job counts for `bf_max_job_part` and `bf_max_job_user` once a cycle looks at it, short of licences or not.
+- A full table ends the cycle when a plan is to be entered; starts go on. Entries of started and of running jobs are
+  cut down and are at least one resolution long, as plans are.
+- A job is killed on the grid if its planned end is not after now. It leaves the tables there, and its nodes answer
+  after KillWait and the clean-up; then the main loop runs at once, for there were processes. A job that waits for
+  boots is not.
+- A requeued job's nodes are completing until those of them that boot are up. It keeps its priority under
+  priority/basic.
+- With a PrologSlurmctld a job starts when its last node is up, and not on the grid.
+
+Where recordings have it otherwise than it is written, the reference follows them: 15 blocks the partition's nodes as
+17 does, and 47 waits for all nodes. `changes_as_recorded` is a third, with little effect, and off.
 """
 
 from __future__ import annotations
