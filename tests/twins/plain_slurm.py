@@ -23,7 +23,9 @@ Where the rules leave a choice:
 - With a PrologSlurmctld a job starts when its last node is up, and not on the grid.
 
 Where recordings have it otherwise than it is written, the reference follows them: 15 blocks the partition's nodes as
-17 does, and 47 waits for all nodes. `changes_as_recorded` is a third, with little effect, and off.
+17 does; in 32 the search for the place where nodes come back ends with the first record that begins behind the
+window; in 37 records that are merged away still count for the size of the table; 47 waits for all nodes.
+`changes_as_recorded` is a fifth, with little effect, and off.
 """
 
 from __future__ import annotations

@@ -94,6 +94,8 @@ class Table:
 
     resolution: int
     records: list[Record]
+    made: int = 1
+    """Records ever made: those merged away count for the table's size, as a recording has it."""
 
     def cut(self, second: int) -> int:
         return second - second % self.resolution
@@ -118,6 +120,7 @@ class Table:
             if record.begin <= at < record.end:
                 before = Record(record.begin, at, set(record.nodes), dict(record.licences))
                 self.records.insert(i, before)
+                self.made += 1
                 record.begin = at
                 return
 
@@ -145,8 +148,9 @@ class Table:
                 coming = self.records[i + 1].nodes & set(run.partition.nodes)
                 if not coming <= ok & record.nodes:
                     later = record.end
-            if in_window:
-                ok = ok & record.nodes
+            if not in_window:
+                break  # the search for nodes that come back ends here, too, as a recording has it
+            ok = ok & record.nodes
         return ok, later
 
     def overlaps(self, begin: int, end: int, nodes: tuple[int, ...], licences: dict[str, int]) -> bool:
@@ -257,7 +261,7 @@ class Cycle:
                 continue
             if start > now + 60 * self.state.options.bf_window:
                 return True
-            if len(self.table.records) >= self.most_records:
+            if self.table.made >= self.most_records:
                 return False
             if start > now and self.table.overlaps(start, start + length, chosen, licences):
                 assert start > at

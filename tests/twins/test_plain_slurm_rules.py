@@ -269,6 +269,22 @@ def test_later_is_where_nodes_come_back() -> None:
     assert table.usable(one, {0, 1}, 200, 260, {}) == ({0, 1}, None)
 
 
+def test_search_for_later_ends_with_the_first_record_behind_the_window() -> None:
+    free: list[set[int]] = [{0, 1}, {1}, set(), {0, 1}]
+    table = Table(1, [TableRecord(100 * i, 100 * i + 100, of, {}) for i, of in enumerate(free)])
+    one = Run(Job(1, 0.0, 1, 1.0, 60.0), Partition("batch", (0, 1)))
+    assert table.usable(one, {0, 1}, 0, 60, {}) == ({0, 1}, None)
+    assert table.usable(one, {0, 1}, 0, 100, {}) == ({1}, 300)
+
+
+def test_records_merged_away_count_for_the_size_of_the_table() -> None:
+    table = Table(1, [TableRecord(0, 1000, {0}, {})])
+    table.reserve(100, 200, (0,), {})
+    table.reserve(200, 300, (0,), {})
+    assert [(record.begin, record.end) for record in table.records] == [(0, 100), (100, 300), (300, 1000)]
+    assert table.made == 4
+
+
 # Priority.
 
 
