@@ -88,7 +88,7 @@ class Log:
 
 @dataclass
 class Ran:
-    """What the log says of a job."""
+    """Times and nodes of a job, as the log has them."""
 
     id: int
     submit_s: float

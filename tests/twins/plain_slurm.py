@@ -99,7 +99,7 @@ class Machine:
     """Last second in which a job or node changed (10)."""
     power: list[tuple[float, str, str]] = field(default_factory=list)
     has_marked: bool = False
-    """Whether the last cycle marked nodes as planned."""
+    """True if the last cycle marked nodes as planned."""
     waiting_for_boots: list[tuple[Run, bool]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ class MainRun:
     blocked: set[int] = field(default_factory=set)
     starts: int = 0
     is_change: bool = False
-    """Whether backfill sees a change (10)."""
+    """A change for backfill (10)."""
 
     def go(self, *, is_full: bool) -> None:
         options = self.state.options
@@ -39,7 +39,7 @@ class MainRun:
             self.is_change = self.starts < len(waiting)
 
     def look_at(self, run: Run) -> bool:
-        """Whether the walk goes on."""
+        """True if the walk goes on."""
         state, options = self.state, self.state.options
         if run.partition.name in self.failed:
             self.is_change = True

@@ -90,7 +90,7 @@ class Record:
 
 @dataclass
 class Table:
-    """What plans have left: 30 and 37."""
+    """Nodes and licences that plans have left: 30 and 37."""
 
     resolution: int
     records: list[Record]

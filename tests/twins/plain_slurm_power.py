@@ -76,7 +76,7 @@ class Scanner:
         return now >= self.last + options.power_save_min_interval and (is_changed or is_long_ago)
 
     def scan(self, now: int) -> list[tuple[str, int]]:
-        """What happens to nodes: asleep, down, resume, suspend."""
+        """Changes of nodes: asleep, down, resume, suspend."""
         passed = now - self.last_work
         self.suspends.passes(passed)
         self.resumes.passes(passed)

@@ -60,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Options:
-    """slurm.conf by its own names, units and defaults, and what a preset takes beside it."""
+    """slurm.conf by its own names, units and defaults, and what a preset takes with it."""
 
     SchedulerType: str = "sched/backfill"
     batch_sched_delay: int = 3
@@ -106,14 +106,14 @@ class Options:
     wait_all_nodes: bool = True
     """47: whether all nodes of a job must have registered, or its first: all, where the user has not said it."""
     Epilog: bool = False
-    # Beside slurm.conf.
+    # Not in slurm.conf.
     release: str = "22.05"
     changes_as_recorded: bool = False
     """10 as recordings have it. A cycle is a change where it, or the one before, planned a node that is not allocated;
     a main run where it skipped a job of a failed partition, found a licence short, or the reason of a job became
     another one; of what happens to the power of a node only a registration. Otherwise as written."""
     accounting: bool = True
-    """Whether a slurmdbd runs: without it there is no age (41)."""
+    """A slurmdbd runs: without it there is no age (41)."""
     epoch_s: float = 0.0
     started_s: float = 0.0
     main_period_s: float | None = None
@@ -162,7 +162,7 @@ class Run:
     is_configuring: bool = False
     is_requeued: bool = False
     reason: str = ""
-    """Why it waits, as the main loop has found."""
+    """Reason to wait, as the main loop has found."""
     tested: tuple[int, ...] = ()
     """Nodes of its last will-run test that succeeded in backfill (42)."""
     starts: list[int] = field(default_factory=list)

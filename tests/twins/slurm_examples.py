@@ -40,7 +40,7 @@ class Example:
     partitions: dict[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     """Tier and nodes, counted from 1."""
     script_starts: dict[int, float] = field(default_factory=dict)
-    """Where they differ from the allocation."""
+    """Starts of scripts that differ from the allocation."""
     power: tuple[tuple[float, str, str], ...] = ()
     """Some of what happens to nodes."""
 

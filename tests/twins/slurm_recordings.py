@@ -37,7 +37,7 @@ class Recording:
         return simulate(self.nodes, self.partitions, self.options, self.jobs)
 
     def hits(self, result: Result) -> dict[int, bool]:
-        """Whether each job started within the tolerance on the same nodes."""
+        """True for each job that started within the tolerance on the same nodes."""
         return {
             number: abs((result.jobs[number].start_s or -1e9) - start) <= TOLERANCE_S
             and result.jobs[number].nodes == nodes
