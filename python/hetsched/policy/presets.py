@@ -29,6 +29,8 @@ class Preset:
         From role to part: a name, or a dictionary of name and parameters.
     optional
         From role to a part that joins when one of its parameters is given.
+    reads_conf
+        Whether its backfill's settings may come from a slurm.conf, the parameter ``conf``.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Preset:
     source: str
     composition: dict[str, Any] = field(default_factory=dict)
     optional: dict[str, str] = field(default_factory=dict)
+    reads_conf: bool = False
 
     def parts(self) -> dict[str, Any]:
         """A part for every role."""
@@ -86,6 +89,17 @@ _WITH_EMERGENCIES = (
     ),
 )
 """Presets of emergencies, which an engine without them does not run."""
+
+_SLURM = (
+    Preset(
+        "slurm",
+        doc="Slurm's own main loop and backfill, with the settings of a slurm.conf: slurm:conf=slurm.conf.",
+        source="Slurm 22.05 to 25.05; docs/how-to/slurm.md",
+        composition={"backfill": "slurm"},
+        reads_conf=True,
+    ),
+)
+"""Slurm's scheduler, which an engine without it does not run."""
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
@@ -248,6 +262,7 @@ PRESETS: dict[str, Preset] = {
             source=_NQSV,
             composition={"backfill": {"name": "plan", "interval_s": 30}, "sleep": "nqsv"},
         ),
+        *(_SLURM if parameters_of("backfill", "slurm") else ()),
     )
 }
 """Every preset by its name."""

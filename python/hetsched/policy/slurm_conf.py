@@ -38,6 +38,8 @@ _NEW_DEFAULTS = "23.11"
 
 _MACHINE = "machine"
 _LISTS = ("SchedulerParameters", "SlurmctldParameters")
+_OF_MACHINE = {"SuspendTime": "infinite", "SuspendTimeout": "30", "ResumeTimeout": "60"}
+_COUNTED = Unsupported("names without :COUNT", "a number of nodes that stay awake is")
 _WEIGHTS = ("priorityweightage", "priorityweightjobsize", "priorityweightfairshare", "priorityweightqos")
 
 
@@ -206,7 +208,7 @@ class _Reading:
         }
         if option.within and not within[option.within]:
             return False
-        if option.like_the_machine and text.lower() == (self._text(name) or "infinite"):
+        if option.like_the_machine and text.lower() == (self._text(name) or _OF_MACHINE[name]):
             return False
         if record is not None and name == "MaxNodes" and text.isdecimal():
             return int(text) < len(self.nodes.numbers(record.value("nodes")))
@@ -221,7 +223,7 @@ class _Reading:
         if not self.is_strict:
             self.left_out[f"{name}{f'={text}' if text else ''} ({self._line(value)})"] = None
             return
-        expected = f"{option.right}: {option.why}; unsupported=warn leaves it out"
+        expected = f"{option.right}: {option.what} not simulated; unsupported=warn leaves it out"
         found = shown(text) if text else f"{name} alone"
         if (value.place, found, expected) not in [fault.triple for fault in self.faults.found]:
             self.faults.note(value.place, found, expected)
@@ -292,12 +294,7 @@ class _Reading:
         """True of a list in which only some nodes of a set are to stay awake."""
         if ":" not in (value.text or ""):
             return False
-        self._unsupported(
-            value.key,
-            Unsupported("names without :COUNT", "a number of nodes that stay awake is not simulated"),
-            value.text or "",
-            value,
-        )
+        self._unsupported(value.key, _COUNTED, value.text or "", value)
         return True
 
     def _node_lines(self) -> None:

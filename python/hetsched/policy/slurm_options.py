@@ -50,7 +50,8 @@ class Unsupported:
 
     right: str
     """What would be right, for a message."""
-    why: str
+    what: str
+    """Subject of a message's ending ``not simulated``, with its verb."""
     harmless: frozenset[str] = frozenset()
     """Values without effect, in small letters; of a list each item counts."""
     harmful: frozenset[str] = frozenset()
@@ -129,16 +130,16 @@ def word(prefix: str, *known: str) -> Callable[[str], str]:
     return read
 
 
-def _unsupported(right: str, why: str, *harmless: str, **more: Any) -> Unsupported:
-    return Unsupported(right, why, frozenset(harmless), **more)
+def _unsupported(right: str, what: str, *harmless: str, **more: Any) -> Unsupported:
+    return Unsupported(right, what, frozenset(harmless), **more)
 
 
-def _harmful(right: str, why: str, *harmful: str, **more: Any) -> Unsupported:
-    return Unsupported(right, why, harmful=frozenset(harmful), **more)
+def _harmful(right: str, what: str, *harmful: str, **more: Any) -> Unsupported:
+    return Unsupported(right, what, harmful=frozenset(harmful), **more)
 
 
 _ENFORCED = ("associations", "nojobs", "nosteps", "wckeys", "none", "")
-_FAIR = "it needs the state of the accounting database, which no file has"
+_FAIR = "what only the accounting database knows is"
 
 _MACHINE: dict[str, Option] = {
     "SchedulerType": Covered("scheduler_type", word("sched/", "backfill", "builtin")),
@@ -160,36 +161,37 @@ _MACHINE: dict[str, Option] = {
         ("SchedulerParameters", "SlurmctldParameters", "SuspendExcNodes", "SuspendExcParts", "SuspendProgram"),
         Elsewhere(),
     ),
-    **dict.fromkeys(("ResumeProgram", "AccountingStorageType", "Licenses", "DownNodes"), Elsewhere()),
+    **dict.fromkeys(("ResumeProgram", "AccountingStorageType", "Licenses"), Elsewhere()),
+    "DownNodes": _unsupported("nothing", "nodes that are down are"),
     "EpilogSlurmctld": Advice("nodes are completing until EpilogSlurmctld has ended, which clean_up_s can stand for"),
     "Prolog": Advice("Prolog runs before a job's script, for which start_s can stand"),
-    "CompleteWait": _unsupported("0", "the pause of both loops while jobs are completing is not simulated", "0"),
-    "OverTimeLimit": _unsupported("0", "jobs that go on beyond their limit are not simulated", "0"),
-    "PreemptType": _unsupported("preempt/none", "preemption is not simulated", "preempt/none", "none"),
-    "PreemptMode": _harmful("OFF", "gang scheduling is not simulated", "gang", "suspend", "within"),
+    "CompleteWait": _unsupported("0", "the pause of both loops while jobs are completing is", "0"),
+    "OverTimeLimit": _unsupported("0", "jobs that go on beyond their limit are", "0"),
+    "PreemptType": _unsupported("preempt/none", "preemption is", "preempt/none", "none"),
+    "PreemptMode": _harmful("OFF", "gang scheduling is", "gang", "suspend", "within"),
     "TopologyPlugin": _unsupported(
         "topology/flat",
-        "topologies are not simulated",
+        "topologies are",
         *("topology/none", "topology/default", "topology/flat", "none", "default", "flat"),
     ),
     "SelectType": _unsupported(
         "select/cons_tres",
-        "other choices of nodes are not simulated",
+        "other choices of nodes are",
         "select/cons_tres",
         "select/cons_res",
         "cons_tres",
         "cons_res",
     ),
     "SelectTypeParameters": _harmful(
-        "no CR_LLN", "the choice of the least loaded nodes is not simulated", "cr_lln", "ll_shared_gres"
+        "no CR_LLN", "the choice of the least loaded nodes is", "cr_lln", "ll_shared_gres"
     ),
-    "GresTypes": _unsupported("nothing", "generic resources are not simulated", "", "none"),
+    "GresTypes": _unsupported("nothing", "generic resources are", "", "none"),
     "AccountingStorageEnforce": _unsupported(
-        "associations or nothing", "limits of associations and QOS are not simulated", *_ENFORCED
+        "associations or nothing", "limits of associations and QOS are", *_ENFORCED
     ),
     "PriorityFlags": _unsupported(
         "ACCRUE_ALWAYS or nothing",
-        "what other flags change is not simulated",
+        "what other flags change is",
         "accrue_always",
         "none",
         "",
@@ -198,22 +200,20 @@ _MACHINE: dict[str, Option] = {
     "PriorityWeightAssoc": _unsupported("0", _FAIR, "0", within="slurmdbd"),
     "PriorityWeightFairshare": _unsupported("0", _FAIR, "0", within="slurmdbd"),
     "PriorityWeightQOS": _unsupported("0", _FAIR, "0", within="slurmdbd"),
-    "PriorityWeightTRES": _unsupported("nothing", "weights of TRES are not simulated", "", within="multifactor"),
+    "PriorityWeightTRES": _unsupported("nothing", "weights of TRES are", "", within="multifactor"),
     "PriorityWeightPartition": _unsupported(
         "0, or one PriorityJobFactor for all partitions",
-        "factors of partitions are not simulated",
+        "factors of partitions are",
         "0",
         within="multifactor",
     ),
-    "PrioritySiteFactorPlugin": _unsupported(
-        "nothing", "a site's own plug-in is not simulated", "", "none", within="multifactor"
-    ),
-    "SuspendExcStates": _unsupported("nothing", "states that keep nodes awake are not simulated", "", within="power"),
-    "NodeFeaturesPlugins": _unsupported("nothing", "reboots for features are not simulated", "", "none"),
-    "BurstBufferType": _unsupported("nothing", "burst buffers are not simulated", "", "none", "burst_buffer/none"),
-    "PowerPlugin": _unsupported("nothing", "Slurm's power capping is not simulated", "", "none", "power/none"),
-    "FrontendName": _unsupported("NodeName", "front ends are not simulated"),
-    "PowerAction": _unsupported("nothing", "programs that an operator calls are not simulated", within="power"),
+    "PrioritySiteFactorPlugin": _unsupported("nothing", "a site's own plug-in is", "", "none", within="multifactor"),
+    "SuspendExcStates": _unsupported("nothing", "states that keep nodes awake are", "", within="power"),
+    "NodeFeaturesPlugins": _unsupported("nothing", "reboots for features are", "", "none"),
+    "BurstBufferType": _unsupported("nothing", "burst buffers are", "", "none", "burst_buffer/none"),
+    "PowerPlugin": _unsupported("nothing", "Slurm's power capping is", "", "none", "power/none"),
+    "FrontendName": _unsupported("NodeName", "front ends are"),
+    "PowerAction": _unsupported("nothing", "programs that an operator calls are", within="power"),
 }
 
 _SCHEDULER: dict[str, Option] = {
@@ -238,23 +238,21 @@ _SCHEDULER: dict[str, Option] = {
     "bf_job_part_count_reserve": Covered("bf_job_part_count_reserve", whole(0, 100_000)),
     "bf_licenses": Covered("bf_licenses", flag),
     "bf_running_job_reserve": Covered("bf_running_job_reserve", flag),
-    "bf_max_job_assoc": _unsupported("0", "limits of associations are not simulated", "0"),
-    "bf_max_job_user_part": _unsupported("0", "a limit for each user and partition is not simulated", "0"),
-    "bf_busy_nodes": _unsupported("nothing", "the preference for nodes in use is not simulated"),
-    "pack_serial_at_end": _unsupported("nothing", "the place of serial jobs is not simulated"),
-    "reduce_completing_frag": _unsupported("nothing", "it goes with CompleteWait, which is not simulated"),
-    "bf_topopt_enable": _unsupported("nothing", "topologies are not simulated"),
-    "time_min_as_soft_limit": _unsupported("nothing", "soft limits are not simulated"),
-    "sbatch_wait_nodes": _unsupported(
-        "nothing", "jobs that wait for all of their nodes to boot are not simulated", within="power"
-    ),
+    "bf_max_job_assoc": _unsupported("0", "limits of associations are", "0"),
+    "bf_max_job_user_part": _unsupported("0", "a limit for each user and partition is", "0"),
+    "bf_busy_nodes": _unsupported("nothing", "the preference for nodes in use is"),
+    "pack_serial_at_end": _unsupported("nothing", "the place of serial jobs is"),
+    "reduce_completing_frag": _unsupported("nothing", "what goes with CompleteWait is"),
+    "bf_topopt_enable": _unsupported("nothing", "topologies are"),
+    "time_min_as_soft_limit": _unsupported("nothing", "soft limits are"),
+    "sbatch_wait_nodes": _unsupported("nothing", "jobs that wait for all of their nodes to boot are", within="power"),
 }
 
 _SLURMCTLD: dict[str, Option] = {
     "power_save_interval": Covered("power_save_interval", whole(high=65535)),
     "power_save_min_interval": Covered("power_save_min_interval", whole(high=65535)),
-    "max_powered_nodes": _unsupported("nothing", "a limit on nodes that are awake is not simulated", within="power"),
-    "enable_expedited_requeue": _unsupported("nothing", "expedited requeues are not simulated"),
+    "max_powered_nodes": _unsupported("nothing", "a limit on nodes that are awake is", within="power"),
+    "enable_expedited_requeue": _unsupported("nothing", "expedited requeues are"),
 }
 
 _NODE: dict[str, Option] = {
@@ -263,13 +261,13 @@ _NODE: dict[str, Option] = {
         Elsewhere(),
     ),
     **dict.fromkeys(("Weight", "RealMemory", "Features", "Feature"), Elsewhere()),
-    "Gres": _unsupported("nothing", "generic resources are not simulated", ""),
+    "Gres": _unsupported("nothing", "generic resources are", ""),
     "State": _unsupported(
         "UNKNOWN",
-        "nodes that are down, and those of a cloud, are not simulated",
+        "nodes that are down, and those of a cloud, are",
         *("unknown", "idle", "future", "up"),
     ),
-    "SuspendTime": _unsupported("nothing", "times of some nodes alone are not simulated", within="power"),
+    "SuspendTime": _unsupported("nothing", "times of some nodes alone are", within="power"),
 }
 
 _PARTITION: dict[str, Option] = {
@@ -277,28 +275,26 @@ _PARTITION: dict[str, Option] = {
         ("PartitionName", "Nodes", "PriorityTier", "Priority", "MaxTime", "DefaultTime", "Default"), Elsewhere()
     ),
     "PriorityJobFactor": Elsewhere(),
-    "OverSubscribe": _unsupported("EXCLUSIVE", "jobs that share nodes are not simulated", "exclusive", "no"),
-    "Shared": _unsupported("EXCLUSIVE", "jobs that share nodes are not simulated", "exclusive", "no"),
-    "MinNodes": _unsupported("1", "a partition's limits on the size of jobs are not simulated", "0", "1"),
+    "OverSubscribe": _unsupported("EXCLUSIVE", "jobs that share nodes are", "exclusive", "no"),
+    "Shared": _unsupported("EXCLUSIVE", "jobs that share nodes are", "exclusive", "no"),
+    "MinNodes": _unsupported("1", "a partition's limits on the size of jobs are", "0", "1"),
     "MaxNodes": _unsupported(
         "UNLIMITED, or the number of its nodes",
-        "a partition's limits on the size of jobs are not simulated",
+        "a partition's limits on the size of jobs are",
         "unlimited",
         "infinite",
     ),
-    "LLN": _unsupported("NO", "the choice of the least loaded nodes is not simulated", "no", "0", "false"),
-    "QOS": _unsupported("nothing", "limits of QOS are not simulated", "", "none", "n/a"),
-    "OverTimeLimit": _unsupported("0", "jobs that go on beyond their limit are not simulated", "0", "none"),
-    "PowerDownOnIdle": _unsupported("NO", "power-down at once is not simulated", "no", "0", "false", within="power"),
-    "ReqResv": _unsupported("NO", "reservations are not simulated", "no", "0", "false"),
-    "State": _unsupported("UP", "partitions that do not run jobs are not simulated", "up"),
-    "SelectTypeParameters": _harmful("no CR_LLN", "the choice of the least loaded nodes is not simulated", "cr_lln"),
-    "PreemptMode": _harmful("OFF", "gang scheduling is not simulated", "gang", "suspend", "within"),
+    "LLN": _unsupported("NO", "the choice of the least loaded nodes is", "no", "0", "false"),
+    "QOS": _unsupported("nothing", "limits of QOS are", "", "none", "n/a"),
+    "OverTimeLimit": _unsupported("0", "jobs that go on beyond their limit are", "0", "none"),
+    "PowerDownOnIdle": _unsupported("NO", "power-down at once is", "no", "0", "false", within="power"),
+    "ReqResv": _unsupported("NO", "reservations are", "no", "0", "false"),
+    "State": _unsupported("UP", "partitions that do not run jobs are", "up"),
+    "SelectTypeParameters": _harmful("no CR_LLN", "the choice of the least loaded nodes is", "cr_lln"),
+    "PreemptMode": _harmful("OFF", "gang scheduling is", "gang", "suspend", "within"),
     **dict.fromkeys(
         ("SuspendTime", "SuspendTimeout", "ResumeTimeout"),
-        _unsupported(
-            "the machine's value", "times of some nodes alone are not simulated", within="power", like_the_machine=True
-        ),
+        _unsupported("the machine's value", "times of some nodes alone are", within="power", like_the_machine=True),
     ),
 }
 
