@@ -59,7 +59,7 @@ class Queueing:
 def check(run: Setting) -> None:
     """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
     jobs = run.workload.to_polars()
-    _check_column(jobs, run.platform)
+    _check_column(jobs, run.platform, run.workload.source)
     _check_jobs(jobs, run.platform, run.policy)
     _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
 
@@ -163,7 +163,7 @@ def _is_user(user: pl.Expr, place: pl.Series, queues: tuple[Queue, ...]) -> pl.E
     return taken
 
 
-def _check_column(frame: pl.DataFrame, platform: Platform) -> None:
+def _check_column(frame: pl.DataFrame, platform: Platform, source: str) -> None:
     """Every job names a queue (rule 1)."""
     assert platform.queues is not None
     names, faults = [queue.name for queue in platform.queues], Faults("workload")
@@ -173,8 +173,11 @@ def _check_column(frame: pl.DataFrame, platform: Platform) -> None:
             faults.note("queue", "no such column", expected)
         faults.check()
         return
+    log = ""
+    if platform._files:
+        log, expected = f" in {source}", f"a partition of {listed(platform._files)}: {listed(names)}"
     wrong = frame.filter(pl.col("queue").is_null() | ~pl.col("queue").is_in(names)).select("job_id", "queue")
-    found = (f"{'null' if queue is None else shown(queue)} of job {job}" for job, queue in wrong.iter_rows())
+    found = (f"{'null' if queue is None else shown(queue)} of job {job}{log}" for job, queue in wrong.iter_rows())
     faults.some("queue", found, len(wrong), expected)
     faults.check()
 

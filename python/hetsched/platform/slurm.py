@@ -63,9 +63,10 @@ def read_slurm(
     faults.check()
     if not nodes.names:
         faults.note(listed(map(str, paths)), "FUTURE nodes only", "at least one node that is there")
+    watts, assumed = _with_sleep(files, watts, faults)
     classes = _classes(nodes, makes, watts, shared=shared, faults=faults)
     faults.check()
-    return SlurmMachine(classes, queues or None, licences, _said(files, watts, makes, queues))
+    return SlurmMachine(classes, queues or None, licences, _said(files, watts, assumed, makes, queues))
 
 
 @dataclass(frozen=True)
@@ -245,6 +246,35 @@ def _is_by_name(watts: Mapping[str, Any], fault: Fault) -> bool:
     return any(isinstance(given, Mapping) for given in watts.values()) or fault.path not in watts
 
 
+def _with_sleep(
+    files: SlurmFiles, watts: Mapping[str, float | Mapping[str, float] | None], faults: Faults
+) -> tuple[dict[str, float | Mapping[str, float] | None], list[str]]:
+    """The parameters with times of boots and shutdowns by the limits that the file has for these, in words, too."""
+    found, said = dict(watts), []
+    texts = {key: (files.settings[key].text or "").lower() if key in files.settings else "" for key in _OF_SLEEP}
+    sleeps = all(texts.values()) and texts["suspendtime"] not in ("-1", "none", "infinite")
+    for name, key, usual_s in _LIMITS:
+        value = files.settings.get(key)
+        if watts[name] is not None or (value is None and not sleeps):
+            continue
+        if value is not None and not (text := value.text or "").isdecimal():
+            faults.add(value.place, text, "a whole number of seconds")
+            continue
+        found[name] = usual_s if value is None else float(value.text or 0)
+        said.append(f"{name}={found[name]:g}{f' of {value.key}' if value is not None else ''}")
+    if sleeps and watts["off_w"] is None:
+        found["off_w"] = _ASSUMED_OFF_W
+        said.append(f"off_w={_ASSUMED_OFF_W:g}")
+    return found, said
+
+
+_OF_SLEEP = ("suspendtime", "suspendprogram", "resumeprogram")
+_LIMITS = (("boot_s", "resumetimeout", 60.0), ("shutdown_s", "suspendtimeout", 30.0))
+"""Times of nodes, and the keys of their limits with Slurm's own defaults."""
+
+_ASSUMED_OFF_W = 10.0
+
+
 def _refuse_other_keys(watts: Mapping[str, Any], known: set[str], faults: Faults) -> None:
     for parameter, given in watts.items():
         for key in given if isinstance(given, Mapping) else ():
@@ -290,12 +320,14 @@ _OF_SCHEDULES = re.compile(
 def _said(
     files: SlurmFiles,
     watts: Mapping[str, float | Mapping[str, float] | None],
+    sleep: list[str],
     makes: list[_Make],
     queues: list[Queue],
 ) -> str:
     """A sentence on what has no place in a platform, and on assumed watts."""
     unused = [one for record in files.records for one in _unused(record)]
-    other = [value.key for key, value in files.settings.items() if key != "licenses"]
+    used = {"licenses", *(text.rpartition(" of ")[2].lower() for text in sleep)}
+    other = [value.key for key, value in files.settings.items() if key not in used]
     told = [f"{_TITLES[kind]} {listed(keys)}" for kind, keys in _by_kind(unused).items()]
     said = [*told, *_split(other)]
     parts = [f"left out, as a platform has no place for it: {'; '.join(said)}"] if said else []
@@ -308,6 +340,8 @@ def _said(
     assumed = [f"{name}={value:g}" for name, value in ASSUMED_W.items() if _is_assumed(watts[name])]
     if assumed:
         parts.append(f"assumed, as these files have no watts: {' and '.join(assumed)} a node")
+    if sleep:
+        parts.append(f"assumed of nodes that sleep: {', '.join(sleep)}")
     return "; ".join(parts)
 
 

@@ -54,6 +54,13 @@ def _signed(part: dict[str, Any]) -> dict[str, Any]:
     return part | {"package": engine().package} if is_added else part
 
 
+def puts_to_sleep(composition: Mapping[str, Any]) -> bool:
+    """True if some part of a composition switches idle nodes off: one in the role ``sleep``, or Slurm's backfill."""
+    backfill = composition.get("backfill")
+    suspends = backfill.get("suspend_time", "none") if isinstance(backfill, Mapping) else "none"
+    return composition.get("sleep") is not None or suspends != "none"
+
+
 def names_of(role: str, flag: str = "name") -> list[str]:
     """Names of a role's parts; with a `flag` of the registry, of those that have it."""
     return [name for (own_role, name), part in parts().items() if own_role == role and part[flag]]

@@ -24,6 +24,7 @@ from hetsched.policy.parts import (
     parameters_of,
     parts,
     plain_number,
+    puts_to_sleep,
     resolved,
     shown_parameters,
     takers_of,
@@ -371,6 +372,11 @@ class Policy:
     def _part_flag(self, role: str, flag: str) -> bool:
         """A flag of its part in a role, as the engine's registry has it; False of an object."""
         return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
+
+    @property
+    def _puts_to_sleep(self) -> bool:
+        """True if a part switches idle nodes off."""
+        return puts_to_sleep(self._parts)
 
     def _begun(self, seed: int) -> dict[str, Any]:
         """Parts as the engine takes them: `to_dict`, with a fresh copy of each object in its place."""

@@ -449,7 +449,7 @@ def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed:
 def least_budget(platform: Platform, policy: Policy) -> tuple[float, str]:
     """The least budget under a policy, W, and what that is in words."""
     idle_w = float(platform.idle_w.sum())
-    boot_w = 0.0 if policy.parts["sleep"] is None else _most_beyond_idle_to_boot(platform)
+    boot_w = _most_beyond_idle_to_boot(platform) if policy._puts_to_sleep else 0.0
     booting = f", and one of its nodes {boot_w:,.12g} W more while it boots" if boot_w else ""
     return idle_w + boot_w, f"at least {idle_w + boot_w:,.12g} W, what the idle machine draws{booting}"
 
