@@ -31,7 +31,7 @@ from hetsched.policy.parts import (
     value_text,
 )
 from hetsched.policy.presets import PRESETS
-from hetsched.policy.slurm_conf import SlurmConf, at_its_line, settings_of
+from hetsched.policy.slurm_conf import OF_CONF, SlurmConf, at_its_line, settings_of
 from hetsched.roles import Analyzer, Backfill, Order, Placement, Scheduler, Sleep
 
 if TYPE_CHECKING:
@@ -600,10 +600,16 @@ def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> di
             faults.add(key, value, f"one of {listed(f'{r}.{parameter}' for r in roles)}")
         else:
             names = [*ROLES, *(f"{r}.{n}" for r, own in known.items() for n in own)]
-            hint = _taker_hint(role, parameter, value) or did_you_mean(key, [*names, *all_names])
+            hint = _conf_hint(key) or _taker_hint(role, parameter, value) or did_you_mean(key, [*names, *all_names])
             faults.add(key, value, f"one of {listed(names)}{hint}")
     faults.check()
     return changes
+
+
+def _conf_hint(key: str) -> str:
+    """Hint at the presets that read files, for what only these take."""
+    names = [name for name, preset in PRESETS.items() if preset.reads_conf]
+    return f"; {listed(names)} takes `{key}`, as in slurm:conf=slurm.conf" if key in OF_CONF and names else ""
 
 
 def _taker_hint(role: str, parameter: str, value: Any) -> str:

@@ -7,13 +7,14 @@ its line; what the file says and the schedule leaves out is told in one warning.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, few, listed, run_text, runs_of, shown, whole_text
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, Fault
 from hetsched.policy.slurm_options import (
     OPTIONS,
     Advice,
@@ -30,6 +31,9 @@ from hetsched.slurm_files.values import limit_s, whole_or
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05")
 """Releases of Slurm whose rules differ."""
 
+OF_CONF = ("conf", "unsupported", "beats")
+"""Parameters of presets that stand for settings of the backfill."""
+
 UNSUPPORTED = ("error", "warn")
 """Words for what becomes of options that are not simulated."""
 
@@ -39,6 +43,7 @@ _NEW_DEFAULTS = "23.11"
 _MACHINE = "machine"
 _LISTS = ("SchedulerParameters", "SlurmctldParameters")
 _OF_MACHINE = {"SuspendTime": "infinite", "SuspendTimeout": "30", "ResumeTimeout": "60"}
+_WHAT_HELPS = "; unsupported=warn leaves such options out"
 _COUNTED = Unsupported("names without :COUNT", "a number of nodes that stay awake is")
 _WEIGHTS = ("priorityweightage", "priorityweightjobsize", "priorityweightfairshare", "priorityweightqos")
 
@@ -66,6 +71,7 @@ def read_slurm_conf(path: str | os.PathLike[str], *, release: str, unsupported: 
     faults.check()
     reading = _Reading(name, files, release, faults, is_strict=unsupported == "error")
     reading.read()
+    faults.found = reading.sorted_faults()
     faults.check()
     return SlurmConf(reading.settings, reading.places, "; ".join(reading.sentences()))
 
@@ -81,6 +87,7 @@ class _Reading:
         self.nodes = SlurmNodes(files, faults)
         self.partitions = [record for record in files.of_kind("partitionname") if record.value("nodes") is not None]
         self.unknown: list[str] = []
+        self.refused: list[Fault] = []
         self.left_out: dict[str, None] = {}
         self.remarks: dict[str, None] = {}
 
@@ -106,6 +113,12 @@ class _Reading:
         self._sleep()
         self._node_lines()
         self._contradictions()
+
+    def sorted_faults(self) -> list[Fault]:
+        """All faults in the order of the lines; the last of those that are not simulated says what can be done."""
+        refused = sorted(self.refused, key=_line_of)
+        refused[-1:] = [fault.hinting(_WHAT_HELPS) for fault in refused[-1:]]
+        return sorted([*self.faults.found, *refused], key=_line_of)
 
     def sentences(self) -> Iterator[str]:
         """What a user should know, each in a few words."""
@@ -179,11 +192,11 @@ class _Reading:
 
     def _unknown(self, place: str, value: Value) -> None:
         where = "" if place == _MACHINE else f" of {place}"
-        if near := did_you_mean(value.key, [name for name, _ in OPTIONS[place].values()]):
-            hint = f", perhaps {near.removeprefix('; did you mean ').rstrip('?')}"
+        if others := [other for other, rows in OPTIONS.items() if value.key.lower() in rows]:
+            hint = f", which belongs to {listed(others).replace(_MACHINE, 'a line of its own')}"
         else:
-            others = [other for other, rows in OPTIONS.items() if value.key.lower() in rows]
-            hint = f", which belongs to {listed(others).replace(_MACHINE, 'a line of its own')}" if others else ""
+            near = did_you_mean(value.key, [name for name, _ in OPTIONS[place].values()])
+            hint = near.replace("; did you mean", ", perhaps").rstrip("?")
         text = f"{shown(value.key)}{where} ({self._line(value)}{hint})"
         if text not in self.unknown:
             self.unknown.append(text)
@@ -223,10 +236,11 @@ class _Reading:
         if not self.is_strict:
             self.left_out[f"{name}{f'={text}' if text else ''} ({self._line(value)})"] = None
             return
-        expected = f"{option.right}: {option.what} not simulated; unsupported=warn leaves it out"
         found = shown(text) if text else f"{name} alone"
-        if (value.place, found, expected) not in [fault.triple for fault in self.faults.found]:
-            self.faults.note(value.place, found, expected)
+        fault = Fault(value.place, found, f"{option.right}: {option.what} not simulated")
+        # One of a line DEFAULT is met at every line after it.
+        if fault not in self.refused:
+            self.refused.append(fault)
 
     def _priorities(self) -> None:
         """The type of priority by the release, and weights that do not count."""
@@ -341,6 +355,12 @@ class _Reading:
                 return
 
 
+def _line_of(fault: Fault) -> tuple[str, int]:
+    """File and line of a fault."""
+    found = re.match(r"(.*), line ([0-9]+)", fault.path)
+    return ("", 0) if found is None else (found[1], int(found[2]))
+
+
 def _is_old_name(name: str, seen: Iterable[str]) -> bool:
     return name == "max_job_bf" and "bf_max_job_test" in seen
 
@@ -365,7 +385,7 @@ def settings_of(given: Mapping[str, Any]) -> tuple[SlurmConf, dict[str, Any]]:
     """
     from hetsched.policy.slurm_beats import beats_of  # noqa: PLC0415 -- few runs have any
 
-    rest = {name: value for name, value in given.items() if name not in ("conf", "unsupported", "beats")}
+    rest = {name: value for name, value in given.items() if name not in OF_CONF}
     faults = Faults("policy")
     unsupported = given.get("unsupported", "error")
     faults.choice("unsupported", unsupported, UNSUPPORTED)
