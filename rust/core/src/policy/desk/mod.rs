@@ -12,6 +12,7 @@ mod terms;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::horizon::Profile;
+use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Release, merged};
 use crate::cluster::runs::RunId;
 use crate::error::{Error, Result, SimulationError};
@@ -22,7 +23,7 @@ use crate::policy::budget::outlook::Outlook;
 use crate::policy::desk::refusals::Refusals;
 use crate::policy::draft::{self, Draft, Mark};
 use crate::policy::order::Order;
-use crate::policy::placement::{Placement, Verdict};
+use crate::policy::placement::{Choice, Placement, Verdict};
 use crate::policy::quotas::Quotas;
 use crate::policy::together::{Joining, Together};
 use crate::policy::turns::Turns;
@@ -299,6 +300,26 @@ impl<'a> Desk<'a> {
     /// Resumes a suspended run.
     pub fn resume(&mut self, id: RunId) {
         self.draft.push(Decision::Resume(id));
+    }
+
+    /// Switches a node on.
+    pub fn wake(&mut self, node: u32) {
+        self.draft.wake(node);
+    }
+
+    /// Switches an idle node off.
+    pub fn sleep(&mut self, node: u32) {
+        self.draft.sleep(node);
+    }
+
+    /// Nodes of `free`, which holds enough of them, that the placement would give the job; none if it refuses.
+    ///
+    /// # Errors
+    /// If the placement fails or the host interrupts.
+    pub fn choose(&mut self, job: JobId, free: &NodeSet) -> Result<Option<Vec<u32>>> {
+        let (mut left, mut nodes) = (free.clone(), Vec::new());
+        let choice = self.placement.choose(&self.ask, job, &mut left, &mut nodes)?;
+        Ok((choice != Choice::Refused).then_some(nodes))
     }
 
     /// Asks for a pass at `at`, which is after now.
