@@ -90,17 +90,6 @@ _WITH_EMERGENCIES = (
 )
 """Presets of emergencies, which an engine without them does not run."""
 
-_SLURM = (
-    Preset(
-        "slurm",
-        doc="Slurm's own main loop and backfill, with the settings of a slurm.conf: slurm:conf=slurm.conf.",
-        source="Slurm 22.05 to 25.05; docs/how-to/slurm.md",
-        composition={"backfill": "slurm"},
-        reads_conf=True,
-    ),
-)
-"""Slurm's scheduler, which an engine without it does not run."""
-
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -262,7 +251,13 @@ PRESETS: dict[str, Preset] = {
             source=_NQSV,
             composition={"backfill": {"name": "plan", "interval_s": 30}, "sleep": "nqsv"},
         ),
-        *(_SLURM if parameters_of("backfill", "slurm") else ()),
+        Preset(
+            "slurm",
+            doc="Slurm's own main loop and backfill, with the settings of a slurm.conf: slurm:conf=slurm.conf.",
+            source="Slurm 22.05 to 25.05; docs/how-to/slurm.md",
+            composition={"backfill": "slurm"},
+            reads_conf=True,
+        ),
     )
 }
 """Every preset by its name."""
