@@ -18,7 +18,7 @@ from hetsched.features.feature import AnySetting, Setting
 from hetsched.platform import Platform, Queue
 from hetsched.platform.queues import nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
-from hetsched.policy.parts import choosers
+from hetsched.policy.parts import FORESEEING, choosers
 from hetsched.workload import Workload
 
 _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
@@ -265,15 +265,16 @@ def _pools_text(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
 
 def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
     """Raise if a queue preempts others and the policy does not say which nodes jobs get (rule 7)."""
-    if policy._part_flag("backfill", "chooses_nodes"):
-        return
     faults, own, backfill = Faults("platform"), policy.own, policy.parts["backfill"]
+    if (backfill or {}).get("name") in FORESEEING:
+        return
     name = type(own["backfill"]).__name__ if "backfill" in own else (backfill or {}).get("name")
     for position, queue in enumerate(queues):
         if queue.preempts:
             found = f"{listed(queue.preempts)} of queue {shown(queue.name)}"
             expected = (
-                f"nothing, or the backfill {choosers()}, which names the nodes on which jobs make way: it is {name}"
+                f"nothing, or the backfill {' or '.join(FORESEEING)}, which names the nodes on which jobs make way: "
+                f"it is {name}"
             )
             faults.note(f"queues[{position}].preempts", found, expected)
     faults.check()

@@ -32,6 +32,9 @@ _A_PART = "a part's name or a dictionary of its name and parameters"
 
 _MOST_PARAMETERS = 12
 
+FORESEEING = ("plan",)
+"""Backfills that plan around maintenance known in advance, and under which jobs make way for urgent ones."""
+
 _STANDING_IN = {"order": "fcfs", "backfill": "none", "placement": "lowest-id", "sleep": "planned"}
 """Parts that are checked in place of objects."""
 

@@ -338,11 +338,9 @@ class Policy:
         faults = Faults()
         faults.unknown_keys(data, ("policy",))
         faults.check()
-        given = data["policy"]
-        if isinstance(given.get("conf"), str):
-            # As tables in a platform's file: next to the file that names it.
-            given = given | {"conf": str(Path(path).parent / given["conf"])}
-        return cls.from_dict(given)
+        # As tables in a platform's file: next to the file that names them.
+        files = {name: str(Path(path).parent / file) for name, file in data["policy"].items() if _is_file(name, file)}
+        return cls.from_dict(data["policy"] | files)
 
     def to_dict(self) -> dict[str, Any]:
         """Its name, and each role's part with all parameters.
@@ -490,6 +488,11 @@ class Policy:
             for role, part in own.items()
         ]
         return card(f"Policy {self._name}", None, table(["role", "part", "parameters"], rows, words=3))
+
+
+def _is_file(name: str, value: object) -> bool:
+    """True of a key of a policy's file that names another file."""
+    return name in ("conf", "beats") and isinstance(value, str)
 
 
 def _unpickled(_modules: Modules, state: dict[str, Any]) -> Policy:

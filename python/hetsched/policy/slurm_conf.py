@@ -121,7 +121,7 @@ class _Reading:
         return sorted([*self.faults.found, *refused], key=_line_of)
 
     def sentences(self) -> Iterator[str]:
-        """What a user should know, each in a few words."""
+        """Sentences on what a user should know."""
         if self.unknown:
             yield f"not known, and left out: {few(self.unknown)}"
         if self.left_out:

@@ -264,7 +264,7 @@ _NODE: dict[str, Option] = {
     "Gres": _unsupported("nothing", "generic resources are", ""),
     "State": _unsupported(
         "UNKNOWN",
-        "nodes that are down, and those of a cloud, are",
+        "nodes that are down or of a cloud are",
         *("unknown", "idle", "future", "up"),
     ),
     "SuspendTime": _unsupported("nothing", "times of some nodes alone are", within="power"),
