@@ -33,7 +33,7 @@ _A_PART = "a part's name or a dictionary of its name and parameters"
 _MOST_PARAMETERS = 12
 
 FORESEEING = ("plan",)
-"""Backfills that plan around maintenance known in advance, and under which jobs make way for urgent ones."""
+"""Backfills that know shared nodes and maintenance ahead of time, and under which jobs make way for urgent ones."""
 
 _STANDING_IN = {"order": "fcfs", "backfill": "none", "placement": "lowest-id", "sleep": "planned"}
 """Parts that are checked in place of objects."""
