@@ -159,6 +159,12 @@ def test_what_only_slurm_takes() -> None:
         hs.policy.parse_policy("slurm:conf=7")
 
 
+def test_another_sleep_is_refused() -> None:
+    for sleep in ("timeout", {"name": "timeout", "min_idle_s": 60}):
+        with pytest.raises(ConfigError, match=r"policy\.sleep: found `timeout`, expected none: backfill `slurm` has a"):
+            hs.Policy.preset("slurm", sleep=sleep)
+
+
 def test_warnings_point_to_the_caller(conf: Path) -> None:
     conf.write_text(f"Wombat=3\n{CONF}", encoding="utf-8")
     for make in (lambda: hs.Policy.from_slurm_conf(conf), lambda: hs.Policy.preset("slurm", conf=os.fspath(conf))):

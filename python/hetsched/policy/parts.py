@@ -118,6 +118,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         raise ConfigError(
             [(f"{path}.placement", f"`{found}`", f"nothing: backfill `{planner['name']}` chooses the nodes")]
         )
+    if "suspend_time" in planner and given.get("sleep") is not None:
+        expected = f"none: backfill `{planner['name']}` has a sleep of its own, suspend_time=600"
+        raise ConfigError([(f"{path}.sleep", shown(_shown_name(given["sleep"])), expected)])
     if "monitor" in inside and not (checked["power"] or {}).get("on_excess"):
         found = type(inside["monitor"]).__name__
         raise ConfigError([(f"{path}.power.monitor", f"`{found}`", "on_excess with it: nothing else reads it")])
@@ -206,6 +209,10 @@ def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Fau
         elif parameter != "name" and parameter not in known:
             allowed = f"a parameter of `{name}`: {listed(known)}" if known else f"no parameter: `{name}` has none"
             faults.add(f"{role}.{parameter}", value, allowed + did_you_mean(str(parameter), known))
+
+
+def _shown_name(given: Any) -> str:
+    return str(given["name"]) if isinstance(given, Mapping) and "name" in given else _shown_part(given)
 
 
 def _shown_part(given: Any) -> str:
