@@ -77,7 +77,7 @@ def choosers() -> str:
 def shown_parameters(role: str, part: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters by which a part is named: of one that has many those that differ from their defaults."""
     own = {name: value for name, value in part.items() if name != "name"}
-    if len(own) <= _MOST_PARAMETERS:
+    if "name" not in part or len(own) <= _MOST_PARAMETERS:
         return own
     usual = {one["name"]: json.loads(one["default"]) for one in parts()[role, part["name"]]["parameters"]}
     return {name: value for name, value in own.items() if name not in usual or value != usual[name]}

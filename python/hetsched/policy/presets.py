@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hetsched.naming import named_in
-from hetsched.policy.parts import ROLES, parameters_of, resolved, value_text
+from hetsched.policy.parts import ROLES, parameters_of, resolved, shown_parameters, value_text
 
 
 @named_in("hetsched.policy")
@@ -270,7 +270,8 @@ def presets() -> pl.DataFrame:
     -------
     polars.DataFrame
         One row a preset: ``name``; its part in each role, ``order, backfill, placement, power, sleep`` (null: none);
-        ``source``, the paper or textbook; ``parameters``, those of its parts with the values it gives them.
+        ``source``, the paper or textbook; ``parameters``, those of its parts with the values it gives them; of a
+        part that has many only those that are not its defaults.
 
     Examples
     --------
@@ -288,7 +289,7 @@ def _row(preset: Preset) -> dict[str, str | None]:
     parameters = []
     for role in ROLES:
         chosen = composition[role] or {}
-        parameters += [f"{role}.{name}={value_text(value)}" for name, value in chosen.items() if name != "name"]
+        parameters += [f"{role}.{name}={value_text(value)}" for name, value in shown_parameters(role, chosen).items()]
     return {
         "name": preset.name,
         **{role: None if part is None else part["name"] for role, part in composition.items()},
