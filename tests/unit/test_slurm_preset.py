@@ -214,6 +214,18 @@ def test_lines_of_another_machine_are_refused() -> None:
         hs.simulate(hs.Workload.from_polars(jobs), hs.Platform.homogeneous(7, 100, 400), "slurm:conf=slurm.conf")
 
 
+def test_limits_of_several_users_are_refused() -> None:
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [5, 5], "node_count": [1, 1]})
+    platform, policy = hs.Platform.homogeneous(6, 100, 400), hs.Policy.preset("slurm", bf_max_job_user=20)
+    one = hs.Workload.from_polars(jobs.with_columns(user=pl.lit("ann")))
+    assert hs.simulate(one, platform, policy).summary()["completed"] == 2
+    two = hs.Workload.from_polars(jobs.with_columns(user=pl.Series(["ann", "bo"])), source="log.csv")
+    with pytest.raises(
+        ConfigError, match=r"bf_max_job_user: found 20, and 2 users in log\.csv, expected 0, or a log of"
+    ):
+        hs.simulate(two, platform, policy)
+
+
 def test_lines_are_those_of_the_classes_if_there_are_none() -> None:
     jobs = pl.DataFrame({"job_id": [1], "submit_s": [0], "runtime_s": [5], "walltime_s": [60], "node_count": [1]})
     classes = [

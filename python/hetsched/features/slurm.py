@@ -11,7 +11,7 @@ from hetsched.policy.node_lines import counts_of, text_of
 
 
 def check(run: Setting) -> None:
-    """Raise if the policy's lines of nodes are of another machine."""
+    """Raise if the policy's lines of nodes are of another machine, or it limits each of several users."""
     lines, faults = _lines(run), Faults("policy.backfill")
     counts = counts_of(lines)
     if counts and sum(counts) != run.platform.nodes:
@@ -20,6 +20,10 @@ def check(run: Setting) -> None:
             f"those of the platform's {many(run.platform.nodes, 'node')}, or none: a line for each of its classes"
         )
         faults.note("node_lines", found, expected)
+    jobs, most = run.workload.to_polars(), (run.policy.parts["backfill"] or {})["bf_max_job_user"]
+    if most and "user" in jobs.columns and (users := jobs["user"].drop_nulls().n_unique()) > 1:
+        found = f"{most}, and {many(users, 'user')} in {run.workload.source}"
+        faults.note("bf_max_job_user", found, "0, or a log of one user: a limit for each of several is not simulated")
     faults.check()
 
 
