@@ -377,7 +377,7 @@ class Machine:
             if self.alarm == self.now and self.round == 0:
                 loud, self.alarm = True, None
             due = self.owed == self.now and self.round == 0
-            if not (loud or quiet or due):
+            if not (loud or quiet or due) or not self._may_run():
                 return
             # Rule 12: what was only submitted waits for a multiple of the interval, which is one that is owed, too.
             if not loud and self.interval and self.now % self.interval:
@@ -389,13 +389,19 @@ class Machine:
                 self.vahrm.learn()
             self.round += 1
 
+    def _may_run(self) -> bool:
+        """Whether some job was queued or may yet be: otherwise an instant has no pass."""
+        return any(not self._is_nothing(job) for job in self.jobs)
+
     def _takes(self, job: Job) -> bool:
         return self.queue_of(job).takes(job) and self.can_run(job)
 
     def _is_nothing(self, job: Job) -> bool:
-        """It is to come and will be turned away, and no other waits for it: nothing can change (rule 36)."""
+        """It is turned away at its submit, or will be, and no other waits for it: nothing can change (rule 36)."""
         is_awaited = any(other.depends_on == job.row for other in self.jobs)
-        return job.state == "unborn" and not is_awaited and not self._takes(job)
+        is_refused = job.eligible is None and job.state == "rejected"
+        is_refused |= job.state == "unborn" and not self._takes(job)
+        return is_refused and not is_awaited
 
     def _pass_time(self, until: int) -> None:
         """Rule 22: what is drawn until then."""
