@@ -113,8 +113,8 @@ def test_no_job_waits_for_ever_and_no_instant_is_endless(case: Case) -> None:
 def test_where_switching_costs_nothing_a_run_is_one_without_sleep(case: Case) -> None:
     """Off, booting and shutting down as idle, and at once: the same starts and the same energy.
 
-    Not of jobs of no length: these leave their share of the watts to those for which nodes are being woken (rule 6). And
-    without reservations: these keep the nodes that they will wake from all jobs behind them (rule 5).
+    Not of jobs of no length, which leave their share of the watts to those for which nodes are being woken (rule 7),
+    and not beside reservations, which keep the nodes that they will wake from all jobs behind them (rule 5).
     """
     machine, jobs = case
     machine.depth = machine.depth and 0
