@@ -6,7 +6,9 @@ from math import inf
 
 import hypothesis.strategies as st
 from plain_draws import SECOND
-from plain_machine import ORDERS, Happening, Job, Machine, Offer, Queue, Sleep, Switch, Wish
+from plain_jobs import ORDERS, Job, Queue, Wish
+from plain_machine import Machine
+from plain_nodes import Happening, Offer, Sleep, Switch
 from power_cases import (
     APPS,
     RATIOS,

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from plain_draws import SECOND, Draws, Row, Tables, flat
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
 from plain_vahrm import Vahrm
 from power_cases import APPS, of_one_row, part_of
 

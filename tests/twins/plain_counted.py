@@ -11,7 +11,9 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from plain_draws import microwatts_down, microwatts_up
-from plain_machine import TICK, Job, Machine, Place
+from plain_jobs import TICK, Job
+from plain_machine import Machine
+from plain_nodes import Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

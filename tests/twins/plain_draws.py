@@ -13,7 +13,7 @@ from math import ceil, floor, inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plain_machine import Job
+    from plain_jobs import Job
 
 SECOND = 1_000_000
 WATT = 10**12

@@ -13,7 +13,8 @@ from math import inf
 
 from plain_counted import waiting
 from plain_draws import ceiling, microwatts_down, microwatts_up, picowatts
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
 from plain_rest import DAY
 
 

@@ -12,7 +12,9 @@ from machine_cases import cases
 from machine_engine import run
 from plain_budget import BudgetRow
 from plain_draws import SECOND, Draws, ceiling
-from plain_machine import Job, Machine, Sleep, Switch
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_nodes import Sleep, Switch
 from plain_power import Power, Rules
 from power_cases import APPS
 
