@@ -46,8 +46,10 @@ def agrees(machine: Machine, jobs: list[Job], sleep: Any = "timeout", *, nodes: 
         _power_agrees(result, machine)
     elif any(queue.preempts for queue in machine.queues):
         _stops_agree(result, machine)
-    if machine.power is not None:
+    if machine.power is not None or any(job.sizes and job.sizes.malleable for job in jobs):
         _segments_agree(result, machine, nodes=nodes)
+    if machine.sizing is not None:
+        _resizes_agree(result, machine)
     if machine.sleep is not None:
         _steps_agree(result, machine)
     _sums_agree(result, machine, nodes=nodes)
@@ -160,6 +162,16 @@ def _segments_agree(result: hs.Result, machine: Machine, *, nodes: bool) -> None
         values = dict(zip(names, (*own, stretch.speed_ratio, *power, stretch.state), strict=True))
         found.append(tuple(values[name] for name in here))
     _rows_agree("segment", frame.select(here).rows(), found)
+
+
+def _resizes_agree(result: hs.Result, machine: Machine) -> None:
+    assert machine.sizing is not None
+    if result.events is None or "value" not in result.events.columns:
+        assert not machine.sizing.resizes
+        return
+    rows = result.events.filter(pl.col("kind").is_in(["grow", "shrink"])).select("time_s", "kind", "job_id", "value")
+    ours = [(told(at), kind, row, float(size)) for at, kind, row, size in machine.sizing.resizes]
+    _rows_agree("resize", rows.rows(), ours)
 
 
 def _steps_agree(result: hs.Result, machine: Machine) -> None:

@@ -129,8 +129,9 @@ class Draws:
     def planned_length(self, job: Job, nodes: Sequence[int]) -> int:
         """Rule 6."""
         if job.walltime is not None:
-            return job.walltime
-        return stretched(job.runtime, max(self.own_slowdown(job, node) for node in nodes)) + job.comm
+            return stretched(job.walltime, job.size_ratio)
+        slowest = max(self.own_slowdown(job, node) for node in nodes)
+        return stretched(job.runtime, slowest * job.size_ratio) + job.comm
 
     def equal_slowdown_caps(
         self, job: Job, slowdown: float, levels: Sequence[float], nodes: Sequence[int]

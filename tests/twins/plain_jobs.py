@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from plain_paces import Settled
+    from plain_sizes import Sizes
 
 TICK = 1
 
@@ -38,10 +42,11 @@ class Queue:
         return self.max_walltime if self.default_walltime is None else self.default_walltime
 
     def takes(self, job: Job) -> bool:
-        """Rule 2."""
+        """Rule 2; limits are those of the size that a job asks for."""
         return (
-            job.node_count <= min(self.max_nodes, len(self.nodes))
-            and job.node_count * job.slots <= self.max_slots
+            job.asked <= self.max_nodes
+            and (job.asked if self.name else job.fewest) <= len(self.nodes)
+            and job.asked * job.slots <= self.max_slots
             and (job.walltime is None or self.max_walltime is None or job.walltime <= self.max_walltime)
             and (self.users is None or job.user in self.users)
         )
@@ -77,6 +82,10 @@ class Job:
     profile_w: tuple[float, ...] = ()
     """Watts of each of its nodes without a cap, interval by interval of its run; empty: as tables say."""
     interval: int = 0
+    sizes: Sizes | None = None
+    """Sizes it can have besides `node_count`, which is the one it has; None: that one."""
+    asked: int = 0
+    """The size it asks for."""
 
     state: str = "unborn"
     planned: int = 0
@@ -102,6 +111,16 @@ class Job:
     def width(self) -> int:
         """Slots on all its nodes."""
         return self.node_count * self.slots
+
+    @property
+    def size_ratio(self) -> float:
+        """Time at its size over that at the size it asks for."""
+        return 1.0 if self.sizes is None else self.sizes.ratio(self.node_count, self.asked)
+
+    @property
+    def fewest(self) -> int:
+        """Nodes that it can do with."""
+        return self.node_count if self.sizes is None else self.sizes.least
 
     @property
     def own_cap(self) -> float:
@@ -153,6 +172,12 @@ class Pace:
     """When that is over."""
     anchor: tuple[int, int] = (0, 0)
     """An instant, and how many intervals were over by then: those to come are counted from there."""
+    paused: int = 0
+    """Until when it makes no progress, as its nodes have changed."""
+    still_until: int = 0
+    """The same, as it was at the begin of the stretch."""
+    settled: Settled | None = None
+    """How it was before the last instant in which its nodes changed."""
 
 
 class Stretch(NamedTuple):

@@ -10,7 +10,8 @@ microseconds, energies whole picowatts times microseconds. Its parts:
 * `plain_paces`: how long runs take; `plain_meter`: what is drawn, and the stretches of runs;
 * passes: `plain_windows` (`plan`, which names nodes), `plain_counted` (backfills that count), `plain_rest` (nodes that
   sleep), `plain_power` (budgets, caps and emergencies), `plain_sleepy_power` (nodes that sleep under a budget);
-* what decides: `plain_shares` (fair share), `plain_vahrm` (its order and first runs), `plain_draws` (what nodes draw).
+* what decides: `plain_sizes` (nodes of jobs that run), `plain_shares` (fair share), `plain_vahrm` (its order and first
+  runs), `plain_draws` (what nodes draw).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from plain_world import outages, timed
 
 if TYPE_CHECKING:
     from plain_power import Power
+    from plain_sizes import Sizing
     from plain_vahrm import Vahrm
 
 
@@ -64,6 +66,8 @@ class Machine:
     draws: Draws = field(default_factory=lambda: Draws([], {}, {}))
     power: Power | None = None
     vahrm: Vahrm | None = None
+    sizing: Sizing | None = None
+    """What changes the nodes of malleable jobs."""
     down_w: float = 0.0
     told: list[tuple[int, str, int]] = field(default_factory=list)
     """Suspensions, resumptions and requeues: instant, kind and row."""
@@ -82,6 +86,9 @@ class Machine:
         self.state = [Node(self.first) for _ in range(self.nodes)]
         self.used = [0] * self.nodes
         for job in jobs:
+            job.asked = job.node_count
+            if job.sizes is not None and job.fewest <= self.nodes:
+                job.node_count = min(job.node_count, self.nodes)
             job.walltime = self.queue_of(job).walltime(job.walltime)
             job.planned = self.planned_length(job)
         self.calendar = [one for one in self.world if one.kind == "maintenance" and one.until > self.first]
@@ -215,21 +222,20 @@ class Machine:
         """It fits the empty machine."""
         licensed = all(count <= self.licences.get(name, 0) for name, count in job.licences.items())
         is_cheap = self.power is None or self.power.could_ever_run(job, max(self.now, job.submit))
-        return job.slots <= self.slots and len(self.usable(job)) >= job.node_count and licensed and is_cheap
+        return job.slots <= self.slots and len(self.usable(job)) >= job.fewest and licensed and is_cheap
 
     # What happens when.
 
     def _to_come(self) -> list[int]:
-        turns = [node.since + self.sleep.takes(node.power) for node in self.state if self.sleep and node.is_turning]
-        more = [] if self.power is None else self.power.to_come()
-        return [*self.happens(), *turns, *more]
+        return self.happens() if self.power is None else [*self.happens(), *self.power.to_come()]
 
     def happens(self) -> list[int]:
-        """When jobs come, end and join, and what comes from outside."""
+        """When jobs come, end and join, nodes are ready or off, and what comes from outside."""
         submits = [job.submit for job in self.jobs if job.state == "unborn"]
         ends = [over(self, job) for job in self.running]
         held = [due for job in self.jobs if job.state == "held" and isinstance(due := join_at(self, job), int)]
-        return [*submits, *ends, *held, *(entry[0] for entry in self.todo)]
+        turns = [node.since + self.sleep.takes(node.power) for node in self.state if self.sleep and node.is_turning]
+        return [*submits, *ends, *held, *turns, *(entry[0] for entry in self.todo)]
 
     def _end_jobs(self) -> bool:
         ended = [job for job in self.running if over(self, job) <= self.now]

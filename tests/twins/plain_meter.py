@@ -57,6 +57,7 @@ def settle(machine: Machine) -> None:
             if run.stretch is not None and run.since < machine.now:
                 close_segment(machine, job)
             run.since, run.stretch = machine.now, stretch
+            run.still_until = run.paused if job.state == "running" else machine.now
 
 
 def _stretch(machine: Machine, job: Job) -> Stretch:
@@ -70,8 +71,13 @@ def _stretch(machine: Machine, job: Job) -> Stretch:
 
 def close_segment(machine: Machine, job: Job) -> None:
     """Up to now; an attempt that is over in its first instant has this one."""
-    stretch = job.run.stretch or _stretch(machine, job)
-    machine.segments.append(Segment(job.row, job.attempts, job.run.since, machine.now, stretch))
+    stretch, run = job.run.stretch or _stretch(machine, job), job.run
+    still = min(run.still_until, machine.now)
+    if still > run.since:
+        paused = stretch._replace(speed_ratio=0.0)
+        machine.segments.append(Segment(job.row, job.attempts, run.since, still, paused))
+    if machine.now > still or machine.now == run.since:
+        machine.segments.append(Segment(job.row, job.attempts, max(run.since, still), machine.now, stretch))
 
 
 def runs(machine: Machine) -> dict[int, list[tuple[int, int, int]]]:

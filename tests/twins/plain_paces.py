@@ -4,13 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from plain_draws import later, stretched
 
 if TYPE_CHECKING:
-    from plain_jobs import Job
+    from plain_jobs import Job, Pace
     from plain_machine import Machine
+
+
+class Settled(NamedTuple):
+    """A run as it was before an instant: several changes of its nodes in it count once."""
+
+    at: int
+    nodes: tuple[int, ...]
+    ends: int
+    due: int
+    factor: float
+    predicted: float
+    paused: int
+    turn: float
+    anchor: tuple[int, int]
+
+    @classmethod
+    def of(cls, now: int, job: Job) -> Settled:
+        run = job.run
+        times = (run.ends, run.due, run.factor, run.predicted, run.paused, run.turn, run.anchor)
+        return cls(now, tuple(job.nodes), *times)
+
+    def restore(self, run: Pace) -> None:
+        run.ends, run.due, run.factor, run.predicted = self.ends, self.due, self.factor, self.predicted
+        run.paused, run.turn, run.anchor = self.paused, self.turn, self.anchor
 
 
 def over(machine: Machine, job: Job) -> int:
@@ -34,12 +58,13 @@ def own_draw(job: Job) -> float | None:
 def time_factor(machine: Machine, job: Job) -> float:
     """F of rule 4."""
     own_w = own_draw(job)
-    return max(machine.draws.actual_factor(job.app, node, in_force(job, node), own_w) for node in job.nodes)
+    slowest = max(machine.draws.actual_factor(job.app, node, in_force(job, node), own_w) for node in job.nodes)
+    return slowest * job.size_ratio
 
 
 def predicted_factor(machine: Machine, job: Job, cap: Callable[[int], float]) -> float:
     """Fp of rule 4, under these caps."""
-    return max(machine.draws.predicted_factor(job.app, node, cap(node)) for node in job.nodes)
+    return max(machine.draws.predicted_factor(job.app, node, cap(node)) for node in job.nodes) * job.size_ratio
 
 
 def tell_end(machine: Machine, job: Job) -> None:
@@ -54,13 +79,27 @@ def tell_end(machine: Machine, job: Job) -> None:
         run.due = job.start + stretched(job.planned, predicted / predicted_factor(machine, job, lambda _: job.own_cap))
         run.anchor = (job.start, 0)
         run.turn = end_of_part(job, factor)
+        run.paused = job.start
     else:
-        if run.turn < inf and factor != run.factor:
-            run.turn = later(int(run.turn), machine.now, factor / run.factor)
+        pause = _back_to_what_was_settled(machine, job)
+        quotient, now = factor / run.factor, machine.now
+        if run.turn < inf and (factor != run.factor or pause):
+            run.turn = later(int(run.turn), now, quotient) + pause
             run.anchor = (int(run.turn), job.parts[run.part][1])
-        run.ends = later(run.ends, machine.now, factor / run.factor)
-        run.due = later(run.due, machine.now, predicted / run.predicted)
+        run.ends = later(run.ends, now, quotient) + pause
+        run.due = later(run.due, now, predicted / run.predicted) + pause
+        if pause or run.paused > now:
+            run.paused = max(later(run.paused, now, quotient), now) + pause
     run.factor, run.predicted = factor, predicted
+
+
+def _back_to_what_was_settled(machine: Machine, job: Job) -> int:
+    """Undoes what this instant has done to it so far, where its nodes have changed in it; the pause that they cost."""
+    settled = job.run.settled
+    if settled is None or settled.at != machine.now or job.sizes is None:
+        return 0
+    settled.restore(job.run)
+    return job.sizes.pause if list(settled.nodes) != job.nodes else 0
 
 
 def end_of_part(job: Job, factor: float) -> float:
@@ -85,6 +124,7 @@ def go_on(machine: Machine, job: Job) -> None:
         return
     still, run = machine.now - job.since, job.run
     run.ends, run.due, job.suspended, job.since = run.ends + still, run.due + still, job.suspended + still, None
+    run.paused += still if run.paused > machine.now - still else 0
     if run.turn < inf:
         run.turn += still
         run.anchor = (int(run.turn), job.parts[run.part][1])

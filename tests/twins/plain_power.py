@@ -21,6 +21,7 @@ from plain_jobs import Job
 from plain_machine import Machine
 from plain_meter import node_draw
 from plain_paces import end_of_part, in_force, job_draw, own_draw, predicted_factor, tell_end
+from plain_sizes import resize
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,13 @@ def power_pass(machine: Machine) -> None:
     power = machine.power
     assert power is not None
     resumed = power.recover()
+    has_resized = power.is_recovered and resize(machine, power.room())
     if power.is_recovered:
         count_pass(machine)
     if machine.vahrm is not None:
         machine.vahrm.learn()
     has_started = any(job.start == machine.now and job.run.is_new for job in machine.running)
-    if power.is_allocators_turn(has_started=has_started or resumed):
+    if power.is_allocators_turn(has_started=has_started or resumed or has_resized):
         power.allocate()
     for job in machine.running:
         if job.run.is_new:
@@ -161,7 +163,7 @@ class Power:
             self._predicted(job, [node], lambda n: min(job.own_cap, least[n]), is_first=is_first)
             for node in self.machine.usable(job)
         ]
-        return sum(sorted(each)[: job.node_count]) <= self.budget.highest_from(at) - self.idle_draw
+        return sum(sorted(each)[: job.fewest]) <= self.budget.highest_from(at) - self.idle_draw
 
     # The budget, and what a plan has of it: rules 10, 15 and 16.
 
