@@ -19,7 +19,7 @@ use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
-use crate::policy::budget::outlook::Outlook;
+use crate::policy::budget::outlook::{Outlook, change};
 use crate::policy::desk::refusals::Refusals;
 use crate::policy::draft::{self, Draft, Mark};
 use crate::policy::order::Order;
@@ -405,10 +405,15 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Microwatts over time that running jobs and the budget leave.
+/// Microwatts over time that running jobs, nodes that boot or shut down and the budget leave.
 fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
     let running = view.releases.iter().map(|release| Release { at: release.at.max(view.now), ..*release });
-    let all = merged(running, outlook.changes()).map(|release| (release.at, release.claim.microwatts));
+    let asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
+    let switched = asleep.filter_map(|node| view.settles(node));
+    let mut others = outlook.changes().to_vec();
+    others.extend(switched.map(|(at, freed)| change(at, freed.microwatts_down())));
+    others.sort_by_key(|release| release.at);
+    let all = merged(running, &others).map(|release| (release.at, release.claim.microwatts));
     let mut watch = Profile::default();
     watch.reset(view.now, outlook.now().microwatts_down(), all);
     watch
