@@ -132,7 +132,14 @@ impl NodeSet {
 
     /// Intersects this set with `other`, of the same capacity.
     pub fn keep_common(&mut self, other: &Self) {
-        self.keep(|place| other.words[place]);
+        let mut lost = 0;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            lost |= *word & !other;
+            *word &= other;
+        }
+        if lost != 0 {
+            self.len = self.words.iter().map(|word| word.count_ones()).sum();
+        }
     }
 
     /// Keeps only the nodes whose bit is set in `here`, which gives 64 nodes a word, the lowest first.
@@ -179,6 +186,13 @@ impl NodeSet {
     #[must_use]
     pub fn common(&self, other: &Self) -> u32 {
         self.words.iter().zip(&other.words).map(|(word, other)| (word & other).count_ones()).sum()
+    }
+
+    /// Adds to `counts` the number of nodes in common with each of some sets of the same capacity.
+    pub fn count_by_set(&self, sets: &[Self], counts: &mut [u32]) {
+        for (place, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
+            counts.iter_mut().zip(sets).for_each(|(count, set)| *count += (word & set.words[place]).count_ones());
+        }
     }
 
     /// Removes all nodes of another set of the same capacity; returns whether all of them were there.

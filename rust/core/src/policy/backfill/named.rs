@@ -3,6 +3,7 @@
 //! Where nodes are shared, counts may promise what does not exist: enough slots, but on too many nodes. A plan of named
 //! nodes keeps its promises.
 
+mod base;
 pub(in crate::policy::backfill) mod bounds;
 pub(in crate::policy::backfill) mod chosen;
 mod future;
@@ -17,7 +18,7 @@ use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::chosen::{Chosen, Memory};
-use crate::policy::backfill::named::future::{Future, are_on, future, need, units_back_now};
+use crate::policy::backfill::named::future::{Future, are_on, need, units_back_now};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
 use crate::policy::backfill::queued::Queued;
@@ -61,32 +62,31 @@ impl NamedPlan {
         Self { candidates, ..self }
     }
 
-    fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
+    fn make<F: Chosen>(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         if queue.is_empty() {
             return Ok(());
         }
         let (view, mut reach) = (desk.view, self.reach::<F>(desk.view, queue, 0));
-        let mut spares = F::spares(view, &mut self.memory);
-        let now = F::now(view, spares.pop());
-        let back_now = units_back_now(view);
+        let (facts, back_now) = (F::facts(view), units_back_now(view));
+        let now = F::kept(&mut self.memory).base.begin(view);
         let rest = (&*queue, Place::FRONT, Room::of(desk.free_units() + back_now));
-        let may_start = |waiting: &Waiting| back_now > 0 || now.suffices(&now.ask(&need::<F>(view, waiting)));
-        if reach.goes_on(view, rest, self.depth > 0, may_start) {
-            return self.fill(desk, queue, (future(view, now, spares), reach), (Place::FRONT, 0));
+        let may_start = |waiting: &Waiting| back_now > 0 || now.suffices(&F::ask(facts, &need::<F>(view, waiting)));
+        if reach.goes_on(view, rest, self.depth > 0, may_start)
+            && let Some(future) = Future::of(view, F::kept(&mut self.memory))
+        {
+            self.fill(desk, queue, (future, reach), (Place::FRONT, 0))?;
         }
-        spares.push(now);
-        F::leave(spares, &mut self.memory);
         Ok(())
     }
 
     /// Reach of the plan, given the number of jobs planned already.
-    fn reach<'a, F: Chosen<'a>>(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
+    fn reach<F: Chosen>(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
         let counts = planned.saturating_add(queue.len()) > self.depth;
         Reach::new(view, F::TELLS_QUEUES_APART && !counts, &self.awaited)
     }
 
     /// Plans the jobs from a place on, given the number of jobs planned already.
-    fn fill<'a, F: Chosen<'a>>(
+    fn fill<'a, F: Chosen>(
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
@@ -132,7 +132,7 @@ impl NamedPlan {
     }
 
     /// Starts the jobs from a place on that delay none of the promises, in the order of `index`.
-    fn start_candidates<'a, F: Chosen<'a>>(
+    fn start_candidates<'a, F: Chosen>(
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
@@ -186,11 +186,11 @@ impl Backfill for NamedPlan {
             return self.make_with_urgent(desk, queue, queues);
         }
         match (desk.view.queues.is_some(), desk.view.platform.is_exclusive()) {
-            _ if self.is_divided => self.make::<Supply<'_>>(desk, queue),
+            _ if self.is_divided => self.make::<Supply>(desk, queue),
             (false, true) => self.make::<NodeSet>(desk, queue),
             (false, false) => self.make::<SlotTable>(desk, queue),
-            (true, true) => self.make::<Queued<'_, NodeSet>>(desk, queue),
-            (true, false) => self.make::<Queued<'_, SlotTable>>(desk, queue),
+            (true, true) => self.make::<Queued<NodeSet>>(desk, queue),
+            (true, false) => self.make::<Queued<SlotTable>>(desk, queue),
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Promises<'a, F> {
     nodes: Vec<u32>,
 }
 
-impl<'a, F: Chosen<'a>> Promises<'a, F> {
+impl<'a, F: Chosen> Promises<'a, F> {
     /// No promises yet.
     pub(super) fn new(view: &'a View<'a>, future: Future<'a, F>, memory: &mut Memory) -> Self {
         let bounds = std::mem::take(&mut memory.bounds);
@@ -41,7 +41,7 @@ impl<'a, F: Chosen<'a>> Promises<'a, F> {
         let (kept, job) = (self.view.standby.map(Standby::kept).unwrap_or_default(), JobId(waiting.key.row));
         let pick = |free: &F, throughout: &NodeSet| {
             nodes.clear();
-            free.choose(Own { nodes: throughout, spreads: false, asleep, kept, job }, &need, nodes);
+            free.choose(self.view, Own { nodes: throughout, spreads: false, asleep, kept, job }, &need, nodes);
             true
         };
         let found = if from > until { None } else { self.future.earliest(&need, (from, until), pick) };
@@ -64,6 +64,6 @@ impl<'a, F: Chosen<'a>> Promises<'a, F> {
     pub(super) fn leave(mut self, memory: &mut Memory) {
         self.bounds.forget();
         memory.bounds = self.bounds;
-        F::leave(self.future.into_spare(), memory);
+        F::kept(memory).plan = Some(self.future.into_windows());
     }
 }

@@ -186,8 +186,8 @@ mod tests {
             nodes.iter().map(|(at, node)| Return { at: *at, nodes: node, what: What::Node(2), microwatts: 0 });
         let lent = |node| nodes.iter().any(|(_, lent)| lent[0] == node);
         let free = (0..NODES).map(|node| if lent(node) { 0 } else { 2 });
-        let windows = Windows::new(view.now, Queued::new(view, SlotTable::new(2, free)), 0, returns);
-        let future = Future::whole(windows, view.now);
+        let windows = Windows::new(view, view.now, (Queued::new(view, SlotTable::new(2, free)), 0), returns);
+        let future = Future::whole(view, windows);
         let mut promises = Promises::new(view, future, &mut Memory::default());
         let (mut awaited, mut first) = (case.awaited.clone(), BTreeMap::<u32, SimTime>::new());
         let mut reach = Reach::new(view, case.depth > case.queue.len(), &awaited);
