@@ -237,6 +237,22 @@ impl NodeSet {
         self.occupied().iter().rev().zip(places).flat_map(|(&word, place)| bits_down(word, place * BITS))
     }
 
+    /// Copies the `count` lowest nodes of the set to the end of `copied`, ascending; fewer if there are fewer.
+    pub fn copy_lowest(&self, count: u32, copied: &mut Vec<u32>) {
+        let mut left = count.min(self.len);
+        for (&word, base) in self.words.iter().zip((0..).step_by(BITS as usize)) {
+            let mut word = word;
+            while left > 0 && word != 0 {
+                copied.push(base + word.trailing_zeros());
+                word &= word - 1;
+                left -= 1;
+            }
+            if left == 0 {
+                return;
+            }
+        }
+    }
+
     /// Moves the `count` lowest nodes from the set to the end of `taken`, ascending; fewer if there are fewer.
     pub fn take_lowest(&mut self, count: u32, taken: &mut Vec<u32>) {
         let mut left = count.min(self.len);
@@ -334,7 +350,10 @@ mod tests {
                         let mut other = NodeSet::full(7);
                         other.fill(150);
                         other.remove_all(&nodes);
+                        let mut common = set.clone();
+                        common.keep_common(&other);
                         set.keep(|place| other.words()[place]);
+                        prop_assert_eq!(&common, &set);
                         twin.retain(|node| !distinct.contains(node));
                     }
                     0 => for &node in &nodes {
@@ -357,6 +376,12 @@ mod tests {
                         other.insert_all(&nodes);
                         let common = distinct.iter().filter(|node| twin.contains(node)).count();
                         prop_assert_eq!(set.common(&other) as usize, common);
+                        let (sets, mut counts) = ([other.clone(), NodeSet::full(150)], [1; 3]);
+                        set.count_by_set(&sets, &mut counts);
+                        prop_assert_eq!(counts.map(|count| count as usize), [1 + common, 1 + twin.len(), 1]);
+                        let mut lowest = vec![7];
+                        set.copy_lowest(other.len(), &mut lowest);
+                        prop_assert_eq!(&lowest[1..], &set.iter().take(distinct.len()).collect::<Vec<_>>());
                         prop_assert_eq!(set.insert_set(&other), distinct.iter().all(|node| !twin.contains(node)));
                         twin.extend(&nodes);
                     }

@@ -100,7 +100,7 @@ impl<F: Freedom> Windows<F> {
         }
     }
 
-    /// What is free from the first window's beginning on.
+    /// Capacity free from the first window's beginning on.
     #[must_use]
     pub fn first(&self) -> &F {
         &self.all[0].free
@@ -413,7 +413,7 @@ mod tests {
         let back =
             running.iter().map(|(end, nodes)| Return { at: at(*end), nodes, what: What::Slots(slots), microwatts: 2 });
         let mut windows = Windows::new(&(), at(0), (free, watts), back);
-        let mut held: Vec<(SimTime, Need, Vec<u32>)> = Vec::new();
+        let (mut held, mut copy): (Vec<(SimTime, Need, Vec<u32>)>, _) = (Vec::new(), windows.clone());
         for (index, &(nodes, few, microwatts, length, from, fussy)) in wishes.iter().enumerate() {
             let need = need(nodes, few.min(slots), microwatts, length);
             let likes = |node: u32| !fussy || node.is_multiple_of(2);
@@ -436,6 +436,9 @@ mod tests {
                 windows.drop(&(), start, &need, &nodes);
                 cells.change(start.micros(), &need, &nodes, 1);
             }
+            copy.copy_from(&windows);
+            prop_assert_eq!(&copy.all, &windows.all);
+            prop_assert_eq!(copy.changes_at(), windows.all.get(1).map(|window| window.begins));
         }
         let mut changes = cells.0.windows(2).filter(|pair| pair[0] != pair[1]).count();
         changes += 1;

@@ -173,6 +173,8 @@ impl<F: Part> Freedom for Queued<F> {
 impl<F: Part> Chosen for Queued<F> {
     const TELLS_QUEUES_APART: bool = true;
 
+    const LASTS: bool = F::LASTS;
+
     fn facts<'c>(view: &'c View<'c>) -> &'c View<'c> {
         view
     }

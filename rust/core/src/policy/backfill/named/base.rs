@@ -1,15 +1,16 @@
-//! Free nodes over time before any promise: what running jobs hold and when they give it back.
+//! Free nodes over time before any promise: the claims of running jobs, and their ends.
 //!
 //! It is kept from pass to pass: a pass compares the runs with those that it knows and changes the windows of those
 //! that came, went or are to end at another instant. Nodes that sleep or are out of service return by rules of their own:
 //! while there are any, the windows are made again in every pass.
 
+use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::windows::{Return, What};
 use crate::algo::horizon::{Need, Windows};
 use crate::cluster::runs::{Run, RunId};
 use crate::policy::View;
 use crate::policy::backfill::named::chosen::Chosen;
-use crate::policy::backfill::named::future::in_service;
+use crate::policy::backfill::named::future::{in_service, need};
 use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
 
@@ -21,9 +22,13 @@ pub(in crate::policy::backfill) struct Base<F> {
     /// Claims of the runs in the windows, by the runs' slots; of no use unless they are followed.
     held: Vec<Held>,
     state: State,
+    /// Claims of the jobs that the last pass has started.
+    started: Vec<Held>,
+    /// True if nothing but these starts has happened since.
+    is_as_planned: bool,
 }
 
-/// How much of the windows is right.
+/// Extent to which the windows are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// All, for this pass only.
@@ -46,7 +51,8 @@ struct Held {
 
 impl<F> Default for Base<F> {
     fn default() -> Self {
-        Self { windows: None, held: Vec::new(), state: State::Begun }
+        let (held, started) = (Vec::new(), Vec::new());
+        Self { windows: None, held, state: State::Begun, started, is_as_planned: false }
     }
 }
 
@@ -73,21 +79,46 @@ fn can_follow(view: &View<'_>) -> bool {
 }
 
 impl<F: Chosen> Base<F> {
-    /// Begins a pass: what is free now.
-    pub(super) fn begin(&mut self, view: &View<'_>) -> &F {
+    /// True if since the last pass nothing has happened but the starts that it made.
+    pub(super) fn is_as_planned(&self) -> bool {
+        self.is_as_planned
+    }
+
+    /// True if the windows follow the runs.
+    pub(super) fn is_followed(&self) -> bool {
+        self.state == State::Followed
+    }
+
+    /// Notes that a job starts in this pass and takes these nodes for its length.
+    pub(super) fn start(&mut self, view: &View<'_>, waiting: &Waiting, nodes: &[u32]) {
+        let need = need::<F>(view, waiting);
+        let mut nodes = nodes.to_vec();
+        nodes.sort_unstable();
+        self.started.push(Held { run: None, until: view.now.saturating_add(waiting.length), need, nodes });
+    }
+
+    /// Begins a pass: brings the windows up to now, or makes the first of them.
+    pub(super) fn begin(&mut self, view: &View<'_>) {
+        self.is_as_planned = false;
         let windows = match self.windows.take() {
             Some(windows) if self.state == State::Followed && can_follow(view) => self.follow(windows, view),
             Some(mut windows) => {
                 windows.reset(view.now, 0, |spare| F::now(view, spare));
                 self.state = State::Begun;
+                self.started.clear();
                 windows
             }
             None => Windows::new(F::facts(view), view.now, (F::now(view, None), 0), []),
         };
-        self.windows.insert(windows).first()
+        self.windows = Some(windows);
     }
 
-    /// What is free from now on, in a pass that has begun.
+    /// Capacity free now, in a pass that has begun.
+    pub(super) fn first(&self) -> Option<&F> {
+        self.windows.as_ref().map(Windows::first)
+    }
+
+    /// Capacity free from now on, in a pass that has begun.
     pub(super) fn windows(&mut self, view: &View<'_>) -> Option<&Windows<F>> {
         let windows = self.windows.as_mut()?;
         if self.state == State::Begun {
@@ -111,6 +142,8 @@ impl<F: Chosen> Base<F> {
     fn follow(&mut self, mut windows: Windows<F>, view: &View<'_>) -> Windows<F> {
         let (now, facts) = (view.now, F::facts(view));
         windows.advance(now);
+        let mut started = std::mem::take(&mut self.started);
+        self.is_as_planned = true;
         for (slot, held) in (0..).zip(&mut self.held) {
             let Some(id) = held.run else { continue };
             let run = view.runs.get(id);
@@ -118,6 +151,7 @@ impl<F: Chosen> Base<F> {
                 debug_assert_eq!(id.slot(), slot, "claims stand in the slots of their runs");
                 windows.drop(facts, now, &held.need_from(now), &held.nodes);
                 held.run = None;
+                self.is_as_planned = false;
             }
         }
         for (id, run) in view.runs.iter() {
@@ -125,8 +159,16 @@ impl<F: Chosen> Base<F> {
                 self.note(view, id, run);
                 let held = &self.held[id.slot() as usize];
                 windows.hold(facts, now, &held.need_from(now), &held.nodes);
+                let is_same = |start: &Held| {
+                    (start.until, start.need.slots, &start.nodes) == (held.until, held.need.slots, &held.nodes)
+                };
+                let found = started.iter().position(is_same);
+                self.is_as_planned &= found.is_some_and(|place| started.swap_remove(place).run.is_none());
             }
         }
+        self.is_as_planned &= started.is_empty();
+        started.clear();
+        self.started = started;
         debug_assert!(*windows.first() == F::now(view, None), "what is free now is what no run holds");
         windows
     }

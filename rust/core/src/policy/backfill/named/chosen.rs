@@ -14,6 +14,9 @@ pub(in crate::policy::backfill) trait Chosen: Freedom + std::fmt::Debug {
     /// True if jobs of queues without common nodes never compete.
     const TELLS_QUEUES_APART: bool = false;
 
+    /// True if a job gets the same nodes whatever is held of others: a plan may outlive its pass.
+    const LASTS: bool = false;
+
     /// Data by which the needs of jobs are read.
     fn facts<'c>(view: &'c View<'c>) -> &'c Self::Facts<'c>;
 
@@ -119,6 +122,8 @@ impl<F> Default for Kept<F> {
 }
 
 impl Chosen for NodeSet {
+    const LASTS: bool = true;
+
     fn facts<'c>(_view: &'c View<'c>) -> &'c () {
         &()
     }
@@ -131,7 +136,7 @@ impl Chosen for NodeSet {
 
     fn choose(&self, _view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
         if own.kept.is_empty() && own.asleep.is_none() {
-            return nodes.extend(own.nodes.iter().take(need.nodes as usize));
+            return own.nodes.copy_lowest(need.nodes, nodes);
         }
         let claims = [Claim::Own, Claim::None, Claim::Asleep, Claim::Other];
         let in_turn =

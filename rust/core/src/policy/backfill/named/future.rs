@@ -36,6 +36,13 @@ impl<'a, F: Chosen> Future<'a, F> {
         Self::new(view, windows, std::iter::empty())
     }
 
+    /// Goes on with the plan of an earlier pass, if there is one and no window of it has begun since.
+    pub(super) fn of_last(view: &'a View<'a>, kept: &mut Kept<F>) -> Option<Self> {
+        let mut plan = kept.plan.take_if(|plan| plan.changes_at().is_none_or(|at| at > view.now))?;
+        plan.advance(view.now);
+        Some(Self::whole(view, plan))
+    }
+
     /// Starts with what running jobs give back, in a pass that has begun, and the maintenance that is known by now.
     pub(super) fn of(view: &'a View<'a>, kept: &mut Kept<F>) -> Option<Self> {
         let base = kept.base.windows(view)?;
@@ -93,6 +100,11 @@ impl<'a, F: Chosen> Future<'a, F> {
     /// Leaves the windows, for their memory.
     pub(super) fn into_windows(self) -> Windows<F> {
         self.windows
+    }
+
+    /// True if no maintenance is known that begins later.
+    pub(super) fn is_undisturbed(&self) -> bool {
+        self.known == self.view.now && self.next.is_none()
     }
 }
 

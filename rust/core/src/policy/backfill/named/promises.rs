@@ -23,6 +23,12 @@ pub(super) struct Promises<'a, F> {
 impl<'a, F: Chosen> Promises<'a, F> {
     /// No promises yet.
     pub(super) fn new(view: &'a View<'a>, future: Future<'a, F>, memory: &mut Memory) -> Self {
+        memory.bounds.forget();
+        Self::of_last(view, future, memory)
+    }
+
+    /// Goes on with the promises of an earlier pass.
+    pub(super) fn of_last(view: &'a View<'a>, future: Future<'a, F>, memory: &mut Memory) -> Self {
         let bounds = std::mem::take(&mut memory.bounds);
         Self { view, future, bounds, asleep: asleep(view), nodes: Vec::new() }
     }
@@ -61,8 +67,7 @@ impl<'a, F: Chosen> Promises<'a, F> {
     }
 
     /// Leaves the memory to later passes.
-    pub(super) fn leave(mut self, memory: &mut Memory) {
-        self.bounds.forget();
+    pub(super) fn leave(self, memory: &mut Memory) {
         memory.bounds = self.bounds;
         F::kept(memory).plan = Some(self.future.into_windows());
     }

@@ -18,6 +18,7 @@ use crate::policy::View;
 use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::named::chosen::{Chosen, Own};
 use crate::policy::backfill::named::future::{Future, asleep, known_by_now, need};
+use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
@@ -99,7 +100,8 @@ impl NamedPlan {
         }
         urgent.resume(desk)?;
         let future = Future::whole(desk.view, urgent.running);
-        self.fill(desk, queue, (future, reach), (place, planned))
+        let promises = Promises::new(desk.view, future, &mut self.memory);
+        self.fill(desk, queue, (promises, reach), (place, planned))
     }
 }
 
