@@ -35,7 +35,7 @@ use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
 use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
-use crate::units::Watts;
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -117,6 +117,7 @@ impl Composed {
     /// # Errors
     /// If nothing could ever start under the budget.
     pub fn in_part(name: impl Into<String>, mut parts: Parts, platform: &Platform, whole: &Platform) -> Result<Self> {
+        parts.backfill.check(platform)?;
         parts.backfill.queue_in(parts.order.as_ref());
         let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, whole, parts.analyzer.learns()));
         let mut governance = parts.power.as_deref().map(Budget::governance);
@@ -176,9 +177,10 @@ impl Composed {
             return;
         }
         self.withdrawn.sort_unstable();
-        let Self { withdrawn, submitted, admitted, queue, power, memory, .. } = self;
+        let Self { withdrawn, submitted, admitted, queue, power, memory, parts, .. } = self;
         for &job in withdrawn.iter() {
             memory.quotas.leave(jobs, job);
+            parts.backfill.note_left(job);
         }
         let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
         submitted.retain(|job| !is_gone(job));
@@ -490,7 +492,8 @@ impl Policy for Composed {
         // Every job needs a free unit or a node that can be woken. Until there is one, new jobs need not even be sorted
         // in.
         let is_any = is_urgent || !(self.queue.is_empty() && self.admitted.is_empty());
-        if (free_units > 0 || looks_ahead || is_urgent) && is_any {
+        let keeps_time = self.parts.backfill.keeps_time();
+        if keeps_time || ((free_units > 0 || looks_ahead || is_urgent) && is_any) {
             self.arrange(view)?;
             match self.sized.take() {
                 Some(jobs) => self.join_sized(view, &jobs)?,
@@ -509,6 +512,10 @@ impl Policy for Composed {
 
     fn timing(&self) -> Timing {
         self.parts.timing
+    }
+
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        self.parts.backfill.enforce_limits(grace)
     }
 
     fn grow(&mut self, growth: &Growth) {

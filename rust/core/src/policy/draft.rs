@@ -227,6 +227,16 @@ impl<'a> Draft<'a> {
         self.out.push(decision);
     }
 
+    /// Switches a node on.
+    pub fn wake(&mut self, node: u32) {
+        self.out.wake(node);
+    }
+
+    /// Switches a node off.
+    pub fn sleep(&mut self, node: u32) {
+        self.out.sleep(node);
+    }
+
     /// Asks for a pass at `at`, which is after now.
     pub fn timer(&mut self, at: SimTime) {
         self.out.timer(at);

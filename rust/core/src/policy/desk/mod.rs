@@ -12,17 +12,18 @@ mod terms;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::horizon::Profile;
+use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Release, merged};
 use crate::cluster::runs::RunId;
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
-use crate::policy::budget::outlook::Outlook;
+use crate::policy::budget::outlook::{Outlook, change};
 use crate::policy::desk::refusals::Refusals;
 use crate::policy::draft::{self, Draft, Mark};
 use crate::policy::order::Order;
-use crate::policy::placement::{Placement, Verdict};
+use crate::policy::placement::{Choice, Placement, Verdict};
 use crate::policy::quotas::Quotas;
 use crate::policy::together::{Joining, Together};
 use crate::policy::turns::Turns;
@@ -307,6 +308,33 @@ impl<'a> Desk<'a> {
         self.draft.push(Decision::Resume(id));
     }
 
+    /// Ends the run of a job that has passed its limit.
+    pub fn time_out(&mut self, job: JobId) {
+        if let Some((id, _)) = self.view.runs.iter().find(|(_, run)| run.job == job) {
+            self.draft.push(Decision::TimeOut(id));
+        }
+    }
+
+    /// Switches a node on.
+    pub fn wake(&mut self, node: u32) {
+        self.draft.wake(node);
+    }
+
+    /// Switches an idle node off.
+    pub fn sleep(&mut self, node: u32) {
+        self.draft.sleep(node);
+    }
+
+    /// Nodes of `free`, which holds enough of them, that the placement would give the job; none if it refuses.
+    ///
+    /// # Errors
+    /// If the placement fails or the host interrupts.
+    pub fn choose(&mut self, job: JobId, free: &NodeSet) -> Result<Option<Vec<u32>>> {
+        let (mut left, mut nodes) = (free.clone(), Vec::new());
+        let choice = self.placement.choose(&self.ask, job, &mut left, &mut nodes)?;
+        Ok((choice != Choice::Refused).then_some(nodes))
+    }
+
     /// Asks for a pass at `at`, which is after now.
     pub fn timer(&mut self, at: SimTime) {
         self.draft.timer(at);
@@ -392,10 +420,15 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Microwatts over time that running jobs and the budget leave.
+/// Microwatts over time that running jobs, nodes that boot or shut down and the budget leave.
 fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
     let running = view.releases.iter().map(|release| Release { at: release.at.max(view.now), ..*release });
-    let all = merged(running, outlook.changes()).map(|release| (release.at, release.claim.microwatts));
+    let asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
+    let switched = asleep.filter_map(|node| view.settles(node));
+    let mut others = outlook.changes().to_vec();
+    others.extend(switched.map(|(at, freed)| change(at, freed.microwatts_down())));
+    others.sort_by_key(|release| release.at);
+    let all = merged(running, &others).map(|release| (release.at, release.claim.microwatts));
     let mut watch = Profile::default();
     watch.reset(view.now, outlook.now().microwatts_down(), all);
     watch
