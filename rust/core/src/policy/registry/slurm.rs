@@ -117,6 +117,13 @@ pub(super) const SLURM: &[Parameter] = &[
         doc: "scans of power saving of a recording; none: by rule",
     },
     Parameter {
+        name: "grid_beats",
+        unit: "s",
+        default: "[]",
+        range: "ascending seconds",
+        doc: "checks of time limits of a recording, at which jobs on booted nodes start; none: by rule",
+    },
+    Parameter {
         name: "scheduler_type",
         unit: "",
         default: "\"backfill\"",
@@ -422,6 +429,7 @@ impl Taker<'_> {
                 recompute: self.beats("recompute_beats"),
                 epilog: self.beats("epilog_beats"),
                 scan: self.beats("scan_beats"),
+                grid: self.beats("grid_beats"),
             },
             main: Main {
                 delay: self.whole("batch_sched_delay", 3, 0),

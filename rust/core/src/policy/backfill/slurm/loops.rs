@@ -18,6 +18,8 @@ pub(super) struct MainLoop {
     ticks: Beats,
     /// Ticks at which time limits are checked.
     grid: Beats,
+    /// Listed checks of time limits, if there are any.
+    checks: Beats,
     /// The last listed beat, if beats are listed that are runs themselves.
     runs: Option<SimTime>,
     delay: i64,
@@ -29,6 +31,8 @@ pub(super) struct MainLoop {
     last_full: i64,
     last_run: i64,
     last_grid: i64,
+    /// Checks of time limits before this instant are over.
+    checked: SimTime,
 }
 
 impl MainLoop {
@@ -49,6 +53,7 @@ impl MainLoop {
         let are_runs = listed.windows(2).any(|pair| (pair[1] - pair[0]).micros() > RUNS_APART);
         Self {
             grid: if are_runs { grid } else { ticks.clone() },
+            checks: Beats::periodic(SimTime::NEVER, 1).unless_listed(&settings.beats.grid),
             runs: are_runs.then(|| *listed.last().unwrap_or(&SimTime::NEVER)),
             ticks,
             delay: settings.main.delay,
@@ -58,6 +63,7 @@ impl MainLoop {
             last_full: started,
             last_run: started,
             last_grid: started,
+            checked: timing.started,
         }
     }
 
@@ -96,12 +102,16 @@ impl MainLoop {
 
     /// Next tick at which time limits are checked: the first 30 s or more after the last such tick.
     pub(super) fn grid(&self, clock: Clock) -> SimTime {
+        if self.checks.are_listed() {
+            return self.checks.at_or_after(self.checked);
+        }
         self.grid.at_or_after(clock.instant(self.last_grid + GRID))
     }
 
     /// Notes that the checks of time limits before an instant are over.
     pub(super) fn pass_grid(&mut self, until: SimTime, clock: Clock) {
-        while self.grid(clock) < until {
+        self.checked = self.checked.max(until);
+        while !self.checks.are_listed() && self.grid(clock) < until {
             self.last_grid = clock.second(self.grid(clock));
         }
     }

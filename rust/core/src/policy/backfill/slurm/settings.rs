@@ -92,6 +92,8 @@ pub struct BeatLists {
     pub epilog: Vec<SimTime>,
     /// Scans of power saving.
     pub scan: Vec<SimTime>,
+    /// Checks of time limits, at which jobs on booted nodes start.
+    pub grid: Vec<SimTime>,
 }
 
 /// Settings of the main loop.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
+use crate::algo::fit_list::{ClassId, FitList, QueueKey, Waiting};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::shares::Shares;
 use crate::error::Result;
@@ -55,12 +55,22 @@ pub(super) struct State {
     pub(super) quiet: Quiet,
     /// True if nodes have ever been out of service.
     has_outages: bool,
-    lets_place: bool,
-    /// Time after its limit at which a run is ended; none: never.
-    grace: Option<SimDuration>,
-    first_after: Option<SimDuration>,
+    manner: Manner,
     /// The last timer that was set.
     alarm: Option<SimTime>,
+}
+
+/// Choices that are made outside of slurm.conf.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// True if the policy's placement chooses the nodes.
+    pub(super) lets_place: bool,
+    /// Time after its limit at which a run is ended; none: never.
+    pub(super) grace: Option<SimDuration>,
+    /// Wait after which jobs go first.
+    pub(super) first_after: Option<SimDuration>,
+    /// True if beats that change nothing are passed over.
+    pub(super) skips: bool,
 }
 
 /// Nodes whose job has ended, up to the instant at which they are idle.
@@ -91,11 +101,7 @@ const REQUEUE: i64 = 121;
 const IDLE_CYCLE: SimDuration = SimDuration::from_micros(400);
 
 impl State {
-    pub(super) fn new(
-        settings: &Arc<Settings>,
-        view: &View<'_>,
-        (lets_place, grace, first_after): (bool, Option<SimDuration>, Option<SimDuration>),
-    ) -> Self {
+    pub(super) fn new(settings: &Arc<Settings>, view: &View<'_>, manner: Manner) -> Self {
         let (clock, timing) = (Clock::new(settings.timing.epoch), &settings.timing);
         let begun = clock.second(timing.started.max(view.now));
         let periodic = |period: i64| {
@@ -127,9 +133,7 @@ impl State {
             ended: Vec::new(),
             quiet: Quiet::default(),
             has_outages: false,
-            lets_place,
-            grace,
-            first_after,
+            manner,
             alarm: None,
             clock,
             settings: Arc::clone(settings),
@@ -145,7 +149,7 @@ impl State {
             let key =
                 QueueKey { tier: view.tier(run.job), rank: 0, submit: view.jobs.eligible(run.job), row: run.job.0 };
             let units = view.jobs.units(run.job, view.platform);
-            let waiting = Waiting { key, units, length: view.jobs.planned(run.job), watts: 0, kind: Kind::OTHER };
+            let waiting = Waiting { key, units, length: view.jobs.planned(run.job), watts: 0, class: ClassId::OTHER };
             let job = Pending::new(view, self.clock, waiting, 0);
             let (nodes, end) = (view.runs.nodes(run).to_vec(), self.clock.second(run.started) + job.limit);
             self.nodes.take(&nodes);
@@ -366,7 +370,7 @@ impl State {
 
     /// Puts jobs first that have waited too long.
     pub(super) fn sort_starving(&mut self, now: SimTime) {
-        if let Some(limit) = self.first_after {
+        if let Some(limit) = self.manner.first_after {
             self.pending.put_first(SimTime::from_micros(now.micros().saturating_sub(limit.micros())));
         }
     }
@@ -382,7 +386,7 @@ impl State {
         if free.len() < need {
             return Ok(None);
         }
-        if self.lets_place { desk.choose(JobId(job.row()), free) } else { Ok(self.nodes.choose(free, need)) }
+        if self.manner.lets_place { desk.choose(JobId(job.row()), free) } else { Ok(self.nodes.choose(free, need)) }
     }
 
     /// Allocates idle nodes of a set to the pending job in a place; false if they are too few. Its script starts at
@@ -481,7 +485,7 @@ impl State {
 
     /// Second at which a run passes its limit, if runs are ended for that.
     fn due_second(&self, job: &Allocation) -> Option<i64> {
-        let grace = self.grace.filter(|_| job.stage == Stage::Running)?;
+        let grace = self.manner.grace.filter(|_| job.stage == Stage::Running)?;
         Some(job.end.saturating_add(grace.micros().div_euclid(1_000_000)))
     }
 
@@ -610,7 +614,8 @@ impl State {
     /// Asks for a pass at the next beat at which something may happen.
     pub(super) fn set_timer(&mut self, desk: &mut Desk<'_>) {
         let now = desk.view.now;
-        let quiet = self.quiet.holds_at(self.clock.second(now)).filter(|_| !self.pending.is_empty());
+        let quiet = self.quiet.holds_at(self.clock.second(now));
+        let quiet = quiet.filter(|_| self.manner.skips && !self.pending.is_empty());
         let beat = match quiet {
             Some(cycle) => {
                 let pending = std::mem::take(&mut self.pending);
