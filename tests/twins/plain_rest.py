@@ -6,7 +6,8 @@ from collections.abc import Callable
 from math import inf
 
 from plain_counted import Change, back, count_pass, fit, held, is_away, level, planned_free, pools, waiting
-from plain_machine import TICK, Machine
+from plain_jobs import TICK
+from plain_machine import Machine
 
 DAY = 86_400_000_000
 

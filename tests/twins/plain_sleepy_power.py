@@ -13,8 +13,10 @@ from math import inf
 
 from plain_counted import waiting
 from plain_draws import ceiling, microwatts_down, microwatts_up, picowatts
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
 from plain_rest import DAY
+from plain_sizes import resize
 
 
 @dataclass
@@ -161,6 +163,7 @@ def sleepy_pass(machine: Machine) -> None:
     assert machine.power is not None
     machine.power.begin_pass()
     one = _Pass(machine)
+    resize(machine, one.room())
     one.start_jobs()
     if machine.vahrm is not None:
         machine.vahrm.learn()
@@ -191,7 +194,7 @@ class _Pass:
             return max(picowatts(self.machine.switch(number).shutdown_w), off) if self.sleep.shutdown else off
         return off if state == "off" else idle
 
-    def _room(self, believed: int | None = None) -> int:
+    def room(self, believed: int | None = None) -> int:
         machine = self.machine
         in_use = sum(self.power.running_least_draw(job) for job in machine.running)
         budget = ceiling(self.power.budget.watts(self.now)) if believed is None else believed
@@ -211,7 +214,7 @@ class _Pass:
     def _plan(self) -> Plan:
         """4."""
         machine, now, start = self.machine, self.now, self.sleep.start
-        exact = {time: self._room(watts) for time, watts in self.power.budget_believed().items()}
+        exact = {time: self.room(watts) for time, watts in self.power.budget_believed().items()}
         values = [microwatts_down(exact[time]) for time in sorted(exact)]
         down, backs, ends, late = [], [], [], 0
         for number, node in enumerate(machine.state):
@@ -254,12 +257,12 @@ class _Pass:
         if len(free) < job.node_count:
             return None
         nodes = sorted(sorted(free, key=lambda number: (self.machine.rank(job, number), number))[: job.node_count])
-        if self.power.least_draw(job, nodes) <= self._room():
+        if self.power.least_draw(job, nodes) <= self.room():
             return nodes
         if self.machine.running:
             return None
         best = self._best(job, free)
-        return best if self.power.least_draw(job, best) <= self._room() else None
+        return best if self.power.least_draw(job, best) <= self.room() else None
 
     def _in_order(self) -> list[Job]:
         pool = tuple(range(self.machine.nodes))
@@ -329,7 +332,7 @@ class _Pass:
                 if not keeps or fit is None:
                     break
                 earliest = fit.at
-        room, woken = self._room(), []
+        room, woken = self.room(), []
         for wake in (one for one in plan.wakes if one.at <= self.now):
             excess = 0
             for one in (one for one in wake.woken if one.is_off):
@@ -353,7 +356,7 @@ class _Pass:
 
     def _wake_best(self, job: Job) -> list[int]:
         """10."""
-        plan, room, woken = self._plan(), self._room(), list[int]()
+        plan, room, woken = self._plan(), self.room(), list[int]()
         down = {one.number: one for one in plan.down}
         for one in (down[number] for number in self._best(job, list(range(self.machine.nodes))) if number in down):
             idle, all_of_it, booted = microwatts_up(one.idle), microwatts_up(one.idle + one.excess), self.now + one.boot

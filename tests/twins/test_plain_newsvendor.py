@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from machine_agreement import agrees
 from machine_cases import cases
-from plain_machine import Job, Machine, Sleep
+from plain_jobs import Job
+from plain_machine import Machine
 from plain_newsvendor import PlainNewsvendor
+from plain_nodes import Sleep
 
 import hetsched as hs
 

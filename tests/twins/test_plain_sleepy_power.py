@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isclose
+from math import inf, isclose
 
 import numpy as np
 import pytest
@@ -10,8 +10,13 @@ from hypothesis import given
 from machine_agreement import agrees
 from machine_cases import cases
 from machine_engine import run
-from plain_draws import ceiling
-from plain_machine import Job, Machine, Switch
+from plain_budget import BudgetRow
+from plain_draws import SECOND, Draws, ceiling
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_nodes import Sleep, Switch
+from plain_power import Power, Rules
+from power_cases import APPS
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -34,6 +39,43 @@ def test_they_agree_where_queues_have_limits_and_jobs_wait_or_share_fairly(case:
 @given(cases(draws="any", power="all", sleep=True, vahrm=True))
 def test_they_agree_under_the_order_and_the_placement_of_vahrm(case: Case) -> None:
     agrees(*case)
+
+
+# What long fuzzing found.
+
+
+def with_a_node_that_shuts_down() -> Case:
+    """The budget falls to the idle machine's draw at 2 s, when node 2, which draws 70 W more until then, is off."""
+    table = {inf: dict.fromkeys(APPS, ([40.0] * 3, [1.0] * 3))}
+    machine = Machine(3, depth=None, plan=False, draws=Draws([50.0] * 3, table, table))
+    part = {"min_idle_s": 0, "estimated_off_s": 0, "stop_margin_s": 0, "start_margin_s": "actual"}
+    machine.sleep = Sleep(0, 2 * SECOND, 0, 0, 0, 0, part=part)
+    machine.switches = [Switch(0.0, 0.0, 120.0)] * 3
+    rows = [BudgetRow(0, 234.0), BudgetRow(2 * SECOND, 150.0)]
+    machine.power = Power(Rules(330.0, foresight=3 * SECOND), rows)
+    return machine, [Job(0, 0, 0, None, 1), Job(1, SECOND, 3 * SECOND, None, 1)]
+
+
+def with_no_job_that_fits() -> Case:
+    """At the only submit, and the only end of a row, no job is left that could run: nodes stay on."""
+    table = {inf: dict.fromkeys(APPS, ([200.0] * 2, [1.0] * 2))}
+    machine = Machine(2, depth=1, plan=False, draws=Draws([50.0] * 2, table, table))
+    machine.sleep = Sleep(0, 0, 0, 0, 0, 0, part={"min_idle_s": 0, "estimated_off_s": 0})
+    machine.switches = [Switch(0.0, 0.0, 0.0)] * 2
+    machine.power = Power(Rules(240.0), [BudgetRow(SECOND, 100.0)])
+    return machine, [Job(0, SECOND, SECOND, None, 1)]
+
+
+def test_a_plan_counts_on_what_a_shutdown_gives_back() -> None:
+    """Rule 2: job 1 adds nothing to what its node draws idle, and so may run on while the budget falls."""
+    agrees(*(case := with_a_node_that_shuts_down()))
+    assert case[1][1].start == SECOND
+    assert (2 * SECOND, "off", 2) in case[0].steps
+
+
+def test_where_no_job_can_run_no_node_is_switched() -> None:
+    agrees(*(case := with_no_job_that_fits()))
+    assert case[0].steps == []
 
 
 # What the page promises.
@@ -73,9 +115,11 @@ def test_no_job_waits_for_ever_and_no_instant_is_endless(case: Case) -> None:
 def test_where_switching_costs_nothing_a_run_is_one_without_sleep(case: Case) -> None:
     """Off, booting and shutting down as idle, and at once: the same starts and the same energy.
 
-    Not of jobs of no length: these leave their share of the watts to those for which nodes are being woken (rule 6).
+    Not of jobs of no length, which leave their share of the watts to those for which nodes are being woken (rule 7),
+    and not beside reservations, which keep the nodes that they will wake from all jobs behind them (rule 5).
     """
     machine, jobs = case
+    machine.depth = machine.depth and 0
     for job in jobs:
         job.runtime = max(job.runtime, 1)
     idle_w = machine.draws.idle_w[0]

@@ -116,6 +116,12 @@ impl Outages {
         self.down.iter().filter(|(_, down)| !down.has_failed).map(|(&node, down)| (node, down.until))
     }
 
+    /// True if no node is out of service.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        self.down.is_empty()
+    }
+
     /// Future windows that are known at `now`.
     pub fn known(&self, now: SimTime) -> impl Iterator<Item = Maintenance> + '_ {
         self.to_come[self.begun..].iter().copied().filter(move |window| window.announced <= now && window.from > now)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, Kind, Place, QueueKey, Waiting};
+use crate::algo::fit_list::{ClassId, FitList, Place, QueueKey, Waiting};
 use crate::cluster::growth::Growth;
 use crate::error::{Result, config};
 use crate::platform::cells::Cells;
@@ -16,6 +16,7 @@ use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
 use crate::policy::backfill::named::urgent;
+use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::{Between, Budget, Power};
 use crate::policy::desk::{Desk, Memory};
@@ -34,7 +35,7 @@ use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
 use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
-use crate::units::Watts;
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -260,16 +261,16 @@ impl Composed {
         for (&job, &rank) in jobs.iter().zip(&*ranks) {
             let key = QueueKey { tier: view.tier(job), rank, submit: view.jobs.eligible(job), row: job.0 };
             memory.quotas.join(view.jobs, key);
+            let (class, watts) = power.as_mut().map_or((ClassId::OTHER, 0), |power| {
+                let class = power.prices.class_of(&ask, job);
+                (class, power.prices.in_class(&ask, job, class).least.microwatts_down())
+            });
             let waiting = Waiting {
                 key,
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
-                watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
-                kind: match (view.shares, power.as_mut()) {
-                    (Some(shares), _) => shares.cells().kind(job),
-                    (None, Some(power)) => power.prices.kind_of(&ask, job),
-                    (None, None) => Kind::OTHER,
-                },
+                watts,
+                class: view.shares.map_or(class, |shares| shares.cells().in_slot(job, class)),
             };
             parts.backfill.note_queued(&waiting);
             queue.insert(waiting);
@@ -510,6 +511,10 @@ impl Policy for Composed {
         self.parts.timing
     }
 
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        self.parts.backfill.enforce_limits(grace)
+    }
+
     fn grow(&mut self, growth: &Growth) {
         self.memory.quotas.grow(growth.queues.as_ref());
         if let Some(queues) = &growth.queues {
@@ -523,7 +528,7 @@ impl Policy for Composed {
     fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
         let Self { parts, power, least, .. } = self;
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
-        let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, nodes));
+        let watts = if power.is_some() { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
         (watts, Basis { least: least.of(view, job), estimate: parts.analyzer.estimate(view.jobs, job) })
     }
 

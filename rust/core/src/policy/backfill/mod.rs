@@ -77,6 +77,12 @@ pub trait Backfill: DynClone + Send + Sync {
         false
     }
 
+    /// Makes it end runs this long after their limits, if it does so by rules of its own; false if it does not.
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        let _ = grace;
+        false
+    }
+
     /// Leaves the choice of nodes to the placement, if it makes that choice otherwise.
     fn let_place(&mut self) {}
 

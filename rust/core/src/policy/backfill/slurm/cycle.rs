@@ -130,9 +130,9 @@ impl State {
         let has_plans = rules.part_plans > 0 && cycle.plans[part] >= rules.part_plans;
         let only_now = job.priority < rules.min_priority || is_young || has_plans;
         cycle.looked_at[part] += 1;
-        cycle.all += 1;
-        let is_beyond = (rules.max_part > 0 && cycle.looked_at[part] > rules.max_part)
-            || (rules.max_user > 0 && cycle.all > rules.max_user);
+        let is_beyond_part = rules.max_part > 0 && cycle.looked_at[part] > rules.max_part;
+        cycle.all += u32::from(!is_beyond_part);
+        let is_beyond = is_beyond_part || (rules.max_user > 0 && cycle.all > rules.max_user);
         let is_short = !rules.licences && self.lacks_licences(&job);
         (!is_beyond && !is_short).then_some(Ask { place, job, only_now })
     }

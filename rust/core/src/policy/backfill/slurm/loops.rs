@@ -9,11 +9,17 @@ const MAIN_PERIOD: i64 = 1_001_700;
 /// Seconds between two checks of time limits.
 const GRID: i64 = 30;
 const SECOND: i64 = 1_000_000;
+/// Microseconds between listed beats of the main loop beyond which they are runs, not ticks.
+const RUNS_APART: i64 = 2_500_000;
 
 /// The main loop: its ticks, and what was run last.
 #[derive(Clone, Debug)]
 pub(super) struct MainLoop {
     ticks: Beats,
+    /// Ticks at which time limits are checked.
+    grid: Beats,
+    /// The last listed beat, if beats are listed that are runs themselves.
+    runs: Option<SimTime>,
     delay: i64,
     interval: Option<i64>,
     /// Ticks before this instant are over.
@@ -37,8 +43,14 @@ impl MainLoop {
             }
             (None, _) => Beats::periodic(timing.started.saturating_add(SimDuration::from_micros(period)), period),
         };
+        let (listed, grid) = (&settings.beats.main, ticks.clone());
+        let ticks = ticks.unless_listed(listed);
+        // Listed beats that are further apart than ticks are the runs of a recording.
+        let are_runs = listed.windows(2).any(|pair| (pair[1] - pair[0]).micros() > RUNS_APART);
         Self {
-            ticks: ticks.unless_listed(&settings.beats.main),
+            grid: if are_runs { grid } else { ticks.clone() },
+            runs: are_runs.then(|| *listed.last().unwrap_or(&SimTime::NEVER)),
+            ticks,
             delay: settings.main.delay,
             interval: settings.main.interval,
             seen: timing.started,
@@ -57,6 +69,10 @@ impl MainLoop {
     /// Next run, and whether it is a full one; none if the main loop never runs.
     pub(super) fn due(&self, clock: Clock) -> Option<(SimTime, bool)> {
         let interval = self.interval?;
+        if self.runs.is_some_and(|last| self.seen <= last) {
+            let at = self.ticks.at_or_after(self.seen);
+            return Some((at, clock.second(at) - self.last_full >= interval));
+        }
         let tick = |second: i64| self.ticks.at_or_after(self.seen.max(clock.instant(second)));
         let full = tick(self.last_full + interval);
         let quick = (self.events > 0).then(|| tick(self.last_run + self.delay));
@@ -78,14 +94,15 @@ impl MainLoop {
         self.seen = self.seen.max(now);
     }
 
-    /// First tick at or after an instant at which time limits are checked: 30 s or more after the last such tick.
-    pub(super) fn grid_from(&mut self, from: SimTime, clock: Clock) -> SimTime {
-        loop {
-            let tick = self.ticks.at_or_after(clock.instant(self.last_grid + GRID));
-            if tick >= from {
-                return tick;
-            }
-            self.last_grid = clock.second(tick);
+    /// Next tick at which time limits are checked: the first 30 s or more after the last such tick.
+    pub(super) fn grid(&self, clock: Clock) -> SimTime {
+        self.grid.at_or_after(clock.instant(self.last_grid + GRID))
+    }
+
+    /// Notes that the checks of time limits before an instant are over.
+    pub(super) fn pass_grid(&mut self, until: SimTime, clock: Clock) {
+        while self.grid(clock) < until {
+            self.last_grid = clock.second(self.grid(clock));
         }
     }
 }

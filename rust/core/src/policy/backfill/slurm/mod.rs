@@ -39,6 +39,8 @@ pub struct Slurm {
     settings: Arc<Settings>,
     /// True if the policy's placement chooses the nodes.
     lets_place: bool,
+    /// Time after its limit at which a run is ended; none: never.
+    grace: Option<SimDuration>,
     /// Wait after which jobs go first.
     first_after: Option<SimDuration>,
     /// Everything that changes; none before the first pass.
@@ -58,6 +60,7 @@ impl Slurm {
         Self {
             settings: Arc::new(settings),
             lets_place: false,
+            grace: None,
             first_after: None,
             state: None,
             joined: Vec::new(),
@@ -69,9 +72,9 @@ impl Slurm {
 
 impl Backfill for Slurm {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        let state = self
-            .state
-            .get_or_insert_with(|| Box::new(State::new(&self.settings, desk.view, self.lets_place, self.first_after)));
+        let state = self.state.get_or_insert_with(|| {
+            Box::new(State::new(&self.settings, desk.view, (self.lets_place, self.grace, self.first_after)))
+        });
         state.pass_beats(desk.view.now);
         state.follow(desk.view);
         if std::mem::take(&mut self.is_resorted) {
@@ -112,6 +115,11 @@ impl Backfill for Slurm {
     }
 
     fn keeps_time(&self) -> bool {
+        true
+    }
+
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        self.grace = Some(grace);
         true
     }
 

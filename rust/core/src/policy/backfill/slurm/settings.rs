@@ -107,8 +107,10 @@ pub struct Main {
     pub partition_depth: u32,
     /// `sched_max_job_start`; 0: no limit.
     pub max_start: u32,
-    /// True if the end of an epilog runs the main loop at once.
+    /// True if the end of an epilog runs the main loop at each job's end.
     pub epilog: bool,
+    /// True if ends of epilogs are events, and run nothing at once.
+    pub defer: bool,
 }
 
 /// Settings of the backfill loop; times in seconds, counts of 0 are no limit.

@@ -36,8 +36,6 @@ pub(super) struct State {
     seen: SimTime,
     /// Runs of the main loop at the ends of epilogs, where they are listed.
     epilogs: Option<Beats>,
-    /// Epilogs that have ended in this instant.
-    ended_epilogs: u32,
     /// Checks of time limits before this instant are over.
     grid_seen: SimTime,
     pub(super) nodes: Nodes,
@@ -58,6 +56,8 @@ pub(super) struct State {
     /// True if nodes have ever been out of service.
     has_outages: bool,
     lets_place: bool,
+    /// Time after its limit at which a run is ended; none: never.
+    grace: Option<SimDuration>,
     first_after: Option<SimDuration>,
     /// The last timer that was set.
     alarm: Option<SimTime>,
@@ -68,11 +68,14 @@ pub(super) struct State {
 struct Cleaning {
     until: SimTime,
     nodes: Vec<u32>,
+    /// True if a process of the job was still there at its end, so that an epilog's end runs the main loop.
+    has_process: bool,
 }
 
 /// Beats in the order in which they come within an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Beat {
+    Clean,
     Script,
     Recompute,
     Scan,
@@ -91,8 +94,7 @@ impl State {
     pub(super) fn new(
         settings: &Arc<Settings>,
         view: &View<'_>,
-        lets_place: bool,
-        first_after: Option<SimDuration>,
+        (lets_place, grace, first_after): (bool, Option<SimDuration>, Option<SimDuration>),
     ) -> Self {
         let (clock, timing) = (Clock::new(settings.timing.epoch), &settings.timing);
         let begun = clock.second(timing.started.max(view.now));
@@ -110,7 +112,6 @@ impl State {
             recompute: settings.priority.as_ref().map(|priority| periodic(priority.period)),
             seen: timing.started,
             epilogs: epilogs.are_listed().then_some(epilogs),
-            ended_epilogs: 0,
             grid_seen: timing.started,
             nodes: Nodes::new(view.platform, &settings.lines, begun),
             running: Running::default(),
@@ -127,6 +128,7 @@ impl State {
             quiet: Quiet::default(),
             has_outages: false,
             lets_place,
+            grace,
             first_after,
             alarm: None,
             clock,
@@ -220,6 +222,7 @@ impl State {
             saver.pass(now, clock);
         }
         self.seen = self.seen.max(now);
+        self.main.pass_grid(now, clock);
         self.grid_seen = self.grid_seen.max(now);
     }
 
@@ -229,23 +232,14 @@ impl State {
         let is_over = |nodes: &[u32]| {
             nodes.first().is_some_and(|&node| !matches!(view.nodes[node as usize], NodeState::Busy { .. }))
         };
-        for place in (0..self.running.list().len()).rev() {
-            let job = &self.running.list()[place];
-            if job.stage == Stage::Running && is_over(&job.nodes) {
-                self.ended.push(job.waiting.key.row);
+        let jobs = self.running.list().iter().filter(|job| job.stage == Stage::Running && is_over(&job.nodes));
+        let mut over: Vec<_> = jobs.map(|job| (job.number, job.waiting.key.row)).collect();
+        over.sort_unstable();
+        for (_, row) in over {
+            self.ended.push(row);
+            if let Some(place) = self.place_of(row) {
                 self.release(place, view.now);
             }
-        }
-        let clean: Vec<Cleaning> = self.cleaning.extract_if(.., |cleaning| cleaning.until <= view.now).collect();
-        for Cleaning { until, nodes } in clean {
-            self.nodes.clean_up(&nodes, self.clock.second(until));
-            if self.settings.main.epilog {
-                self.ended_epilogs += 1;
-            } else {
-                self.main.note_event();
-            }
-            self.stir(view.now);
-            self.note_node_change(view.now);
         }
         self.has_outages |= view.outages.are_any();
         if self.saver.is_some() || self.has_outages {
@@ -261,7 +255,7 @@ impl State {
         self.nodes.give(&job.nodes);
         self.count_licences(&job.licences, 1);
         let until = now.saturating_add(self.settings.timing.clean_up);
-        self.cleaning.push(Cleaning { until, nodes: job.nodes });
+        self.cleaning.push(Cleaning { until, nodes: job.nodes, has_process: false });
         self.stir(now);
         self.note_node_change(now);
     }
@@ -424,21 +418,24 @@ impl State {
         let now = desk.view.now;
         while let Some((at, beat)) = self.next_beat(true).filter(|&(at, _)| at <= now) {
             match beat {
+                Beat::Clean => self.end_clean_up(desk, queue)?,
                 Beat::Script => {
                     self.begin_scripts(desk, queue, |stage| matches!(stage, Stage::Starts(at) if at <= now))?
                 }
                 Beat::Recompute => self.recompute_priorities(at),
                 Beat::Scan => self.scan(desk, at),
                 Beat::Grid => {
+                    self.main.pass_grid(just_after(now), self.clock);
                     self.grid_seen = just_after(now);
                     self.begin_scripts(desk, queue, |stage| stage == Stage::Boots)?;
+                    self.end_overdue(desk);
                 }
                 Beat::Main { is_full } => {
                     self.main.ran(at, is_full, self.clock);
                     self.main_run(desk, queue, is_full)?;
                 }
                 Beat::Epilog => {
-                    (self.ended_epilogs, self.seen) = (0, just_after(now));
+                    self.seen = just_after(now);
                     self.main_run(desk, queue, false)?;
                 }
                 Beat::Cycle => {
@@ -459,13 +456,11 @@ impl State {
             Stage::Starts(at) => Some(at),
             Stage::Running | Stage::Boots => None,
         });
+        let clean = self.cleaning.iter().map(|cleaning| cleaning.until).min().map(|at| (at, Beat::Clean));
         let script = scripts.min().map(|at| (at, Beat::Script));
         let is_booted = self.running.list().iter().any(|job| self.is_booted(job));
-        let grid = is_booted.then(|| {
-            let prolog = self.settings.prolog;
-            let at = if prolog { self.grid_seen } else { self.main.grid_from(self.grid_seen, clock) };
-            (at, Beat::Grid)
-        });
+        let boots = is_booted.then(|| if self.settings.prolog { self.grid_seen } else { self.main.grid(clock) });
+        let grid = [boots, self.overdue(all)].into_iter().flatten().min().map(|at| (at, Beat::Grid));
         let scan = match &self.saver {
             Some(saver) if all => Some(saver.due(clock)),
             Some(saver) => saver.next_needed(&self.nodes, clock),
@@ -473,8 +468,7 @@ impl State {
         };
         let (main, cycle) = (self.main.due(clock), self.agent.as_ref().and_then(|agent| agent.due(clock)));
         let recompute = self.recompute.as_ref().map(|beats| beats.at_or_after(self.seen));
-        let listed = self.epilogs.as_ref().map(|beats| beats.at_or_after(self.seen)).filter(|&at| at < SimTime::NEVER);
-        let epilog = if self.ended_epilogs > 0 { Some(self.seen) } else { listed };
+        let epilog = self.epilogs.as_ref().map(|beats| beats.at_or_after(self.seen)).filter(|&at| at < SimTime::NEVER);
         let of_queue = [
             recompute.map(|at| (at, Beat::Recompute)),
             main.map(|(at, is_full)| (at, Beat::Main { is_full })),
@@ -482,7 +476,55 @@ impl State {
             cycle.map(|at| (at, Beat::Cycle)),
         ];
         let of_queue = of_queue.into_iter().flatten().filter(|_| waits);
-        [script, scan.map(|at| (at, Beat::Scan)), grid].into_iter().flatten().chain(of_queue).min()
+        [clean, script, scan.map(|at| (at, Beat::Scan)), grid].into_iter().flatten().chain(of_queue).min()
+    }
+
+    /// Second at which a run passes its limit, if runs are ended for that.
+    fn due_second(&self, job: &Allocation) -> Option<i64> {
+        let grace = self.grace.filter(|_| job.stage == Stage::Running)?;
+        Some(job.end.saturating_add(grace.micros().div_euclid(1_000_000)))
+    }
+
+    /// Next check of time limits at which a run is ended, or the instant at which the first run passes its limit; with
+    /// `all`, checks only.
+    fn overdue(&self, all: bool) -> Option<SimTime> {
+        let due = self.running.list().iter().filter_map(|job| self.due_second(job)).next()?;
+        let instant = self.clock.instant(due);
+        if instant <= self.grid_seen { Some(self.main.grid(self.clock)) } else { Some(instant).filter(|_| !all) }
+    }
+
+    /// Ends the runs that have passed their limits: they leave the tables at once, and their nodes are cleaned up once
+    /// their processes are killed.
+    fn end_overdue(&mut self, desk: &mut Desk<'_>) {
+        let now = self.clock.second(desk.view.now);
+        for place in (0..self.running.list().len()).rev() {
+            let job = &self.running.list()[place];
+            if self.due_second(job).is_some_and(|due| due <= now) {
+                desk.time_out(JobId(job.waiting.key.row));
+                self.release(place, desk.view.now);
+                if let Some(cleaning) = self.cleaning.last_mut() {
+                    let kill = SimDuration::from_micros(self.settings.kill_wait.saturating_mul(1_000_000));
+                    (cleaning.until, cleaning.has_process) = (cleaning.until.saturating_add(kill), true);
+                }
+            }
+        }
+    }
+
+    /// Ends the first clean-up that is over: an event, unless an epilog's end runs the main loop at once (rule 7).
+    fn end_clean_up(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        let first = (0..self.cleaning.len()).min_by_key(|&place| self.cleaning[place].until);
+        let Some(Cleaning { until, nodes, has_process }) = first.map(|place| self.cleaning.remove(place)) else {
+            return Ok(());
+        };
+        self.nodes.clean_up(&nodes, self.clock.second(until));
+        self.stir(until);
+        self.note_node_change(until);
+        let rules = &self.settings.main;
+        if (rules.epilog || has_process) && !rules.defer && self.epilogs.is_none() && rules.interval.is_some() {
+            return self.main_run(desk, queue, false);
+        }
+        self.main.note_event();
+        Ok(())
     }
 
     /// True if a job waits for nodes to boot, and all have.
@@ -568,7 +610,6 @@ impl State {
     /// Asks for a pass at the next beat at which something may happen.
     pub(super) fn set_timer(&mut self, desk: &mut Desk<'_>) {
         let now = desk.view.now;
-        let clean = self.cleaning.iter().map(|cleaning| cleaning.until).min();
         let quiet = self.quiet.holds_at(self.clock.second(now)).filter(|_| !self.pending.is_empty());
         let beat = match quiet {
             Some(cycle) => {
@@ -581,7 +622,7 @@ impl State {
             }
             None => self.next_beat(false).map(|(at, _)| at),
         };
-        let next = [clean, beat].into_iter().flatten().filter(|&at| at > now && at < SimTime::LATEST).min();
+        let next = beat.filter(|&at| at > now && at < SimTime::LATEST);
         if next.is_some() && next != self.alarm {
             self.alarm = next;
             next.into_iter().for_each(|at| desk.timer(at));
