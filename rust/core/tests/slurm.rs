@@ -26,7 +26,7 @@ fn settings(ages: bool, sleeps: bool) -> Settings {
         release: Release::R2205,
         timing: Timing {
             epoch: 1_800_000_017_250_000,
-            started: SimTime::from_micros(-70_300_000),
+            started: Some(SimTime::from_micros(-70_300_000)),
             main_period: None,
             main_phase: None,
             backfill_phase: None,

@@ -61,8 +61,8 @@ pub struct Settings {
 pub struct Timing {
     /// Microseconds of Unix time at the log's zero.
     pub epoch: i64,
-    /// Start of the controller.
-    pub started: SimTime,
+    /// Start of the controller; none: a minute before the run begins.
+    pub started: Option<SimTime>,
     /// Period of main ticks; none: by release.
     pub main_period: Option<SimDuration>,
     /// First main tick; none: from the start of the controller.
@@ -77,6 +77,23 @@ pub struct Timing {
     pub clean_up: SimDuration,
     /// Time from an allocation until the script runs.
     pub start: SimDuration,
+}
+
+impl Timing {
+    /// Start of the controller, once it is settled.
+    #[must_use]
+    pub fn started(&self) -> SimTime {
+        self.started.unwrap_or_default()
+    }
+}
+
+impl Settings {
+    /// The same for a run that begins at an instant: the start of the controller is settled.
+    #[must_use]
+    pub fn started_by(&self, begin: SimTime) -> Self {
+        let started = self.timing.started.unwrap_or(SimTime::from_micros(begin.micros() - 60_000_000));
+        Self { timing: Timing { started: Some(started), ..self.timing.clone() }, ..self.clone() }
+    }
 }
 
 /// Explicit beats, ascending; an empty list: by rule.

@@ -102,23 +102,26 @@ const IDLE_CYCLE: SimDuration = SimDuration::from_micros(400);
 
 impl State {
     pub(super) fn new(settings: &Arc<Settings>, view: &View<'_>, manner: Manner) -> Self {
+        let settings = &Arc::new(settings.started_by(view.now));
         let (clock, timing) = (Clock::new(settings.timing.epoch), &settings.timing);
-        let begun = clock.second(timing.started.max(view.now));
+        let begun = clock.second(timing.started().max(view.now));
         let periodic = |period: i64| {
             let period = SimDuration::from_micros(period.saturating_mul(1_000_000));
-            let beats = Beats::periodic(timing.started.saturating_add(period), period.micros());
+            let beats = Beats::periodic(timing.started().saturating_add(period), period.micros());
             beats.unless_listed(&settings.beats.recompute)
         };
-        let epilogs = Beats::periodic(SimTime::NEVER, 1).unless_listed(&settings.beats.epilog);
         let all = NodeSet::full(view.platform.len());
         let mut state = Self {
             main: MainLoop::new(settings, clock),
             agent: Agent::new(settings, clock),
             saver: Saver::new(settings, clock),
-            recompute: settings.priority.as_ref().map(|priority| periodic(priority.period)),
-            seen: timing.started,
-            epilogs: epilogs.are_listed().then_some(epilogs),
-            grid_seen: timing.started,
+            recompute: settings.priority.as_ref().and_then(|priority| match priority.period {
+                0 => Beats::listed(&settings.beats.recompute),
+                period => Some(periodic(period)),
+            }),
+            seen: timing.started(),
+            epilogs: Beats::listed(&settings.beats.epilog),
+            grid_seen: timing.started(),
             nodes: Nodes::new(view.platform, &settings.lines, begun),
             running: Running::default(),
             pending: Line::default(),
