@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 
+use hetsched_core::policy::backfill::named::NamedPlan;
 use hetsched_core::policy::backfill::reservations::Reservations;
 use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS, chooses_nodes};
 use hetsched_core::sim::event::Event;
@@ -34,6 +35,11 @@ fn jobs_that_end_as_planned() -> impl Strategy<Value = Vec<Job>> {
 fn jobs_that_end_early() -> impl Strategy<Value = Vec<Job>> {
     let walltime = prop_oneof![1 => Just(0), 4 => 1..60_u8];
     prop::collection::vec((0..20_u8, 0..30_u8, 1..6_u8, walltime, 0..4_u8), 0..160)
+}
+
+/// Jobs that run for long and come one by one while others wait, with walltimes that they hardly need.
+fn jobs_that_come_one_by_one() -> impl Strategy<Value = Vec<Job>> {
+    prop::collection::vec((0..250_u8, 20..120_u8, 1..6_u8, 30..250_u8, 0..4_u8), 0..120)
 }
 
 fn policy_names() -> impl Strategy<Value = (usize, usize, usize)> {
@@ -258,6 +264,34 @@ proptest! {
             schedule(&run(simulation).unwrap())
         };
         prop_assert_eq!(go(Reservations::new(depth)), go(Reservations::planning_anew(depth)));
+    }
+
+    /// A plan of named nodes that goes on with the one of the pass before, on windows that follow the runs, equals one
+    /// made from nothing, node by node.
+    #[test]
+    fn a_plan_of_nodes_that_is_kept_is_the_one_made_anew(
+        jobs in prop_oneof![jobs(), jobs_that_end_as_planned(), jobs_that_end_early(), jobs_that_come_one_by_one()],
+        depth in prop_oneof![2 => Just(usize::MAX), 1 => 0..40_usize],
+        horizon_s in prop_oneof![2 => Just(None), 1 => (0..60_i64).prop_map(Some)],
+        (kill_at_walltime, exclusive) in (any::<bool>(), prop::bool::weighted(0.7)),
+        order in 0..ORDERS.len(),
+        outages in prop::collection::vec((0..5_u32, 60..260_i64, 1..50_i64), 0..3),
+    ) {
+        let go = |make: fn(usize, SimDuration) -> NamedPlan| {
+            let horizon = horizon_s.map_or(SimDuration::FOREVER, |seconds| SimDuration::from_micros(seconds * 1_000_000));
+            let policy = with_backfill(ORDERS[order].name, Box::new(make(depth, horizon)));
+            let options = Options { kill_at_walltime, ..Options::default() };
+            let mut simulation = simulation(&jobs, platform(5, 3, exclusive), policy, options);
+            for &(node, from, length) in &outages {
+                let at = |seconds: i64| SimTime::from_micros(seconds * 1_000_000);
+                simulation.schedule(at(from), Event::NodeFailed(node));
+                simulation.schedule(at(from + length), Event::NodeRepaired(node));
+            }
+            let records = run(simulation).unwrap();
+            let nodes: Vec<_> = (0..jobs.len()).map(|row| records.nodes_of(row).map(<[u32]>::to_vec)).collect();
+            (schedule(&records), nodes)
+        };
+        prop_assert_eq!(go(NamedPlan::new), go(NamedPlan::planning_anew));
     }
 
     /// The same under a budget, whose watts a plan rounds in many places, with arbitrary draws.

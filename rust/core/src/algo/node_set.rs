@@ -132,7 +132,14 @@ impl NodeSet {
 
     /// Intersects this set with `other`, of the same capacity.
     pub fn keep_common(&mut self, other: &Self) {
-        self.keep(|place| other.words[place]);
+        let mut lost = 0;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            lost |= *word & !other;
+            *word &= other;
+        }
+        if lost != 0 {
+            self.len = self.words.iter().map(|word| word.count_ones()).sum();
+        }
     }
 
     /// Keeps only the nodes whose bit is set in `here`, which gives 64 nodes a word, the lowest first.
@@ -181,6 +188,13 @@ impl NodeSet {
         self.words.iter().zip(&other.words).map(|(word, other)| (word & other).count_ones()).sum()
     }
 
+    /// Adds to `counts` the number of nodes in common with each of some sets of the same capacity.
+    pub fn count_by_set(&self, sets: &[Self], counts: &mut [u32]) {
+        for (place, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
+            counts.iter_mut().zip(sets).for_each(|(count, set)| *count += (word & set.words[place]).count_ones());
+        }
+    }
+
     /// Removes all nodes of another set of the same capacity; returns whether all of them were there.
     pub fn remove_set(&mut self, other: &Self) -> bool {
         let missing = self.words.iter().zip(&other.words).fold(0, |missing, (word, other)| missing | other & !word);
@@ -221,6 +235,22 @@ impl NodeSet {
     pub fn descending(&self) -> impl Iterator<Item = u32> + '_ {
         let places = (0..self.capacity.div_ceil(BITS)).rev();
         self.occupied().iter().rev().zip(places).flat_map(|(&word, place)| bits_down(word, place * BITS))
+    }
+
+    /// Copies the `count` lowest nodes of the set to the end of `copied`, ascending; fewer if there are fewer.
+    pub fn copy_lowest(&self, count: u32, copied: &mut Vec<u32>) {
+        let mut left = count.min(self.len);
+        for (&word, base) in self.words.iter().zip((0..).step_by(BITS as usize)) {
+            let mut word = word;
+            while left > 0 && word != 0 {
+                copied.push(base + word.trailing_zeros());
+                word &= word - 1;
+                left -= 1;
+            }
+            if left == 0 {
+                return;
+            }
+        }
     }
 
     /// Moves the `count` lowest nodes from the set to the end of `taken`, ascending; fewer if there are fewer.
@@ -320,7 +350,10 @@ mod tests {
                         let mut other = NodeSet::full(7);
                         other.fill(150);
                         other.remove_all(&nodes);
+                        let mut common = set.clone();
+                        common.keep_common(&other);
                         set.keep(|place| other.words()[place]);
+                        prop_assert_eq!(&common, &set);
                         twin.retain(|node| !distinct.contains(node));
                     }
                     0 => for &node in &nodes {
@@ -343,6 +376,12 @@ mod tests {
                         other.insert_all(&nodes);
                         let common = distinct.iter().filter(|node| twin.contains(node)).count();
                         prop_assert_eq!(set.common(&other) as usize, common);
+                        let (sets, mut counts) = ([other.clone(), NodeSet::full(150)], [1; 3]);
+                        set.count_by_set(&sets, &mut counts);
+                        prop_assert_eq!(counts.map(|count| count as usize), [1 + common, 1 + twin.len(), 1]);
+                        let mut lowest = vec![7];
+                        set.copy_lowest(other.len(), &mut lowest);
+                        prop_assert_eq!(&lowest[1..], &set.iter().take(distinct.len()).collect::<Vec<_>>());
                         prop_assert_eq!(set.insert_set(&other), distinct.iter().all(|node| !twin.contains(node)));
                         twin.extend(&nodes);
                     }

@@ -99,6 +99,12 @@ impl Outages {
         Turn::Turns
     }
 
+    /// True if any node is out of service.
+    #[must_use]
+    pub fn are_any(&self) -> bool {
+        !self.down.is_empty()
+    }
+
     /// Instant at which a node is back that is in maintenance and has not failed.
     #[must_use]
     pub fn back_at(&self, node: u32) -> Option<SimTime> {
@@ -108,6 +114,12 @@ impl Outages {
     /// Nodes that are in maintenance, have not failed, and so come back: each with the instant.
     pub fn coming_back(&self) -> impl Iterator<Item = (u32, SimTime)> + '_ {
         self.down.iter().filter(|(_, down)| !down.has_failed).map(|(&node, down)| (node, down.until))
+    }
+
+    /// True if no node is out of service.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        self.down.is_empty()
     }
 
     /// Future windows that are known at `now`.

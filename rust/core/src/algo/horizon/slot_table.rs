@@ -149,16 +149,18 @@ fn all_if_bit(count: i32, place: usize) -> u64 {
 }
 
 impl Freedom for SlotTable {
-    type Ask = Need;
+    type Facts<'c> = ();
 
-    type Lot<'n> = (&'n [u32], i32);
+    type Ask<'c> = Need;
 
-    fn ask(&self, need: &Need) -> Need {
+    type Lot<'c, 'n> = (&'n [u32], i32);
+
+    fn ask<'c>(_facts: &'c (), need: &Need) -> Need {
         *need
     }
 
-    fn lot<'n>(&self, nodes: &'n [u32], slots: i32) -> (&'n [u32], i32) {
-        (nodes, slots)
+    fn lot<'c, 'n>(&self, _facts: &'c (), held: (&'n [u32], i32), _set: &'n mut NodeSet) -> (&'n [u32], i32) {
+        held
     }
 
     fn fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
@@ -196,12 +198,12 @@ impl Freedom for SlotTable {
         true
     }
 
-    fn open(&mut self, node: u32, slots: i32) -> bool {
+    fn open(&mut self, _facts: &(), node: u32, slots: i32) -> bool {
         self.add(&[node], slots);
         true
     }
 
-    fn close(&mut self, node: u32) -> bool {
+    fn close(&mut self, _facts: &(), node: u32) -> bool {
         self.words[node as usize / BITS * (self.depth + 1)] |= 1 << (node % u64::BITS);
         true
     }
@@ -250,7 +252,7 @@ mod tests {
                 let own: Vec<_> = chosen.iter().copied().collect();
                 let sign = match what {
                     0 => {
-                        table.close(own[0]);
+                        table.close(&(), own[0]);
                         twin[own[0] as usize].1 = true;
                         0
                     }
@@ -278,7 +280,7 @@ mod tests {
     fn there_is_room_for_what_no_machine_has() {
         let (mut table, far) = (SlotTable::new(1, [0, 1]), i32::MAX / 2);
         table.take(&(&[0], far));
-        table.open(1, far);
+        table.open(&(), 1, far);
         assert_eq!((table.of(0), table.of(1)), (-far, far + 1));
         assert!(table.suffices(&need(1, far)) && !table.suffices(&need(2, 0)));
         table.give(&(&[0], far));

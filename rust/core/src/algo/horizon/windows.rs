@@ -14,8 +14,8 @@ pub struct Windows<F> {
     all: Vec<Window<F>>,
     /// Spare memory for windows to come.
     spare: Vec<F>,
-    /// Scratch memory: the nodes that windows have in common.
-    common: NodeSet,
+    /// Scratch memory: the nodes that windows have in common, or those of a promise.
+    scratch: NodeSet,
 }
 
 /// A stretch of time up to the next window's beginning; the last one has no end.
@@ -51,39 +51,65 @@ pub enum What {
 impl<F: Freedom> Windows<F> {
     /// Windows from `now` on, with `free` and `microwatts` now and the returns later, ascending by instant.
     #[must_use]
-    pub fn new<'a>(now: SimTime, free: F, microwatts: i64, returns: impl IntoIterator<Item = Return<'a>>) -> Self {
-        Self::reusing(Vec::new(), now, (free, microwatts), returns)
-    }
-
-    /// The same, reusing memory.
-    #[must_use]
-    pub fn reusing<'a>(
-        spare: Vec<F>,
+    pub fn new<'a, 'c>(
+        facts: &'c F::Facts<'c>,
         now: SimTime,
         (free, microwatts): (F, i64),
         returns: impl IntoIterator<Item = Return<'a>>,
     ) -> Self {
-        let mut all = Vec::with_capacity(spare.len() + 1);
-        all.push(Window { begins: now, free, microwatts });
-        let mut windows = Self { all, spare, common: NodeSet::default() };
-        for back in returns {
-            let last = windows.all.len() - 1;
-            let last = if back.at > windows.all[last].begins { windows.copy(last, back.at) } else { last };
-            let Window { free, microwatts, .. } = &mut windows.all[last];
-            match back.what {
-                What::Slots(slots) => _ = free.give(&free.lot(back.nodes, slots)),
-                What::Node(slots) => back.nodes.iter().for_each(|&node| _ = free.open(node, slots)),
-            }
-            *microwatts += back.microwatts;
-        }
+        let all = vec![Window { begins: now, free, microwatts }];
+        let mut windows = Self { all, spare: Vec::new(), scratch: NodeSet::default() };
+        windows.give_back(facts, returns);
         windows
     }
 
-    /// Gives up the memory, for reuse.
+    /// Starts over at `now` with what is free and no returns; `free` may be built in the memory that it gets.
+    pub fn reset(&mut self, now: SimTime, microwatts: i64, free: impl FnOnce(Option<F>) -> F) {
+        self.spare.extend(self.all.drain(..).map(|window| window.free));
+        let free = free(self.spare.pop());
+        self.all.push(Window { begins: now, free, microwatts });
+    }
+
+    /// Adds returns, ascending by instant, to windows of which none begins later than the first of them.
+    pub fn give_back<'a, 'c>(&mut self, facts: &'c F::Facts<'c>, returns: impl IntoIterator<Item = Return<'a>>) {
+        let mut set = std::mem::take(&mut self.scratch);
+        for back in returns {
+            let last = self.all.len() - 1;
+            let last = if back.at > self.all[last].begins { self.copy(last, back.at) } else { last };
+            let Window { free, microwatts, .. } = &mut self.all[last];
+            match back.what {
+                What::Slots(slots) => _ = free.give(&free.lot(facts, (back.nodes, slots), &mut set)),
+                What::Node(slots) => back.nodes.iter().for_each(|&node| _ = free.open(facts, node, slots)),
+            }
+            *microwatts += back.microwatts;
+        }
+        self.scratch = set;
+    }
+
+    /// Becomes a copy of another, keeping its memory.
+    pub fn copy_from(&mut self, other: &Self) {
+        let both = self.all.len().min(other.all.len());
+        self.spare.extend(self.all.drain(both..).map(|window| window.free));
+        for (window, other) in self.all.iter_mut().zip(&other.all) {
+            window.free.copy_from(&other.free);
+            (window.begins, window.microwatts) = (other.begins, other.microwatts);
+        }
+        for Window { begins, free, microwatts } in &other.all[both..] {
+            let free = copied(&mut self.spare, free);
+            self.all.push(Window { begins: *begins, free, microwatts: *microwatts });
+        }
+    }
+
+    /// Capacity free from the first window's beginning on.
     #[must_use]
-    pub fn into_spare(mut self) -> Vec<F> {
-        self.spare.extend(self.all.into_iter().map(|window| window.free));
-        self.spare
+    pub fn first(&self) -> &F {
+        &self.all[0].free
+    }
+
+    /// Beginning of the second window, at which what is free changes first, if there is one.
+    #[must_use]
+    pub fn changes_at(&self) -> Option<SimTime> {
+        self.all.get(1).map(|window| window.begins)
     }
 
     /// Number of windows.
@@ -101,7 +127,7 @@ impl<F: Freedom> Windows<F> {
     /// Forgets what was before `now`, which is not before the first window.
     pub fn advance(&mut self, now: SimTime) {
         let past = self.in_force(now);
-        self.all.drain(..past);
+        self.spare.extend(self.all.drain(..past).map(|window| window.free));
         self.all[0].begins = now;
     }
 
@@ -110,50 +136,51 @@ impl<F: Freedom> Windows<F> {
     ///
     /// `pick` gets what is free at the instant and the nodes that have enough throughout; it returns whether it took
     /// any.
-    pub fn earliest(
+    pub fn earliest<'c>(
         &mut self,
+        facts: &'c F::Facts<'c>,
         need: &Need,
         (from, until): (SimTime, SimTime),
         mut pick: impl FnMut(&F, &NodeSet) -> bool,
     ) -> Option<SimTime> {
-        let mut common = std::mem::take(&mut self.common);
-        let found = self.earliest_with(&mut common, need, (from, until), &mut pick);
-        self.common = common;
+        let mut common = std::mem::take(&mut self.scratch);
+        let found = self.earliest_with(&mut common, (need, &F::ask(facts, need)), (from, until), &mut pick);
+        self.scratch = common;
         found
     }
 
     /// True if `need` is free from the first window's beginning on for its length.
-    pub fn may_start(&mut self, need: &Need) -> bool {
-        let (ask, mut common) = (self.all[0].free.ask(need), std::mem::take(&mut self.common));
-        let bad = self.common(0, self.all[0].begins, (need, &ask), &mut common);
-        self.common = common;
+    pub fn may_start<'c>(&mut self, facts: &'c F::Facts<'c>, need: &Need) -> bool {
+        let mut common = std::mem::take(&mut self.scratch);
+        let bad = self.common(0, self.all[0].begins, (need, &F::ask(facts, need)), &mut common);
+        self.scratch = common;
         bad.is_none()
     }
 
     fn earliest_with(
         &self,
         common: &mut NodeSet,
-        need: &Need,
+        (need, ask): (&Need, &F::Ask<'_>),
         (from, until): (SimTime, SimTime),
         pick: &mut impl FnMut(&F, &NodeSet) -> bool,
     ) -> Option<SimTime> {
-        let (mut first, ask) = (self.in_force(from), self.all[0].free.ask(need));
+        let mut first = self.in_force(from);
         while let Some(window) = self.all.get(first) {
             let start = window.begins.max(from);
             if start > until {
                 return None;
             }
-            first = match self.common(first, start, (need, &ask), common) {
+            first = match self.common(first, start, (need, ask), common) {
                 None if pick(&window.free, common) => return Some(start),
                 None => first + 1,
-                Some(bad) => self.after(first, bad, (need, &ask), common),
+                Some(bad) => self.after(first, bad, (need, ask), common),
             };
         }
         None
     }
 
     /// True if a window by itself has what is needed.
-    fn lets(&self, index: usize, need: &Need, ask: &F::Ask) -> bool {
+    fn lets(&self, index: usize, need: &Need, ask: &F::Ask<'_>) -> bool {
         let window = &self.all[index];
         window.microwatts >= need.microwatts && window.free.suffices(ask)
     }
@@ -165,7 +192,7 @@ impl<F: Freedom> Windows<F> {
         &self,
         first: usize,
         start: SimTime,
-        (need, ask): (&Need, &F::Ask),
+        (need, ask): (&Need, &F::Ask<'_>),
         common: &mut NodeSet,
     ) -> Option<usize> {
         let (window, is_counted) = (&self.all[first], self.all[first].free.is_counted());
@@ -193,7 +220,7 @@ impl<F: Freedom> Windows<F> {
 
     /// The next window in which a job may start, if one that starts in the window `first` has too little because of the
     /// window `bad`: a job that starts in between runs through that, too.
-    fn after(&self, first: usize, bad: usize, (need, ask): (&Need, &F::Ask), common: &mut NodeSet) -> usize {
+    fn after(&self, first: usize, bad: usize, (need, ask): (&Need, &F::Ask<'_>), common: &mut NodeSet) -> usize {
         if bad == first || self.all[bad].microwatts < need.microwatts || !self.all[bad].free.fitting(ask, common) {
             return bad + 1;
         }
@@ -202,32 +229,36 @@ impl<F: Freedom> Windows<F> {
     }
 
     /// Promises `nodes` from `at` on, which is not before the first window.
-    pub fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
-        let lot = self.all[0].free.lot(nodes, need.slots);
-        self.change(at, need.length, |window| {
-            window.free.take(&lot);
-            window.microwatts -= need.microwatts;
-        });
+    pub fn hold<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, need: &Need, nodes: &[u32]) {
+        self.promise(facts, (at, need, nodes), true);
     }
 
     /// Brings a node that is out of service back from `at` on, with so many slots.
-    pub fn open(&mut self, at: SimTime, node: u32, slots: i32) {
+    pub fn open<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, node: u32, slots: i32) {
         let first = self.split(at.max(self.all[0].begins));
-        self.all[first..].iter_mut().for_each(|window| _ = window.free.open(node, slots));
+        self.all[first..].iter_mut().for_each(|window| _ = window.free.open(facts, node, slots));
     }
 
     /// Takes a node out of service from `at` on for `length`, whatever it is held for.
-    pub fn close(&mut self, at: SimTime, length: SimDuration, node: u32) {
-        self.change(at, length, |window| _ = window.free.close(node));
+    pub fn close<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, length: SimDuration, node: u32) {
+        self.change(at, length, |window| _ = window.free.close(facts, node));
     }
 
     /// Undoes [`Windows::hold`] with the same arguments, whatever has been held since; nothing comes back of the past.
-    pub fn drop(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
-        let lot = self.all[0].free.lot(nodes, need.slots);
+    pub fn drop<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, need: &Need, nodes: &[u32]) {
+        self.promise(facts, (at, need, nodes), false);
+    }
+
+    /// Makes a promise if `is_made`, or else undoes it.
+    fn promise<'c>(&mut self, facts: &'c F::Facts<'c>, (at, need, nodes): (SimTime, &Need, &[u32]), is_made: bool) {
+        let mut set = std::mem::take(&mut self.scratch);
+        let lot = self.all[0].free.lot(facts, (nodes, need.slots), &mut set);
         self.change(at, need.length, |window| {
-            window.free.give(&lot);
-            window.microwatts += need.microwatts;
+            _ = if is_made { window.free.take(&lot) } else { window.free.give(&lot) };
+            window.microwatts += if is_made { -need.microwatts } else { need.microwatts };
         });
+        drop(lot);
+        self.scratch = set;
     }
 
     /// Changes all windows from `start` on for `length`.
@@ -256,13 +287,7 @@ impl<F: Freedom> Windows<F> {
     /// Inserts a copy of a window right behind it, from `at` on; returns its index.
     fn copy(&mut self, index: usize, at: SimTime) -> usize {
         let Window { free, microwatts, .. } = &self.all[index];
-        let free = match self.spare.pop() {
-            Some(mut spare) => {
-                spare.copy_from(free);
-                spare
-            }
-            None => free.clone(),
-        };
+        let free = copied(&mut self.spare, free);
         let later = Window { begins: at, free, microwatts: *microwatts };
         self.all.insert(index + 1, later);
         index + 1
@@ -283,6 +308,17 @@ impl<F: Freedom> Windows<F> {
     /// The window that holds at `at`, or the first.
     fn in_force(&self, at: SimTime) -> usize {
         self.all.partition_point(|window| window.begins <= at).saturating_sub(1)
+    }
+}
+
+/// A copy in spare memory, if there is some.
+fn copied<F: Freedom>(spare: &mut Vec<F>, free: &F) -> F {
+    match spare.pop() {
+        Some(mut copy) => {
+            copy.copy_from(free);
+            copy
+        }
+        None => free.clone(),
     }
 }
 
@@ -311,7 +347,7 @@ mod tests {
     }
 
     /// A kind of freedom, as the twin sees it.
-    trait Seen: Freedom + std::fmt::Debug {
+    trait Seen: for<'c> Freedom<Facts<'c> = ()> + std::fmt::Debug {
         fn all(slots: i32) -> Self;
     }
 
@@ -370,41 +406,44 @@ mod tests {
         let mut cells = Cells(vec![(vec![slots; NODES as usize], 20); usize::try_from(CELLS).unwrap()]);
         let mut free = F::all(slots);
         for (end, nodes) in &running {
-            free.take(&free.lot(nodes, slots));
+            free.take(&free.lot(&(), (nodes, slots), &mut NodeSet::default()));
             cells.change(0, &need(1, slots, 2, *end), nodes, -1);
         }
         let watts = 20 - 2 * i64::try_from(running.len()).unwrap();
         let back =
             running.iter().map(|(end, nodes)| Return { at: at(*end), nodes, what: What::Slots(slots), microwatts: 2 });
-        let mut windows = Windows::new(at(0), free, watts, back);
-        let mut held: Vec<(SimTime, Need, Vec<u32>)> = Vec::new();
+        let mut windows = Windows::new(&(), at(0), (free, watts), back);
+        let (mut held, mut copy): (Vec<(SimTime, Need, Vec<u32>)>, _) = (Vec::new(), windows.clone());
         for (index, &(nodes, few, microwatts, length, from, fussy)) in wishes.iter().enumerate() {
             let need = need(nodes, few.min(slots), microwatts, length);
             let likes = |node: u32| !fussy || node.is_multiple_of(2);
             let now = cells.free_throughout(0, &need).is_some_and(|nodes| nodes.len() >= need.nodes as usize);
-            prop_assert_eq!(windows.may_start(&need), now);
+            prop_assert_eq!(windows.may_start(&(), &need), now);
             let mut out = Vec::new();
-            let found = windows.earliest(&need, (at(from), SimTime::NEVER), |_, free| {
+            let found = windows.earliest(&(), &need, (at(from), SimTime::NEVER), |_, free| {
                 out.clear();
                 lowest(free.iter().filter(|&node| likes(node)), &need, &mut out)
             });
             let found = found.map(|start| (start, out));
             prop_assert_eq!(&found, &cells.earliest(from, &need, likes));
             if let Some((start, nodes)) = found {
-                windows.hold(start, &need, &nodes);
+                windows.hold(&(), start, &need, &nodes);
                 cells.change(start.micros(), &need, &nodes, -1);
                 held.push((start, need, nodes));
             }
             if index % 3 == 2 && !held.is_empty() {
                 let (start, need, nodes) = held.swap_remove(index % held.len());
-                windows.drop(start, &need, &nodes);
+                windows.drop(&(), start, &need, &nodes);
                 cells.change(start.micros(), &need, &nodes, 1);
             }
+            copy.copy_from(&windows);
+            prop_assert_eq!(&copy.all, &windows.all);
+            prop_assert_eq!(copy.changes_at(), windows.all.get(1).map(|window| window.begins));
         }
         let mut changes = cells.0.windows(2).filter(|pair| pair[0] != pair[1]).count();
         changes += 1;
         for (start, need, nodes) in held {
-            windows.drop(start, &need, &nodes);
+            windows.drop(&(), start, &need, &nodes);
         }
         let ends: std::collections::BTreeSet<_> = running.iter().map(|run| run.0).filter(|&end| end > 0).collect();
         prop_assert!(changes > 0);
@@ -436,36 +475,36 @@ mod tests {
 
     #[test]
     fn a_node_out_of_service_is_held_whole_whoever_runs_on_it() {
-        let mut windows = Windows::new(at(0), SlotTable::new(3, [2, 3]), 0, []);
+        let mut windows = Windows::new(&(), at(0), (SlotTable::new(3, [2, 3]), 0), []);
         let (job, outage) = (need(1, 1, 0, 50), need(1, 2, 0, 30));
-        windows.hold(at(0), &job, &[0]);
-        windows.hold(at(10), &outage, &[0]);
+        windows.hold(&(), at(0), &job, &[0]);
+        windows.hold(&(), at(10), &outage, &[0]);
         let first = |windows: &mut Windows<SlotTable>, wish: &Need| {
             let mut out = Vec::new();
-            let found =
-                windows.earliest(wish, (at(0), SimTime::NEVER), |_, free| lowest(free.iter().take(1), wish, &mut out));
+            let found = windows
+                .earliest(&(), wish, (at(0), SimTime::NEVER), |_, free| lowest(free.iter().take(1), wish, &mut out));
             found.map(|start| (start, out))
         };
         assert_eq!(first(&mut windows, &need(1, 1, 0, 11)), Some((at(0), vec![1])));
-        windows.hold(at(0), &need(1, 3, 0, 60), &[1]);
+        windows.hold(&(), at(0), &need(1, 3, 0, 60), &[1]);
         assert_eq!(first(&mut windows, &need(1, 1, 0, 11)), Some((at(40), vec![0])));
-        windows.drop(at(0), &job, &[0]);
-        windows.drop(at(10), &outage, &[0]);
+        windows.drop(&(), at(0), &job, &[0]);
+        windows.drop(&(), at(10), &outage, &[0]);
         assert_eq!(first(&mut windows, &need(1, 2, 0, 11)), Some((at(0), vec![0])));
     }
 
     #[test]
     fn what_is_past_is_forgotten_and_does_not_come_back() {
-        let mut windows = Windows::new(at(0), NodeSet::full(2), 0, []);
+        let mut windows = Windows::new(&(), at(0), (NodeSet::full(2), 0), []);
         let early = need(1, 1, 0, 20);
-        windows.hold(at(5), &early, &[0]);
+        windows.hold(&(), at(5), &early, &[0]);
         windows.advance(at(10));
         assert_eq!(windows.len(), 2);
-        windows.drop(at(5), &early, &[0]);
+        windows.drop(&(), at(5), &early, &[0]);
         assert_eq!(windows.len(), 1);
         let wish = need(2, 1, 0, 1);
         let mut out = Vec::new();
-        let all = windows.earliest(&wish, (at(0), SimTime::NEVER), |_, free| lowest(free.iter(), &wish, &mut out));
+        let all = windows.earliest(&(), &wish, (at(0), SimTime::NEVER), |_, free| lowest(free.iter(), &wish, &mut out));
         assert_eq!((all, out), (Some(at(10)), vec![0, 1]));
     }
 }

@@ -3,9 +3,11 @@
 //! Where nodes are shared, counts may promise what does not exist: enough slots, but on too many nodes. A plan of named
 //! nodes keeps its promises.
 
+mod base;
 pub(in crate::policy::backfill) mod bounds;
 pub(in crate::policy::backfill) mod chosen;
 mod future;
+mod lasting;
 mod promises;
 mod reach;
 pub(in crate::policy) mod urgent;
@@ -17,7 +19,8 @@ use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::chosen::{Chosen, Memory};
-use crate::policy::backfill::named::future::{Future, are_on, future, need, units_back_now};
+use crate::policy::backfill::named::future::{Future, are_on, need, units_back_now};
+use crate::policy::backfill::named::lasting::Lasting;
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
 use crate::policy::backfill::queued::Queued;
@@ -41,7 +44,11 @@ pub struct NamedPlan {
     awaited: FirstStarts,
     /// Each node's first planned job and its start, where that matters.
     first: FirstJobs,
+    /// True if windows and plans are kept from pass to pass.
+    keeps: bool,
     memory: Memory,
+    /// Plan of the last pass, if this one may go on with it.
+    lasting: Lasting,
     /// Index of the jobs that may not be planned for later, where they are looked at in an order of their own.
     candidates: Option<Index>,
 }
@@ -50,8 +57,23 @@ impl NamedPlan {
     /// Plans up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
     pub fn new(depth: usize, horizon: SimDuration) -> Self {
-        let (awaited, first) = (FirstStarts::new(), FirstJobs::new());
-        Self { depth, horizon, is_divided: false, awaited, first, memory: Memory::default(), candidates: None }
+        Self {
+            depth,
+            horizon,
+            is_divided: false,
+            awaited: FirstStarts::new(),
+            first: FirstJobs::new(),
+            keeps: true,
+            memory: Memory::default(),
+            lasting: Lasting::default(),
+            candidates: None,
+        }
+    }
+
+    /// Makes windows and plans from nothing in every pass: the slow twin of those that are kept.
+    #[must_use]
+    pub fn planning_anew(depth: usize, horizon: SimDuration) -> Self {
+        Self { keeps: false, ..Self::new(depth, horizon) }
     }
 
     /// Has the jobs behind the planned ones looked at in another order. If all are planned, there are none.
@@ -61,40 +83,70 @@ impl NamedPlan {
         Self { candidates, ..self }
     }
 
-    fn make<'a, F: Chosen<'a>>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList) -> Result<()> {
+    fn make<F: Chosen>(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         if queue.is_empty() {
             return Ok(());
         }
-        let (view, mut reach) = (desk.view, self.reach::<F>(desk.view, queue, 0));
-        let mut spares = F::spares(view, &mut self.memory);
-        let now = F::now(view, spares.pop());
-        let back_now = units_back_now(view);
-        let rest = (&*queue, Place::FRONT, Room::of(desk.free_units() + back_now));
-        let may_start = |waiting: &Waiting| back_now > 0 || now.suffices(&now.ask(&need::<F>(view, waiting)));
-        if reach.goes_on(view, rest, self.depth > 0, may_start) {
-            return self.fill(desk, queue, (future(view, now, spares), reach), (Place::FRONT, 0));
+        let view = desk.view;
+        let (facts, back_now) = (F::facts(view), units_back_now(view));
+        if !self.keeps {
+            self.memory = Memory::default();
+            self.lasting.end();
         }
-        spares.push(now);
-        F::leave(spares, &mut self.memory);
+        let kept = F::kept(&mut self.memory);
+        kept.base.begin(view);
+        let as_planned = kept.base.is_as_planned() && view.outages.known(view.now).next().is_none();
+        let mut reach = self.reach::<F>(view, queue, 0);
+        if as_planned
+            && reach.is_one()
+            && let Some((place, planned)) = self.lasting.goes_on_from(queue)
+            && let Some(future) = Future::of_last(view, F::kept(&mut self.memory))
+        {
+            let promises = Promises::of_last(view, future, &mut self.memory);
+            return self.fill(desk, queue, (promises, reach), (place, planned));
+        }
+        self.lasting.end();
+        let now = F::kept(&mut self.memory).base.first();
+        let rest = (&*queue, Place::FRONT, Room::of(desk.free_units() + back_now));
+        let may_start = |waiting: &Waiting| {
+            back_now > 0 || now.is_none_or(|now| now.suffices(&F::ask(facts, &need::<F>(view, waiting))))
+        };
+        if reach.goes_on(view, rest, self.depth > 0, may_start)
+            && let Some(future) = Future::of(view, F::kept(&mut self.memory))
+        {
+            let may_last = self.may_last(&future, &reach);
+            self.lasting.begin(may_last);
+            let promises = Promises::new(view, future, &mut self.memory);
+            self.fill(desk, queue, (promises, reach), (Place::FRONT, 0))?;
+        }
         Ok(())
     }
 
-    /// Reach of the plan, given the number of jobs planned already.
-    fn reach<'a, F: Chosen<'a>>(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
+    /// True if a plan that begins now may outlive its pass.
+    fn may_last<F: Chosen>(&mut self, future: &Future<'_, F>, reach: &Reach) -> bool {
+        F::LASTS
+            && F::kept(&mut self.memory).base.is_followed()
+            && future.is_undisturbed()
+            && reach.is_one()
+            && self.awaited.is_empty()
+            && self.candidates.is_none()
+    }
+
+    /// Reach of a plan, given the number of jobs planned already.
+    fn reach<F: Chosen>(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
         let counts = planned.saturating_add(queue.len()) > self.depth;
         Reach::new(view, F::TELLS_QUEUES_APART && !counts, &self.awaited)
     }
 
     /// Plans the jobs from a place on, given the number of jobs planned already.
-    fn fill<'a, F: Chosen<'a>>(
+    fn fill<'a, F: Chosen>(
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
-        (future, mut reach): (Future<'a, F>, Reach),
+        (mut promises, mut reach): (Promises<'a, F>, Reach),
         (mut place, mut planned): (Place, usize),
     ) -> Result<()> {
         let (view, now, back_now) = (desk.view, desk.view.now, units_back_now(desk.view));
-        let mut promises = Promises::new(view, future, &mut self.memory);
         loop {
             let room = Room::of(desk.free_units() + back_now);
             let (rest, plans) = ((&*queue, place, room), planned < self.depth);
@@ -110,19 +162,30 @@ impl NamedPlan {
             let Some(&waiting) = queue.get(place) else { break };
             desk.examine()?;
             if !reach.needs(view, &waiting, plans) {
+                self.lasting.pass(&waiting, false);
                 place = queue.after(place);
                 continue;
             }
             let until = if plans { now.saturating_add(self.horizon) } else { now };
             let found = promises.add(&waiting, until);
-            reach.pass(&waiting);
+            reach.pass(&waiting, found);
             if let Some(at) = found {
                 self.note((at, JobId(waiting.key.row)), promises.nodes(), &mut reach);
             }
             if found == Some(now) && are_on(view, promises.nodes()) {
-                let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else { break };
+                let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else {
+                    self.lasting.end();
+                    break;
+                };
+                if self.lasting.is_whole() {
+                    F::kept(&mut self.memory).base.start(view, &waiting, promises.nodes());
+                }
                 place = start(desk, queue, place, offer)?;
             } else {
+                if found.is_none() && plans {
+                    self.lasting.end();
+                }
+                self.lasting.pass(&waiting, found.is_some());
                 planned += usize::from(found.is_some());
                 place = queue.after(place);
             }
@@ -132,7 +195,7 @@ impl NamedPlan {
     }
 
     /// Starts the jobs from a place on that delay none of the promises, in the order of `index`.
-    fn start_candidates<'a, F: Chosen<'a>>(
+    fn start_candidates<'a, F: Chosen>(
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
@@ -165,6 +228,9 @@ impl NamedPlan {
 
     /// Notes the nodes planned for a job. Nodes for which its start settles the question are no longer awaited.
     fn note(&mut self, (at, job): (SimTime, JobId), nodes: &[u32], reach: &mut Reach) {
+        if self.awaited.is_empty() {
+            return;
+        }
         for &node in nodes {
             let Some(&by) = self.awaited.get(&node) else { continue };
             let first = self.first.entry(node).or_insert((at, job));
@@ -183,14 +249,15 @@ impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let front = queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
         if let Some(queues) = desk.view.queues.filter(|_| urgent::matters(desk.view, front.into_iter())) {
+            self.lasting.end();
             return self.make_with_urgent(desk, queue, queues);
         }
         match (desk.view.queues.is_some(), desk.view.platform.is_exclusive()) {
-            _ if self.is_divided => self.make::<Supply<'_>>(desk, queue),
+            _ if self.is_divided => self.make::<Supply>(desk, queue),
             (false, true) => self.make::<NodeSet>(desk, queue),
             (false, false) => self.make::<SlotTable>(desk, queue),
-            (true, true) => self.make::<Queued<'_, NodeSet>>(desk, queue),
-            (true, false) => self.make::<Queued<'_, SlotTable>>(desk, queue),
+            (true, true) => self.make::<Queued<NodeSet>>(desk, queue),
+            (true, false) => self.make::<Queued<SlotTable>>(desk, queue),
         }
     }
 

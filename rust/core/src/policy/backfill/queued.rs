@@ -1,54 +1,56 @@
 //! Free capacity of each node, whole nodes or slots, where jobs may take only the nodes of their queue.
 
+use std::iter::zip;
+
 use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::platform::queues::Queues;
 use crate::policy::View;
-use crate::policy::backfill::named::chosen::{Chosen, Memory, Own, Part};
+use crate::policy::backfill::named::chosen::{Chosen, Kept, Memory, Own, Part};
 use crate::workload::JobId;
 
 /// Most queues for which the number of free nodes is kept.
 const MOST: usize = 8;
 
 /// Free nodes with queues. A job's row stands for its slots.
-#[derive(Clone)]
-pub(super) struct Queued<'a, F> {
-    view: &'a View<'a>,
+#[derive(Clone, Debug)]
+pub(super) struct Queued<F> {
     free: F,
     /// Number of free nodes of each queue, where that is known.
     counts: Option<[u32; MOST]>,
 }
 
 /// Request of a job among the nodes of its queue.
-pub(super) struct Asked<'a> {
+pub(super) struct Asked<'c, A> {
     need: Need,
+    ask: A,
     /// None: there are no queues.
-    own: Option<&'a NodeSet>,
+    own: Option<&'c NodeSet>,
     queue: usize,
 }
 
 /// Claim on some nodes, and the number of them in each queue.
-pub(super) struct Held<L> {
+pub(super) struct Held<'c, L> {
     lot: L,
     counts: [u32; MOST],
+    sets: &'c [NodeSet],
 }
 
-impl<F: PartialEq> PartialEq for Queued<'_, F> {
+impl<F: PartialEq> PartialEq for Queued<F> {
     fn eq(&self, other: &Self) -> bool {
         self.free == other.free
     }
 }
 
-impl<'a, F: Part<'a>> Queued<'a, F> {
+impl<F: Part> Queued<F> {
     /// Makes it from what is free.
-    pub(super) fn new(view: &'a View<'a>, free: F) -> Self {
-        let mut queued = Self { view, free, counts: None };
-        queued.recount();
+    pub(super) fn new(view: &View<'_>, free: F) -> Self {
+        let mut queued = Self { free, counts: Some([0; MOST]) };
+        queued.recount(sets(view));
         queued
     }
 
-    fn recount(&mut self) {
-        let sets = self.view.queues.map_or(&[][..], Queues::sets);
+    fn recount(&mut self, sets: &[NodeSet]) {
         let mut counts = [0; MOST];
         let is_known = sets.len() <= MOST
             && counts.iter_mut().zip(sets).all(|(count, own)| {
@@ -61,28 +63,18 @@ impl<'a, F: Part<'a>> Queued<'a, F> {
 
     /// Changes the number of free nodes of each queue, or counts them again unless the change `is_plain`, that is, as
     /// expected.
-    fn settle(&mut self, is_plain: bool, change: impl FnOnce(&mut [u32; MOST])) {
+    fn settle(&mut self, is_plain: bool, sets: &[NodeSet], change: impl FnOnce(&mut [u32; MOST])) {
         match &mut self.counts {
             Some(counts) if is_plain => change(counts),
-            Some(_) => self.recount(),
+            Some(_) => self.recount(sets),
             None => {}
         }
     }
+}
 
-    /// Number of the given nodes in each queue.
-    fn counts_of(&self, nodes: &[u32]) -> [u32; MOST] {
-        let mut counts = [0; MOST];
-        if let (Some(_), Some(queues)) = (self.counts, self.view.queues) {
-            for (count, own) in counts.iter_mut().zip(queues.sets()) {
-                *count = nodes.iter().map(|&node| u32::from(own.contains(node))).sum();
-            }
-        }
-        counts
-    }
-
-    fn slots(&self, told: i32) -> i32 {
-        F::told(self.view, job_of(told))
-    }
+/// The nodes of each queue.
+fn sets<'c>(view: &View<'c>) -> &'c [NodeSet] {
+    view.queues.map_or(&[][..], Queues::sets)
 }
 
 /// The job whose row stands in place of slots.
@@ -90,30 +82,49 @@ fn job_of(told: i32) -> JobId {
     JobId(told.cast_unsigned())
 }
 
-impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
-    type Ask = Asked<'a>;
+/// The need with a job's slots in place of its row.
+fn told_plainly<F: Part>(view: &View<'_>, need: &Need) -> Need {
+    Need { slots: F::told(view, job_of(need.slots)), ..*need }
+}
 
-    type Lot<'n> = Held<F::Lot<'n>>;
+impl<F: Part> Freedom for Queued<F> {
+    type Facts<'c> = View<'c>;
 
-    fn ask(&self, need: &Need) -> Asked<'a> {
-        let (job, need) = (job_of(need.slots), Need { slots: self.slots(need.slots), ..*need });
-        let queues = self.view.queues.map(|queues| (queues.nodes(job), usize::from(queues.number(job))));
-        Asked { need, own: queues.map(|queue| queue.0), queue: queues.map_or(0, |queue| queue.1) }
+    type Ask<'c> = Asked<'c, F::Ask<'c>>;
+
+    type Lot<'c, 'n> = Held<'c, F::Lot<'c, 'n>>;
+
+    fn ask<'c>(view: &'c View<'c>, need: &Need) -> Self::Ask<'c> {
+        let job = job_of(need.slots);
+        let queues = view.queues.map(|queues| (queues.nodes(job), usize::from(queues.number(job))));
+        let need = told_plainly::<F>(view, need);
+        let (own, queue) = queues.unzip();
+        Asked { need, ask: F::ask(F::facts(view), &need), own, queue: queue.unwrap_or(0) }
     }
 
-    fn lot<'n>(&self, nodes: &'n [u32], told: i32) -> Self::Lot<'n> {
-        Held { lot: self.free.lot(nodes, self.slots(told)), counts: self.counts_of(nodes) }
+    fn lot<'c, 'n>(
+        &self,
+        view: &'c View<'c>,
+        (nodes, told): (&'n [u32], i32),
+        set: &'n mut NodeSet,
+    ) -> Self::Lot<'c, 'n> {
+        let (mut counts, sets) = ([0; MOST], sets(view));
+        let lot = self.free.lot(F::facts(view), (nodes, F::told(view, job_of(told))), set);
+        if self.counts.is_some() {
+            F::count_by_set(&lot, sets, &mut counts);
+        }
+        Held { lot, counts, sets }
     }
 
-    fn fitting(&self, ask: &Asked<'a>, nodes: &mut NodeSet) -> bool {
+    fn fitting(&self, ask: &Self::Ask<'_>, nodes: &mut NodeSet) -> bool {
         match ask.own {
             Some(own) => self.free.fitting_of(own, &ask.need, nodes),
-            None => self.free.fitting(&self.free.ask(&ask.need), nodes),
+            None => self.free.fitting(&ask.ask, nodes),
         }
     }
 
-    fn keep_fitting(&self, ask: &Asked<'a>, nodes: &mut NodeSet) -> bool {
-        self.free.keep_fitting(&self.free.ask(&ask.need), nodes)
+    fn keep_fitting(&self, ask: &Self::Ask<'_>, nodes: &mut NodeSet) -> bool {
+        self.free.keep_fitting(&ask.ask, nodes)
     }
 
     fn copy_from(&mut self, other: &Self) {
@@ -121,7 +132,7 @@ impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
         self.counts = other.counts;
     }
 
-    fn suffices(&self, ask: &Asked<'a>) -> bool {
+    fn suffices(&self, ask: &Self::Ask<'_>) -> bool {
         match (self.counts, ask.own) {
             (Some(counts), Some(_)) => counts[ask.queue] >= ask.need.nodes,
             (_, own) => own.is_none_or(|own| self.free.suffices_of(own, &ask.need)),
@@ -132,44 +143,44 @@ impl<'a, F: Part<'a>> Freedom for Queued<'a, F> {
         self.counts.is_some()
     }
 
-    fn take(&mut self, lot: &Self::Lot<'_>) -> bool {
+    fn take(&mut self, lot: &Self::Lot<'_, '_>) -> bool {
         let is_plain = self.free.take(&lot.lot);
-        self.settle(is_plain, |counts| counts.iter_mut().zip(lot.counts).for_each(|(count, less)| *count -= less));
+        self.settle(is_plain, lot.sets, |counts| zip(counts, lot.counts).for_each(|(count, less)| *count -= less));
         is_plain
     }
 
-    fn give(&mut self, lot: &Self::Lot<'_>) -> bool {
+    fn give(&mut self, lot: &Self::Lot<'_, '_>) -> bool {
         let is_plain = self.free.give(&lot.lot);
-        self.settle(is_plain, |counts| counts.iter_mut().zip(lot.counts).for_each(|(count, more)| *count += more));
+        self.settle(is_plain, lot.sets, |counts| zip(counts, lot.counts).for_each(|(count, more)| *count += more));
         is_plain
     }
 
-    fn open(&mut self, node: u32, slots: i32) -> bool {
-        let (is_plain, more) = (self.free.open(node, slots), self.counts_of(&[node]));
-        self.settle(is_plain, |counts| counts.iter_mut().zip(more).for_each(|(count, more)| *count += more));
+    fn open(&mut self, view: &View<'_>, node: u32, slots: i32) -> bool {
+        let (is_plain, sets) = (self.free.open(F::facts(view), node, slots), sets(view));
+        let one = |own: &NodeSet| u32::from(own.contains(node));
+        self.settle(is_plain, sets, |counts| zip(counts, sets).for_each(|(count, own)| *count += one(own)));
         is_plain
     }
 
-    fn close(&mut self, node: u32) -> bool {
-        let (is_plain, less) = (self.free.close(node), self.counts_of(&[node]));
-        self.settle(is_plain, |counts| counts.iter_mut().zip(less).for_each(|(count, less)| *count -= less));
+    fn close(&mut self, view: &View<'_>, node: u32) -> bool {
+        let (is_plain, sets) = (self.free.close(F::facts(view), node), sets(view));
+        let one = |own: &NodeSet| u32::from(own.contains(node));
+        self.settle(is_plain, sets, |counts| zip(counts, sets).for_each(|(count, own)| *count -= one(own)));
         is_plain
     }
 }
 
-impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
+impl<F: Part> Chosen for Queued<F> {
     const TELLS_QUEUES_APART: bool = true;
 
-    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+    const LASTS: bool = F::LASTS;
+
+    fn facts<'c>(view: &'c View<'c>) -> &'c View<'c> {
+        view
+    }
+
+    fn now(view: &View<'_>, spare: Option<Self>) -> Self {
         Self::new(view, F::now(view, spare.map(|spare| spare.free)))
-    }
-
-    fn spares(view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
-        F::spares(view, memory).into_iter().map(|free| Self { view, free, counts: None }).collect()
-    }
-
-    fn leave(spares: Vec<Self>, memory: &mut Memory) {
-        F::leave(spares.into_iter().map(|spare| spare.free).collect(), memory);
     }
 
     fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
@@ -180,9 +191,12 @@ impl<'a, F: Part<'a>> Chosen<'a> for Queued<'a, F> {
         job.0.cast_signed()
     }
 
-    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
-        let job = job_of(need.slots);
-        let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job));
-        self.free.choose(Own { spreads, ..own }, &Need { slots: self.slots(need.slots), ..*need }, nodes);
+    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+        let spreads = view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
+        self.free.choose(view, Own { spreads, ..own }, &told_plainly::<F>(view, need), nodes);
+    }
+
+    fn kept(memory: &mut Memory) -> &mut Kept<Self> {
+        F::kept_by_queue(memory)
     }
 }

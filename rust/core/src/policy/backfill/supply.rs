@@ -4,14 +4,12 @@ use crate::algo::horizon::{Freedom, Need};
 use crate::algo::node_set::NodeSet;
 use crate::platform::cells::{Cells, Want};
 use crate::policy::View;
-use crate::policy::backfill::named::chosen::{Chosen, Own};
+use crate::policy::backfill::named::chosen::{Chosen, Kept, Memory, Own};
 use crate::workload::JobId;
 
 /// Free slots, GPUs and memory of each node, and free licences. A job's row stands for its slots.
-#[derive(Clone)]
-pub(super) struct Supply<'a> {
-    view: &'a View<'a>,
-    cells: &'a Cells,
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Supply {
     slots: Vec<i64>,
     /// Empty where jobs get whole nodes: the stock of a node then only decides which jobs it can serve.
     gpus: Vec<i64>,
@@ -19,46 +17,44 @@ pub(super) struct Supply<'a> {
     licences: Vec<i64>,
 }
 
-impl PartialEq for Supply<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.slots, &self.gpus, &self.memory, &self.licences)
-            == (&other.slots, &other.gpus, &other.memory, &other.licences)
-    }
+/// Request of a job.
+pub(super) struct Asked<'c> {
+    view: &'c View<'c>,
+    job: JobId,
+    want: &'c Want,
+    slots: i64,
+    nodes: u32,
 }
 
-impl Supply<'_> {
-    fn want(&self, job: JobId) -> &Want {
-        self.cells.want(job)
-    }
+/// Cells of a machine whose nodes differ: a supply is used only where there are shares.
+fn cells<'c>(view: &View<'c>) -> &'c Cells {
+    view.shares.expect("nodes differ").cells()
+}
 
-    fn slots_of(&self, job: JobId) -> i64 {
-        i64::from(self.view.jobs.need(job, self.view.platform))
-    }
-
+impl Supply {
     /// True if a node, of a cell that can serve the job, has enough left.
-    fn has(&self, node: u32, slots: i64, want: &Want) -> bool {
-        let node = node as usize;
-        self.slots[node] >= slots
+    fn has(&self, node: u32, asked: &Asked<'_>) -> bool {
+        let (node, want) = (node as usize, asked.want);
+        self.slots[node] >= asked.slots
             && (self.gpus.is_empty() || self.gpus[node] >= want.gpus && self.memory[node] >= want.memory)
     }
 
-    fn has_licences(&self, want: &Want) -> bool {
-        let first = self.cells.sets().len();
-        want.licences.iter().all(|&(thing, need)| self.licences[usize::from(thing) - first] >= need)
+    fn has_licences(&self, asked: &Asked<'_>) -> bool {
+        let first = cells(asked.view).sets().len();
+        asked.want.licences.iter().all(|&(thing, need)| self.licences[usize::from(thing) - first] >= need)
     }
 
     /// Nodes that have enough for a job, the plainest cell first.
-    fn members(&self, job: JobId) -> impl Iterator<Item = (usize, u32)> + '_ {
-        let (want, slots) = (self.want(job), self.slots_of(job));
-        let cells = want.cells.iter().enumerate();
-        let nodes = cells.filter_map(|(place, &cell)| Some((place, self.cells.nodes(cell)?)));
+    fn members<'s>(&'s self, asked: &'s Asked<'_>) -> impl Iterator<Item = (usize, u32)> + 's {
+        let cells = cells(asked.view);
+        let nodes = asked.want.cells.iter().enumerate().filter_map(|(place, &cell)| Some((place, cells.nodes(cell)?)));
         let each = nodes.flat_map(|(place, set)| set.iter().map(move |node| (place, node)));
-        let own = self.view.queues.map(|queues| queues.nodes(job));
-        each.filter(move |&(_, node)| own.is_none_or(|own| own.contains(node)) && self.has(node, slots, want))
+        let own = asked.view.queues.map(|queues| queues.nodes(asked.job));
+        each.filter(move |&(_, node)| own.is_none_or(|own| own.contains(node)) && self.has(node, asked))
     }
 
-    fn change(&mut self, job: JobId, nodes: &[u32], sign: i64) {
-        let (slots, cells) = (sign * self.slots_of(job), self.cells);
+    fn change(&mut self, &(view, job, nodes): &(&View<'_>, JobId, &[u32]), sign: i64) {
+        let (slots, cells) = (sign * i64::from(view.jobs.need(job, view.platform)), cells(view));
         let want = cells.want(job);
         for &node in nodes {
             self.slots[node as usize] += slots;
@@ -79,31 +75,37 @@ fn job_of(told: i32) -> JobId {
     JobId(told.cast_unsigned())
 }
 
-impl Freedom for Supply<'_> {
-    type Ask = Need;
+impl Freedom for Supply {
+    type Facts<'c> = View<'c>;
 
-    type Lot<'n> = (&'n [u32], i32);
+    type Ask<'c> = Asked<'c>;
 
-    fn ask(&self, need: &Need) -> Need {
-        *need
+    type Lot<'c, 'n> = (&'c View<'c>, JobId, &'n [u32]);
+
+    fn ask<'c>(view: &'c View<'c>, need: &Need) -> Asked<'c> {
+        let job = job_of(need.slots);
+        let slots = i64::from(view.jobs.need(job, view.platform));
+        Asked { view, job, want: cells(view).want(job), slots, nodes: need.nodes }
     }
 
-    fn lot<'n>(&self, nodes: &'n [u32], told: i32) -> (&'n [u32], i32) {
-        (nodes, told)
+    fn lot<'c, 'n>(
+        &self,
+        view: &'c View<'c>,
+        (nodes, told): (&'n [u32], i32),
+        _set: &'n mut NodeSet,
+    ) -> (&'c View<'c>, JobId, &'n [u32]) {
+        (view, job_of(told), nodes)
     }
 
-    fn fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
-        let job = job_of(ask.slots);
-        nodes.clear(self.view.platform.len());
-        self.members(job).for_each(|(_, node)| _ = nodes.insert(node));
-        nodes.len() >= ask.nodes && self.has_licences(self.want(job))
+    fn fitting(&self, ask: &Asked<'_>, nodes: &mut NodeSet) -> bool {
+        nodes.clear(ask.view.platform.len());
+        self.members(ask).for_each(|(_, node)| _ = nodes.insert(node));
+        nodes.len() >= ask.nodes && self.has_licences(ask)
     }
 
-    fn keep_fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
-        let job = job_of(ask.slots);
-        let (want, slots) = (self.want(job), self.slots_of(job));
-        nodes.retain(|node| self.has(node, slots, want));
-        nodes.len() >= ask.nodes && self.has_licences(want)
+    fn keep_fitting(&self, ask: &Asked<'_>, nodes: &mut NodeSet) -> bool {
+        nodes.retain(|node| self.has(node, ask));
+        nodes.len() >= ask.nodes && self.has_licences(ask)
     }
 
     fn copy_from(&mut self, other: &Self) {
@@ -113,41 +115,43 @@ impl Freedom for Supply<'_> {
         self.licences.clone_from(&other.licences);
     }
 
-    fn suffices(&self, need: &Need) -> bool {
-        let job = job_of(need.slots);
-        let wanted = need.nodes as usize;
-        self.has_licences(self.want(job)) && self.members(job).take(wanted).count() == wanted
+    fn suffices(&self, ask: &Asked<'_>) -> bool {
+        let wanted = ask.nodes as usize;
+        self.has_licences(ask) && self.members(ask).take(wanted).count() == wanted
     }
 
-    fn take(&mut self, &(nodes, told): &(&[u32], i32)) -> bool {
-        self.change(job_of(told), nodes, -1);
+    fn take(&mut self, lot: &(&View<'_>, JobId, &[u32])) -> bool {
+        self.change(lot, -1);
         true
     }
 
-    fn give(&mut self, &(nodes, told): &(&[u32], i32)) -> bool {
-        self.change(job_of(told), nodes, 1);
+    fn give(&mut self, lot: &(&View<'_>, JobId, &[u32])) -> bool {
+        self.change(lot, 1);
         true
     }
 
-    fn open(&mut self, node: u32, slots: i32) -> bool {
+    fn open(&mut self, _view: &View<'_>, node: u32, slots: i32) -> bool {
         self.slots[node as usize] += i64::from(slots);
         true
     }
 
-    fn close(&mut self, node: u32) -> bool {
+    fn close(&mut self, _view: &View<'_>, node: u32) -> bool {
         self.slots[node as usize] = i64::MIN / 2;
         true
     }
 }
 
-impl<'a> Chosen<'a> for Supply<'a> {
-    fn now(view: &'a View<'a>, _spare: Option<Self>) -> Self {
-        // A supply is used only where there are shares.
-        let shares = view.shares.expect("nodes differ");
-        let cells = shares.cells();
+impl Chosen for Supply {
+    fn facts<'c>(view: &'c View<'c>) -> &'c View<'c> {
+        view
+    }
+
+    fn now(view: &View<'_>, _spare: Option<Self>) -> Self {
+        let cells = cells(view);
         let slots = (0..view.platform.len()).map(|node| i64::from(view.slots.free_on(node))).collect();
         let (gpus, memory) = cells.stock().iter().copied().unzip();
-        let mut supply = Self { view, cells, slots, gpus, memory, licences: shares.licences().to_vec() };
+        let licences = view.shares.map_or(&[][..], |shares| shares.licences()).to_vec();
+        let mut supply = Self { slots, gpus, memory, licences };
         if !supply.gpus.is_empty() {
             for (_, run) in view.runs.iter() {
                 let want = cells.want(run.job);
@@ -170,15 +174,20 @@ impl<'a> Chosen<'a> for Supply<'a> {
         job.0.cast_signed()
     }
 
-    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
-        let spreads = self.view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
+    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+        let asked = Self::ask(view, need);
+        let spreads = view.queues.is_some_and(|queues| queues.spreads(asked.job));
         let fullness = |node: u32| if spreads { -self.slots[node as usize] } else { self.slots[node as usize] };
         let mut members: Vec<_> = self
-            .members(job_of(need.slots))
+            .members(&asked)
             .filter(|&(_, node)| own.nodes.contains(node))
             .map(|(place, node)| (own.claim(node), place, fullness(node), node))
             .collect();
         members.sort_unstable();
         nodes.extend(members.iter().take(need.nodes as usize).map(|&(.., node)| node));
+    }
+
+    fn kept(memory: &mut Memory) -> &mut Kept<Self> {
+        &mut memory.supply
     }
 }

@@ -27,7 +27,7 @@ impl Like {
         Self { group, amount, nodes, length }
     }
 
-    pub(super) fn of<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Self {
+    pub(super) fn of<F: Chosen>(view: &View<'_>, waiting: &Waiting) -> Self {
         let job = JobId(waiting.key.row);
         let (group, slots) = F::likeness(view, job);
         Self::new(group, i64::from(slots), view.jobs.node_count(job), waiting.length.max(TICK))

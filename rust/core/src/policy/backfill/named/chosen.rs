@@ -1,18 +1,27 @@
 //! Free nodes for a plan of named nodes, and the choice of those that a job takes.
 
-use crate::algo::horizon::{Freedom, Need, SlotTable};
+use crate::algo::horizon::{Freedom, Need, SlotTable, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
+use crate::policy::backfill::named::base::Base;
 use crate::policy::backfill::named::bounds::Bounds;
+use crate::policy::backfill::queued::Queued;
+use crate::policy::backfill::supply::Supply;
 use crate::workload::JobId;
 
 /// Free capacity of each node, and the order in which nodes are taken.
-pub(in crate::policy::backfill) trait Chosen<'a>: Freedom {
+pub(in crate::policy::backfill) trait Chosen: Freedom + std::fmt::Debug {
     /// True if jobs of queues without common nodes never compete.
     const TELLS_QUEUES_APART: bool = false;
 
+    /// True if a job gets the same nodes whatever is held of others: a plan may outlive its pass.
+    const LASTS: bool = false;
+
+    /// Data by which the needs of jobs are read.
+    fn facts<'c>(view: &'c View<'c>) -> &'c Self::Facts<'c>;
+
     /// Capacity free now, built in the memory of `spare`.
-    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self;
+    fn now(view: &View<'_>, spare: Option<Self>) -> Self;
 
     /// Key of jobs alike: they take the same amount of the same nodes.
     fn likeness(view: &View<'_>, job: JobId) -> (usize, u32) {
@@ -26,15 +35,10 @@ pub(in crate::policy::backfill) trait Chosen<'a>: Freedom {
 
     /// Appends the nodes that a job takes, of those that it may take, when this is free: sorted by [`Claim`], then
     /// fullest or emptiest first, then lowest.
-    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>);
+    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>);
 
-    /// Memory of earlier passes.
-    fn spares(_view: &'a View<'a>, _memory: &mut Memory) -> Vec<Self> {
-        Vec::new()
-    }
-
-    /// Leaves the memory to later passes.
-    fn leave(_spares: Vec<Self>, _memory: &mut Memory) {}
+    /// Its part of the memory.
+    fn kept(memory: &mut Memory) -> &mut Kept<Self>;
 }
 
 /// The nodes that a job may take.
@@ -76,7 +80,7 @@ impl Own<'_> {
 }
 
 /// Free capacity of each node, where a job may take only some of the nodes.
-pub(in crate::policy::backfill) trait Part<'a>: Chosen<'a> {
+pub(in crate::policy::backfill) trait Part: Chosen {
     /// True if enough of the nodes `own` are free for the job.
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
 
@@ -85,26 +89,54 @@ pub(in crate::policy::backfill) trait Part<'a>: Chosen<'a> {
 
     /// Like [`Freedom::fitting`], among the nodes `own`.
     fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool;
+
+    /// Adds the number of nodes of a lot in each set, where a node is either free or not.
+    fn count_by_set(lot: &Self::Lot<'_, '_>, sets: &[NodeSet], counts: &mut [u32]);
+
+    /// Part of the memory with queues.
+    fn kept_by_queue(memory: &mut Memory) -> &mut Kept<Queued<Self>>;
 }
 
 /// Memory that passes leave to later ones, to save allocations.
 #[derive(Clone, Debug, Default)]
 pub(in crate::policy::backfill) struct Memory {
-    sets: Vec<NodeSet>,
-    tables: Vec<SlotTable>,
+    sets: Kept<NodeSet>,
+    tables: Kept<SlotTable>,
+    queued_sets: Kept<Queued<NodeSet>>,
+    queued_tables: Kept<Queued<SlotTable>>,
+    pub(in crate::policy::backfill) supply: Kept<Supply>,
     pub(super) bounds: Bounds,
 }
 
-impl<'a> Chosen<'a> for NodeSet {
-    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+/// Windows kept from pass to pass: those of what runs, and the memory of the plan.
+#[derive(Clone, Debug)]
+pub(in crate::policy::backfill) struct Kept<F> {
+    pub(super) base: Base<F>,
+    pub(super) plan: Option<Windows<F>>,
+}
+
+impl<F> Default for Kept<F> {
+    fn default() -> Self {
+        Self { base: Base::default(), plan: None }
+    }
+}
+
+impl Chosen for NodeSet {
+    const LASTS: bool = true;
+
+    fn facts<'c>(_view: &'c View<'c>) -> &'c () {
+        &()
+    }
+
+    fn now(view: &View<'_>, spare: Option<Self>) -> Self {
         let mut now = spare.unwrap_or_default();
         now.copy_from(view.slots.holding(1));
         now
     }
 
-    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, _view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
         if own.kept.is_empty() && own.asleep.is_none() {
-            return nodes.extend(own.nodes.iter().take(need.nodes as usize));
+            return own.nodes.copy_lowest(need.nodes, nodes);
         }
         let claims = [Claim::Own, Claim::None, Claim::Asleep, Claim::Other];
         let in_turn =
@@ -112,17 +144,17 @@ impl<'a> Chosen<'a> for NodeSet {
         nodes.extend(in_turn.take(need.nodes as usize));
     }
 
-    fn spares(_view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
-        std::mem::take(&mut memory.sets)
-    }
-
-    fn leave(spares: Vec<Self>, memory: &mut Memory) {
-        memory.sets = spares;
+    fn kept(memory: &mut Memory) -> &mut Kept<Self> {
+        &mut memory.sets
     }
 }
 
-impl<'a> Chosen<'a> for SlotTable {
-    fn now(view: &'a View<'a>, spare: Option<Self>) -> Self {
+impl Chosen for SlotTable {
+    fn facts<'c>(_view: &'c View<'c>) -> &'c () {
+        &()
+    }
+
+    fn now(view: &View<'_>, spare: Option<Self>) -> Self {
         let count = |slots| i32::try_from(slots).unwrap_or(i32::MAX);
         let free = (0..view.platform.len()).map(|node| count(view.slots.free_on(node)));
         let mut now = spare.unwrap_or_else(|| Self::new(0, []));
@@ -130,7 +162,7 @@ impl<'a> Chosen<'a> for SlotTable {
         now
     }
 
-    fn choose(&self, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, _view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
         let fullness = |node| if own.spreads { -self.of(node) } else { self.of(node) };
         let place = |&node: &u32| (own.claim(node), fullness(node), node);
         if need.nodes == 1 {
@@ -141,16 +173,12 @@ impl<'a> Chosen<'a> for SlotTable {
         nodes.truncate(need.nodes as usize);
     }
 
-    fn spares(_view: &'a View<'a>, memory: &mut Memory) -> Vec<Self> {
-        std::mem::take(&mut memory.tables)
-    }
-
-    fn leave(spares: Vec<Self>, memory: &mut Memory) {
-        memory.tables = spares;
+    fn kept(memory: &mut Memory) -> &mut Kept<Self> {
+        &mut memory.tables
     }
 }
 
-impl Part<'_> for NodeSet {
+impl Part for NodeSet {
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
         self.common(own) >= need.nodes
     }
@@ -163,9 +191,17 @@ impl Part<'_> for NodeSet {
         nodes.copy_common(self, own);
         nodes.len() >= need.nodes
     }
+
+    fn count_by_set(lot: &&NodeSet, sets: &[NodeSet], counts: &mut [u32]) {
+        lot.count_by_set(sets, counts);
+    }
+
+    fn kept_by_queue(memory: &mut Memory) -> &mut Kept<Queued<Self>> {
+        &mut memory.queued_sets
+    }
 }
 
-impl Part<'_> for SlotTable {
+impl Part for SlotTable {
     fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
         self.has(own, need.slots, need.nodes)
     }
@@ -177,5 +213,11 @@ impl Part<'_> for SlotTable {
     fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool {
         nodes.copy_from(own);
         self.keep_fitting(need, nodes)
+    }
+
+    fn count_by_set(_lot: &(&[u32], i32), _sets: &[NodeSet], _counts: &mut [u32]) {}
+
+    fn kept_by_queue(memory: &mut Memory) -> &mut Kept<Queued<Self>> {
+        &mut memory.queued_tables
     }
 }

@@ -7,15 +7,15 @@ use crate::algo::node_set::NodeSet;
 use crate::cluster::standby::Standby;
 use crate::platform::outages::Maintenance;
 use crate::policy::View;
-use crate::policy::backfill::named::chosen::Chosen;
+use crate::policy::backfill::named::chosen::{Chosen, Kept};
 use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 /// Free nodes over time. Maintenance is applied only as far ahead as needed: its windows may be known for years.
 pub(super) struct Future<'a, F> {
+    view: &'a View<'a>,
     windows: Windows<F>,
-    now: SimTime,
     /// Maintenance that begins before this instant is applied.
     known: SimTime,
     /// Maintenance yet to be applied, sorted by beginning.
@@ -23,23 +23,43 @@ pub(super) struct Future<'a, F> {
     next: Option<Maintenance>,
 }
 
-impl<'a, F: Chosen<'a>> Future<'a, F> {
+impl<'a, F: Chosen> Future<'a, F> {
     /// Starts with maintenance yet to be applied, sorted by beginning.
-    fn new(windows: Windows<F>, now: SimTime, to_come: impl Iterator<Item = Maintenance> + 'a) -> Self {
+    fn new(view: &'a View<'a>, windows: Windows<F>, to_come: impl Iterator<Item = Maintenance> + 'a) -> Self {
         let mut to_come: Box<dyn Iterator<Item = Maintenance> + 'a> = Box::new(to_come);
         let next = to_come.next();
-        Self { windows, now, known: now, to_come, next }
+        Self { view, windows, known: view.now, to_come, next }
     }
 
     /// Starts with all maintenance applied already.
-    pub(super) fn whole(windows: Windows<F>, now: SimTime) -> Self {
-        Self::new(windows, now, std::iter::empty())
+    pub(super) fn whole(view: &'a View<'a>, windows: Windows<F>) -> Self {
+        Self::new(view, windows, std::iter::empty())
+    }
+
+    /// Goes on with the plan of an earlier pass, if there is one and no window of it has begun since.
+    pub(super) fn of_last(view: &'a View<'a>, kept: &mut Kept<F>) -> Option<Self> {
+        let mut plan = kept.plan.take_if(|plan| plan.changes_at().is_none_or(|at| at > view.now))?;
+        plan.advance(view.now);
+        Some(Self::whole(view, plan))
+    }
+
+    /// Starts with what running jobs give back, in a pass that has begun, and the maintenance that is known by now.
+    pub(super) fn of(view: &'a View<'a>, kept: &mut Kept<F>) -> Option<Self> {
+        let base = kept.base.windows(view)?;
+        let windows = match kept.plan.take() {
+            Some(mut plan) => {
+                plan.copy_from(base);
+                plan
+            }
+            None => base.clone(),
+        };
+        Some(Self::new(view, windows, view.outages.known(view.now)))
     }
 
     /// Applies the maintenance that begins before an instant.
     fn look(&mut self, until: SimTime) {
         while let Some(window) = self.next.filter(|window| window.from < until) {
-            self.windows.close(window.from, window.until - window.from, window.node);
+            self.windows.close(F::facts(self.view), window.from, window.until - window.from, window.node);
             self.next = self.to_come.next();
         }
         self.known = if self.next.is_none() { SimTime::NEVER } else { self.known.max(until) };
@@ -47,8 +67,8 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
 
     /// Calls [`Windows::may_start`] for the length of the need.
     pub(super) fn may_start(&mut self, need: &Need) -> bool {
-        self.look(self.now.saturating_add(need.length));
-        self.windows.may_start(need)
+        self.look(self.view.now.saturating_add(need.length));
+        self.windows.may_start(F::facts(self.view), need)
     }
 
     /// Calls [`Windows::earliest`] as far ahead as it takes, where `pick` takes any nodes.
@@ -63,23 +83,28 @@ impl<'a, F: Chosen<'a>> Future<'a, F> {
             // A job that ends by then is not affected by maintenance that is yet to be applied.
             let certain = self.known.saturating_add(SimDuration::ZERO - need.length);
             let by = if self.known == SimTime::NEVER { until } else { until.min(certain) };
-            let found = self.windows.earliest(need, (from, by), &mut pick);
+            let found = self.windows.earliest(F::facts(self.view), need, (from, by), &mut pick);
             if found.is_some() || by == until {
                 return found;
             }
             from = by;
-            self.look(self.known.saturating_add((self.known - self.now).max(TICK)));
+            self.look(self.known.saturating_add((self.known - self.view.now).max(TICK)));
         }
     }
 
     /// Calls [`Windows::hold`] for what [`Self::earliest`] has found.
     pub(super) fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
-        self.windows.hold(at, need, nodes);
+        self.windows.hold(F::facts(self.view), at, need, nodes);
     }
 
-    /// Calls [`Windows::into_spare`].
-    pub(super) fn into_spare(self) -> Vec<F> {
-        self.windows.into_spare()
+    /// Leaves the windows, for their memory.
+    pub(super) fn into_windows(self) -> Windows<F> {
+        self.windows
+    }
+
+    /// True if no maintenance is known that begins later.
+    pub(super) fn is_undisturbed(&self) -> bool {
+        self.known == self.view.now && self.next.is_none()
     }
 }
 
@@ -107,42 +132,19 @@ pub(super) fn units_back_now(view: &View<'_>) -> i64 {
     i64::try_from(nodes).unwrap_or(i64::MAX).saturating_mul(i64::from(view.slots.per_node()))
 }
 
-/// Free nodes over time if all running jobs end as planned; those that should have ended by now end a tick later. A
-/// node in maintenance is free once that is over, a failed node never, and a window of maintenance that is known by now
-/// takes its node out.
-pub(super) fn future<'a, F: Chosen<'a>>(view: &'a View<'a>, now: F, spares: Vec<F>) -> Future<'a, F> {
-    let soonest = view.now.saturating_add(TICK);
-    let runs = view.runs.iter().map(|(_, run)| Return {
-        at: run.planned_end.max(soonest),
-        nodes: view.runs.nodes(run),
-        what: What::Slots(F::told(view, run.job)),
-        microwatts: 0,
-    });
-    let windows = in_service(spares, now, view, runs.collect());
-    Future::new(windows, view.now, view.outages.known(view.now))
-}
-
 /// Free nodes over time from what is free now and what returns, with all maintenance that is known applied.
-pub(super) fn known_by_now<'a, F: Chosen<'a>>(
-    spares: Vec<F>,
-    now: F,
-    view: &'a View<'a>,
-    returns: Vec<Return<'a>>,
-) -> Windows<F> {
-    let mut windows = in_service(spares, now, view, returns);
+pub(super) fn known_by_now<F: Chosen>(now: F, view: &View<'_>, returns: Vec<Return<'_>>) -> Windows<F> {
+    let facts = F::facts(view);
+    let mut windows = Windows::new(facts, view.now, (now, 0), []);
+    in_service(&mut windows, view, returns);
     for window in view.outages.known(view.now) {
-        windows.close(window.from, window.until - window.from, window.node);
+        windows.close(facts, window.from, window.until - window.from, window.node);
     }
     windows
 }
 
-/// The same without maintenance to come.
-fn in_service<'a, F: Chosen<'a>>(
-    spares: Vec<F>,
-    now: F,
-    view: &'a View<'a>,
-    mut returns: Vec<Return<'a>>,
-) -> Windows<F> {
+/// Adds what returns to what is free now; nodes that sleep or are out of service return, too, if they are to.
+pub(super) fn in_service<'a, F: Chosen>(windows: &mut Windows<F>, view: &'a View<'a>, mut returns: Vec<Return<'a>>) {
     let soonest = view.now.saturating_add(TICK);
     let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
     let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
@@ -154,16 +156,14 @@ fn in_service<'a, F: Chosen<'a>>(
     }));
     let mut order: Vec<_> = (0..).zip(&returns).map(|(place, back): (u32, _)| (back.at, place)).collect();
     order.sort_unstable();
-    let ascending = order.iter().map(|&(_, place)| returns[place as usize]);
-    let mut windows = Windows::reusing(spares, view.now, (now, 0), ascending);
+    windows.give_back(F::facts(view), order.iter().map(|&(_, place)| returns[place as usize]));
     for (node, until) in view.outages.coming_back() {
-        windows.open(until, node, whole);
+        windows.open(F::facts(view), until, node, whole);
     }
-    windows
 }
 
 /// Need of a waiting job.
-pub(super) fn need<'a, F: Chosen<'a>>(view: &View<'_>, waiting: &Waiting) -> Need {
+pub(super) fn need<F: Chosen>(view: &View<'_>, waiting: &Waiting) -> Need {
     let job = JobId(waiting.key.row);
     let length = waiting.length.max(TICK);
     Need { nodes: view.jobs.node_count(job), slots: F::told(view, job), microwatts: 0, length }

@@ -20,9 +20,15 @@ pub(super) struct Promises<'a, F> {
     nodes: Vec<u32>,
 }
 
-impl<'a, F: Chosen<'a>> Promises<'a, F> {
+impl<'a, F: Chosen> Promises<'a, F> {
     /// No promises yet.
     pub(super) fn new(view: &'a View<'a>, future: Future<'a, F>, memory: &mut Memory) -> Self {
+        memory.bounds.forget();
+        Self::of_last(view, future, memory)
+    }
+
+    /// Goes on with the promises of an earlier pass.
+    pub(super) fn of_last(view: &'a View<'a>, future: Future<'a, F>, memory: &mut Memory) -> Self {
         let bounds = std::mem::take(&mut memory.bounds);
         Self { view, future, bounds, asleep: asleep(view), nodes: Vec::new() }
     }
@@ -41,7 +47,7 @@ impl<'a, F: Chosen<'a>> Promises<'a, F> {
         let (kept, job) = (self.view.standby.map(Standby::kept).unwrap_or_default(), JobId(waiting.key.row));
         let pick = |free: &F, throughout: &NodeSet| {
             nodes.clear();
-            free.choose(Own { nodes: throughout, spreads: false, asleep, kept, job }, &need, nodes);
+            free.choose(self.view, Own { nodes: throughout, spreads: false, asleep, kept, job }, &need, nodes);
             true
         };
         let found = if from > until { None } else { self.future.earliest(&need, (from, until), pick) };
@@ -61,9 +67,8 @@ impl<'a, F: Chosen<'a>> Promises<'a, F> {
     }
 
     /// Leaves the memory to later passes.
-    pub(super) fn leave(mut self, memory: &mut Memory) {
-        self.bounds.forget();
+    pub(super) fn leave(self, memory: &mut Memory) {
         memory.bounds = self.bounds;
-        F::leave(self.future.into_spare(), memory);
+        F::kept(memory).plan = Some(self.future.into_windows());
     }
 }

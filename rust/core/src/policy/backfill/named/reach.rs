@@ -7,7 +7,9 @@
 use crate::algo::fit_list::{FitList, Place, QueueKey, Room, Waiting};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
+use crate::policy::backfill::plan::TICK;
 use crate::policy::sleep::named::FirstStarts;
+use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// Parts of a plan that still matter.
@@ -32,7 +34,8 @@ enum Next {
     After(Option<QueueKey>),
     /// This job could start before more was planned.
     Could(QueueKey),
-    Is(QueueKey),
+    /// This job may start, and would end at this instant.
+    Is(QueueKey, SimTime),
     None,
 }
 
@@ -48,7 +51,7 @@ impl Reach {
         for own in queues.sets() {
             reach.join(own, tells_queues_apart);
         }
-        if tells_queues_apart {
+        if reach.parts.len() > 1 {
             let part_of = |own: &NodeSet| reach.parts.iter().position(|part| part.nodes.common(own) > 0);
             reach.of_queue = queues.sets().iter().map(|own| part_of(own).unwrap_or(0)).collect();
         }
@@ -86,7 +89,7 @@ impl Reach {
     ) -> bool {
         for index in 0..self.parts.len() {
             let is_next = |waiting: &Waiting| self.part_of(view, waiting) == index && may_start(waiting);
-            self.parts[index].next = self.parts[index].next.after(queue, place, room, is_next);
+            self.parts[index].next = self.parts[index].next.after(queue, (place, room), view.now, is_next);
         }
         self.parts.iter().any(|part| part.matters(plans))
     }
@@ -94,15 +97,21 @@ impl Reach {
     /// True if it matters what is planned for a job that is next in turn.
     pub(super) fn needs(&self, view: &View<'_>, waiting: &Waiting, plans: bool) -> bool {
         let part = &self.parts[self.part_of(view, waiting)];
-        part.matters(plans) && (plans || part.next == Next::Is(waiting.key))
+        part.matters(plans) && (plans || part.next.is(waiting.key))
     }
 
-    /// Notes that a job had its turn and may have been planned. If it started, others may be held back.
-    pub(super) fn pass(&mut self, waiting: &Waiting) {
+    /// True if all queues are planned together.
+    pub(super) fn is_one(&self) -> bool {
+        self.parts.len() == 1
+    }
+
+    /// Notes that a job had its turn and may have been planned for an instant. If it started, others may be held back.
+    /// A job that may start now still may if it ends before the planned one starts.
+    pub(super) fn pass(&mut self, waiting: &Waiting, found: Option<SimTime>) {
         for part in &mut self.parts {
             part.next = match part.next {
-                Next::Is(key) if key == waiting.key => Next::After(Some(key)),
-                Next::Is(key) => Next::Could(key),
+                Next::Is(key, _) if key == waiting.key => Next::After(Some(key)),
+                Next::Is(key, end) if found.is_some_and(|at| at < end) => Next::Could(key),
                 next => next,
             };
         }
@@ -130,10 +139,21 @@ impl Part {
 }
 
 impl Next {
+    /// True if a job is the next that may start.
+    fn is(self, job: QueueKey) -> bool {
+        matches!(self, Self::Is(key, _) if key == job)
+    }
+
     /// Next job that may start now, among those from a place on.
-    fn after(self, queue: &FitList, place: Place, room: Room, mut is_next: impl FnMut(&Waiting) -> bool) -> Self {
+    fn after(
+        self,
+        queue: &FitList,
+        (place, room): (Place, Room),
+        now: SimTime,
+        mut is_next: impl FnMut(&Waiting) -> bool,
+    ) -> Self {
         let mut place = match self {
-            Self::Is(_) | Self::None => return self,
+            Self::Is(..) | Self::None => return self,
             Self::Could(key) => queue.place_of(key).unwrap_or_else(|| queue.place_after(key)),
             Self::After(key) => key.map_or(place, |key| queue.place_after(key)),
         };
@@ -141,7 +161,7 @@ impl Next {
             && let Some(waiting) = queue.get(found)
         {
             if is_next(waiting) {
-                return Self::Is(waiting.key);
+                return Self::Is(waiting.key, now.saturating_add(waiting.length.max(TICK)));
             }
             place = queue.after(found);
         }
@@ -164,7 +184,7 @@ mod tests {
     use crate::policy::backfill::named::promises::Promises;
     use crate::policy::backfill::queued::Queued;
     use crate::policy::testing::World;
-    use crate::units::{SimDuration, SimTime};
+    use crate::units::SimDuration;
 
     const NODES: u32 = 8;
     const JOBS: i64 = 24;
@@ -186,8 +206,8 @@ mod tests {
             nodes.iter().map(|(at, node)| Return { at: *at, nodes: node, what: What::Node(2), microwatts: 0 });
         let lent = |node| nodes.iter().any(|(_, lent)| lent[0] == node);
         let free = (0..NODES).map(|node| if lent(node) { 0 } else { 2 });
-        let windows = Windows::new(view.now, Queued::new(view, SlotTable::new(2, free)), 0, returns);
-        let future = Future::whole(windows, view.now);
+        let windows = Windows::new(view, view.now, (Queued::new(view, SlotTable::new(2, free)), 0), returns);
+        let future = Future::whole(view, windows);
         let mut promises = Promises::new(view, future, &mut Memory::default());
         let (mut awaited, mut first) = (case.awaited.clone(), BTreeMap::<u32, SimTime>::new());
         let mut reach = Reach::new(view, case.depth > case.queue.len(), &awaited);
@@ -205,7 +225,7 @@ mod tests {
                 continue;
             }
             let found = promises.add(waiting, if plans { SimTime::NEVER } else { view.now });
-            reach.pass(waiting);
+            reach.pass(waiting, found);
             let Some(at) = found else { continue };
             for &node in promises.nodes() {
                 let Some(&by) = awaited.get(&node) else { continue };
@@ -258,7 +278,7 @@ mod tests {
                 let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
                 let units = i64::from(view.jobs.node_count(JobId(row)) * view.jobs.need(JobId(row), view.platform));
                 let length = SimDuration::from_micros(length);
-                queue.insert(Waiting { key, units, length, watts: 0, kind: crate::algo::fit_list::Kind::default() });
+                queue.insert(Waiting { key, units, length, watts: 0, class: crate::algo::fit_list::ClassId::default() });
             }
             let mut returns: Vec<_> = returns.into_iter().map(|(node, end)| (at(end), node)).collect();
             returns.sort_unstable();

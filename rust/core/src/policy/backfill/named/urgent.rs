@@ -18,6 +18,7 @@ use crate::policy::View;
 use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::named::chosen::{Chosen, Own};
 use crate::policy::backfill::named::future::{Future, asleep, known_by_now, need};
+use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
@@ -26,7 +27,7 @@ use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 /// Free slots of each node, for jobs of queues.
-type Table<'a> = Queued<'a, SlotTable>;
+type Table = Queued<SlotTable>;
 
 /// Claim of a run in a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,11 +42,11 @@ struct Urgent<'a> {
     view: &'a View<'a>,
     queues: &'a Queues,
     /// Plan by which urgent jobs are planned at first: suspended jobs hold their slots for ever.
-    any: Windows<Table<'a>>,
+    any: Windows<Table>,
     /// The same without the jobs that a queue preempts, by the queue's number.
-    without: BTreeMap<u16, Windows<Table<'a>>>,
+    without: BTreeMap<u16, Windows<Table>>,
     /// Plan of running and promised jobs; suspended ones hold nothing.
-    running: Windows<Table<'a>>,
+    running: Windows<Table>,
     promised: Vec<(SimTime, Need, Vec<u32>)>,
     /// Slots of running jobs on each node.
     used: Vec<u32>,
@@ -69,7 +70,7 @@ impl NamedPlan {
         queues: &'a Queues,
     ) -> Result<()> {
         let mut urgent = Urgent::new(desk.view, queues);
-        let mut reach = self.reach::<Table<'_>>(desk.view, queue, 0);
+        let mut reach = self.reach::<Table>(desk.view, queue, 0);
         let (mut place, mut planned) = (Place::FRONT, 0);
         while let Some(&waiting) = queue.get(place) {
             let job = JobId(waiting.key.row);
@@ -79,7 +80,7 @@ impl NamedPlan {
             desk.examine()?;
             let now = desk.view.now;
             let until = if planned < self.depth { now.saturating_add(self.horizon) } else { now };
-            let need = need::<Table<'_>>(desk.view, &waiting);
+            let need = need::<Table>(desk.view, &waiting);
             let Some((at, nodes)) = urgent.find(job, &need, until) else {
                 place = queue.after(place);
                 continue;
@@ -98,8 +99,9 @@ impl NamedPlan {
             };
         }
         urgent.resume(desk)?;
-        let future = Future::whole(urgent.running, desk.view.now);
-        self.fill(desk, queue, (future, reach), (place, planned))
+        let future = Future::whole(desk.view, urgent.running);
+        let promises = Promises::new(desk.view, future, &mut self.memory);
+        self.fill(desk, queue, (promises, reach), (place, planned))
     }
 }
 
@@ -133,8 +135,9 @@ impl<'a> Urgent<'a> {
     /// Start and nodes of an urgent job, if it starts by `until`.
     fn find(&mut self, job: JobId, need: &Need, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
         let (now, asleep) = (self.view.now, asleep(self.view));
-        let choose = |nodes: &mut Vec<u32>, free: &Table<'_>, throughout: &NodeSet| {
+        let choose = |nodes: &mut Vec<u32>, free: &Table, throughout: &NodeSet| {
             free.choose(
+                self.view,
                 Own {
                     nodes: throughout,
                     spreads: false,
@@ -148,7 +151,7 @@ impl<'a> Urgent<'a> {
             true
         };
         let mut nodes = Vec::new();
-        if let Some(at) = self.any.earliest(need, (now, now), |free, own| choose(&mut nodes, free, own)) {
+        if let Some(at) = self.any.earliest(self.view, need, (now, now), |free, own| choose(&mut nodes, free, own)) {
             return Some((at, nodes));
         }
         let number = self.queues.number(job);
@@ -161,8 +164,8 @@ impl<'a> Urgent<'a> {
             nodes.sort_unstable();
             true
         };
-        let found = match without.earliest(need, (now, now), |_, own| emptiest(&mut nodes, own)) {
-            None => without.earliest(need, (now, until), |free, own| choose(&mut nodes, free, own)),
+        let found = match without.earliest(self.view, need, (now, now), |_, own| emptiest(&mut nodes, own)) {
+            None => without.earliest(self.view, need, (now, until), |free, own| choose(&mut nodes, free, own)),
             found => found,
         };
         found.map(|at| (at, nodes))
@@ -180,10 +183,10 @@ impl<'a> Urgent<'a> {
         });
         for id in &self.victims {
             let Some(run) = self.view.runs.get(*id).filter(|run| !self.is_preempted(number, run.job)) else { continue };
-            windows.hold(self.planned_end(run), &self.for_ever(run), self.view.runs.nodes(run));
+            windows.hold(self.view, self.planned_end(run), &self.for_ever(run), self.view.runs.nodes(run));
         }
         for (at, need, nodes) in &self.promised {
-            windows.hold(*at, need, nodes);
+            windows.hold(self.view, *at, need, nodes);
         }
         self.without.insert(number, windows);
     }
@@ -216,12 +219,12 @@ impl<'a> Urgent<'a> {
         }
         let (end, for_ever) = (self.planned_end(run), self.for_ever(run));
         let so_far = Need { length: end - self.view.now, ..for_ever };
-        self.running.drop(self.view.now, &so_far, nodes);
-        self.any.hold(end, &for_ever, nodes);
+        self.running.drop(self.view, self.view.now, &so_far, nodes);
+        self.any.hold(self.view, end, &for_ever, nodes);
         let numbers: Vec<_> = self.without.keys().copied().filter(|&by| !self.is_preempted(by, run.job)).collect();
         for number in numbers {
             if let Some(windows) = self.without.get_mut(&number) {
-                windows.hold(end, &for_ever, nodes);
+                windows.hold(self.view, end, &for_ever, nodes);
             }
         }
         self.victims.push(id);
@@ -239,9 +242,9 @@ impl<'a> Urgent<'a> {
 
     /// Holds the nodes of an urgent job that starts or is planned.
     fn promise(&mut self, at: SimTime, need: Need, nodes: &[u32]) {
-        self.any.hold(at, &need, nodes);
-        self.running.hold(at, &need, nodes);
-        self.without.values_mut().for_each(|windows| windows.hold(at, &need, nodes));
+        self.any.hold(self.view, at, &need, nodes);
+        self.running.hold(self.view, at, &need, nodes);
+        self.without.values_mut().for_each(|windows| windows.hold(self.view, at, &need, nodes));
         self.promised.push((at, need, nodes.to_vec()));
     }
 
@@ -254,14 +257,14 @@ impl<'a> Urgent<'a> {
             let nodes = view.runs.nodes(run);
             let left = run.suspension.map_or_else(|| run.planned_end.max(now) - now, |suspension| suspension.left);
             let need = Need { length: left.max(TICK), ..self.for_ever(run) };
-            let have_room = |_: &Table<'_>, throughout: &NodeSet| nodes.iter().all(|&node| throughout.contains(node));
-            let found = self.running.earliest(&need, (now, SimTime::NEVER), have_room);
+            let have_room = |_: &Table, throughout: &NodeSet| nodes.iter().all(|&node| throughout.contains(node));
+            let found = self.running.earliest(self.view, &need, (now, SimTime::NEVER), have_room);
             let until = found.unwrap_or(SimTime::NEVER).saturating_add(need.length);
             if until == now.saturating_add(need.length) {
                 desk.resume(id);
             }
             let length = if until == SimTime::NEVER { SimDuration::FOREVER } else { until - now };
-            self.running.hold(now, &Need { length, ..need }, nodes);
+            self.running.hold(self.view, now, &Need { length, ..need }, nodes);
         }
         Ok(())
     }
@@ -278,7 +281,7 @@ impl<'a> Urgent<'a> {
 }
 
 /// Free slots over time, if each run holds what `holds` says.
-fn plan<'a>(view: &'a View<'a>, holds: impl Fn(&Run) -> Holds) -> Windows<Table<'a>> {
+fn plan(view: &View<'_>, holds: impl Fn(&Run) -> Holds) -> Windows<Table> {
     let soonest = view.now.saturating_add(TICK);
     let whole = i32::try_from(view.platform.shared_slots()).unwrap_or(i32::MAX);
     let mut free: Vec<i32> =
@@ -298,5 +301,5 @@ fn plan<'a>(view: &'a View<'a>, holds: impl Fn(&Run) -> Holds) -> Windows<Table<
             returns.push(Return { at, nodes, what: What::Slots(Table::told(view, run.job)), microwatts: 0 });
         }
     }
-    known_by_now(Vec::new(), Queued::new(view, SlotTable::new(whole, free)), view, returns)
+    known_by_now(Queued::new(view, SlotTable::new(whole, free)), view, returns)
 }

@@ -1,0 +1,189 @@
+//! Free nodes over time before any promise: the claims of running jobs, and their ends.
+//!
+//! It is kept from pass to pass: a pass compares the runs with those that it knows and changes the windows of those
+//! that came, went or are to end at another instant. Nodes that sleep or are out of service return by rules of their own:
+//! while there are any, the windows are made again in every pass.
+
+use crate::algo::fit_list::Waiting;
+use crate::algo::horizon::windows::{Return, What};
+use crate::algo::horizon::{Need, Windows};
+use crate::cluster::runs::{Run, RunId};
+use crate::policy::View;
+use crate::policy::backfill::named::chosen::Chosen;
+use crate::policy::backfill::named::future::{in_service, need};
+use crate::policy::backfill::plan::TICK;
+use crate::units::{SimDuration, SimTime};
+
+/// Free nodes over time if all running jobs end as planned; those that should have ended by now end a tick later. A
+/// node in maintenance is free once that is over, a failed node never.
+#[derive(Clone, Debug)]
+pub(in crate::policy::backfill) struct Base<F> {
+    windows: Option<Windows<F>>,
+    /// Claims of the runs in the windows, by the runs' slots; of no use unless they are followed.
+    held: Vec<Held>,
+    state: State,
+    /// Claims of the jobs that the last pass has started.
+    started: Vec<Held>,
+    /// True if nothing but these starts has happened since.
+    is_as_planned: bool,
+}
+
+/// Extent to which the windows are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// All, for this pass only.
+    Made,
+    /// All, and they can follow the runs.
+    Followed,
+    /// The first, which is all there is.
+    Begun,
+}
+
+/// Claim of a run in the windows.
+#[derive(Clone, Debug)]
+struct Held {
+    /// The run; none: nothing is held.
+    run: Option<RunId>,
+    until: SimTime,
+    need: Need,
+    nodes: Vec<u32>,
+}
+
+impl<F> Default for Base<F> {
+    fn default() -> Self {
+        let (held, started) = (Vec::new(), Vec::new());
+        Self { windows: None, held, state: State::Begun, started, is_as_planned: false }
+    }
+}
+
+impl Held {
+    const NOTHING: Self = {
+        let need = Need { nodes: 0, slots: 0, microwatts: 0, length: SimDuration::ZERO };
+        Self { run: None, until: SimTime::NEVER, need, nodes: Vec::new() }
+    };
+
+    /// Its need for the rest of its time.
+    fn need_from(&self, now: SimTime) -> Need {
+        Need { length: self.until - now, ..self.need }
+    }
+}
+
+/// Instant at which a run gives its nodes back.
+fn until(view: &View<'_>, run: &Run) -> SimTime {
+    run.planned_end.max(view.now.saturating_add(TICK))
+}
+
+/// True if only runs hold nodes.
+fn can_follow(view: &View<'_>) -> bool {
+    view.standby.is_none() && view.outages.are_none()
+}
+
+impl<F: Chosen> Base<F> {
+    /// True if since the last pass nothing has happened but the starts that it made.
+    pub(super) fn is_as_planned(&self) -> bool {
+        self.is_as_planned
+    }
+
+    /// True if the windows follow the runs.
+    pub(super) fn is_followed(&self) -> bool {
+        self.state == State::Followed
+    }
+
+    /// Notes that a job starts in this pass and takes these nodes for its length.
+    pub(super) fn start(&mut self, view: &View<'_>, waiting: &Waiting, nodes: &[u32]) {
+        let need = need::<F>(view, waiting);
+        let mut nodes = nodes.to_vec();
+        nodes.sort_unstable();
+        self.started.push(Held { run: None, until: view.now.saturating_add(waiting.length), need, nodes });
+    }
+
+    /// Begins a pass: brings the windows up to now, or makes the first of them.
+    pub(super) fn begin(&mut self, view: &View<'_>) {
+        self.is_as_planned = false;
+        let windows = match self.windows.take() {
+            Some(windows) if self.state == State::Followed && can_follow(view) => self.follow(windows, view),
+            Some(mut windows) => {
+                windows.reset(view.now, 0, |spare| F::now(view, spare));
+                self.state = State::Begun;
+                self.started.clear();
+                windows
+            }
+            None => Windows::new(F::facts(view), view.now, (F::now(view, None), 0), []),
+        };
+        self.windows = Some(windows);
+    }
+
+    /// Capacity free now, in a pass that has begun.
+    pub(super) fn first(&self) -> Option<&F> {
+        self.windows.as_ref().map(Windows::first)
+    }
+
+    /// Capacity free from now on, in a pass that has begun.
+    pub(super) fn windows(&mut self, view: &View<'_>) -> Option<&Windows<F>> {
+        let windows = self.windows.as_mut()?;
+        if self.state == State::Begun {
+            let ends = view.runs.iter().map(|(_, run)| Return {
+                at: until(view, run),
+                nodes: view.runs.nodes(run),
+                what: What::Slots(F::told(view, run.job)),
+                microwatts: 0,
+            });
+            in_service(windows, view, ends.collect());
+            self.state = if can_follow(view) { State::Followed } else { State::Made };
+            self.held.iter_mut().for_each(|held| held.run = None);
+            if self.state == State::Followed {
+                view.runs.iter().for_each(|(id, run)| self.note(view, id, run));
+            }
+        }
+        self.windows.as_ref()
+    }
+
+    /// Brings the windows up to now: first all that went gives its nodes back, then all that came takes its own.
+    fn follow(&mut self, mut windows: Windows<F>, view: &View<'_>) -> Windows<F> {
+        let (now, facts) = (view.now, F::facts(view));
+        windows.advance(now);
+        let mut started = std::mem::take(&mut self.started);
+        self.is_as_planned = true;
+        for (slot, held) in (0..).zip(&mut self.held) {
+            let Some(id) = held.run else { continue };
+            let run = view.runs.get(id);
+            if run.is_none_or(|run| until(view, run) != held.until || view.runs.nodes(run) != held.nodes) {
+                debug_assert_eq!(id.slot(), slot, "claims stand in the slots of their runs");
+                windows.drop(facts, now, &held.need_from(now), &held.nodes);
+                held.run = None;
+                self.is_as_planned = false;
+            }
+        }
+        for (id, run) in view.runs.iter() {
+            if self.held.get(id.slot() as usize).is_none_or(|held| held.run != Some(id)) {
+                self.note(view, id, run);
+                let held = &self.held[id.slot() as usize];
+                windows.hold(facts, now, &held.need_from(now), &held.nodes);
+                let is_same = |start: &Held| {
+                    (start.until, start.need.slots, &start.nodes) == (held.until, held.need.slots, &held.nodes)
+                };
+                let found = started.iter().position(is_same);
+                self.is_as_planned &= found.is_some_and(|place| started.swap_remove(place).run.is_none());
+            }
+        }
+        self.is_as_planned &= started.is_empty();
+        started.clear();
+        self.started = started;
+        debug_assert!(*windows.first() == F::now(view, None), "what is free now is what no run holds");
+        windows
+    }
+
+    /// Notes the claim of a run.
+    fn note(&mut self, view: &View<'_>, id: RunId, run: &Run) {
+        let (slot, nodes) = (id.slot() as usize, view.runs.nodes(run));
+        if slot >= self.held.len() {
+            self.held.resize(slot + 1, Held::NOTHING);
+        }
+        let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+        let need = Need { nodes: count, slots: F::told(view, run.job), microwatts: 0, length: SimDuration::ZERO };
+        let held = &mut self.held[slot];
+        (held.run, held.until, held.need) = (Some(id), until(view, run), need);
+        held.nodes.clear();
+        held.nodes.extend_from_slice(nodes);
+    }
+}
