@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import hypothesis.strategies as st
@@ -250,6 +251,11 @@ def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
     )
 
 
+def with_reserve(sleep: Sleep, ratio: float) -> Sleep:
+    """The part `newsvendor` of the same parameters."""
+    return replace(sleep, reserve=ratio, as_backfilled=True, part={**sleep.part, "reserve_ratio": ratio})
+
+
 @st.composite
 def switches(draw: st.DrawFn, machine: Machine) -> list[Switch]:
     """Draws of nodes that are switched, alike or not."""
@@ -304,6 +310,7 @@ def cases(
     vahrm: bool = False,
     first_runs: bool = False,
     malleable: bool = False,
+    reserve: bool = False,
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then.
 
@@ -328,6 +335,8 @@ def cases(
         machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
         times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
         machine.sleep = draw(sleeps(machine.nodes, *times))
+    if machine.sleep is not None and reserve:
+        machine.sleep = with_reserve(machine.sleep, draw(st.sampled_from([0.02, 0.08, 0.3, 1.0])))
     if cells:
         machine.kill = draw(st.booleans())
         draw(unlike(machine))
@@ -340,8 +349,9 @@ def cases(
         # Sizes go with whole nodes of one pool that are alike in what jobs ask for.
         machine.slots, machine.sizing = 1, draw(st.builds(Sizing, st.integers(0, 99), st.sampled_from([0.2, 0.6, 1.0])))
     if queues or urgent:
-        one_pool = power is not None or malleable
-        machine.queues = draw(queues_of(machine, urgent=urgent, one_pool=one_pool, all_nodes=malleable))
+        all_nodes = malleable or (reserve and not plan)
+        one_pool = power is not None or all_nodes
+        machine.queues = draw(queues_of(machine, urgent=urgent, one_pool=one_pool, all_nodes=all_nodes))
     if sleep and power is not None:
         machine.switches = draw(switches(machine))
     if power is not None:

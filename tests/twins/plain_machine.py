@@ -32,6 +32,7 @@ from plain_shares import ranks
 from plain_world import outages, timed
 
 if TYPE_CHECKING:
+    from plain_newsvendor import Reserve
     from plain_power import Power
     from plain_sizes import Sizing
     from plain_vahrm import Vahrm
@@ -85,6 +86,7 @@ class Machine:
         self.served_by: dict[int, list[int]] = {}
         self.state = [Node(self.first) for _ in range(self.nodes)]
         self.used = [0] * self.nodes
+        self.reserves: dict[tuple[int, ...], Reserve] = {}
         for job in jobs:
             job.asked = job.node_count
             if job.sizes is not None and job.fewest <= self.nodes:

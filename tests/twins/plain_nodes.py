@@ -46,6 +46,8 @@ class Sleep:
     exclude: frozenset[int] = frozenset()
     as_backfilled: bool = False
     """Whether wake plans hold no more than the backfill would, as those of parts of one's own and of `newsvendor`."""
+    reserve: float | None = None
+    """The share that `newsvendor` may keep on; None: another part."""
     part: dict[str, object] = field(default_factory=dict)
     """The parameters as the engine takes them."""
 
