@@ -21,6 +21,8 @@ from typing import Any
 
 import hetsched as hs
 from hetsched.cli.app import commands
+from hetsched.policy.slurm_options import OPTIONS, Covered, Ignored, Unsupported
+from hetsched.policy.slurm_options import Option as SlurmOption
 from hetsched.run.options import RunOptions
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -109,6 +111,53 @@ def parts(before: str, role: str) -> str:
     heads = ["part", ROLE_TITLES.get(role, "meaning")], ["part", "parameter", "unit", "default", "range", "meaning"]
     texts = [table([*heads[0], "more"], rows)] if any(more.values()) else [table(heads[0], [row[:2] for row in rows])]
     return "\n".join([*texts, *([table(heads[1], given)] if given else [])])
+
+
+# slurm.conf.
+
+
+def slurm(_before: str, kind: str) -> str:
+    """Options of slurm.conf that are covered, not simulated, or without effect, by where they stand."""
+    return _SLURM[kind]()
+
+
+def _covered() -> str:
+    rows = [
+        (f"`{name}`", _place(place), f"`{one.parameter}`")
+        for place, name, one in _slurm_options()
+        if isinstance(one, Covered)
+    ]
+    return table(["option", "stands in", "parameter"], rows)
+
+
+def _not_simulated() -> str:
+    rows = [
+        (f"`{name}`", _place(place), one.right, one.what.removesuffix(" is").removesuffix(" are"))
+        for place, name, one in _slurm_options()
+        if isinstance(one, Unsupported)
+    ]
+    return table(["option", "stands in", "no fault", "what is not simulated"], rows)
+
+
+def _without_effect() -> str:
+    found: dict[str, list[str]] = defaultdict(list)
+    for place, name, one in _slurm_options():
+        if isinstance(one, Ignored):
+            found[_place(place)].append(f"`{name}`")
+    return table(["stand in", "options"], [(place, ", ".join(names)) for place, names in found.items()])
+
+
+def _slurm_options() -> Iterator[tuple[str, str, SlurmOption]]:
+    for place, rows in OPTIONS.items():
+        for name, one in rows.values():
+            yield place, name, one
+
+
+def _place(place: str) -> str:
+    return "a line of its own" if place == "machine" else f"`{place}`"
+
+
+_SLURM = {"covered": _covered, "not-simulated": _not_simulated, "without-effect": _without_effect}
 
 
 # The command line.
@@ -241,6 +290,7 @@ def _sentence(text: str) -> str:
 WRITERS: dict[str, Callable[..., str]] = {
     "presets": presets,
     "parts": parts,
+    "slurm": slurm,
     "verbs": verbs,
     "options": options,
     "names": names,

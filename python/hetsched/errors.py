@@ -204,6 +204,10 @@ class PlatformWarning(RunWarning):
     """A platform was made of files that say more than a platform holds, or with assumed watts."""
 
 
+class PolicyWarning(RunWarning):
+    """A policy was made of a slurm.conf that says more than is simulated."""
+
+
 class PowerWarning(RunWarning):
     """Jobs bring a measured draw that is far above their nodes' TDP."""
 

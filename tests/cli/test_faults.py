@@ -16,7 +16,7 @@ GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
 PRESETS = (
     "fcfs, easy, easy-sjbf, fair-share, conservative, sjf, ljf, random, sequence, naive, paa, coa, swa, pool, "
     "vu-fcfs, vu-fcfs-b, cva-fcfs, cva-fcfs-b, cgva-fcfs, cgva-fcfs-b, vahrm, hetsched, replay, "
-    "power-slurm, nqsv"
+    "power-slurm, nqsv, slurm"
 )
 PACKED = "text in Standard Workload Format, plain or packed by gzip or zstd"
 SECONDS = "seconds from 0 to 1e12, or -1 for unknown"

@@ -45,8 +45,8 @@ LOGS = {
 }
 DRAWN = {"drawn-small": 12, "drawn-bursts": 48}
 POLICIES = (
-    # The preset nqsv plans every job of a deep queue: its twins and worked examples hold it.
-    *(name for name in hs.presets()["name"] if name not in ("replay", "nqsv")),
+    # The preset nqsv plans every job of a deep queue: its twins and worked examples hold it. So do those of slurm.
+    *(name for name in hs.presets()["name"] if name not in ("replay", "nqsv", "slurm")),
     "easy:depth=3",
     "easy:order=wfp3",
     "easy:order=smallest-area:placement=best-rank",

@@ -255,6 +255,6 @@ def test_the_reference_configuration_runs(tmp_path: Any) -> None:
     assert nodes(result)[0] == [0]
     assert nodes(result)[6] == [0]
     with pytest.raises(
-        hs.ConfigError, match=r"policy\.backfill: found `reservations`, expected plan, which names nodes"
+        hs.ConfigError, match=r"policy\.backfill: found `reservations`, expected plan or slurm, which names nodes"
     ):
         hs.simulate(workload, platform, "easy")

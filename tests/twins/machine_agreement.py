@@ -11,7 +11,9 @@ import polars as pl
 from machine_engine import inputs_of, run, told
 from plain_counted import count_pass
 from plain_draws import JOULE, SECOND, WATT
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_meter import down_time, energy, window
 from plain_power import power_pass
 from plain_rest import counted_pass_and_rest
 from plain_sleepy_power import sleepy_pass
@@ -44,8 +46,10 @@ def agrees(machine: Machine, jobs: list[Job], sleep: Any = "timeout", *, nodes: 
         _power_agrees(result, machine)
     elif any(queue.preempts for queue in machine.queues):
         _stops_agree(result, machine)
-    if machine.power is not None:
+    if machine.power is not None or any(job.sizes and job.sizes.malleable for job in jobs):
         _segments_agree(result, machine, nodes=nodes)
+    if machine.sizing is not None:
+        _resizes_agree(result, machine)
     if machine.sleep is not None:
         _steps_agree(result, machine)
     _sums_agree(result, machine, nodes=nodes)
@@ -133,7 +137,7 @@ def _stops_agree(result: hs.Result, machine: Machine) -> None:
 def _power_agrees(result: hs.Result, machine: Machine) -> None:
     """What happens to budgets, caps and jobs in emergencies, and what the machine draws before and after."""
     assert machine.power is not None
-    last = machine.window()[1]
+    last = window(machine)[1]
     names = ("time_s", "kind", "job_id", "value", "power_before_w", "power_after_w")
     ours = [(told(row.time), *row[1:]) for row in machine.power.events if row.kind != "budget" or row.time <= last]
     if result.events is None:
@@ -160,9 +164,19 @@ def _segments_agree(result: hs.Result, machine: Machine, *, nodes: bool) -> None
     _rows_agree("segment", frame.select(here).rows(), found)
 
 
+def _resizes_agree(result: hs.Result, machine: Machine) -> None:
+    assert machine.sizing is not None
+    if result.events is None or "value" not in result.events.columns:
+        assert not machine.sizing.resizes
+        return
+    rows = result.events.filter(pl.col("kind").is_in(["grow", "shrink"])).select("time_s", "kind", "job_id", "value")
+    ours = [(told(at), kind, row, float(size)) for at, kind, row, size in machine.sizing.resizes]
+    _rows_agree("resize", rows.rows(), ours)
+
+
 def _steps_agree(result: hs.Result, machine: Machine) -> None:
     """What nodes that sleep do; what happens once all is over counts for nothing."""
-    last = told(machine.window()[1])
+    last = told(window(machine)[1])
     rows = result.events.filter(pl.col("kind").is_in(STEPS)).select("time_s", "node", "kind").rows()
     taken = [(told(at), node, kind) for at, kind, node in machine.steps]
     both = [[row for row in sorted(each, key=lambda row: row[:2]) if row[0] <= last] for each in (rows, taken)]
@@ -176,10 +190,10 @@ def _steps_agree(result: hs.Result, machine: Machine) -> None:
 def _sums_agree(result: hs.Result, machine: Machine, *, nodes: bool) -> None:
     summary = result.summary()
     if machine.slots == 1 and nodes:
-        assert isclose(summary["energy_j"], machine.energy / JOULE, rel_tol=1e-9, abs_tol=1e-9)
-    begin, end = machine.window()
+        assert isclose(summary["energy_j"], energy(machine) / JOULE, rel_tol=1e-9, abs_tol=1e-9)
+    begin, end = window(machine)
     assert isclose(summary["makespan_s"], (end - begin) / SECOND, rel_tol=1e-12, abs_tol=1e-9)
     if any(one.kind in ("failed", "maintenance") for one in machine.world):
         down_w = machine.down_w
-        assert isclose(summary["down_energy_j"], machine.down_time() * down_w / SECOND, rel_tol=1e-6, abs_tol=1e-6)
-        assert isclose(result.nodes["down_s"].sum(), machine.down_time() / SECOND, rel_tol=1e-6, abs_tol=1e-6)
+        assert isclose(summary["down_energy_j"], down_time(machine) * down_w / SECOND, rel_tol=1e-6, abs_tol=1e-6)
+        assert isclose(result.nodes["down_s"].sum(), down_time(machine) / SECOND, rel_tol=1e-6, abs_tol=1e-6)

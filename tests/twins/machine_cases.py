@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 import hypothesis.strategies as st
 from plain_draws import SECOND
-from plain_machine import ORDERS, Happening, Job, Machine, Offer, Queue, Sleep, Switch, Wish
+from plain_jobs import ORDERS, Job, Queue, Wish
+from plain_machine import Machine
+from plain_nodes import Happening, Offer, Sleep, Switch
+from plain_sizes import Sizes, Sizing
 from power_cases import (
     APPS,
     RATIOS,
@@ -102,13 +106,15 @@ def waits(draw: st.DrawFn, jobs: list[Job]) -> None:
 
 
 @st.composite
-def queues_of(draw: st.DrawFn, machine: Machine, *, urgent: bool, one_pool: bool = False) -> list[Queue]:
+def queues_of(
+    draw: st.DrawFn, machine: Machine, *, urgent: bool, one_pool: bool = False, all_nodes: bool = False
+) -> list[Queue]:
     """Queues of any nodes, or of up to three pools where nodes are counted; those of one priority have one order."""
     orders = {priority: draw(st.sampled_from([None, None, *ORDERS])) for priority in (-1, 0, 3, 5, 7)}
     limits = st.sampled_from([inf, inf, 1, 2, 3])
     sets = st.sets(st.integers(0, machine.nodes - 1), min_size=1)
     if one_pool:
-        sets = st.just(set(range(machine.nodes)) if machine.sleep else draw(sets))
+        sets = st.just(set(range(machine.nodes)) if machine.sleep or all_nodes else draw(sets))
     elif not machine.plan:
         owner = draw(st.lists(st.integers(-1, 2), min_size=machine.nodes, max_size=machine.nodes))
         pools = [{node for node in range(machine.nodes) if owner[node] == pool} for pool in range(3)]
@@ -245,6 +251,11 @@ def sleeps(draw: st.DrawFn, nodes: int, boot: int, shutdown: int) -> Sleep:
     )
 
 
+def with_reserve(sleep: Sleep, ratio: float) -> Sleep:
+    """The part `newsvendor` of the same parameters."""
+    return replace(sleep, reserve=ratio, as_backfilled=True, part={**sleep.part, "reserve_ratio": ratio})
+
+
 @st.composite
 def switches(draw: st.DrawFn, machine: Machine) -> list[Switch]:
     """Draws of nodes that are switched, alike or not."""
@@ -256,6 +267,29 @@ def switches(draw: st.DrawFn, machine: Machine) -> list[Switch]:
     )
     nodes = machine.nodes
     return [draw(one)] * nodes if draw(st.booleans()) else draw(st.lists(one, min_size=nodes, max_size=nodes))
+
+
+@st.composite
+def sizes_of(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> None:
+    """Ranges of sizes, and how speeds follow them; some jobs are rigid, some only moldable."""
+    shares = st.sampled_from([0.0, 0.1, 0.5, 1.0])
+    for job in jobs:
+        least, most = draw(st.integers(1, job.node_count)), job.node_count + draw(st.integers(0, machine.nodes))
+        most = int(min(most, machine.queue_of(job).max_nodes))
+        if most < job.node_count or least == most or draw(st.integers(0, 4)) == 0:
+            continue
+        speeds = st.lists(st.sampled_from([0.5, 1.0, 1.7, 3.0]), min_size=most - least + 1, max_size=most - least + 1)
+        job.sizes = Sizes(
+            least,
+            most,
+            draw(st.sampled_from(["linear", "amdahl", "amdahl", "downey", "downey", "table"])),
+            draw(shares),
+            draw(st.sampled_from([1.0, 2.5, 4.0, 8.0])),
+            draw(st.sampled_from([0.0, 0.5, 1.0, 1.6])),
+            tuple(sorted(draw(speeds))),
+            malleable=draw(st.sampled_from([True, True, True, False])),
+            pause=draw(st.sampled_from([0, 0, SECOND, 2_500_000, 10 * SECOND])),
+        )
 
 
 @st.composite
@@ -275,6 +309,8 @@ def cases(
     power: str | None = None,
     vahrm: bool = False,
     first_runs: bool = False,
+    malleable: bool = False,
+    reserve: bool = False,
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then.
 
@@ -299,6 +335,8 @@ def cases(
         machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
         times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
         machine.sleep = draw(sleeps(machine.nodes, *times))
+    if machine.sleep is not None and reserve:
+        machine.sleep = with_reserve(machine.sleep, draw(st.sampled_from([0.02, 0.08, 0.3, 1.0])))
     if cells:
         machine.kill = draw(st.booleans())
         draw(unlike(machine))
@@ -307,8 +345,13 @@ def cases(
         machine.draws = draw(draws_of(machine.nodes, equal=alike, exact=draws == "exact", capped=capped))
     elif draws is not None:
         machine.draws = draw(told_draws(machine.nodes, analyzed=draws == "analyzed"))
+    if malleable:
+        # Sizes go with whole nodes of one pool that are alike in what jobs ask for.
+        machine.slots, machine.sizing = 1, draw(st.builds(Sizing, st.integers(0, 99), st.sampled_from([0.2, 0.6, 1.0])))
     if queues or urgent:
-        machine.queues = draw(queues_of(machine, urgent=urgent, one_pool=power is not None))
+        all_nodes = malleable or (reserve and not plan)
+        one_pool = power is not None or all_nodes
+        machine.queues = draw(queues_of(machine, urgent=urgent, one_pool=one_pool, all_nodes=all_nodes))
     if sleep and power is not None:
         machine.switches = draw(switches(machine))
     if power is not None:
@@ -322,6 +365,8 @@ def cases(
         for job in jobs:
             # It is planned for a microsecond at least where it is an analyzer that says how long.
             job.walltime, job.comm, job.runtime = None, 0, max(job.runtime, SECOND)
+    if malleable:
+        draw(sizes_of(machine, jobs))
     if wait and draw(st.booleans()):
         draw(waits(jobs))
     if cells:

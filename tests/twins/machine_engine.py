@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 from plain_draws import SECOND, Draws, Row, Tables, flat
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_sizes import Run, growth_within, hungriest_w
 from plain_vahrm import Vahrm
 from power_cases import APPS, of_one_row, part_of
 
@@ -45,6 +47,15 @@ def workload_of(machine: Machine, jobs: list[Job]) -> hs.Workload:
         "memory_gb": (pl.Float64, [float(job.memory) for job in jobs]),
         "licences": (pl.String, [",".join(f"{name}:{n}" for name, n in job.licences.items()) or None for job in jobs]),
         "app": (pl.String, [job.app for job in jobs]),
+        "min_nodes": (pl.Int64, [job.sizes and job.sizes.least for job in jobs]),
+        "max_nodes": (pl.Int64, [job.sizes and job.sizes.most for job in jobs]),
+        "speedup": (pl.String, [job.sizes and job.sizes.model for job in jobs]),
+        "serial_ratio": (pl.Float64, [job.sizes and job.sizes.serial_ratio for job in jobs]),
+        "downey_a": (pl.Float64, [job.sizes and job.sizes.parallelism for job in jobs]),
+        "downey_sigma": (pl.Float64, [job.sizes and job.sizes.sigma for job in jobs]),
+        "speedup_table": (pl.String, [(job.sizes and " ".join(map(repr, job.sizes.table))) or None for job in jobs]),
+        "malleable": (pl.Boolean, [job.sizes and job.sizes.malleable for job in jobs]),
+        "resize_s": (pl.Float64, [job.sizes and told(job.sizes.pause) for job in jobs]),
         "first_run": (pl.Boolean, [job.first_run for job in jobs]),
         "comm_s": (pl.Float64, [told(job.comm) if job.comm else None for job in jobs]),
     }
@@ -178,6 +189,23 @@ class Believer:
         return [self._bound_ratio(view.apps[app]) for app in jobs.app]
 
 
+class Resizer:
+    """The sizing of the reference machine, as an object in its role."""
+
+    def __init__(self, machine: Machine) -> None:
+        assert machine.sizing is not None
+        self._sizing, self._hungriest_w = machine.sizing, hungriest_w(machine)
+
+    def sizes(self, queue: Any, watts: float, view: Any) -> Any:
+        return queue.node_count
+
+    def resizes(self, runs: Any, watts: float, view: Any) -> Any:
+        columns = (runs.job_id, runs.node_count, runs.min_nodes, runs.max_nodes)
+        rows = [Run(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+        growth = growth_within(watts, self._hungriest_w)
+        return self._sizing.wanted(round(view.now_s * SECOND), rows, len(view.free), growth)
+
+
 def drawn_w(tables: Tables) -> dict[str, float]:
     """Watts by application, where nodes are alike."""
     return {app: watts[0] for app, (watts, _) in tables[inf].items()}
@@ -196,7 +224,10 @@ def policy_of(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.P
     if not machine.plan:
         by_name = {None: "none", 0: "first-fit"}.get(machine.depth)
         candidates = {} if machine.candidates is None else {"order": machine.candidates}
-        backfill = by_name or {"name": "reservations", "depth": depth, **candidates}
+        backfill: Any = by_name or {"name": "reservations", "depth": depth, **candidates}
+        if machine.sizing is not None:
+            backfill = {"name": backfill} if isinstance(backfill, str) else backfill
+            backfill["sizing"] = Resizer(machine)
         parts: dict[str, Any] = {"power": machine.power and part_of(machine.power.rules), "sleep": rest}
         if machine.draws.believed is not None:
             parts["analyzer"] = Believer(machine.draws, jobs)

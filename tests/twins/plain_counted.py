@@ -11,7 +11,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from plain_draws import microwatts_down, microwatts_up
-from plain_machine import TICK, Job, Machine, Place
+from plain_jobs import TICK, Job
+from plain_machine import Machine
+from plain_nodes import Place
+from plain_sizes import resize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +30,8 @@ HELD = "microwatts that reservations hold"
 def count_pass(machine: Machine) -> None:
     """One pass over the queues of a machine: each set of nodes that queues have is one by itself (rule 6)."""
     machine.blocked = set()
+    if machine.power is None:
+        resize(machine)
     for pool in pools(machine):
         _Pass(machine, pool).run()
 

@@ -13,7 +13,7 @@ from math import ceil, floor, inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plain_machine import Job
+    from plain_jobs import Job
 
 SECOND = 1_000_000
 WATT = 10**12
@@ -129,8 +129,9 @@ class Draws:
     def planned_length(self, job: Job, nodes: Sequence[int]) -> int:
         """Rule 6."""
         if job.walltime is not None:
-            return job.walltime
-        return stretched(job.runtime, max(self.own_slowdown(job, node) for node in nodes)) + job.comm
+            return stretched(job.walltime, job.size_ratio)
+        slowest = max(self.own_slowdown(job, node) for node in nodes)
+        return stretched(job.runtime, slowest * job.size_ratio) + job.comm
 
     def equal_slowdown_caps(
         self, job: Job, slowdown: float, levels: Sequence[float], nodes: Sequence[int]

@@ -1,86 +1,107 @@
-"""The sleep part `newsvendor` in plain Python, as an object in its role: it keeps all windows, and sorts them anew."""
+"""The sleep part `newsvendor` in plain Python (page on sleeping nodes). It keeps all windows, and sorts them each time.
+
+It is told nothing by the engine: what is spare and free, and when idle nodes are needed, follows from the plans of the
+reference machine (`plain_rest`).
+"""
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-from hetsched.roles import Rest
+from collections.abc import Sequence
+from math import inf
+from typing import NamedTuple
 
 DAY = 86_400e6
 
 
-def micros(seconds: float) -> int:
-    return round(seconds * 1e6)
+class Idle(NamedTuple):
+    """A node that idles, and when its next planned job begins, or it would be lacking if those above it slept."""
+
+    number: int
+    since: int
+    next_start: float
+    far: float
+    """Least time to its next job for which it sleeps."""
+    may_sleep: bool
 
 
-def faded(recent: tuple[int, int, float], at: int, window: int) -> float:
-    """How many nodes were asked for of late, seen from then."""
-    begun, _, nodes = recent
-    return nodes * (window / (window + float(at - begun)))
+class Choice(NamedTuple):
+    """Nodes that are put to sleep and woken, in this order, and when to ask again."""
+
+    sleep: list[int]
+    wake: list[int]
+    again: float = inf
 
 
-def level_of(recent: tuple[int, int, float], at: int, window: int) -> int:
-    return int(2.0 * faded(recent, at, window)).bit_length()
+class Recent(NamedTuple):
+    """How many nodes were asked for of late, seen from an instant at which so many were free."""
+
+    at: int
+    free: int
+    nodes: float
+
+    def faded(self, at: int, window: int) -> float:
+        return self.nodes * (window / (window + float(at - self.at)))
+
+    def level(self, at: int, window: int) -> int:
+        return int(2.0 * self.faded(at, window)).bit_length()
 
 
-class PlainNewsvendor:
-    """Asked at every pass, like the engine's part."""
+class Reserve:
+    """Idle nodes that stay on for jobs to come, for a share of the time of free nodes."""
 
-    def __init__(self, boot_s: float, shutdown_s: float, ratio: float = 0.08) -> None:
-        # A node that is woken takes a microsecond at least.
-        self.both = max(1, micros(boot_s)) + micros(shutdown_s)
-        self.ratio = ratio
+    def __init__(self, ratio: float, both: int) -> None:
+        self.both, self.ratio = both, ratio
         self._windows: list[tuple[int, int]] = []
         self._open: tuple[int, int, int, int] | None = None
-        self._recent: tuple[int, int, float] | None = None
+        self._recent: Recent | None = None
         self._last: tuple[int, int, int] | None = None
         self._threshold, self._spare, self._free = 0.2, 0.0, 0.0
 
-    def rest(self, nodes: Any, view: Any) -> Rest:
-        now, window = micros(view.now_s), max(self.both, 1_000_000)
-        level = self._see(now, window, nodes.free)
-        self._spend(now, window, nodes.spare, max(nodes.free, nodes.spare))
-        hold = int(12e6 / self._threshold)
-        idle = zip(nodes.idle, nodes.idle_since_s, nodes.next_start_s, nodes.break_even_s, strict=True)
+    def choose(self, now: int, counts: tuple[int, int], idle: Sequence[Idle], off: Sequence[int]) -> Choice:
+        """At the end of a pass; `counts`: of spare and of free nodes, `idle`: the highest first."""
         spared = [
-            (node, micros(since_s) + hold)
-            for node, since_s, next_s, even_s in reversed(list(idle))
-            if next_s == math.inf or (micros(next_s) - now >= micros(even_s) and micros(next_s) - now > self.both)
-            if even_s < math.inf
+            one
+            for one in idle
+            if one.may_sleep and one.next_start - now >= one.far and one.next_start - now > self.both
         ]
         if self.both <= 1:
-            return Rest(sleep=[node for node, _ in spared])
-        excess = spared[: max(0, nodes.spare - self._exceeded(level, self._threshold))]
-        go = [node for node, ripe in excess if ripe <= now]
-        lack = max(0, self._exceeded(level, 3.0 * self._threshold) - nodes.spare)
-        wake = nodes.off[:lack]
-        again = math.inf
-        if len(spared) > len(go) or len(wake):
-            again = min([now + window, *(ripe for _, ripe in excess if ripe > now)]) / 1e6
-        return Rest(sleep=go, wake=wake, again_s=again)
+            # No job waits for a node that is off.
+            return Choice([one.number for one in spared], [])
+        (spare, free), window = counts, max(self.both, 1_000_000)
+        level = self._see(now, window, free)
+        self._spend(now, window, spare, max(free, spare))
+        hold = int(12e6 / self._threshold)
+        excess = spared[: max(0, spare - self._exceeded(level, self._threshold))]
+        go = [one.number for one in excess if one.since + hold <= now]
+        lack = max(0, self._exceeded(level, 3.0 * self._threshold) - spare)
+        wake, again = list(off[:lack]), inf
+        if len(spared) > len(go) or wake:
+            again = min([now + window, *(one.since + hold for one in excess if one.since + hold > now)])
+        return Choice(go, wake, again)
 
     def _see(self, now: int, window: int, free: int) -> int:
-        before = self._recent or (now, free, 0.0)
-        self._recent = (now, free, faded(before, now, window) + max(0, before[1] - free))
-        level = level_of(self._recent, now, window)
+        before = self._recent or Recent(now, free, 0.0)
+        self._recent = Recent(now, free, before.faded(now, window) + max(0, before.free - free))
+        level = self._recent.level(now, window)
         if self._open is not None:
             begun, own, most, least = self._open
             if (count := (now - begun) // window) < 1:
                 self._open = (begun, own, most, min(least, free))
                 return level
             quiet = [begun + window * later for later in range(1, min(count, 20))]
-            self._windows += [(own, most - least), *((level_of(before, at, window), 0) for at in quiet)]
+            self._windows += [(own, most - least), *((before.level(at, window), 0) for at in quiet)]
         self._open = (now, level, free, free)
         return level
 
     def _exceeded(self, level: int, share: float) -> int:
+        """How many nodes were asked for in no more than this share of the windows."""
         own = [drop for one, drop in self._windows if one == level]
         known = sorted((own if len(own) >= 30 else [drop for _, drop in self._windows])[-500:])
         beyond = int(min(share, 1.0) * len(known))
         return known[-1 - beyond] if beyond < len(known) else 0
 
     def _spend(self, now: int, window: int, spare: int, free: int) -> None:
+        """The threshold rises as long as the reserve costs more than its share."""
         if self._last is not None:
             begun, was_spare, was_free = self._last
             lasted = float(now - begun)

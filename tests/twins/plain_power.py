@@ -1,7 +1,7 @@
 """Budgets, caps and emergencies in time, in plain Python from the rules: slow, and obvious.
 
 Numbers of rules are those of the page on power in time. The pass that starts jobs is in `plain_counted`, and ends, caps
-in force and segments are the machine's business (`plain_machine`).
+in force and segments are those of `plain_paces` and `plain_meter`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,15 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
+from plain_arrivals import has_news
 from plain_budget import Budget, BudgetRow
 from plain_counted import count_pass
 from plain_draws import WATT, ceiling, later, microwatts_up, stretched
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_meter import node_draw
+from plain_paces import end_of_part, in_force, job_draw, own_draw, predicted_factor, tell_end
+from plain_sizes import resize
 
 
 @dataclass(frozen=True)
@@ -51,16 +56,17 @@ def power_pass(machine: Machine) -> None:
     power = machine.power
     assert power is not None
     resumed = power.recover()
+    has_resized = power.is_recovered and resize(machine, power.room())
     if power.is_recovered:
         count_pass(machine)
     if machine.vahrm is not None:
         machine.vahrm.learn()
     has_started = any(job.start == machine.now and job.run.is_new for job in machine.running)
-    if power.is_allocators_turn(has_started=has_started or resumed):
+    if power.is_allocators_turn(has_started=has_started or resumed or has_resized):
         power.allocate()
     for job in machine.running:
         if job.run.is_new:
-            machine.tell_end(job)
+            tell_end(machine, job)
 
 
 @dataclass
@@ -157,7 +163,7 @@ class Power:
             self._predicted(job, [node], lambda n: min(job.own_cap, least[n]), is_first=is_first)
             for node in self.machine.usable(job)
         ]
-        return sum(sorted(each)[: job.node_count]) <= self.budget.highest_from(at) - self.idle_draw
+        return sum(sorted(each)[: job.fewest]) <= self.budget.highest_from(at) - self.idle_draw
 
     # The budget, and what a plan has of it: rules 10, 15 and 16.
 
@@ -195,7 +201,7 @@ class Power:
         machine, run = self.machine, job.run
         if run.is_new and job.start == machine.now:
             return machine.now + self.least_length(job)
-        least = machine.predicted_factor(job, lambda node: self._least_cap(job, node))
+        least = predicted_factor(machine, job, lambda node: self._least_cap(job, node))
         return max(machine.now, later(run.due, machine.now, least / run.predicted))
 
     # Instants.
@@ -215,7 +221,7 @@ class Power:
         for job in self.machine.running:
             while job.run.turn <= self.machine.now:
                 job.run.part += 1
-                job.run.turn = self.machine.end_of_part(job, job.run.factor)
+                job.run.turn = end_of_part(job, job.run.factor)
 
     def changes(self) -> bool:
         """Line 4 of an instant: rows begin and end, and queued jobs are judged again; or the allocator has its turn."""
@@ -233,12 +239,12 @@ class Power:
         """Of the whole machine, as it is now."""
         machine = self.machine
         serving = {node for job in machine.running for node in job.nodes}
-        idle = sum(machine.node_draw(node) for node in range(machine.nodes) if node not in serving)
-        return idle + sum(machine.job_draw(job) for job in machine.running)
+        idle = sum(node_draw(machine, node) for node in range(machine.nodes) if node not in serving)
+        return idle + sum(job_draw(machine, job) for job in machine.running)
 
     def _predicted_draw(self) -> int:
         machine = self.machine
-        each = [self._beyond_idle(job, job.nodes, lambda n, j=job: machine.in_force(j, n)) for job in machine.running]  # type: ignore[misc]
+        each = [self._beyond_idle(job, job.nodes, lambda n, j=job: in_force(j, n)) for job in machine.running]  # type: ignore[misc]
         return self.idle_draw + sum(each)
 
     def _tell(self, kind: str, before: int, job: Job | None = None, value: float | None = None) -> None:
@@ -333,7 +339,7 @@ class Power:
             waits = any(job.state in ("queued", "suspended") for job in machine.jobs)
             is_stuck = waits and not machine.happens() and not self._ends_to_come()
             is_due = is_stuck and (has_acted or not was_asked)
-            if not is_due and not machine.has_news():
+            if not is_due and not has_news(machine):
                 return
             was_asked = True
             machine.rounds(is_due=is_due)
@@ -364,7 +370,7 @@ class Power:
     def _lower(self, job: Job) -> None:
         """Rule 30."""
         while self._is_over_budget():
-            highest = max(self.machine.in_force(job, node) for node in job.nodes)
+            highest = max(in_force(job, node) for node in job.nodes)
             below = [cap for cap in self.levels if cap < highest]
             if not below:
                 return
@@ -380,10 +386,10 @@ class Power:
         """Rule 8. What it asks for when it resumes: rule 20."""
         before, machine = self.actual_draw(), self.machine
         if job.run.is_new:
-            machine.tell_end(job)
+            tell_end(machine, job)
             job.run.is_new = False
-        own_w, draws = machine.own_draw(job), machine.draws
-        each = [draws.actual_draw(job.app, n, machine.in_force(job, n), own_w) - draws.idle(n) for n in job.nodes]
+        own_w, draws = own_draw(job), machine.draws
+        each = [draws.actual_draw(job.app, n, in_force(job, n), own_w) - draws.idle(n) for n in job.nodes]
         job.run.asks = sum(max(one, 0) for one in each)
         machine.suspend(job)
         self._tell("suspend", before, job)

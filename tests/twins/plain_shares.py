@@ -12,7 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from plain_machine import Job
+    from plain_jobs import Job
 
 DIGITS = 50
 SAME = Decimal("1e-12")

@@ -1,159 +1,23 @@
 """Nodes that sleep under a budget, in plain Python from the rules: slow, and obvious.
 
 Numbers are those of the page on sleep under a budget; *rule* with a number is one of the pages on power in time and of
-nodes that sleep. Backfills that count, whole nodes, no caps.
+nodes that sleep. Backfills that count, whole nodes, no caps. The plan (4 to 6) is in `plain_wake_plan`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import inf
 
 from plain_counted import waiting
 from plain_draws import ceiling, microwatts_down, microwatts_up, picowatts
-from plain_machine import Job, Machine
-from plain_rest import DAY
-
-
-@dataclass
-class Down:
-    """A node that is off or shutting down, as a plan has it."""
-
-    number: int
-    is_off: bool
-    back: int
-    idle: int
-    excess: int
-    boot: int
-    is_taken: bool = False
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Start of a job, the time from which nodes are woken for it, and what it takes."""
-
-    at: int
-    is_for_now: bool
-    is_sure: bool
-    wake_at: int
-    woken: list[Down]
-    own: int
-    idle: int
-
-
-@dataclass
-class Wake:
-    """Nodes that are woken for a job, and what they may draw beyond idle, in microwatts."""
-
-    at: int
-    woken: list[Down]
-    grant: int
-
-
-@dataclass
-class Plan:
-    """Nodes that are on and free, and microwatts, at every time from now on: 4 to 6."""
-
-    now: int
-    budget: dict[int, int]
-    """Microwatts from each of these times on, the first of which is now."""
-    down: list[Down]
-    margin: int
-    soon: int | None
-    most: int
-    """Picowatts once all that runs has ended, at the best of all times."""
-    falls: bool
-    nodes: list[tuple[int, float, int]] = field(default_factory=list)
-    """From when until when how many more."""
-    microwatts: list[tuple[int, float, int]] = field(default_factory=list)
-    wakes: list[Wake] = field(default_factory=list)
-    is_bare: bool = True
-    late: int = 0
-    """Nodes that count as on and free now and still boot."""
-    overdue: tuple[int, int] = (0, 0)
-    """Nodes and microwatts of runs that are past their planned end: they count as free now."""
-    left: tuple[int, int] = (0, 0)
-    """Nodes and microwatts left now after the starts."""
-    awaited: tuple[int, int] = (0, 0)
-    """Part of these that jobs would take for which nodes are being woken."""
-
-    def instants(self) -> list[int]:
-        ends = {end for changes in (self.nodes, self.microwatts) for one in changes for end in one[:2]}
-        return sorted({self.now, *self.budget, *(int(end) for end in ends if self.now < end < inf)})
-
-    def nodes_at(self, time: int) -> int:
-        return sum(by for start, end, by in self.nodes if start <= time < end)
-
-    def microwatts_at(self, time: int) -> int:
-        base = self.budget[max(at for at in self.budget if at <= time)]
-        return base + sum(by for start, end, by in self.microwatts if start <= time < end)
-
-    def during(self, start: int, end: float) -> list[int]:
-        return [start, *(at for at in self.instants() if start < at < end)]
-
-    def least_nodes(self, start: int, end: float) -> int:
-        return min(self.nodes_at(at) for at in self.during(start, end))
-
-    def least_microwatts(self, start: int, end: float) -> int:
-        return min(self.microwatts_at(at) for at in self.during(start, end))
-
-    def fit(self, count: int, mean: int, least: int, length: int, earliest: int) -> Fit | None:
-        """5: the first instant that will do of all at which anything may change, and some more."""
-        length = max(length, 1)
-        changes = {*self.instants(), *(one.back for one in self.down)}
-        shifts = (0, self.margin, -length, self.margin - length, 1)
-        for at in sorted({earliest, *(change + shift for change in changes for shift in shifts)}):
-            if at >= earliest and (found := self._fit_at(count, mean, least, length, at)) is not None:
-                return found
-        return None
-
-    def _fit_at(self, count: int, mean: int, least: int, length: int, at: int) -> Fit | None:
-        """Without what is overdue, or else with it."""
-        for late in [self.overdue, (0, 0)]:
-            nodes = self.least_nodes(at, at + length) - late[0]
-            watts = self.least_microwatts(at, at + length) - late[1]
-            lack = max(0, count - nodes)
-            woken = [one for one in self.down if not one.is_taken and one.back <= at][:lack]
-            idle = sum(one.idle for one in woken)
-            if len(woken) < lack or least > self.most - idle:
-                continue
-            own = min(mean, microwatts_down(self.most) - microwatts_down(idle))
-            if watts < own + microwatts_down(idle):
-                continue
-            wake_at = max(self.now, at - self.margin) if lack else at
-            if idle > 0 and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
-                continue
-            is_sure = late == self.overdue
-            on = self.nodes_at(at) - self.late - self.overdue[0]
-            is_for_now = at == self.now and not lack and on >= count and is_sure
-            return Fit(at, is_for_now, is_sure, wake_at, woken, own, microwatts_down(idle))
-        return None
-
-    def take(self, count: int, length: int, fit: Fit) -> None:
-        """6."""
-        self.is_bare = False
-        end = fit.at + max(length, 1)
-        if fit.woken:
-            for one in fit.woken:
-                one.is_taken = True
-            self.microwatts.append((fit.wake_at, inf, -fit.idle))
-            booted = fit.wake_at + max(one.boot for one in fit.woken)
-            excess = microwatts_up(sum(one.excess for one in fit.woken))
-            grant = min(excess, max(0, self.least_microwatts(fit.wake_at, booted)))
-            self.microwatts.append((fit.wake_at, booted, -grant))
-            self.nodes.append((end, inf, len(fit.woken)))
-            self.wakes.append(Wake(fit.wake_at, fit.woken, grant))
-        self.nodes.append((fit.at, end, len(fit.woken) - count))
-        self.microwatts.append((fit.at, end, -fit.own))
-        if fit.at == self.now and self.is_woken_for(fit):
-            nodes, microwatts = self.awaited
-            self.awaited = nodes + count - len(fit.woken), microwatts + fit.own + fit.idle
-
-    def is_woken_for(self, fit: Fit) -> bool:
-        """7."""
-        return self.soon is not None and fit.at <= self.soon and fit.is_sure and not fit.is_for_now
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_newsvendor import Choice
+from plain_rest import DAY, as_seen, idle_nodes, reserve_of
+from plain_sizes import resize
+from plain_wake_plan import Down, Fit, Plan
 
 
 def sleepy_pass(machine: Machine) -> None:
@@ -161,6 +25,7 @@ def sleepy_pass(machine: Machine) -> None:
     assert machine.power is not None
     machine.power.begin_pass()
     one = _Pass(machine)
+    resize(machine, one.room())
     one.start_jobs()
     if machine.vahrm is not None:
         machine.vahrm.learn()
@@ -191,7 +56,7 @@ class _Pass:
             return max(picowatts(self.machine.switch(number).shutdown_w), off) if self.sleep.shutdown else off
         return off if state == "off" else idle
 
-    def _room(self, believed: int | None = None) -> int:
+    def room(self, believed: int | None = None) -> int:
         machine = self.machine
         in_use = sum(self.power.running_least_draw(job) for job in machine.running)
         budget = ceiling(self.power.budget.watts(self.now)) if believed is None else believed
@@ -211,7 +76,7 @@ class _Pass:
     def _plan(self) -> Plan:
         """4."""
         machine, now, start = self.machine, self.now, self.sleep.start
-        exact = {time: self._room(watts) for time, watts in self.power.budget_believed().items()}
+        exact = {time: self.room(watts) for time, watts in self.power.budget_believed().items()}
         values = [microwatts_down(exact[time]) for time in sorted(exact)]
         down, backs, ends, late = [], [], [], 0
         for number, node in enumerate(machine.state):
@@ -254,12 +119,12 @@ class _Pass:
         if len(free) < job.node_count:
             return None
         nodes = sorted(sorted(free, key=lambda number: (self.machine.rank(job, number), number))[: job.node_count])
-        if self.power.least_draw(job, nodes) <= self._room():
+        if self.power.least_draw(job, nodes) <= self.room():
             return nodes
         if self.machine.running:
             return None
         best = self._best(job, free)
-        return best if self.power.least_draw(job, best) <= self._room() else None
+        return best if self.power.least_draw(job, best) <= self.room() else None
 
     def _in_order(self) -> list[Job]:
         pool = tuple(range(self.machine.nodes))
@@ -329,7 +194,7 @@ class _Pass:
                 if not keeps or fit is None:
                     break
                 earliest = fit.at
-        room, woken = self._room(), []
+        room, woken = self.room(), []
         for wake in (one for one in plan.wakes if one.at <= self.now):
             excess = 0
             for one in (one for one in wake.woken if one.is_off):
@@ -349,21 +214,82 @@ class _Pass:
             woken = self._wake_best(stuck)
         for number in sorted(woken):
             self.machine.turn(number, "booting", "wake")
-        self._settle(due, plan, room, is_stuck=is_stuck)
+        if self.sleep.reserve is not None:
+            self._keep_reserve(due, plan, room, is_stuck=is_stuck)
+        else:
+            self._settle(due, plan, room, is_stuck=is_stuck)
+
+    def _keep_reserve(self, due: list[int], plan: Plan, room: int, *, is_stuck: bool) -> None:
+        """9, for `newsvendor`: what it wakes and sends to sleep, as far as there are the watts."""
+        machine, sleep, now = self.machine, self.sleep, self.now
+        pool = tuple(range(machine.nodes))
+        numbers = idle_nodes(machine, pool)
+        levels = {at: plan.nodes_at(at) for at in plan.instants()}
+        coming = sum(node.power != "on" for node in machine.state)
+        spare = max(0, min(levels[at] for at in levels if at <= now + plan.margin))
+        soon = plan.soon or now
+        free = max(0, plan.nodes_at(soon) + sum(not one.is_taken for one in plan.down))
+        lacking = [min((at for at, left in levels.items() if left <= k), default=inf) for k in range(len(numbers))]
+        idle = [as_seen(machine, number, at) for number, at in zip(numbers, lacking, strict=True)]
+        off = [number for number in pool if machine.state[number].power == "off"]
+        choice = reserve_of(machine, pool).choose(now, (min(spare, len(numbers) + coming), free), idle, off)
+        for number in choice.wake:
+            room = self._wake_beside(plan, number, room)
+        self._put_to_sleep(choice, plan, room, is_stuck=is_stuck)
+        ripe = [one.since + sleep.min_idle for one in idle if one.number not in sleep.exclude]
+        machine.alarm = min((at for at in [*due, *ripe, choice.again] if now < at < inf), default=None)
+
+    def _wake_beside(self, plan: Plan, number: int, room: int) -> int:
+        """Wakes a node that is planned for no job, if the plan leaves the watts; the room that is left."""
+        one = next((one for one in plan.down if one.number == number and not one.is_taken), None)
+        if one is None or not self._may_boot(plan, one, room):
+            return room
+        one.is_taken = True
+        self.machine.turn(number, "booting", "wake")
+        return room - one.idle - one.excess
+
+    def _put_to_sleep(self, choice: Choice, plan: Plan, room: int, *, is_stuck: bool) -> None:
+        machine, gone = self.machine, 0
+        on = sum(other.power in ("on", "booting") for other in machine.state)
+        for number in [] if is_stuck else choice.sleep:
+            more = self._held(number, "stopping") - machine.draws.idle(number)
+            if self._off(number) > machine.draws.idle(number) or not self._may_stop(plan, more, room):
+                continue
+            room -= max(more, 0)
+            if gone < on - self.sleep.min_on:
+                machine.turn(number, "stopping", "sleep")
+                machine.state[number].shutdowns.append(self.now)
+                gone += 1
+
+    def _may_boot(self, plan: Plan, one: Down, room: int) -> bool:
+        """Whether the plan leaves the watts to wake a node; if so it takes them."""
+        idle, all_of_it, booted = microwatts_up(one.idle), microwatts_up(one.idle + one.excess), self.now + one.boot
+        is_free = max(plan.least_microwatts(self.now, inf), 0) >= idle
+        boots = max(plan.least_microwatts(self.now, booted), 0) >= all_of_it
+        if not is_free or not boots or one.idle + one.excess > max(room, 0):
+            return False
+        plan.microwatts.append((self.now, inf, -idle))
+        plan.microwatts.append((self.now, booted, -microwatts_up(one.excess)))
+        return True
+
+    def _may_stop(self, plan: Plan, more: int, room: int) -> bool:
+        """The same for what a node draws beyond idle while it shuts down."""
+        if more <= 0:
+            return True
+        stopped = self.now + self.sleep.shutdown
+        if plan.least_microwatts(self.now, stopped) < microwatts_up(more) or more > room:
+            return False
+        plan.microwatts.append((self.now, stopped, -microwatts_up(more)))
+        return True
 
     def _wake_best(self, job: Job) -> list[int]:
         """10."""
-        plan, room, woken = self._plan(), self._room(), list[int]()
+        plan, room, woken = self._plan(), self.room(), list[int]()
         down = {one.number: one for one in plan.down}
         for one in (down[number] for number in self._best(job, list(range(self.machine.nodes))) if number in down):
-            idle, all_of_it, booted = microwatts_up(one.idle), microwatts_up(one.idle + one.excess), self.now + one.boot
-            is_free = max(plan.least_microwatts(self.now, inf), 0) >= idle
-            boots = max(plan.least_microwatts(self.now, booted), 0) >= all_of_it
-            if not is_free or not boots or one.idle + one.excess > max(room, 0):
+            if not self._may_boot(plan, one, room):
                 continue
             room -= one.idle + one.excess
-            plan.microwatts.append((self.now, inf, -idle))
-            plan.microwatts.append((self.now, booted, -microwatts_up(one.excess)))
             woken.append(one.number)
         return woken
 
@@ -386,12 +312,10 @@ class _Pass:
             spare = min(plan.nodes_at(at) for at in plan.instants() if at <= by or at < before)
             if asleep >= spare:
                 continue
-            more, stopped = self._held(number, "stopping") - idle, now + sleep.shutdown
-            if more > 0:
-                if plan.least_microwatts(now, stopped) < microwatts_up(more) or more > room:
-                    continue
-                room -= more
-                plan.microwatts.append((now, stopped, -microwatts_up(more)))
+            more = self._held(number, "stopping") - idle
+            if not self._may_stop(plan, more, room):
+                continue
+            room -= max(more, 0)
             machine.turn(number, "stopping", "sleep")
             node.shutdowns.append(now)
             asleep += 1

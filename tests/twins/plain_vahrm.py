@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 from plain_draws import SECOND
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
 
 Pool = tuple[int, ...]
 

@@ -12,7 +12,8 @@ from math import inf
 from typing import NamedTuple
 
 from plain_counted import back, candidate, is_away, wakes_at_once
-from plain_machine import TICK, Job, Machine
+from plain_jobs import TICK, Job
+from plain_machine import Machine
 from plain_rest import named_rest
 
 

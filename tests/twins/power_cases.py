@@ -10,7 +10,8 @@ from typing import Any
 import hypothesis.strategies as st
 from plain_budget import BudgetRow
 from plain_draws import SECOND, Draws, Model, Row, Tables
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
 from plain_power import Power, Rules
 from plain_vahrm import Vahrm
 

@@ -13,7 +13,9 @@ from machine_agreement import agrees
 from machine_cases import cases, named
 from machine_engine import run
 from plain_draws import SECOND
-from plain_machine import Job, Machine, Offer
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_nodes import Offer
 
 import hetsched as hs
 

@@ -1,58 +1,85 @@
-"""The sleep part `newsvendor` beside its twin in plain Python, and the wake plan that it and objects have."""
+"""The sleep part `newsvendor` on the reference machine beside the engine, and the wake plan of it and of objects."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from machine_agreement import agrees
-from machine_cases import cases
-from plain_machine import Job, Machine, Sleep
-from plain_newsvendor import PlainNewsvendor
-
-import hetsched as hs
+from machine_cases import cases, with_reserve
+from plain_draws import SECOND
+from plain_jobs import Job
+from plain_machine import Machine
+from plain_nodes import Sleep
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
-
-def log(seed: int, jobs: int, nodes: int, mean_s: float) -> hs.Workload:
-    rng = np.random.default_rng(seed)
-    asked = rng.integers(1, nodes // 2 + 1, jobs)
-    runtime = rng.integers(0, 1200, jobs)
-    submit = np.cumsum(rng.exponential(mean_s, jobs).round())
-    columns = {"job_id": np.arange(jobs), "submit_s": submit, "runtime_s": runtime, "node_count": asked}
-    return hs.Workload.from_polars(pl.DataFrame(columns).with_columns(walltime_s=pl.Series(runtime * 2 + 60)))
+Case = tuple[Machine, list[Job]]
 
 
-@pytest.mark.parametrize("backfill", ["plan", "reservations", "first-fit"])
-@pytest.mark.parametrize("mean_s", [150.0, 900.0])
-@pytest.mark.parametrize("ratio", [0.02, 0.3])
-def test_the_part_agrees_with_its_twin(backfill: str, mean_s: float, ratio: float) -> None:
-    workload = log(7, 250, 12, mean_s)
-    watts = {"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0, "off_w": 0.0}
-    platform = hs.Platform.homogeneous(nodes=12, **watts)
-    own = hs.Policy(backfill=backfill, sleep={"name": "newsvendor", "reserve_ratio": ratio})
-    twin = hs.Policy(backfill=backfill, sleep=PlainNewsvendor(60.0, 120.0, ratio))
-    ours, plain = (hs.simulate(workload, platform, policy) for policy in (own, twin))
-    assert ours.events.equals(plain.events)
-    assert ours.jobs.equals(plain.jobs)
-    assert ours.nodes["boots"].sum() > 20
+@given(
+    cases(plan=False, sleep=True, reserve=True)
+    | cases(plan=False, sleep=True, reserve=True, queues=True, wait=True, outages=True)
+)
+def test_a_reserve_of_counted_nodes_agrees(case: Case) -> None:
+    agrees(*case, "newsvendor")
 
 
-@pytest.mark.parametrize("backfill", ["plan", "reservations"])
-def test_nodes_that_boot_in_no_time_need_no_reserve(backfill: str) -> None:
-    workload = log(7, 250, 12, 150.0)
-    platform = hs.Platform.homogeneous(nodes=12, idle_w=600.0, tdp_w=2100.0, boot_s=0.0, shutdown_s=0.0, off_w=0.0)
-    own, twin = (
-        hs.simulate(workload, platform, hs.Policy(backfill=backfill, sleep=sleep))
-        for sleep in ("newsvendor", PlainNewsvendor(0.0, 0.0))
-    )
-    assert own.events.equals(twin.events)
-    assert own.jobs.equals(twin.jobs)
-    assert own.nodes["boots"].sum() > 20
+@given(
+    cases(plan=True, sleep=True, reserve=True)
+    | cases(plan=True, sleep=True, reserve=True, queues=True, wait=True, outages=True)
+    | cases(plan=True, sleep=True, reserve=True, urgent=True)
+)
+def test_a_reserve_of_named_nodes_agrees(case: Case) -> None:
+    agrees(*case, "newsvendor")
+
+
+@given(
+    cases(plan=False, sleep=True, reserve=True, shares=True)
+    | cases(plan=False, sleep=True, malleable=True, reserve=True)
+)
+def test_a_reserve_agrees_where_jobs_share_fairly_or_change_their_nodes(case: Case) -> None:
+    agrees(*case, "newsvendor")
+
+
+@given(cases(draws="any", power="all", sleep=True, reserve=True))
+def test_a_reserve_agrees_under_a_budget(case: Case) -> None:
+    agrees(*case, "newsvendor")
+
+
+def log(seed: int, count: int, nodes: int, mean_s: float) -> list[Job]:
+    chance = np.random.default_rng(seed)
+    asked, runtimes = chance.integers(1, nodes // 2 + 1, count), chance.integers(0, 1200, count)
+    submits = np.cumsum(chance.exponential(mean_s, count).round())
+    return [
+        Job(row, int(submit) * SECOND, int(runtime) * SECOND, (2 * int(runtime) + 60) * SECOND, int(size))
+        for row, (submit, runtime, size) in enumerate(zip(submits, runtimes, asked, strict=True))
+    ]
+
+
+@pytest.mark.parametrize("depth", [None, 0, 1, "plan"])
+@pytest.mark.parametrize(("mean_s", "ratio"), [(150.0, 0.02), (900.0, 0.3)])
+def test_a_reserve_agrees_once_it_knows_many_windows(depth: Any, mean_s: float, ratio: float) -> None:
+    plan = depth == "plan"
+    machine = Machine(12, depth=inf if plan else depth, plan=plan)
+    boot, shutdown = 60 * SECOND, 120 * SECOND
+    part = {"estimated_off_s": "break-even", "start_margin_s": "actual", "stop_margin_s": "actual"}
+    machine.sleep = with_reserve(Sleep(boot, shutdown, 0, None, shutdown, boot, part=part), ratio)
+    agrees(machine, log(7, 120, 12, mean_s), "newsvendor")
+    assert sum(kind == "wake" for _, kind, _ in machine.steps) > 20
+
+
+@pytest.mark.parametrize("depth", [1, "plan"])
+def test_nodes_that_boot_in_no_time_need_no_reserve(depth: Any) -> None:
+    plan = depth == "plan"
+    machine = Machine(12, depth=inf if plan else depth, plan=plan)
+    part = {"estimated_off_s": "break-even", "start_margin_s": "actual", "stop_margin_s": "actual"}
+    machine.sleep = with_reserve(Sleep(0, 0, 0, None, 0, 0, part=part), 0.08)
+    agrees(machine, log(7, 100, 12, 150.0), "newsvendor")
+    assert sum(kind == "wake" for _, kind, _ in machine.steps) > 20
 
 
 class Planned:
@@ -68,7 +95,7 @@ class Planned:
 
 
 @given(cases(plan=False, sleep=True))
-def test_counted_nodes_are_woken_for_what_the_backfill_would_do(case: tuple[Machine, list[Job]]) -> None:
+def test_counted_nodes_are_woken_for_what_the_backfill_would_do(case: Case) -> None:
     machine, jobs = case
     assert machine.sleep is not None
     boot, shutdown = machine.sleep.boot, machine.sleep.shutdown

@@ -11,7 +11,8 @@ from hypothesis import given
 from machine_agreement import agrees, make
 from machine_cases import cases
 from plain_draws import SECOND, Draws, ceiling
-from plain_machine import Job, Machine
+from plain_jobs import Job
+from plain_machine import Machine
 from plain_power import Power, Rules
 from power_cases import APPS
 

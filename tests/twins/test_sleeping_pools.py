@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from machine_cases import cases
 from machine_engine import events_of, platform_of, run, workload_of
-from plain_machine import Job, Machine, Queue
+from plain_jobs import Job, Queue
+from plain_machine import Machine
 
 import hetsched as hs
 from hetsched.testing import check_schedule

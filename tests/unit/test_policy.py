@@ -50,6 +50,7 @@ COMPOSITIONS = {
 if "on_excess" in parameters_of("power", "system-budget"):
     COMPOSITIONS["power-slurm"] = ("fcfs", "reservations", "lowest-id", "system-budget")
 COMPOSITIONS["nqsv"] = ("fcfs", "plan", "lowest-id", "nqsv")
+COMPOSITIONS["slurm"] = ("fcfs", "slurm", "lowest-id")
 # Parameters of each with their defaults, as the contract has them.
 PARAMETERS = {
     "paa": {"rank": "power"},

@@ -205,7 +205,8 @@ def test_rule_6_counts_need_sets_that_are_equal_or_disjoint() -> None:
         with pytest.raises(hs.ConfigError) as error:
             hs.simulate(workload("a"), machine, policy)
         assert "policy.backfill: found" in faults(error)[0]
-        assert "expected plan, which names nodes: queues `a` (nodes 0-1) and `b` (nodes 1-3) share" in faults(error)[0]
+        shared = "queues `a` (nodes 0-1) and `b` (nodes 1-3) share"
+        assert f"expected plan or slurm, which names nodes: {shared}" in faults(error)[0]
     assert hs.simulate(workload("a"), machine, hs.Policy("fcfs", "plan")).summary()["completed"] == 1
 
 

@@ -313,6 +313,26 @@ def test_one_warning_says_what_is_left_out_and_assumed(conf: Conf) -> None:
         conf("NodeName=n1 CPUs=4\nPartitionName=p Nodes=n1\n", idle_w=100, tdp_w=400)
 
 
+def test_limits_of_boots_and_shutdowns_are_assumed_as_their_times(conf: Conf) -> None:
+    def times(platform: hs.Platform) -> tuple[float | None, ...]:
+        (one,) = platform.classes
+        return one.boot_s, one.shutdown_s, one.off_w
+
+    nodes = "NodeName=n1\n"
+    sleeping = "SuspendTime=600\nSuspendProgram=/bin/off\nResumeProgram=/bin/on\n"
+    assert times(conf(nodes)) == (None, None, None)
+    with pytest.warns(hs.errors.PlatformWarning, match="assumed of nodes that sleep: boot_s=300 of ResumeTimeout$"):
+        assert times(conf(f"ResumeTimeout=300\n{nodes}")) == (300, None, None)
+    with pytest.warns(hs.errors.PlatformWarning, match="sleep: boot_s=60, shutdown_s=45 of SuspendTimeout, off_w=10"):
+        assert times(conf(f"{sleeping}SuspendTimeout=45\n{nodes}")) == (60, 45, 10)
+    assert times(conf(f"{sleeping.replace('600', '-1')}{nodes}")) == (None, None, None)
+    assert times(conf(f"{sleeping}{nodes}", boot_s=5, off_w=3)) == (5, 30, 3)
+    with pytest.raises(
+        hs.ConfigError, match=r"slurm\.conf, line 1, ResumeTimeout: found `soon`, expected a whole numb"
+    ):
+        conf(f"ResumeTimeout=soon\n{nodes}")
+
+
 def test_names_and_weights_are_kept(conf: Conf, tmp_path: Path) -> None:
     platform = conf("NodeName=n[1-3] Weight=4\nNodeName=x,y07\nPartitionName=p Nodes=ALL\n")
     assert hs.Platform.from_dict(platform.to_dict()) == platform

@@ -11,7 +11,7 @@ from hetsched.cli.terminal import changed, inside
 
 def slurm_files(text: str) -> list[str]:
     """The files of Slurm's that the option names, with commas between them; none if they are of another kind."""
-    from hetsched.platform.slurm_files import is_slurm
+    from hetsched.slurm_files.records import is_slurm
 
     paths = [text] if exists(text) else text.split(",")
     return paths if all(exists(path) and is_slurm(path) for path in paths) else []

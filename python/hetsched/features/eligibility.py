@@ -20,7 +20,7 @@ from hetsched.errors import ConfigError, DeviceWarning
 from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import NodeClass, Platform
 from hetsched.policy import Policy
-from hetsched.policy.parts import choosers, names_of
+from hetsched.policy.parts import FORESEEING, names_of
 from hetsched.run.concerns import Concern
 from hetsched.workload import Workload
 from hetsched.workload.constraints import UnreadableError, constraint_test, licence_counts
@@ -340,7 +340,7 @@ def _check_policy(found: Eligibility, policy: Policy, *, has_agent: bool) -> Non
     assert placement is not None
     if not found.exclusive and not policy._part_flag("backfill", "chooses_nodes"):
         name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
-        expected = f"{choosers()}, which names nodes: they are shared, and {why}; counts could not promise them"
+        expected = f"{listed(FORESEEING)}, which names nodes: they are shared, and {why}; counts could not promise them"
         faults.add("backfill", name, expected)
     elif "backfill" not in own and not policy._part_flag("backfill", "knows_cells"):
         faults.add("backfill", backfill["name"], f"one of {listed(names_of('backfill', 'knows_cells'))}: {why}")

@@ -135,7 +135,8 @@ _IN_PLAY: dict[str, Callable[[Setting], bool]] = {
     "contracts": lambda run: (
         run.options.contract is not None or (run.events is not None and run.events.has(PRICE, CARBON))
     ),
-    "sleep": lambda run: run.policy.parts["sleep"] is not None,
+    "sleep": lambda run: run.policy._puts_to_sleep,
+    "slurm": lambda run: "node_lines" in (run.policy.parts["backfill"] or {}),
     "eligibility": lambda run: run.asks("constraint", "gpus", "device", "memory_gb", "licences"),
     "labels": lambda run: run.needs("groups") or bool(run.policy.own),
     "bound": lambda run: run.options.bound,

@@ -18,7 +18,7 @@ from hetsched.features.feature import AnySetting, Setting
 from hetsched.platform import Platform, Queue
 from hetsched.platform.queues import nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
-from hetsched.policy.parts import choosers
+from hetsched.policy.parts import FORESEEING, choosers
 from hetsched.workload import Workload
 
 _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
@@ -59,7 +59,7 @@ class Queueing:
 def check(run: Setting) -> None:
     """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
     jobs = run.workload.to_polars()
-    _check_column(jobs, run.platform)
+    _check_column(jobs, run.platform, run.workload.source)
     _check_jobs(jobs, run.platform, run.policy)
     _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
 
@@ -163,7 +163,7 @@ def _is_user(user: pl.Expr, place: pl.Series, queues: tuple[Queue, ...]) -> pl.E
     return taken
 
 
-def _check_column(frame: pl.DataFrame, platform: Platform) -> None:
+def _check_column(frame: pl.DataFrame, platform: Platform, source: str) -> None:
     """Every job names a queue (rule 1)."""
     assert platform.queues is not None
     names, faults = [queue.name for queue in platform.queues], Faults("workload")
@@ -173,8 +173,11 @@ def _check_column(frame: pl.DataFrame, platform: Platform) -> None:
             faults.note("queue", "no such column", expected)
         faults.check()
         return
+    log = ""
+    if platform._files:
+        log, expected = f" in {source}", f"a partition of {listed(platform._files)}: {listed(names)}"
     wrong = frame.filter(pl.col("queue").is_null() | ~pl.col("queue").is_in(names)).select("job_id", "queue")
-    found = (f"{'null' if queue is None else shown(queue)} of job {job}" for job, queue in wrong.iter_rows())
+    found = (f"{'null' if queue is None else shown(queue)} of job {job}{log}" for job, queue in wrong.iter_rows())
     faults.some("queue", found, len(wrong), expected)
     faults.check()
 
@@ -262,15 +265,16 @@ def _pools_text(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:
 
 def _check_preemption(queues: tuple[Queue, ...], policy: Policy) -> None:
     """Raise if a queue preempts others and the policy does not say which nodes jobs get (rule 7)."""
-    if policy._part_flag("backfill", "chooses_nodes"):
-        return
     faults, own, backfill = Faults("platform"), policy.own, policy.parts["backfill"]
+    if (backfill or {}).get("name") in FORESEEING:
+        return
     name = type(own["backfill"]).__name__ if "backfill" in own else (backfill or {}).get("name")
     for position, queue in enumerate(queues):
         if queue.preempts:
             found = f"{listed(queue.preempts)} of queue {shown(queue.name)}"
             expected = (
-                f"nothing, or the backfill {choosers()}, which names the nodes on which jobs make way: it is {name}"
+                f"nothing, or the backfill {' or '.join(FORESEEING)}, which names the nodes on which jobs make way: "
+                f"it is {name}"
             )
             faults.note(f"queues[{position}].preempts", found, expected)
     faults.check()

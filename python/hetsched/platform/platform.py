@@ -87,6 +87,9 @@ class Platform:
     (6, [200.0, 200.0, 200.0, 200.0, 300.0, 300.0])
     """
 
+    _files: tuple[str, ...] = ()
+    """Files of Slurm's that it was made of, for messages; lost on the way to other processes."""
+
     def __init__(
         self,
         classes: Sequence[NodeClass | Mapping[str, Any]],
@@ -299,7 +302,9 @@ class Platform:
             Watts, as in `NodeClass`: one number, or by the name of a class or by feature, such as ``{"gpu": 900}``,
             with ``"*"`` for all others. Slurm's files have none: 100 W and 400 W are assumed, and said to be.
         busy_w, off_w, down_w, boot_s, boot_w, shutdown_s, shutdown_w, boot_cost
-            The same, as in `NodeClass`.
+            The same, as in `NodeClass`. Where the file has ``ResumeTimeout`` and ``SuspendTimeout``, these limits are
+            assumed to be `boot_s` and `shutdown_s`; where it puts nodes to sleep, Slurm's defaults of the two are, and
+            an `off_w` of 10 W.
         shared
             Whether jobs share nodes: a node's slots are its CPUs. If not, a job gets whole nodes.
 
@@ -326,6 +331,7 @@ class Platform:
         faults.check()
         machine = read_slurm(paths, {name: given[name] for name in SLURM_WATTS}, shared=shared)
         made = cls(machine.classes, exclusive=not shared, licences=machine.licences, queues=machine.queues)
+        made._files = tuple(map(str, paths))
         if machine.said:
             warnings.warn(f"{listed(map(str, paths))}: {machine.said}", PlatformWarning, stacklevel=2)
         return made
@@ -492,7 +498,9 @@ class Platform:
         return self._with(**{name: value for name, value in given.items() if value is not None})
 
     def _with(self, **changes: Any) -> Platform:
-        return Platform(self._classes, **self._options | changes)
+        made = Platform(self._classes, **self._options | changes)
+        made._files = self._files
+        return made
 
     @property
     def _options(self) -> dict[str, Any]:

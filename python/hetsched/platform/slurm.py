@@ -11,11 +11,13 @@ from typing import Any
 
 from hetsched.checks import Faults, did_you_mean, few, listed, shown
 from hetsched.errors import ConfigError, Fault
-from hetsched.hostlists import HostListError, expanded, folded
+from hetsched.hostlists import folded
 from hetsched.params import ASSUMED_W
 from hetsched.platform.node_class import NodeClass
 from hetsched.platform.queues import Queue
-from hetsched.platform.slurm_files import Record, SlurmFiles, Value
+from hetsched.slurm_files.nodes import CPU_KEYS, NodeLine, SlurmNodes, cpus_of
+from hetsched.slurm_files.records import Record, SlurmFiles, Value
+from hetsched.slurm_files.values import UNLIMITED, limit_s, whole, whole_or
 from hetsched.workload.constraints import is_feature, is_licence
 
 
@@ -52,9 +54,8 @@ def read_slurm(
     for path in paths:
         files.read(Path(path), faults)
     faults.check()
-    nodes = _Nodes(faults)
-    for record in files.of_kind("nodename"):
-        nodes.add(record)
+    nodes = SlurmNodes(files, faults)
+    makes = _makes(nodes, faults)
     if not files.of_kind("nodename"):
         faults.note(listed(map(str, paths)), "no NodeName", "at least one line NodeName=…")
     queues = _Partitions(files, nodes, faults).queues()
@@ -62,9 +63,10 @@ def read_slurm(
     faults.check()
     if not nodes.names:
         faults.note(listed(map(str, paths)), "FUTURE nodes only", "at least one node that is there")
-    classes = _classes(nodes, watts, shared=shared, faults=faults)
+    watts, assumed = _with_sleep(files, watts, faults)
+    classes = _classes(nodes, makes, watts, shared=shared, faults=faults)
     faults.check()
-    return SlurmMachine(classes, queues or None, licences, _said(files, watts, nodes, queues))
+    return SlurmMachine(classes, queues or None, licences, _said(files, watts, assumed, makes, queues))
 
 
 @dataclass(frozen=True)
@@ -78,101 +80,21 @@ class _Make:
     weight: int
 
 
-class _Nodes:
-    """Nodes in the order of the files: names, makes, and where each stands."""
-
-    def __init__(self, faults: Faults) -> None:
-        self.faults = faults
-        self.names: list[str] = []
-        self.makes: list[_Make] = []
-        self.number: dict[str, int] = {}
-        self.stands: dict[str, Value] = {}
-
-    def add(self, record: Record) -> None:
-        names = _expanded(record.name, self.faults)
-        make = self._make(record)
-        if (twice := next((name for name in _seen_before(names, self.stands)), None)) is not None:
-            at = self.stands.get(twice, record.name)
-            expected = f"each node once; {at.file}, line {at.line} has it"
-            self.faults.note(record.name.place, f"{shown(twice)} again", expected)
-        self.stands |= dict.fromkeys(names, record.name)
-        if make is None or _is_future(record):
-            return
-        self.number |= {name: len(self.names) + place for place, name in enumerate(names)}
-        self.names += names
-        self.makes += [make] * len(names)
-
-    def _make(self, record: Record) -> _Make | None:
-        before = len(self.faults.found)
-        memory_mb = _whole(record, "realmemory", self.faults, high=_MOST["memory"])
-        make = _Make(
-            cpus=_cpus(record, self.faults),
-            memory_gb=memory_mb / _MB_PER_GB if memory_mb is not None and memory_mb > 1 else None,
-            gpus=_gpus(record, self.faults),
-            features=self._features(record),
-            weight=_number(record, "weight", self.faults, absent=1),
-        )
-        return make if len(self.faults.found) == before else None
-
-    @staticmethod
-    def _features(record: Record) -> tuple[str, ...]:
-        value = record.value("features")
-        words = [] if value is None or value.text is None else [word.strip() for word in value.text.split(",")]
-        return tuple(sorted({word for word in words if word}))
+def _makes(nodes: SlurmNodes, faults: Faults) -> list[_Make]:
+    """The make of each node that is there."""
+    of_line = [(line, _make(line, faults)) for line in nodes.lines]
+    return [make for line, make in of_line if not line.is_future for _ in line.names]
 
 
-def _seen_before(names: list[str], stands: Mapping[str, Value]) -> Iterator[str]:
-    """Names that stand somewhere already, or earlier in the list."""
-    own: set[str] = set()
-    for name in names:
-        if name in stands or name in own:
-            yield name
-        own.add(name)
-
-
-def _is_future(record: Record) -> bool:
-    state = record.value("state")
-    return state is not None and re.match("future", state.text or "", re.IGNORECASE) is not None
-
-
-def _expanded(value: Value, faults: Faults) -> list[str]:
-    """A host list's names; none if it does not read, which is noted."""
-    try:
-        return expanded(re.sub(r"\s+", ",", (value.text or "").strip()))
-    except HostListError as error:
-        faults.note(value.place, error.found, error.expected)
-        return []
-
-
-def _whole(record: Record, key: str, faults: Faults, *, high: int = _MOST["count"]) -> int | None:
-    """A whole number; None if there is none, or if it is no number, which is noted."""
-    value = record.value(key)
-    if value is None or value.text is None:
-        return None
-    if not (value.text.isascii() and value.text.isdecimal() and len(value.text) < 20 and int(value.text) <= high):
-        faults.add(value.place, value.text, f"a whole number up to {high}")
-        return None
-    return int(value.text)
-
-
-def _number(record: Record, key: str, faults: Faults, *, absent: int) -> int:
-    number = _whole(record, key, faults)
-    return absent if number is None else number
-
-
-def _cpus(record: Record, faults: Faults) -> int:
-    """CPUs as Slurm infers them: ``Sockets`` counts those of all boards (`read_config.c`)."""
-    for key in ("cputot", "cpus", "procs"):
-        if (cpus := _whole(record, key, faults)) is not None:
-            return max(cpus, 1)
-    each = {key: _whole(record, key, faults) for key in _CPU_KEYS}
-    boards, per_board, sockets, cores, threads = (max(1, each[key] or 1) for key in _CPU_KEYS)
-    if each["sockets"] is None or each["socketsperboard"] is not None:
-        sockets = boards * per_board
-    return sockets * cores * threads
-
-
-_CPU_KEYS = ("boards", "socketsperboard", "sockets", "corespersocket", "threadspercore")
+def _make(line: NodeLine, faults: Faults) -> _Make:
+    memory_mb = whole(line.record, "realmemory", faults, high=_MOST["memory"])
+    return _Make(
+        cpus=cpus_of(line.record, faults),
+        memory_gb=memory_mb / _MB_PER_GB if memory_mb is not None and memory_mb > 1 else None,
+        gpus=_gpus(line.record, faults),
+        features=line.features,
+        weight=whole_or(line.record, "weight", faults, absent=1),
+    )
 
 
 def _gpus(record: Record, faults: Faults) -> int:
@@ -207,11 +129,10 @@ def _gres_count(parts: list[str]) -> int | None:
 class _Partitions:
     """Partitions as queues."""
 
-    def __init__(self, files: SlurmFiles, nodes: _Nodes, faults: Faults) -> None:
+    def __init__(self, files: SlurmFiles, nodes: SlurmNodes, faults: Faults) -> None:
         self.records = files.of_kind("partitionname")
         self.nodes = nodes
         self.faults = faults
-        self.sets = {record.name.text: self._of_set(record) for record in files.of_kind("nodeset")}
 
     def queues(self) -> list[Queue]:
         """A queue for each partition that has nodes."""
@@ -223,7 +144,7 @@ class _Partitions:
                 first = found[name]
                 expected = f"each partition once; {first.file}, line {first.line} has it"
                 self.faults.note(record.name.place, f"{shown(name)} again", expected)
-            elif numbers := self._numbers(record.value("nodes")):
+            elif numbers := self.nodes.numbers(record.value("nodes")):
                 queues += self._queue(record, name, numbers)
             found.setdefault(name, record.name)
         return queues
@@ -232,10 +153,10 @@ class _Partitions:
         before = len(self.faults.found)
         most = _most_nodes(record, self.faults)
         given = {
-            "priority": _whole(record, "prioritytier", self.faults, high=_MOST["any"]),
+            "priority": whole(record, "prioritytier", self.faults, high=_MOST["any"]),
             "max_nodes": most if most is not None and most < len(numbers) else None,
-            "max_walltime_s": _seconds(record.value("maxtime"), self.faults),
-            "default_walltime_s": _seconds(record.value("defaulttime"), self.faults),
+            "max_walltime_s": limit_s(record.value("maxtime"), self.faults),
+            "default_walltime_s": limit_s(record.value("defaulttime"), self.faults),
         }
         if len(self.faults.found) > before:
             return []
@@ -245,32 +166,6 @@ class _Partitions:
         except ConfigError as error:
             self.faults.extend(error, lambda fault: _at_its_line(fault, record))
             return []
-
-    def _of_set(self, record: Record) -> list[str]:
-        """The nodes of a NodeSet: those it names, and those with its feature."""
-        named = [] if (value := record.value("nodes")) is None else self._names(value, {})
-        feature = record.value("features")
-        if feature is None:
-            return named
-        makes = zip(self.nodes.names, self.nodes.makes, strict=True)
-        return [*named, *(name for name, make in makes if feature.text in make.features)]
-
-    def _names(self, value: Value, sets: Mapping[str | None, list[str]]) -> list[str]:
-        if (value.text or "").upper() == "ALL":
-            return self.nodes.names
-        return [own for name in _expanded(value, self.faults) for own in sets.get(name, [name])]
-
-    def _numbers(self, value: Value | None) -> list[int]:
-        """Numbers of the nodes that a partition names, ascending."""
-        if value is None:
-            return []
-        names = self._names(value, self.sets)
-        strangers = [name for name in names if name not in self.nodes.stands]
-        if strangers:
-            hint = did_you_mean(strangers[0], [*self.nodes.stands, *filter(None, self.sets)])
-            expected = f"nodes of a line NodeName, NodeSets or ALL{hint}"
-            self.faults.note(value.place, few([shown(name) for name in strangers]), expected)
-        return sorted({self.nodes.number[name] for name in names if name in self.nodes.number})
 
 
 _KEY_OF = {"name": "", "max_nodes": "maxnodes", "max_walltime_s": "maxtime", "default_walltime_s": "defaulttime"}
@@ -283,34 +178,9 @@ def _at_its_line(fault: Fault, record: Record) -> Fault:
 
 def _most_nodes(record: Record, faults: Faults) -> int | None:
     value = record.value("maxnodes")
-    if value is None or (value.text or "").upper() in _UNLIMITED:
+    if value is None or (value.text or "").upper() in UNLIMITED:
         return None
-    return _whole(record, "maxnodes", faults)
-
-
-_UNLIMITED = {"UNLIMITED", "INFINITE", "PARTITION_LIMIT", "NOT_SET", "NONE", "N/A", "-1"}
-
-_TIMES = (
-    (r"([0-9]+)", (60,)),
-    (r"([0-9]+):([0-9]+)", (60, 1)),
-    (r"([0-9]+):([0-9]+):([0-9]+)", (3600, 60, 1)),
-    (r"([0-9]+)-([0-9]+)", (86400, 3600)),
-    (r"([0-9]+)-([0-9]+):([0-9]+)", (86400, 3600, 60)),
-    (r"([0-9]+)-([0-9]+):([0-9]+):([0-9]+)", (86400, 3600, 60, 1)),
-)
-
-
-def _seconds(value: Value | None, faults: Faults) -> float | None:
-    """A limit in Slurm's grammar, minutes where it is one number; None: none."""
-    if value is None or value.text is None or value.text.upper() in _UNLIMITED:
-        return None
-    for pattern, weights in _TIMES:
-        found = re.fullmatch(pattern, value.text) if len(value.text) <= 30 else None
-        if found is not None:
-            seconds = sum(int(part) * weight for part, weight in zip(found.groups(), weights, strict=True))
-            return float(seconds) or None
-    faults.add(value.place, value.text, "minutes, or a time such as 1-12:00:00, or UNLIMITED")
-    return None
+    return whole(record, "maxnodes", faults)
 
 
 def _licences(value: Value | None, faults: Faults) -> dict[str, int] | None:
@@ -330,15 +200,20 @@ def _licences(value: Value | None, faults: Faults) -> dict[str, int] | None:
 
 
 def _classes(
-    nodes: _Nodes, watts: Mapping[str, float | Mapping[str, float] | None], *, shared: bool, faults: Faults
+    nodes: SlurmNodes,
+    makes: list[_Make],
+    watts: Mapping[str, float | Mapping[str, float] | None],
+    *,
+    shared: bool,
+    faults: Faults,
 ) -> list[NodeClass]:
     """Neighbours that are alike in everything, named by their host list."""
     runs = [
         (make, [nodes.names[place] for place in run])
-        for make, run in groupby(range(len(nodes.names)), nodes.makes.__getitem__)
+        for make, run in groupby(range(len(nodes.names)), makes.__getitem__)
     ]
     named = [(folded(names), make, names) for make, names in runs]
-    known = {name for name, _, _ in named} | {word for make in set(nodes.makes) for word in make.features}
+    known = {name for name, _, _ in named} | {word for make in set(makes) for word in make.features}
     _refuse_other_keys(watts, known, faults)
     classes, seen = [], set()
     for name, make, names in named:
@@ -371,6 +246,35 @@ def _is_by_name(watts: Mapping[str, Any], fault: Fault) -> bool:
     return any(isinstance(given, Mapping) for given in watts.values()) or fault.path not in watts
 
 
+def _with_sleep(
+    files: SlurmFiles, watts: Mapping[str, float | Mapping[str, float] | None], faults: Faults
+) -> tuple[dict[str, float | Mapping[str, float] | None], list[str]]:
+    """The parameters with times of boots and shutdowns by the limits that the file has for these, in words, too."""
+    found, said = dict(watts), []
+    texts = {key: (files.settings[key].text or "").lower() if key in files.settings else "" for key in _OF_SLEEP}
+    sleeps = all(texts.values()) and texts["suspendtime"] not in ("-1", "none", "infinite")
+    for name, key, usual_s in _LIMITS:
+        value = files.settings.get(key)
+        if watts[name] is not None or (value is None and not sleeps):
+            continue
+        if value is not None and not (text := value.text or "").isdecimal():
+            faults.add(value.place, text, "a whole number of seconds")
+            continue
+        found[name] = usual_s if value is None else float(value.text or 0)
+        said.append(f"{name}={found[name]:g}{f' of {value.key}' if value is not None else ''}")
+    if sleeps and watts["off_w"] is None:
+        found["off_w"] = _ASSUMED_OFF_W
+        said.append(f"off_w={_ASSUMED_OFF_W:g}")
+    return found, said
+
+
+_OF_SLEEP = ("suspendtime", "suspendprogram", "resumeprogram")
+_LIMITS = (("boot_s", "resumetimeout", 60.0), ("shutdown_s", "suspendtimeout", 30.0))
+"""Times of nodes, and the keys of their limits with Slurm's own defaults."""
+
+_ASSUMED_OFF_W = 10.0
+
+
 def _refuse_other_keys(watts: Mapping[str, Any], known: set[str], faults: Faults) -> None:
     for parameter, given in watts.items():
         for key in given if isinstance(given, Mapping) else ():
@@ -390,7 +294,7 @@ def _watts_of(given: float | Mapping[str, float] | None, name: str, make: _Make,
 
 
 _USED = {
-    "nodename": {"realmemory", "gres", "features", "weight", "cpus", "procs", "cputot", *_CPU_KEYS},
+    "nodename": {"realmemory", "gres", "features", "weight", "cpus", "procs", "cputot", *CPU_KEYS},
     "partitionname": {"nodes", "prioritytier", "maxtime", "defaulttime", "maxnodes"},
     "nodeset": {"nodes", "features"},
 }
@@ -416,24 +320,28 @@ _OF_SCHEDULES = re.compile(
 def _said(
     files: SlurmFiles,
     watts: Mapping[str, float | Mapping[str, float] | None],
-    nodes: _Nodes,
+    sleep: list[str],
+    makes: list[_Make],
     queues: list[Queue],
 ) -> str:
     """A sentence on what has no place in a platform, and on assumed watts."""
     unused = [one for record in files.records for one in _unused(record)]
-    other = [value.key for key, value in files.settings.items() if key != "licenses"]
+    used = {"licenses", *(text.rpartition(" of ")[2].lower() for text in sleep)}
+    other = [value.key for key, value in files.settings.items() if key not in used]
     told = [f"{_TITLES[kind]} {listed(keys)}" for kind, keys in _by_kind(unused).items()]
     said = [*told, *_split(other)]
     parts = [f"left out, as a platform has no place for it: {'; '.join(said)}"] if said else []
     empty = [record.name.text or "" for record in files.of_kind("partitionname")]
     if empty := [name for name in empty if name not in {queue.name for queue in queues}]:
         parts.append(f"partitions without nodes: {few(empty)}")
-    unnameable = {word for make in set(nodes.makes) for word in make.features if not is_feature(word)}
+    unnameable = {word for make in set(makes) for word in make.features if not is_feature(word)}
     if unnameable:
         parts.append(f"features that no constraint can name: {few(sorted(unnameable))}")
     assumed = [f"{name}={value:g}" for name, value in ASSUMED_W.items() if _is_assumed(watts[name])]
     if assumed:
         parts.append(f"assumed, as these files have no watts: {' and '.join(assumed)} a node")
+    if sleep:
+        parts.append(f"assumed of nodes that sleep: {', '.join(sleep)}")
     return "; ".join(parts)
 
 

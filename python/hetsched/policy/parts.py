@@ -5,6 +5,8 @@ The parts themselves live in the engine; this module reads their registry.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
@@ -28,6 +30,11 @@ OBJECT_ROLES = ("analyzer",)
 
 _A_PART = "a part's name or a dictionary of its name and parameters"
 
+_MOST_PARAMETERS = 12
+
+FORESEEING = ("plan",)
+"""Backfills that know shared nodes and maintenance ahead of time, and under which jobs make way for urgent ones."""
+
 _STANDING_IN = {"order": "fcfs", "backfill": "none", "placement": "lowest-id", "sleep": "planned"}
 """Parts that are checked in place of objects."""
 
@@ -50,6 +57,13 @@ def _signed(part: dict[str, Any]) -> dict[str, Any]:
     return part | {"package": engine().package} if is_added else part
 
 
+def puts_to_sleep(composition: Mapping[str, Any]) -> bool:
+    """True if some part of a composition switches idle nodes off: one in the role ``sleep``, or Slurm's backfill."""
+    backfill = composition.get("backfill")
+    suspends = backfill.get("suspend_time", "none") if isinstance(backfill, Mapping) else "none"
+    return composition.get("sleep") is not None or suspends != "none"
+
+
 def names_of(role: str, flag: str = "name") -> list[str]:
     """Names of a role's parts; with a `flag` of the registry, of those that have it."""
     return [name for (own_role, name), part in parts().items() if own_role == role and part[flag]]
@@ -58,6 +72,15 @@ def names_of(role: str, flag: str = "name") -> list[str]:
 def choosers() -> str:
     """Backfills that choose nodes, as messages name them."""
     return " or ".join(names_of("backfill", "chooses_nodes"))
+
+
+def shown_parameters(role: str, part: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters by which a part is named: of one that has many those that differ from their defaults."""
+    own = {name: value for name, value in part.items() if name != "name"}
+    if "name" not in part or len(own) <= _MOST_PARAMETERS:
+        return own
+    usual = {one["name"]: json.loads(one["default"]) for one in parts()[role, part["name"]]["parameters"]}
+    return {name: value for name, value in own.items() if name not in usual or value != usual[name]}
 
 
 def parameters_of(role: str, name: str) -> list[str]:
@@ -95,6 +118,9 @@ def resolved(given: Mapping[str, Any], *, path: str = "policy") -> dict[str, dic
         raise ConfigError(
             [(f"{path}.placement", f"`{found}`", f"nothing: backfill `{planner['name']}` chooses the nodes")]
         )
+    if "suspend_time" in planner and given.get("sleep") is not None:
+        expected = f"none: backfill `{planner['name']}` has a sleep of its own, suspend_time=600"
+        raise ConfigError([(f"{path}.sleep", shown(_shown_name(given["sleep"])), expected)])
     if "monitor" in inside and not (checked["power"] or {}).get("on_excess"):
         found = type(inside["monitor"]).__name__
         raise ConfigError([(f"{path}.power.monitor", f"`{found}`", "on_excess with it: nothing else reads it")])
@@ -151,18 +177,28 @@ def _part(role: str, given: Any, faults: Faults) -> dict[str, Any]:
         faults.add(role, name, f"one of {listed(known)}{did_you_mean(name, known)}")
     else:
         _check_parameters(role, name, part, faults)
-        return part | {key: [part[key]] for key in _lists(role, name) if isinstance(part.get(key), str | int | float)}
+        return {key: _of_kind(role, name, key, value) for key, value in part.items()}
     return part
+
+
+def _of_kind(role: str, name: str, key: str, value: Any) -> Any:
+    """A parameter's value in the kind that it has: one item of a list, a word that reads as a number, joined text."""
+    known = next((one for one in parts()[role, name]["parameters"] if one["name"] == key), None)
+    if known is None:
+        return value
+    if str(known["default"]).startswith("["):
+        return [value] if isinstance(value, str | int | float) else value
+    if not str(known["default"]).startswith('"'):
+        return value
+    if "+" in known["range"] and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return "+".join(value)
+    words = re.findall(r"[0-9]+\.[0-9]+", known["range"])
+    return next((one for one in words if isinstance(value, float) and float(one) == value), value)
 
 
 def _plain(value: Any) -> Any:
     """The value; a list's items in Python's own kinds of number."""
     return [plain(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _lists(role: str, name: str) -> list[str]:
-    """A part's parameters that are lists, of which one item may be given by itself."""
-    return [one["name"] for one in parts()[role, name]["parameters"] if str(one["default"]).startswith("[")]
 
 
 def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Faults) -> None:
@@ -175,19 +211,36 @@ def _check_parameters(role: str, name: str, part: Mapping[str, Any], faults: Fau
             faults.add(f"{role}.{parameter}", value, allowed + did_you_mean(str(parameter), known))
 
 
+def _shown_name(given: Any) -> str:
+    return str(given["name"]) if isinstance(given, Mapping) and "name" in given else _shown_part(given)
+
+
 def _shown_part(given: Any) -> str:
     return given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
 
 
+_MOST_ITEMS, _MOST_LETTERS = 12, 100
+
+
 def value_text(value: Any) -> str:
-    """A parameter's value as a command line takes it; a list as ``lower-caps+kill``, of one item as ``kill+``."""
+    """A parameter's value as a command line takes it; a list as ``lower-caps+kill``, of one item as ``kill+``.
+
+    Long lists and texts are known by their length and the hash of what they hold.
+    """
     if roles_of(value):
         value = identity(value)
     if isinstance(value, Mapping):
         return text_of(value)
     if isinstance(value, list):
-        return "+".join(map(value_text, value)) + ("+" if len(value) < 2 else "")
+        text = "+".join(map(str, value)) if len(value) > _MOST_ITEMS else "+".join(map(value_text, value))
+        return _hashed(f"{len(value)} values", text) if len(value) > _MOST_ITEMS else text + "+" * (len(value) < 2)
+    if isinstance(value, str) and len(value) > _MOST_LETTERS:
+        return _hashed(f"{len(value)} letters", value)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _hashed(what: str, text: str) -> str:
+    return f"[{what} {hashlib.sha256(text.encode()).hexdigest()[:8]}]"
 
 
 _NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?)\s*([a-zA-Z]+)")

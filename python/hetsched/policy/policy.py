@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown, whole_text
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, PolicyWarning
 from hetsched.naming import named_in
 from hetsched.notebook import card, table
 from hetsched.policy import objects
@@ -21,12 +24,18 @@ from hetsched.policy.parts import (
     parameters_of,
     parts,
     plain_number,
+    puts_to_sleep,
     resolved,
+    shown_parameters,
     takers_of,
     value_text,
 )
 from hetsched.policy.presets import PRESETS
+from hetsched.policy.slurm_conf import OF_CONF, SlurmConf, at_its_line, settings_of
 from hetsched.roles import Analyzer, Backfill, Order, Placement, Scheduler, Sleep
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Part = str | Mapping[str, Any]
 
@@ -114,8 +123,8 @@ class Policy:
             whole = _whole(scheduler, given)
             self._parts = {**dict.fromkeys(ROLES), objects.WHOLE: objects.identity(whole)}
             self._own = {objects.WHOLE: whole}
-        chosen = [part for part in self._parts.values() if part is not None]
-        self._name = whole_text(name) if name else "/".join(_part_text(part) for part in chosen)
+        chosen = [(role, part) for role, part in self._parts.items() if part is not None]
+        self._name = whole_text(name) if name else "/".join(_part_text(role, part) for role, part in chosen)
 
     @classmethod
     def preset(cls, preset: str, /, **parameters: Any) -> Policy:
@@ -127,7 +136,8 @@ class Policy:
             One of the names in `hetsched.presets`.
         **parameters
             Changes: a role (``placement="lowest-power"``), or a parameter of one of its parts by its name
-            (``depth=4``), or by role and name (``**{"backfill.depth": 4}``).
+            (``depth=4``), or by role and name (``**{"backfill.depth": 4}``). Of ``slurm``: ``conf``, ``unsupported``
+            and ``beats`` as well, as in `from_slurm_conf`.
 
         Raises
         ------
@@ -143,13 +153,25 @@ class Policy:
         Traceback (most recent call last):
         hetsched.errors.ConfigError: policy: found `esay`, expected one of ...; did you mean `easy`?
         """
+        return cls._of_preset(preset, parameters)
+
+    @classmethod
+    def _of_preset(cls, preset: str, parameters: dict[str, Any]) -> Policy:
+        """The same for a method of this class that a user has called, where warnings are to point."""
         if not isinstance(preset, str) or preset not in PRESETS:
             raise ConfigError(
                 [("policy", shown(preset), f"one of {listed(PRESETS)}{did_you_mean(str(preset), PRESETS)}")]
             )
         parameters = plain(parameters)
+        conf, given = SlurmConf(), parameters
+        if PRESETS[preset].reads_conf:
+            conf, parameters = settings_of(parameters)
+            if conf.said:
+                warnings.warn(f"{given['conf']}: {conf.said}", PolicyWarning, stacklevel=3)
         parameters = {name: objects.instance_of(value, f"policy.{name}") for name, value in parameters.items()}
         base = PRESETS[preset].parts()
+        if conf.settings:
+            base["backfill"] = {"name": base["backfill"], **conf.settings}
         emptied = [role for role in OPTIONAL_ROLES if parameters.get(role) == "none"]
         if base["sleep"] is not None and parameters.get("sleep", "") is None:
             emptied.append("sleep")
@@ -163,7 +185,102 @@ class Policy:
             own = parts[role]
             parts[role] = {**({"name": own} if isinstance(own, str) else own), parameter: value}
         replaced = [role for role in _TAKEN if parameters.get(role) is not None or role in emptied]
-        return cls(**parts, name=_preset_name(preset, parts, replaced, list(changes)))
+        text = preset if given.get("conf") is None else f"{preset}:conf={os.fspath(given['conf'])}"
+        name = _preset_name(text, parts, replaced, list(changes))
+        try:
+            return cls(**parts, name=name)
+        except ConfigError as error:
+            raise at_its_line(error, conf, [parameter for _, parameter in changes]) from None
+
+    @classmethod
+    def from_slurm_conf(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        release: str = "22.05",
+        epoch_s: float = 0.0,
+        started_s: float = 0.0,
+        main_period_s: float | str = "auto",
+        cycle_s: float | str = "auto",
+        clean_up_s: float = 0.012,
+        start_s: float = 0.0,
+        main_phase_s: float | str = "auto",
+        backfill_phase_s: float | str = "auto",
+        scan_phase_s: float | str = "auto",
+        beats: Mapping[str, Sequence[float]] | pl.DataFrame | str | os.PathLike[str] | None = None,
+        unsupported: Literal["error", "warn"] = "error",
+        **changes: Any,
+    ) -> Policy:
+        """Slurm's own scheduler with the settings of a slurm.conf: the preset ``slurm``.
+
+        Partitions, their tiers and limits, licences and features are those of the run's platform
+        (`Platform.from_slurm`), not of the policy. Jobs get whole nodes.
+
+        Parameters
+        ----------
+        path
+            The file; what it includes is read, too.
+        release
+            Release of Slurm whose rules and defaults hold: ``"22.05", "23.02", "23.11", "24.05", "24.11", "25.05"``.
+        epoch_s
+            The log's 0 in seconds since 1970. Slurm plans on whole minutes of absolute time; 0 is as good as any
+            multiple of 60 if the log's own clock has no date.
+        started_s
+            When the controller started, on the log's clock: all its loops count from then.
+        main_period_s
+            Time from one look of the main loop to the next, seconds. ``"auto"``: 1.0017, from 23.11 on whole seconds.
+        cycle_s
+            Length of a cycle of backfill, seconds. ``"auto"``: 0.4 ms and 0.06 ms a job tested.
+        clean_up_s
+            Time from a job's end until its nodes are idle, seconds.
+        start_s
+            Time from the allocation of a job's nodes until it runs, seconds.
+        main_phase_s, backfill_phase_s, scan_phase_s
+            The first look of the main loop, the first cycle of backfill and the first scan for nodes to put to sleep,
+            on the log's clock. ``"auto"``: they follow from `started_s`.
+        beats
+            Instants at which the loops ran, in place of rules: from ``"main", "backfill", "recompute", "epilog",
+            "scan"`` to ascending seconds on the log's clock; or a table, or a table's file, with the columns ``loop``
+            and ``time_s``. A recording of a cluster gives them. A loop that is left out runs by the rules.
+        unsupported
+            What becomes of options that are not simulated. ``"error"``: each is named, with its line. ``"warn"``: they
+            are left out, and a warning says so.
+        **changes
+            Further changes, as in `preset`: they take precedence over the file (``bf_interval=60``,
+            ``order="shortest"``).
+
+        Raises
+        ------
+        ConfigError
+            With everything that is wrong in the file, each with its line, or what is wrong with the arguments.
+
+        Warns
+        -----
+        PolicyWarning
+            Once, of options that are not known, that Slurm itself would leave out, or that are not simulated.
+
+        Examples
+        --------
+        >>> policy = Policy.from_slurm_conf("slurm.conf", bf_interval=60)  # doctest: +SKIP
+        >>> policy.name  # doctest: +SKIP
+        'slurm:conf=slurm.conf:backfill.bf_interval=60'
+        """
+        clock = {
+            "release": release,
+            "epoch_s": epoch_s,
+            "started_s": started_s,
+            "main_period_s": main_period_s,
+            "cycle_s": cycle_s,
+            "clean_up_s": clean_up_s,
+            "start_s": start_s,
+            "main_phase_s": main_phase_s,
+            "backfill_phase_s": backfill_phase_s,
+            "scan_phase_s": scan_phase_s,
+            "unsupported": unsupported,
+        }
+        usual = {name: one.default for name, one in signature(cls.from_slurm_conf).parameters.items()}
+        own = {name: value for name, value in clock.items() if value != usual[name]}
+        return cls._of_preset("slurm", {"conf": path, "beats": beats, **own, **changes})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Policy:
@@ -221,7 +338,9 @@ class Policy:
         faults = Faults()
         faults.unknown_keys(data, ("policy",))
         faults.check()
-        return cls.from_dict(data["policy"])
+        # As tables in a platform's file: next to the file that names them.
+        files = {name: str(Path(path).parent / file) for name, file in data["policy"].items() if _is_file(name, file)}
+        return cls.from_dict(data["policy"] | files)
 
     def to_dict(self) -> dict[str, Any]:
         """Its name, and each role's part with all parameters.
@@ -251,6 +370,11 @@ class Policy:
     def _part_flag(self, role: str, flag: str) -> bool:
         """A flag of its part in a role, as the engine's registry has it; False of an object."""
         return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
+
+    @property
+    def _puts_to_sleep(self) -> bool:
+        """True if a part switches idle nodes off."""
+        return puts_to_sleep(self._parts)
 
     def _begun(self, seed: int) -> dict[str, Any]:
         """Parts as the engine takes them: `to_dict`, with a fresh copy of each object in its place."""
@@ -366,6 +490,11 @@ class Policy:
         return card(f"Policy {self._name}", None, table(["role", "part", "parameters"], rows, words=3))
 
 
+def _is_file(name: str, value: object) -> bool:
+    """True of a key of a policy's file that names another file."""
+    return name in ("conf", "beats") and isinstance(value, str)
+
+
 def _unpickled(_modules: Modules, state: dict[str, Any]) -> Policy:
     policy = Policy.__new__(Policy)
     vars(policy).update(state)
@@ -377,7 +506,8 @@ def policy_like(given: object) -> Policy | None:
     if isinstance(given, Policy):
         return given
     if isinstance(given, str):
-        return _of_text(given)
+        # What a file says may have changed since.
+        return parse_policy(given) if ":conf=" in given else _of_text(given)
     if isinstance(given, Mapping):
         return Policy.from_dict(given)
     roles = objects.roles_of(given)
@@ -473,10 +603,16 @@ def _parameter_changes(parts: Mapping[str, Any], given: Mapping[str, Any]) -> di
             faults.add(key, value, f"one of {listed(f'{r}.{parameter}' for r in roles)}")
         else:
             names = [*ROLES, *(f"{r}.{n}" for r, own in known.items() for n in own)]
-            hint = _taker_hint(role, parameter, value) or did_you_mean(key, [*names, *all_names])
+            hint = _conf_hint(key) or _taker_hint(role, parameter, value) or did_you_mean(key, [*names, *all_names])
             faults.add(key, value, f"one of {listed(names)}{hint}")
     faults.check()
     return changes
+
+
+def _conf_hint(key: str) -> str:
+    """Hint at the presets that read files, for what only these take."""
+    names = [name for name, preset in PRESETS.items() if preset.reads_conf]
+    return f"; {listed(names)} takes `{key}`, as in slurm:conf=slurm.conf" if key in OF_CONF and names else ""
 
 
 def _taker_hint(role: str, parameter: str, value: Any) -> str:
@@ -524,10 +660,11 @@ def _preset_name(preset: str, parts: Mapping[str, Any], replaced: list[str], cha
     return ":".join([preset, *settings])
 
 
-def _part_text(part: Mapping[str, Any]) -> str:
+def _part_text(role: str, part: Mapping[str, Any]) -> str:
     if "python" in part:
         return objects.text_of(part)
-    parameters = ",".join(f"{name}={value_text(value)}" for name, value in part.items() if name != "name")
+    shown = shown_parameters(role, part)
+    parameters = ",".join(f"{name}={value_text(value)}" for name, value in shown.items())
     return f"{part['name']}({parameters})" if parameters else str(part["name"])
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from hetsched.naming import named_in
-from hetsched.policy.parts import ROLES, parameters_of, resolved, value_text
+from hetsched.policy.parts import ROLES, parameters_of, resolved, shown_parameters, value_text
 
 
 @named_in("hetsched.policy")
@@ -29,6 +29,8 @@ class Preset:
         From role to part: a name, or a dictionary of name and parameters.
     optional
         From role to a part that joins when one of its parameters is given.
+    reads_conf
+        Whether its backfill's settings may come from a slurm.conf, the parameter ``conf``.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Preset:
     source: str
     composition: dict[str, Any] = field(default_factory=dict)
     optional: dict[str, str] = field(default_factory=dict)
+    reads_conf: bool = False
 
     def parts(self) -> dict[str, Any]:
         """A part for every role."""
@@ -248,6 +251,13 @@ PRESETS: dict[str, Preset] = {
             source=_NQSV,
             composition={"backfill": {"name": "plan", "interval_s": 30}, "sleep": "nqsv"},
         ),
+        Preset(
+            "slurm",
+            doc="Slurm's own main loop and backfill, with the settings of a slurm.conf: slurm:conf=slurm.conf.",
+            source="Slurm 22.05 to 25.05; docs/how-to/slurm.md",
+            composition={"backfill": "slurm"},
+            reads_conf=True,
+        ),
     )
 }
 """Every preset by its name."""
@@ -260,7 +270,8 @@ def presets() -> pl.DataFrame:
     -------
     polars.DataFrame
         One row a preset: ``name``; its part in each role, ``order, backfill, placement, power, sleep`` (null: none);
-        ``source``, the paper or textbook; ``parameters``, those of its parts with the values it gives them.
+        ``source``, the paper or textbook; ``parameters``, those of its parts with the values it gives them; of a
+        part that has many only those that are not its defaults.
 
     Examples
     --------
@@ -278,7 +289,7 @@ def _row(preset: Preset) -> dict[str, str | None]:
     parameters = []
     for role in ROLES:
         chosen = composition[role] or {}
-        parameters += [f"{role}.{name}={value_text(value)}" for name, value in chosen.items() if name != "name"]
+        parameters += [f"{role}.{name}={value_text(value)}" for name, value in shown_parameters(role, chosen).items()]
     return {
         "name": preset.name,
         **{role: None if part is None else part["name"] for role, part in composition.items()},

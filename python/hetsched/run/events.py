@@ -17,7 +17,7 @@ from hetsched.files import frame_sha256
 from hetsched.naming import named_in
 from hetsched.platform import Platform
 from hetsched.policy import Policy
-from hetsched.policy.parts import choosers
+from hetsched.policy.parts import FORESEEING
 from hetsched.run.event_rows import (
     BUDGET,
     CANCEL,
@@ -376,11 +376,12 @@ def _note_unplanned(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
 
 def _note_foreseen(rows: pl.DataFrame, policy: Policy, faults: Faults) -> None:
     """Note maintenance that is known before it begins to a policy that has no use for that."""
-    if policy._part_flag("backfill", "chooses_nodes"):
+    if (policy.parts["backfill"] or {}).get("name") in FORESEEING:
         return
     is_early = pl.col("announced_s").is_null() | (pl.col("announced_s") < pl.col("time_s"))
     early = rows.filter((pl.col("kind") == MAINTENANCE) & is_early)
-    expected = f"time_s, as only the backfill `{choosers()}` can plan around maintenance that is known before it begins"
+    known = " or ".join(FORESEEING)
+    expected = f"time_s, as only the backfill `{known}` can plan around maintenance that is known before it begins"
     note_rows(faults, "announced_s", early, expected)
 
 
@@ -449,7 +450,7 @@ def check_events(given: Any, faults: Faults, name: str = "events", *, is_needed:
 def least_budget(platform: Platform, policy: Policy) -> tuple[float, str]:
     """The least budget under a policy, W, and what that is in words."""
     idle_w = float(platform.idle_w.sum())
-    boot_w = 0.0 if policy.parts["sleep"] is None else _most_beyond_idle_to_boot(platform)
+    boot_w = _most_beyond_idle_to_boot(platform) if policy._puts_to_sleep else 0.0
     booting = f", and one of its nodes {boot_w:,.12g} W more while it boots" if boot_w else ""
     return idle_w + boot_w, f"at least {idle_w + boot_w:,.12g} W, what the idle machine draws{booting}"
 

@@ -236,11 +236,11 @@ def _cases(draw: st.DrawFn, compositions: st.SearchStrategy[Policy]) -> _Case:
     policy = draw(compositions)
     if "allocator" in policy.own:
         return _Case(*draw(_capped(getattr(policy.own["allocator"], "least_cap_w", None) or 100.0)), policy)
-    # Emergencies and allocators need whole nodes, and so do counted ones that sleep.
+    # Emergencies and allocators need whole nodes, and so do counted ones that sleep, and Slurm's scheduler.
     power = policy.parts["power"] or {}
     backfill = (policy.parts["backfill"] or {}).get("name", "none")
     counts = "backfill" in policy.own or not parts()["backfill", backfill]["chooses_nodes"]
-    is_whole = power.get("on_excess") or (policy.parts["sleep"] is not None and counts)
+    is_whole = power.get("on_excess") or backfill == "slurm" or (policy._puts_to_sleep and counts)
     slots = 1 if is_whole else draw(st.sampled_from([1, 3]))
     workload = draw(workloads(max_slots=slots, max_nodes=4, observed="observed_starts" in policy.needs))
     return _Case(workload, draw(platforms(max_slots=slots, max_nodes=4)), policy)

@@ -19,6 +19,7 @@ from hetsched.run.options import RunOptions
 from hetsched.whatif.keys import OPTIONS, PLATFORM, POLICY, Key, allowed, found_key, keys_of
 from hetsched.whatif.policies import Draft
 from hetsched.whatif.policies import text_of as part_text
+from hetsched.whatif.slurm_lines import fitted
 
 PLACE = "settings"
 _MOST_ROWS = 100_000
@@ -220,7 +221,8 @@ def settings_of(
         )
         if None not in own:
             given = {axis.name: axis.given[place] for axis, place in zip(axes, choice, strict=True)}
-            rows.append(Setting(row, given, *own))
+            fitting = fitted(own[1], own[0], today=(policy, platform))
+            rows.append(Setting(row, given, own[0], fitting, own[2]))
     return rows
 
 

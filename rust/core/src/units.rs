@@ -166,6 +166,18 @@ impl Watts {
         Self(to_whole((watts * PICOWATTS_PER_WATT as f64).round()))
     }
 
+    /// This draw in picowatts, if these fit into 64 bits: below 9.2 MW.
+    #[must_use]
+    pub fn picowatts(self) -> Option<i64> {
+        i64::try_from(self.0).ok()
+    }
+
+    /// A draw in picowatts.
+    #[must_use]
+    pub fn of_picowatts(picowatts: i64) -> Self {
+        Self(i128::from(picowatts))
+    }
+
     /// Draw of `microwatts`.
     #[must_use]
     pub fn of_microwatts(microwatts: i64) -> Self {

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from hetsched.checks import many
+from hetsched.policy.parts import puts_to_sleep
 from hetsched.report.canvas import unix_zero
 from hetsched.report.page import words
 from hetsched.report.page.document import Grid
@@ -82,7 +83,7 @@ class Origin:
         """Assumptions of every run of it; of `policies` with sleep the times of nodes, too."""
         if self.provenance["tables"]["actual"] is None:
             yield "Nodes of a class draw alike: no table says what an application draws on which node."
-        if any(policy.get("sleep") for policy in policies):
+        if any(puts_to_sleep(policy) for policy in policies):
             yield from self._sleep_times()
 
     def _sleep_times(self) -> Iterator[str]:

@@ -69,7 +69,7 @@ def page_of_what_if(found: Answered, *, title: str = "", assumed: Sequence[str] 
     return Page(
         title=title or f"{origin.log}: {many(own.tried, 'setting')} against today",
         facts=[*origin.facts(), *facts],
-        assumptions=[*assumed, *origin.assumptions([policy, {"sleep": own.have_boots}]), *found.notes],
+        assumptions=[*assumed, *origin.assumptions([policy, {"sleep": own.have_boots or None}]), *found.notes],
         answer=list(own.answer()),
         numbers=list(own.numbers()),
         sections=sections,

@@ -41,39 +41,65 @@ pub struct Waiting {
     pub length: SimDuration,
     /// Microwatts that it adds to the idle machine at least; 0 where they are not counted.
     pub watts: i64,
-    /// Class of jobs that differ only in size: of two jobs of a kind, the larger does not fit where the smaller does
-    /// not.
-    pub kind: Kind,
+    /// Class of jobs that differ only in size.
+    pub class: ClassId,
 }
 
-/// Number of a class of waiting jobs that differ only in size.
+/// Class of waiting jobs that differ only in size, as a dense number.
+///
+/// The first classes have slots in the summaries of a queue. There, of two jobs of a slot, the larger does not fit where
+/// the smaller does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kind(u8);
+pub struct ClassId {
+    /// 0 if the class has none.
+    slot: u8,
+    /// Its number from 1 on; 0 for jobs that are like no other.
+    number: u16,
+}
 
-/// A number of units by kind.
+/// A number of units by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByKind([u32; Kind::COUNT]);
+pub struct ByClass([u32; ClassId::SLOTS]);
 
-impl Kind {
-    const COUNT: usize = 8;
+impl ClassId {
+    /// Number of slots, the one of the classes without one included.
+    pub const SLOTS: usize = 8;
 
-    /// Kind of the jobs that are like no other.
-    pub const OTHER: Self = Self(0);
+    /// Class of the jobs that are like no other.
+    pub const OTHER: Self = Self { slot: 0, number: 0 };
 
-    /// The kind that was met as number `index`; only the first few get a number.
+    /// The class that was met as number `index`, without a slot.
     #[must_use]
     pub fn numbered(index: usize) -> Self {
-        Self(u8::try_from(index + 1).ok().filter(|&number| usize::from(number) < Self::COUNT).unwrap_or(0))
+        Self { number: u16::try_from(index + 1).unwrap_or(0), ..Self::OTHER }
+    }
+
+    /// The same class in the slot that was given out as number `index`; only the first few exist.
+    #[must_use]
+    pub fn in_slot(self, index: usize) -> Self {
+        Self { slot: u8::try_from(index + 1).ok().filter(|&slot| usize::from(slot) < Self::SLOTS).unwrap_or(0), ..self }
+    }
+
+    /// Its number among the classes; none for jobs that are like no other.
+    #[must_use]
+    pub fn index(self) -> Option<usize> {
+        usize::from(self.number).checked_sub(1)
+    }
+
+    /// Its slot in the summaries of a queue; 0 if it has none.
+    #[must_use]
+    pub fn slot(self) -> usize {
+        usize::from(self.slot)
     }
 }
 
-impl ByKind {
-    /// Nothing of any kind.
-    pub const NONE: Self = Self([u32::MAX; Kind::COUNT]);
+impl ByClass {
+    /// Nothing of any class.
+    pub const NONE: Self = Self([u32::MAX; ClassId::SLOTS]);
 
-    /// Notes a number of units for a kind.
-    pub fn lower(&mut self, kind: Kind, units: i64) {
-        let least = &mut self.0[usize::from(kind.0)];
+    /// Notes a number of units for a class.
+    pub fn lower(&mut self, class: ClassId, units: i64) {
+        let least = &mut self.0[class.slot()];
         *least = (*least).min(Self::told(units));
     }
 
@@ -81,24 +107,24 @@ impl ByKind {
         u32::try_from(units).unwrap_or(u32::MAX).min(u32::MAX - 1)
     }
 
-    fn with(mut self, kind: Kind, units: i64) -> Self {
-        self.lower(kind, units);
+    fn with(mut self, class: ClassId, units: i64) -> Self {
+        self.lower(class, units);
         self
     }
 
-    /// Minimum of both for each kind.
+    /// Minimum of both for each class.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
-        Self(std::array::from_fn(|kind| self.0[kind].min(other.0[kind])))
+        Self(std::array::from_fn(|slot| self.0[slot].min(other.0[slot])))
     }
 
-    /// True if there is a kind with fewer units than `refused` has for it.
-    fn passes(self, refused: &Self) -> bool {
-        *refused == Self::NONE || self.0.iter().zip(refused.0).any(|(&least, refused)| least < refused)
+    /// True if there is a class with fewer units than `refused` has for it.
+    fn passes(&self, refused: &Self) -> bool {
+        self.0.iter().zip(refused.0).any(|(&least, refused)| least < refused)
     }
 
-    fn lets_pass(&self, kind: Kind, units: i64) -> bool {
-        Self::told(units) < self.0[usize::from(kind.0)]
+    fn lets_pass(&self, class: ClassId, units: i64) -> bool {
+        Self::told(units) < self.0[class.slot()]
     }
 }
 
@@ -110,7 +136,7 @@ pub struct Smallest {
     length: SimDuration,
     watts: i64,
     submit: SimTime,
-    kinds: ByKind,
+    classes: ByClass,
 }
 
 impl Keyed for Waiting {
@@ -126,7 +152,7 @@ impl Summary<Waiting> for Smallest {
         length: SimDuration::FOREVER,
         watts: i64::MAX,
         submit: SimTime::NEVER,
-        kinds: ByKind::NONE,
+        classes: ByClass::NONE,
     };
     fn with(self, item: &Waiting) -> Self {
         Self {
@@ -134,18 +160,18 @@ impl Summary<Waiting> for Smallest {
             length: self.length.min(item.length),
             watts: self.watts.min(item.watts),
             submit: self.submit.min(item.key.submit),
-            kinds: self.kinds.with(item.kind, item.units),
+            classes: self.classes.with(item.class, item.units),
         }
     }
 
     type Wide = Least;
-    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, front: Front::EMPTY, kinds: ByKind::NONE };
+    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, front: Front::EMPTY, classes: ByClass::NONE };
 
     fn widen(mut wide: Least, item: &Waiting) -> Least {
         wide.units = wide.units.min(item.units);
         wide.watts = wide.watts.min(item.watts);
         wide.front.note(item.units, item.length);
-        wide.kinds.lower(item.kind, item.units);
+        wide.classes.lower(item.class, item.units);
         wide
     }
 
@@ -153,7 +179,7 @@ impl Summary<Waiting> for Smallest {
         one.units = one.units.min(other.units);
         one.watts = one.watts.min(other.watts);
         one.front.join(&other.front);
-        one.kinds = one.kinds.join(other.kinds);
+        one.classes = one.classes.join(other.classes);
         one
     }
 }
@@ -164,7 +190,7 @@ pub struct Least {
     units: i64,
     watts: i64,
     front: Front<12>,
-    kinds: ByKind,
+    classes: ByClass,
 }
 
 /// Room in which jobs may start: those within `units` and `watts`, and of these the ones beyond the extra amounts only
@@ -181,8 +207,10 @@ pub struct Room {
     pub extra: i64,
     /// Microwatts free now and not needed by the head when its time comes.
     pub extra_watts: i64,
-    /// Fewest units of each kind that are known not to fit; more of them do not fit either.
-    pub refused: ByKind,
+    /// Fewest units of each class that are known not to fit; more of them do not fit either.
+    pub refused: ByClass,
+    /// The same for jobs that last longer than `slack`.
+    pub refused_beside: ByClass,
 }
 
 impl Room {
@@ -190,7 +218,8 @@ impl Room {
     #[must_use]
     pub fn of(units: i64) -> Self {
         let (watts, slack) = (i64::MAX, SimDuration::FOREVER);
-        Self { units, watts, slack, extra: units, extra_watts: watts, refused: ByKind::NONE }
+        let (refused, refused_beside) = (ByClass::NONE, ByClass::NONE);
+        Self { units, watts, slack, extra: units, extra_watts: watts, refused, refused_beside }
     }
 
     /// The same room with at most so many watts left.
@@ -204,12 +233,23 @@ impl Room {
         least.units <= self.units
             && least.watts <= self.watts
             && least.front.may_fit(self.units, self.slack, extra)
-            && least.kinds.passes(&self.refused)
+            && least.classes.passes(&self.refused)
     }
 
-    fn holds(self, units: i64, length: SimDuration, watts: i64) -> bool {
+    fn holds(&self, units: i64, length: SimDuration, watts: i64) -> bool {
         let beside_head = units <= self.extra && watts <= self.extra_watts;
         units <= self.units && watts <= self.watts && (length <= self.slack || beside_head)
+    }
+
+    /// True if some class of a block is not known to be refused.
+    fn lets_block_pass(&self, block: &Smallest) -> bool {
+        block.classes.passes(&self.refused)
+            && (block.length <= self.slack || block.classes.passes(&self.refused_beside))
+    }
+
+    fn lets_pass(&self, waiting: &Waiting) -> bool {
+        self.refused.lets_pass(waiting.class, waiting.units)
+            && (waiting.length <= self.slack || self.refused_beside.lets_pass(waiting.class, waiting.units))
     }
 }
 
@@ -223,11 +263,8 @@ impl Line {
         self.find(
             from,
             |least| room.may_hold(least) && least.front.passes(&refused.units),
-            |block| may_fit(block.units, block.length, block.watts) && block.kinds.passes(&room.refused),
-            |waiting| {
-                may_fit(waiting.units, waiting.length, waiting.watts)
-                    && room.refused.lets_pass(waiting.kind, waiting.units)
-            },
+            |block| may_fit(block.units, block.length, block.watts) && room.lets_block_pass(&block),
+            |waiting| may_fit(waiting.units, waiting.length, waiting.watts) && room.lets_pass(waiting),
         )
     }
 
@@ -291,8 +328,8 @@ mod tests {
                 let key = QueueKey { tier: 0, rank: random(500), submit: SimTime::from_micros(0), row };
                 let units = 1 + random(2_500) / (1 + random(40));
                 let length = SimDuration::from_micros(random(90_000));
-                let kind = Kind::numbered(usize::try_from(random(9)).unwrap());
-                Waiting { key, units, length, watts: units * random(900), kind }
+                let class = ClassId::OTHER.in_slot(usize::try_from(random(9)).unwrap());
+                Waiting { key, units, length, watts: units * random(900), class }
             }).collect();
             for &waiting in &all {
                 list.insert(waiting);
@@ -300,18 +337,24 @@ mod tests {
             all.sort_by_key(|waiting| waiting.key);
             for (units, extra, slack, watts) in rooms {
                 let slack = SimDuration::from_micros(slack);
-                let mut refused = ByKind::NONE;
-                for index in 0..usize::try_from(random(9)).unwrap() {
-                    refused.lower(Kind::numbered(index), random(900));
+                let mut refused = [ByClass::NONE; 2];
+                for by_class in &mut refused {
+                    for index in 0..usize::try_from(random(9)).unwrap() {
+                        by_class.lower(ClassId::OTHER.in_slot(index), random(900));
+                    }
                 }
-                let room = Room { units, watts: watts * 40, slack, extra, extra_watts: watts, refused };
+                let [refused, refused_beside] = refused;
+                let room =
+                    Room { units, watts: watts * 40, slack, extra, extra_watts: watts, refused, refused_beside };
                 let mut from = Place::FRONT;
                 for _ in 0..40 {
                     let found = list.first_fit(from, room);
                     let place = list.get(from).map(|first| all.partition_point(|waiting| waiting.key < first.key));
                     let fits = |waiting: &&Waiting| {
-                        let fewest = i64::from(refused.0[usize::from(waiting.kind.0)]);
-                        room.holds(waiting.units, waiting.length, waiting.watts) && waiting.units < fewest
+                        let fewest = |of: ByClass| i64::from(of.0[waiting.class.slot()]);
+                        let is_refused = waiting.units >= fewest(refused)
+                            || waiting.length > slack && waiting.units >= fewest(refused_beside);
+                        room.holds(waiting.units, waiting.length, waiting.watts) && !is_refused
                     };
                     let twin = all[place.unwrap_or(all.len())..].iter().find(fits).copied();
                     prop_assert_eq!(found.and_then(|place| list.get(place)).copied(), twin);
@@ -336,12 +379,12 @@ mod tests {
             let mut all = Vec::new();
             for (row, &(rank, submit, units, length, watts)) in (0..).zip(&jobs) {
                 let key = QueueKey { tier: 0, rank, submit: SimTime::from_micros(submit), row };
-                all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts, kind: Kind::OTHER });
+                all.push(Waiting { key, units, length: SimDuration::from_micros(length), watts, class: ClassId::OTHER });
                 list.insert(all[all.len() - 1]);
             }
             all.sort_by_key(|waiting| waiting.key);
             let slack = SimDuration::from_micros(slack);
-            let room = Room { units, watts, slack, extra, extra_watts, refused: ByKind::NONE };
+            let room = Room { watts, slack, extra, extra_watts, ..Room::of(units) };
             let fits = |waiting: &&Waiting| {
                 let beside = waiting.units <= room.extra && waiting.watts <= room.extra_watts;
                 let fits_now = waiting.units <= room.units && waiting.watts <= room.watts;

@@ -208,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::fit_list::{Kind, QueueKey};
+    use crate::algo::fit_list::{ClassId, QueueKey};
 
     fn at(micros: i64) -> SimTime {
         SimTime::from_micros(micros)
@@ -234,7 +234,7 @@ mod tests {
             for (row, &(units, length)) in (0..).zip(&jobs) {
                 let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
                 let length = SimDuration::from_micros(length);
-                queue.insert(Waiting { key, units, length, watts: 0, kind: Kind::OTHER });
+                queue.insert(Waiting { key, units, length, watts: 0, class: ClassId::OTHER });
                 let start = whole.earliest_fit(units, length.max(TICK));
                 if start != SimTime::NEVER {
                     whole.reserve(start, length.max(TICK), units);

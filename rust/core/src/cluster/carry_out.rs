@@ -131,7 +131,7 @@ impl Cluster {
             Decision::Limit(id, watts) => self.limit(id, watts).map(|()| Effect::Capped(id)),
             Decision::Suspend(id) => self.suspend(id).map(|()| Effect::Suspended(id)),
             Decision::Resume(id) => self.resume(id).map(|()| Effect::Resumed(id)),
-            Decision::Kill(id) => self.stop(id).map(|run| Effect::Ended(id, Box::new(run))),
+            Decision::Kill(id) | Decision::TimeOut(id) => self.stop(id).map(|run| Effect::Ended(id, Box::new(run))),
             Decision::Requeue(id) => {
                 let run = self.stop(id)?;
                 self.requeue(run.job, run.attempt);
@@ -177,7 +177,7 @@ impl Cluster {
             Decision::Allot(id, ..) | Decision::Limit(id, _) => format!("cap {}", self.name_of(id)),
             Decision::Suspend(id) => format!("suspend {}", self.name_of(id)),
             Decision::Resume(id) => format!("resume {}", self.name_of(id)),
-            Decision::Kill(id) => format!("kill {}", self.name_of(id)),
+            Decision::Kill(id) | Decision::TimeOut(id) => format!("kill {}", self.name_of(id)),
             Decision::Requeue(id) => format!("requeue {}", self.name_of(id)),
             Decision::Resize(ref resize) => {
                 format!("let {} go on on {} nodes", self.name_of(resize.id), resize.nodes)

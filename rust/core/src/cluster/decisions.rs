@@ -36,6 +36,8 @@ pub enum Decision {
     Requeue(RunId),
     /// End a run for good.
     Kill(RunId),
+    /// End a run for good, as it has passed its limit.
+    TimeOut(RunId),
     /// Continue a run on more or fewer nodes.
     Resize(Resize),
 }

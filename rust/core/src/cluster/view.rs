@@ -76,6 +76,18 @@ impl View<'_> {
         (low, if low < high { high.min(self.platform.len()).max(low) } else { high })
     }
 
+    /// Instant at which a node that boots or shuts down has done so, and the watts that it holds less from then on.
+    #[must_use]
+    pub fn settles(&self, node: u32) -> Option<(SimTime, Watts)> {
+        let (state, draw) = (self.nodes[node as usize], self.platform.node(node));
+        let (until, then) = match state {
+            NodeState::Booting { until } => (until, NodeState::Idle),
+            NodeState::ShuttingDown { until } => (until, NodeState::Off),
+            _ => return None,
+        };
+        Some((until, draw.held(state) - draw.held(then)))
+    }
+
     /// Known draw of the job before it runs; its real draw is hidden from policies.
     #[must_use]
     pub fn known_draw(&self, job: JobId) -> KnownDraw {

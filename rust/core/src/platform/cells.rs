@@ -4,7 +4,7 @@
 //! the cells that can serve it, the plainest first, and the licences that it takes. The meaning of names is settled
 //! before: here are only numbers.
 
-use crate::algo::fit_list::Kind;
+use crate::algo::fit_list::ClassId;
 use crate::algo::horizon::{Split, Wish};
 use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
@@ -256,10 +256,10 @@ impl Cells {
         &self.stock
     }
 
-    /// Kind of the job in the queue: jobs of one want are of one kind.
+    /// Class of the job in the queue, put in the slot of its want.
     #[must_use]
-    pub fn kind(&self, job: JobId) -> Kind {
-        Kind::numbered(self.number(job))
+    pub fn in_slot(&self, job: JobId, class: ClassId) -> ClassId {
+        class.in_slot(self.number(job))
     }
 }
 

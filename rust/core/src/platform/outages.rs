@@ -99,6 +99,12 @@ impl Outages {
         Turn::Turns
     }
 
+    /// True if any node is out of service.
+    #[must_use]
+    pub fn are_any(&self) -> bool {
+        !self.down.is_empty()
+    }
+
     /// Instant at which a node is back that is in maintenance and has not failed.
     #[must_use]
     pub fn back_at(&self, node: u32) -> Option<SimTime> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, Kind, Place, QueueKey, Waiting};
+use crate::algo::fit_list::{ClassId, FitList, Place, QueueKey, Waiting};
 use crate::cluster::growth::Growth;
 use crate::error::{Result, config};
 use crate::platform::cells::Cells;
@@ -16,6 +16,7 @@ use crate::policy::analyzer::lessons::Lessons;
 use crate::policy::analyzer::{Analyzer, Ask};
 use crate::policy::backfill::Backfill;
 use crate::policy::backfill::named::urgent;
+use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::budget::{Between, Budget, Power};
 use crate::policy::desk::{Desk, Memory};
@@ -34,7 +35,7 @@ use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
 use crate::policy::usage::{Follower, Learner};
 use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
-use crate::units::Watts;
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// The parts of a policy.
@@ -116,6 +117,7 @@ impl Composed {
     /// # Errors
     /// If nothing could ever start under the budget.
     pub fn in_part(name: impl Into<String>, mut parts: Parts, platform: &Platform, whole: &Platform) -> Result<Self> {
+        parts.backfill.check(platform)?;
         parts.backfill.queue_in(parts.order.as_ref());
         let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, whole, parts.analyzer.learns()));
         let mut governance = parts.power.as_deref().map(Budget::governance);
@@ -175,9 +177,10 @@ impl Composed {
             return;
         }
         self.withdrawn.sort_unstable();
-        let Self { withdrawn, submitted, admitted, queue, power, memory, .. } = self;
+        let Self { withdrawn, submitted, admitted, queue, power, memory, parts, .. } = self;
         for &job in withdrawn.iter() {
             memory.quotas.leave(jobs, job);
+            parts.backfill.note_left(job);
         }
         let is_gone = |job: &JobId| withdrawn.binary_search(job).is_ok();
         submitted.retain(|job| !is_gone(job));
@@ -258,16 +261,16 @@ impl Composed {
         for (&job, &rank) in jobs.iter().zip(&*ranks) {
             let key = QueueKey { tier: view.tier(job), rank, submit: view.jobs.eligible(job), row: job.0 };
             memory.quotas.join(view.jobs, key);
+            let (class, watts) = power.as_mut().map_or((ClassId::OTHER, 0), |power| {
+                let class = power.prices.class_of(&ask, job);
+                (class, power.prices.in_class(&ask, job, class).least.microwatts_down())
+            });
             let waiting = Waiting {
                 key,
                 units: view.jobs.units(job, view.platform),
                 length: least.length(view, job),
-                watts: power.as_mut().map_or(0, |power| power.prices.of(&ask, job).least.microwatts_down()),
-                kind: match (view.shares, power.as_mut()) {
-                    (Some(shares), _) => shares.cells().kind(job),
-                    (None, Some(power)) => power.prices.kind_of(&ask, job),
-                    (None, None) => Kind::OTHER,
-                },
+                watts,
+                class: view.shares.map_or(class, |shares| shares.cells().in_slot(job, class)),
             };
             parts.backfill.note_queued(&waiting);
             queue.insert(waiting);
@@ -486,7 +489,8 @@ impl Policy for Composed {
         // Every job needs a free unit or a node that can be woken. Until there is one, new jobs need not even be sorted
         // in.
         let is_any = is_urgent || !(self.queue.is_empty() && self.admitted.is_empty());
-        if (free_units > 0 || looks_ahead || is_urgent) && is_any {
+        let keeps_time = self.parts.backfill.keeps_time();
+        if keeps_time || ((free_units > 0 || looks_ahead || is_urgent) && is_any) {
             self.arrange(view)?;
             match self.sized.take() {
                 Some(jobs) => self.join_sized(view, &jobs)?,
@@ -507,6 +511,10 @@ impl Policy for Composed {
         self.parts.timing
     }
 
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        self.parts.backfill.enforce_limits(grace)
+    }
+
     fn grow(&mut self, growth: &Growth) {
         self.memory.quotas.grow(growth.queues.as_ref());
         if let Some(queues) = &growth.queues {
@@ -520,7 +528,7 @@ impl Policy for Composed {
     fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
         let Self { parts, power, least, .. } = self;
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
-        let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, nodes));
+        let watts = if power.is_some() { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
         (watts, Basis { least: least.of(view, job), estimate: parts.analyzer.estimate(view.jobs, job) })
     }
 

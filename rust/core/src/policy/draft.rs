@@ -39,7 +39,7 @@ struct Put {
 }
 
 /// A state that a draft can go back to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     puts: usize,
     decisions: usize,
@@ -54,6 +54,8 @@ pub struct Draft<'a> {
     granted: Watts,
     /// True if the memory knows the free nodes of a whole-node machine.
     is_free_known: bool,
+    /// Number of changes.
+    version: u64,
 }
 
 impl<'a> Draft<'a> {
@@ -68,13 +70,19 @@ impl<'a> Draft<'a> {
             shares.free(view.slots, &mut memory.free_parts);
         }
         let free_units = view.slots.free_units();
-        Self { view, memory, out, free_units, granted: Watts::ZERO, is_free_known: false }
+        Self { view, memory, out, free_units, granted: Watts::ZERO, is_free_known: false, version: 0 }
     }
 
     /// Free units that no start has taken.
     #[must_use]
     pub fn free_units(&self) -> i64 {
         self.free_units
+    }
+
+    /// Number of changes so far: as long as it is the same, the same is free.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// Watts granted to the starts.
@@ -219,6 +227,16 @@ impl<'a> Draft<'a> {
         self.out.push(decision);
     }
 
+    /// Switches a node on.
+    pub fn wake(&mut self, node: u32) {
+        self.out.wake(node);
+    }
+
+    /// Switches a node off.
+    pub fn sleep(&mut self, node: u32) {
+        self.out.sleep(node);
+    }
+
     /// Asks for a pass at `at`, which is after now.
     pub fn timer(&mut self, at: SimTime) {
         self.out.timer(at);
@@ -232,6 +250,10 @@ impl<'a> Draft<'a> {
 
     /// Undoes everything since `mark`.
     pub fn rollback(&mut self, mark: Mark) {
+        if self.mark() == mark {
+            return;
+        }
+        self.version += 1;
         let Self { view, memory, out, .. } = self;
         out.truncate(mark.decisions, |job, node| match &mut memory.shared {
             Some(shared) => shared.give(node, view.jobs.need(job, view.platform)),
@@ -264,6 +286,7 @@ impl<'a> Draft<'a> {
 
     /// Books a start that takes `units` of the free units.
     fn book(&mut self, waiting: &Waiting, units: i64, watts: Watts) {
+        self.version += 1;
         self.free_units -= units;
         self.granted += watts;
         let at = self.view.now.saturating_add(waiting.length);
@@ -280,7 +303,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::fit_list::{Kind, QueueKey};
+    use crate::algo::fit_list::{ClassId, QueueKey};
     use crate::policy::testing::World;
     use crate::units::SimDuration;
 
@@ -295,7 +318,7 @@ mod tests {
         let units = draft.view.jobs.units(job, draft.view.platform);
         let count = draft.view.jobs.node_count(job);
         let key = QueueKey { tier: 0, rank: 0, submit: SimTime::default(), row };
-        let waiting = Waiting { key, units, length: SimDuration::from_micros(length), watts: 0, kind: Kind::OTHER };
+        let waiting = Waiting { key, units, length: SimDuration::from_micros(length), watts: 0, class: ClassId::OTHER };
         if draft.serving(job).len() < count {
             return;
         }
@@ -345,7 +368,7 @@ mod tests {
         let mut draft = Draft::new(&view, &mut memory, &mut out);
         let before = seen(&mut draft);
         let key = QueueKey { tier: 0, rank: 0, submit: SimTime::default(), row: 0 };
-        let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0, kind: Kind::OTHER };
+        let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0, class: ClassId::OTHER };
         assert_eq!(draft.put(&waiting, |_, _| Ok(None)).unwrap(), None);
         assert_eq!(seen(&mut draft), before);
     }

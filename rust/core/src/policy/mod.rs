@@ -41,7 +41,7 @@ use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
 use crate::policy::budget::Between;
 use crate::policy::timing::Timing;
-use crate::units::Watts;
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 pub use crate::cluster::decisions::{Basis, Decision, Decisions, Rejection, Resize, Start};
@@ -94,6 +94,13 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     /// Timing of its passes.
     fn timing(&self) -> Timing {
         Timing::AtOnce
+    }
+
+    /// Makes the policy end runs this long after their limits, if it does that by rules of its own; false if it leaves
+    /// that to the host.
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        let _ = grace;
+        false
     }
 
     /// Takes note that there are more jobs than before.

@@ -288,7 +288,7 @@ impl Alike {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::{Kind, Waiting};
+    use crate::algo::fit_list::{ClassId, Waiting};
     use crate::units::{SimDuration, SimTime};
     use crate::workload::{JobColumns, WaitColumns, Workload};
 
@@ -319,7 +319,7 @@ mod tests {
         let (jobs, mut queue, mut quotas) = (Jobs::new(&workload), FitList::default(), Quotas::default());
         for row in 0..4 {
             let length = SimDuration::from_micros(1);
-            queue.insert(Waiting { key: key(row), units: 1, length, watts: 0, kind: Kind::OTHER });
+            queue.insert(Waiting { key: key(row), units: 1, length, watts: 0, class: ClassId::OTHER });
             quotas.join(jobs, key(row));
         }
         quotas.begin(&mut queue);

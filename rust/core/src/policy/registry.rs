@@ -4,6 +4,7 @@ mod added;
 mod parameters;
 mod row;
 mod sleep;
+mod slurm;
 mod take;
 
 use std::collections::BTreeMap;
@@ -49,10 +50,14 @@ pub struct Row<T: ?Sized> {
     pub needs: &'static [Need],
     /// True if it names the nodes of jobs: all placements do; of backfills, those that plan on named nodes.
     pub chooses_nodes: bool,
+    /// True if it may leave the choice of nodes to a placement, although it names nodes.
+    pub lets_place: bool,
     /// True if it distinguishes nodes that differ in what jobs ask for.
     pub knows_cells: bool,
     make: Make<T>,
 }
+
+use crate::policy::registry::slurm::{SLURM, take_slurm};
 
 pub use crate::policy::registry::sleep::SLEEPS;
 
@@ -197,6 +202,15 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
     )
     .with_parameters(PLAN)
     .choosing_nodes()
+    .knowing_cells(),
+    plain::<dyn Backfill>(
+        "slurm",
+        "Slurm's main loop and backfill loop, with the settings of a slurm.conf, on named nodes",
+        |params, _| Ok(Box::new(take_slurm(params)?)),
+    )
+    .with_parameters(SLURM)
+    .choosing_nodes()
+    .letting_place()
     .knowing_cells(),
     plain::<dyn Backfill>("observed", "each job starts when it did in reality, or as soon after as it fits", |_, _| {
         Ok(Box::new(observed::OnObservedStart::default()))
@@ -354,10 +368,10 @@ fn together(
     // Where the backfill chooses nodes, the placement has no timing.
     let timing =
         if backfill.beside.timing == Timing::AtOnce { placement.beside.timing } else { backfill.beside.timing };
-    let backfill: Box<dyn Backfill> = match starvation_limit {
-        Some(limit) => Box::new(Starving::new(limit, backfill.part)),
-        None => backfill.part,
-    };
+    let mut backfill = backfill.part;
+    if let Some(limit) = starvation_limit.filter(|&limit| !backfill.serve_first(limit)) {
+        backfill = Box::new(Starving::new(limit, backfill));
+    }
     let (analyzer, placement): (Box<dyn Analyzer>, Box<dyn Placement>) = match profiling_ratio {
         Some(ratio) => (Box::new(FirstRuns::new(ratio)), Box::new(FirstRunsByLot::new(placement.part, seed))),
         None => (Box::new(Tables), placement.part),
@@ -420,10 +434,13 @@ impl PolicySpec {
         let power = self.power.as_ref().map(|part| make("power", budgets(), part, seed)).transpose();
         let sleep = self.sleep.as_ref().map(|part| make("sleep", SLEEPS.iter(), part, seed)).transpose();
         match (order, backfill, placement, power, sleep) {
-            (Ok(order), Ok(backfill), Ok(placement), Ok(power), Ok(sleep)) => {
+            (Ok(order), Ok(mut backfill), Ok(placement), Ok(power), Ok(sleep)) => {
                 self.check_sleep()?;
                 if chooses_nodes(&self.backfill.name) {
                     self.check_named(&order.beside)?;
+                }
+                if self.placement.name != "lowest-id" {
+                    backfill.part.let_place();
                 }
                 let full =
                     |spec: &PartSpec, params: &BTreeMap<_, _>| PartSpec { params: params.clone(), ..spec.clone() };
@@ -463,7 +480,8 @@ impl PolicySpec {
     fn check_named(&self, order: &Beside) -> Result<()> {
         let by = format!("`{}`", self.backfill.name);
         let mut faults = Vec::new();
-        if self.placement.name != "lowest-id" {
+        let lets_place = backfills().any(|row| row.name == self.backfill.name && row.lets_place);
+        if self.placement.name != "lowest-id" && !lets_place {
             let found = format!("`{}`", self.placement.name);
             let expected = format!("lowest-id, the default: backfill {by} chooses the nodes");
             faults.push(config("policy.placement", found, expected));

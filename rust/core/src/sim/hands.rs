@@ -92,13 +92,20 @@ impl Hands<'_> {
 
     fn end(&mut self, cluster: &Cluster, decision: &Decision, id: RunId, run: &Run, before: Watts) {
         let outcome = self.plant.end(cluster, id, run);
-        if matches!(decision, Decision::Requeue(_)) {
-            self.history.requeue(cluster, run, &outcome);
-            self.note(Kind::Requeue, Some(run), f64::NAN, before);
-        } else {
-            self.history.end(cluster, run, &outcome, Some(JobState::Overdrawn));
-            self.note_end(run.job);
-            self.note(Kind::Kill, Some(run), f64::NAN, before);
+        match decision {
+            Decision::Requeue(_) => {
+                self.history.requeue(cluster, run, &outcome);
+                self.note(Kind::Requeue, Some(run), f64::NAN, before);
+            }
+            Decision::TimeOut(_) => {
+                self.history.end(cluster, run, &outcome, Some(JobState::Timeout));
+                self.note_end(run.job);
+            }
+            _ => {
+                self.history.end(cluster, run, &outcome, Some(JobState::Overdrawn));
+                self.note_end(run.job);
+                self.note(Kind::Kill, Some(run), f64::NAN, before);
+            }
         }
     }
 

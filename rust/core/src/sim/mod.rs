@@ -163,9 +163,11 @@ impl Simulation {
         platform: Arc<Platform>,
         (actual, predicted): (Actual, Predicted),
         part: Option<Part>,
-        policy: Box<dyn Policy>,
+        mut policy: Box<dyn Policy>,
         options: Options,
     ) -> Self {
+        let ends_runs = options.kill_at_walltime && policy.enforce_limits(options.kill_grace);
+        let limits = Limits::new(&Options { kill_at_walltime: options.kill_at_walltime && !ends_runs, ..options });
         let feeds = Feeds::new(Arc::clone(&workload));
         let first = feeds.submits().first().map(|&job| workload.submit(job));
         let totals = Totals {
@@ -192,7 +194,7 @@ impl Simulation {
         };
         let (mut history, has_caps) = (History::new(&workload, platform.len()), actual.has_caps());
         let has_profiles = workload.has_profiles();
-        let mut plant = Plant::new(start, workload, platform, actual, Limits::new(&options));
+        let mut plant = Plant::new(start, workload, platform, actual, limits);
         let mut controller = Controller::new(cluster, policy);
         let beats = controller.governor().map(|governor| Beats::of(governor));
         let tally = controller.agent().map(|_| Tally::default());

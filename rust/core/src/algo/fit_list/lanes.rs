@@ -325,12 +325,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::fit_list::Kind;
+    use crate::algo::fit_list::ClassId;
     use crate::units::SimDuration;
 
     fn waiting(row: u32, rank: i64, units: i64) -> Waiting {
         let key = QueueKey { tier: 0, rank, submit: SimTime::from_micros(rank * 7 % 5), row };
-        Waiting { key, units, length: SimDuration::from_micros(1), watts: 0, kind: Kind::OTHER }
+        Waiting { key, units, length: SimDuration::from_micros(1), watts: 0, class: ClassId::OTHER }
     }
 
     /// Jobs, each with the number of its lane, or none.

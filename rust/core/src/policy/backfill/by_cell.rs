@@ -6,7 +6,7 @@
 //! now. Where a budget may bind, watts are one more column of the profile: a reservation holds the mean over the nodes
 //! that can serve the job, a start what it takes where it goes.
 
-use crate::algo::fit_list::{ByKind, FitList, Kind, Place, Room, Waiting};
+use crate::algo::fit_list::{ByClass, ClassId, FitList, Place, Room, Waiting};
 use crate::algo::horizon::{CellProfile, Split, Wish};
 use crate::algo::staircase::Staircase;
 use crate::cluster::shares::Shares;
@@ -221,14 +221,14 @@ impl ByCell {
     /// Room that is free now: jobs that do not fit into it cannot start.
     fn room(desk: &Desk<'_>, cells: &Cells) -> Room {
         let free = desk.free_parts();
-        let (mut refused, mut others) = (ByKind::NONE, 0);
+        let (mut refused, mut others) = (ByClass::NONE, 0);
         for (number, room) in cells.rooms(free).enumerate() {
-            match Kind::numbered(number) {
-                Kind::OTHER => others = others.max(room),
-                kind => refused.lower(kind, room + 1),
+            match ClassId::OTHER.in_slot(number) {
+                ClassId::OTHER => others = others.max(room),
+                class => refused.lower(class, room + 1),
             }
         }
-        refused.lower(Kind::OTHER, others + 1);
+        refused.lower(ClassId::OTHER, others + 1);
         Room { refused, ..Room::of(desk.free_units()).within(desk.left()) }
     }
 

@@ -17,6 +17,7 @@ mod profile;
 mod queued;
 pub mod reservations;
 mod shadow;
+pub mod slurm;
 pub mod starving;
 mod supply;
 mod woken;
@@ -25,6 +26,7 @@ use dyn_clone::DynClone;
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::error::Result;
+use crate::platform::Platform;
 use crate::policy::Jobs;
 use crate::policy::agent::Agent;
 use crate::policy::desk::{Desk, Offer};
@@ -54,6 +56,40 @@ pub trait Backfill: DynClone + Send + Sync {
     /// Notes that the queue was sorted by other ranks.
     fn note_sorted(&mut self, queue: &FitList) {
         let _ = queue;
+    }
+
+    /// Notes a job that has left the queue other than by a start.
+    fn note_left(&mut self, job: JobId) {
+        let _ = job;
+    }
+
+    /// Checks, before anything happens, that it can serve the machine.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn check(&self, platform: &Platform) -> Result<()> {
+        let _ = platform;
+        Ok(())
+    }
+
+    /// True if it is to be asked in every pass, whether anything waits or is free or not, as it keeps a time of its own.
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
+    /// Makes it end runs this long after their limits, if it does so by rules of its own; false if it does not.
+    fn enforce_limits(&mut self, grace: SimDuration) -> bool {
+        let _ = grace;
+        false
+    }
+
+    /// Leaves the choice of nodes to the placement, if it makes that choice otherwise.
+    fn let_place(&mut self) {}
+
+    /// Makes jobs go first that have waited longer than this; false if it cannot.
+    fn serve_first(&mut self, after: SimDuration) -> bool {
+        let _ = after;
+        false
     }
 
     /// True if candidates for backfilling are looked at in another order than the queue's.

@@ -183,6 +183,7 @@ impl Plan {
     /// First job at or after `from` that may fit now. It passes over only jobs that certainly do not.
     pub(super) fn next(&self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
         let (room, refused) = self.within(desk.whole_room());
+        let room = desk.beside(room);
         match refused {
             Some(refused) => queue.first_fit_unless(from, room, refused),
             None => queue.first_fit(from, room),

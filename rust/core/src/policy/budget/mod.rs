@@ -2,6 +2,7 @@
 
 pub mod ceiling;
 pub mod draw;
+mod firsts;
 pub mod least;
 pub mod levels;
 pub mod outlook;

@@ -4,8 +4,14 @@
 use crate::algo::releases::{Claim, Release};
 use crate::units::{SimTime, Watts};
 
-/// Row of releases that are changes of the budget: it belongs to no job.
+/// Row of releases that are changes of the watts: it belongs to no job.
 const NO_ROW: u32 = u32::MAX;
+
+/// Change of the watts by so many microwatts.
+#[must_use]
+pub fn change(at: SimTime, microwatts: i64) -> Release {
+    Release { at, row: NO_ROW, claim: Claim { units: 0, microwatts } }
+}
 
 /// Changes of the budget after now, as far as they are known.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +37,7 @@ impl Outlook {
             outlook.falls |= microwatts < last;
             outlook.most = outlook.most.max(room);
             outlook.rise = outlook.rise.max(microwatts - first);
-            let claim = Claim { units: 0, microwatts: microwatts - last };
-            outlook.changes.push(Release { at, row: NO_ROW, claim });
+            outlook.changes.push(change(at, microwatts - last));
             last = microwatts;
         }
         outlook

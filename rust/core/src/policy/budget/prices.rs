@@ -1,15 +1,18 @@
 //! Prices: watts that a job would add to the idle machine, before its nodes are known.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use crate::algo::fit_list::{ByKind, Kind};
+use crate::algo::fit_list::{ByClass, ClassId};
 use crate::algo::gallop::partition_near;
+use crate::algo::node_set::NodeSet;
 use crate::cluster::counted::Estimate;
 use crate::cluster::shares::Shares;
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::{beyond_idle, counted};
+use crate::policy::budget::firsts::Firsts;
 use crate::policy::class::JobClass;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -25,8 +28,9 @@ pub struct Price {
     pub most: Watts,
 }
 
-/// Most lists that are kept: where every job brings another cap, each would need its own.
-const MOST_LISTS: usize = 256;
+/// Most classes that are numbered: where every job brings another cap, each would need its own. Other jobs have prices
+/// of their own.
+const MOST_CLASSES: usize = 256;
 
 /// Key of jobs that add the same watts on each node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,11 +56,16 @@ struct List {
     fit: usize,
 }
 
-/// Prices of the jobs that are queued: by class, and by job for those that bring a measured draw of their own.
+/// Prices of the jobs that are queued: by class, and by job for those that are like no other.
 #[derive(Clone, Debug)]
 pub struct Prices {
-    lists: BTreeMap<Alike, List>,
-    kinds: BTreeMap<JobClass, Kind>,
+    classes: BTreeMap<Alike, ClassId>,
+    /// Lists by number of the class.
+    lists: Vec<List>,
+    /// Classes with slots in the summaries of the queue, in the order of these.
+    in_slots: Vec<ClassId>,
+    /// Sums of their prices over free nodes.
+    firsts: Firsts,
     own: BTreeMap<u32, Price>,
     /// Idle draws, highest first, and their prefix sums.
     idles: Vec<Watts>,
@@ -75,19 +84,57 @@ impl Prices {
             sum += idle;
             sum
         }));
-        Self { lists: BTreeMap::new(), kinds: BTreeMap::new(), own: BTreeMap::new(), idles, idle_sums }
+        let (classes, own) = (BTreeMap::new(), BTreeMap::new());
+        Self { classes, lists: Vec::new(), in_slots: Vec::new(), firsts: Firsts::default(), own, idles, idle_sums }
     }
 
-    /// Price of a queued job; to be forgotten when it starts.
+    /// Class of a job that joins the queue: of those that add the same watts on each node.
+    pub fn class_of(&mut self, ask: &Ask<'_>, job: JobId) -> ClassId {
+        self.class_by(ask, job, ask.estimate(job))
+    }
+
+    fn class_by(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> ClassId {
+        let view = ask.view;
+        if follows_own(view, job, estimate) {
+            return ClassId::OTHER;
+        }
+        let key = Alike::of(view, job, estimate);
+        let new = ClassId::numbered(self.lists.len());
+        let entry = match self.classes.entry(key) {
+            Entry::Occupied(known) => return *known.get(),
+            Entry::Vacant(_) if self.lists.len() == MOST_CLASSES => return ClassId::OTHER,
+            Entry::Vacant(entry) => entry,
+        };
+        let list = List::of(ask, job, estimate);
+        // Under caps the watts of a start are not those of the price, and on shared nodes units are slots.
+        let differs_in_size = estimate == Estimate::Predicted
+            && !view.predicted.has_caps()
+            && view.platform.is_exclusive()
+            && view.shares.is_none();
+        let in_slot = new.in_slot(self.in_slots.len());
+        let has_slot = differs_in_size && in_slot.slot() > 0 && self.firsts.add(in_slot, &list.on);
+        if has_slot {
+            self.in_slots.push(in_slot);
+        }
+        self.lists.push(list);
+        *entry.insert(if has_slot { in_slot } else { new })
+    }
+
+    /// Price of a job, which is kept for one that is like no other: to be forgotten when it starts.
     pub fn of(&mut self, ask: &Ask<'_>, job: JobId) -> Price {
-        let estimate = ask.estimate(job);
-        if !follows_own(ask.view, job, estimate) {
-            return self.unkept(ask, job, estimate);
+        let class = self.class_of(ask, job);
+        self.in_class(ask, job, class)
+    }
+
+    /// Price of a queued job of a class.
+    pub fn in_class(&mut self, ask: &Ask<'_>, job: JobId, class: ClassId) -> Price {
+        if let Some(list) = class.index().map(|index| &self.lists[index]) {
+            return list.price(ask.view, job);
         }
         if let Some(price) = self.own.get(&job.0) {
             return *price;
         }
-        let price = self.unkept(ask, job, estimate);
+        let price = self.own(ask, job, ask.estimate(job));
         self.own.insert(job.0, price);
         price
     }
@@ -97,24 +144,23 @@ impl Prices {
         self.own.remove(&job.0);
     }
 
-    /// The same for any job, and nothing is kept for it.
+    /// Price of any job; nothing is kept for the job itself.
     pub fn unkept(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> Price {
-        let view = ask.view;
-        let count = view.jobs.node_count(job);
-        let (least, most, all, nodes) = if follows_own(view, job, estimate) {
-            let counted = counted(ask, job, estimate);
-            match counted.constant().filter(|_| view.shares.is_none()) {
-                Some(draw) => self.of_constant(draw, count as usize),
-                None => of_draws(serving(view, job).map(|node| counted.on(node)).collect(), count as usize),
-            }
-        } else {
-            let sums = &self.list_of(ask, job, estimate).sums;
-            let all = sums.last().copied().unwrap_or_default();
-            let first = |nodes: usize| nodes.min(sums.len()).checked_sub(1).map_or(Watts::ZERO, |last| sums[last]);
-            (first(count as usize), all - first(sums.len().saturating_sub(count as usize)), all, sums.len())
+        match self.class_by(ask, job, estimate).index() {
+            Some(index) => self.lists[index].price(ask.view, job),
+            None => self.own(ask, job, estimate),
+        }
+    }
+
+    /// Price of a job that is like no other.
+    fn own(&self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> Price {
+        let (view, count) = (ask.view, ask.view.jobs.node_count(job));
+        let counted = counted(ask, job, estimate);
+        let (least, most, all, nodes) = match counted.constant().filter(|_| view.shares.is_none()) {
+            Some(draw) => self.of_constant(draw, count as usize),
+            None => of_draws(serving(view, job).map(|node| counted.on(node)).collect(), count as usize),
         };
-        let mean = view.held(job, all).share(count, u32::try_from(nodes).unwrap_or(u32::MAX).max(1));
-        Price { least: view.held(job, least), mean, most: view.held(job, most) }
+        Price::new(view, job, (least, most), (all, nodes))
     }
 
     /// Price of a draw that is the same on every node: least where nodes idle highest. Returns least, most, the sum
@@ -135,76 +181,106 @@ impl Prices {
         (between(0, count), between(nodes - count, nodes), between(0, nodes), nodes)
     }
 
-    /// Watts beyond idle that a job takes on these nodes.
-    pub fn on(&mut self, ask: &Ask<'_>, job: JobId, nodes: &[u32]) -> Watts {
-        let estimate = ask.estimate(job);
-        if follows_own(ask.view, job, estimate) {
-            return beyond_idle(ask, job, nodes);
-        }
-        let on = &self.list_of(ask, job, estimate).on;
-        ask.view.held(job, nodes.iter().map(|&node| on[node as usize]).sum())
-    }
-
-    /// Watts beyond idle of a job on each node; none if its price is its own.
-    pub fn of_nodes(&mut self, ask: &Ask<'_>, job: JobId) -> Option<&[Watts]> {
-        let estimate = ask.estimate(job);
-        (!follows_own(ask.view, job, estimate)).then(|| self.list_of(ask, job, estimate).on.as_slice())
-    }
-
-    /// Kind of the queued jobs that draw the same on each node.
-    pub fn kind_of(&mut self, ask: &Ask<'_>, job: JobId) -> Kind {
-        let class = JobClass::of(ask.view, job);
-        let is_alike =
-            !class.follows_own() && ask.estimate(job) == Estimate::Predicted && !ask.view.predicted.has_caps();
-        if !is_alike || !ask.view.platform.is_exclusive() {
-            return Kind::OTHER;
-        }
-        let new = Kind::numbered(self.kinds.len());
-        match self.kinds.get(&class) {
-            Some(&kind) => kind,
-            // Kinds without a number are not worth remembering.
-            None if new == Kind::OTHER => new,
-            None => *self.kinds.entry(class).or_insert(new),
+    /// Watts beyond idle that a queued job of a class takes on these nodes.
+    #[must_use]
+    pub fn on(&self, ask: &Ask<'_>, job: JobId, class: ClassId, nodes: &[u32]) -> Watts {
+        match self.of_nodes(class) {
+            Some(on) => ask.view.held(job, nodes.iter().map(|&node| on[node as usize]).sum()),
+            None => beyond_idle(ask, job, nodes),
         }
     }
 
-    /// Lowers `refused` to the fewest nodes of each kind that take more than `microwatts` on any nodes.
-    pub fn refuse(&mut self, microwatts: i64, refused: &mut ByKind) {
-        for (&class, &kind) in &self.kinds {
-            let alike = Alike { class, estimate: Estimate::Predicted, want: 0, bound_ratio: None };
-            if let Some(list) = self.lists.get_mut(&alike) {
+    /// Watts beyond idle of the jobs of a class on each node; none for jobs that are like no other.
+    #[must_use]
+    pub fn of_nodes(&self, class: ClassId) -> Option<&[Watts]> {
+        class.index().map(|index| self.lists[index].on.as_slice())
+    }
+
+    /// Watts beyond idle of jobs of a class on the `count` lowest nodes of `free`, whole ones. None for classes that have
+    /// no slot in the queue's summaries.
+    pub fn on_first(&mut self, class: ClassId, free: &NodeSet, count: usize) -> Option<Watts> {
+        if class.slot() == 0 {
+            return None;
+        }
+        self.firsts.follow(free);
+        Some(self.firsts.on(class, count))
+    }
+
+    /// Fewest nodes, by class, that take more than `most` if they are the lowest ones of `free`.
+    pub fn refused_first(&mut self, free: &NodeSet, most: Watts) -> ByClass {
+        self.firsts.follow(free);
+        let mut refused = ByClass::NONE;
+        for &class in &self.in_slots {
+            refused.lower(class, units(self.firsts.fitting(class, most)) + 1);
+        }
+        refused
+    }
+
+    /// Number of classes that have slots in the queue's summaries.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.in_slots.len()
+    }
+
+    /// Lowers `refused` to the fewest nodes, by class, that take more than `microwatts` on any nodes.
+    pub fn refuse(&mut self, microwatts: i64, refused: &mut ByClass) {
+        for class in &self.in_slots {
+            if let Some(list) = class.index().map(|index| &mut self.lists[index]) {
                 list.fit = partition_near(&list.microwatts, list.fit, |&sum| sum <= microwatts);
-                refused.lower(kind, i64::try_from(list.fit).unwrap_or(i64::MAX).saturating_add(1));
+                refused.lower(*class, units(list.fit) + 1);
             }
         }
     }
+}
 
-    fn list_of(&mut self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> &List {
-        let view = ask.view;
+impl Alike {
+    fn of(view: &View<'_>, job: JobId, estimate: Estimate) -> Self {
         let class = JobClass::of(view, job);
         // Under caps even the price of a first run depends on its class.
         let is_any = estimate == Estimate::Tdp && class.under.is_none() && !view.predicted.has_caps();
         let class = if is_any { JobClass::ANY } else { class };
         let want = view.shares.map_or(0, |shares| shares.cells().number(job));
         let bound_ratio = view.predicted.bound_ratio(view.jobs.app(job), view.known_draw(job)).map(f64::to_bits);
-        let key = Alike { class, estimate, want, bound_ratio };
-        if self.lists.len() >= MOST_LISTS && !self.lists.contains_key(&key) {
-            self.lists.clear();
-        }
-        self.lists.entry(key).or_insert_with(|| {
-            let counted = counted(ask, job, estimate);
-            let on: Vec<_> = (0..view.platform.len()).map(|node| counted.on(node)).collect();
-            let mut sums: Vec<_> = serving(view, job).map(|node| on[node as usize]).collect();
-            sums.sort_unstable();
-            let mut sum = Watts::ZERO;
-            for watts in &mut sums {
-                sum += *watts;
-                *watts = sum;
-            }
-            let microwatts = sums.iter().map(|sum| sum.microwatts_down()).collect();
-            List { on, sums, microwatts, fit: 0 }
-        })
+        Self { class, estimate, want, bound_ratio }
     }
+}
+
+impl List {
+    /// List of the jobs that are like this one.
+    fn of(ask: &Ask<'_>, job: JobId, estimate: Estimate) -> Self {
+        let counted = counted(ask, job, estimate);
+        let on: Vec<_> = (0..ask.view.platform.len()).map(|node| counted.on(node)).collect();
+        let mut sums: Vec<_> = serving(ask.view, job).map(|node| on[node as usize]).collect();
+        sums.sort_unstable();
+        let mut sum = Watts::ZERO;
+        for watts in &mut sums {
+            sum += *watts;
+            *watts = sum;
+        }
+        let microwatts = sums.iter().map(|sum| sum.microwatts_down()).collect();
+        Self { on, sums, microwatts, fit: 0 }
+    }
+
+    /// Price of a job of this list.
+    fn price(&self, view: &View<'_>, job: JobId) -> Price {
+        let (sums, count) = (&self.sums, view.jobs.node_count(job) as usize);
+        let all = sums.last().copied().unwrap_or_default();
+        let first = |nodes: usize| nodes.min(sums.len()).checked_sub(1).map_or(Watts::ZERO, |last| sums[last]);
+        Price::new(view, job, (first(count), all - first(sums.len().saturating_sub(count))), (all, sums.len()))
+    }
+}
+
+impl Price {
+    /// Price of a job with these watts on its cheapest and its dearest nodes, of so many with these in all.
+    fn new(view: &View<'_>, job: JobId, (least, most): (Watts, Watts), (all, nodes): (Watts, usize)) -> Self {
+        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX).max(1);
+        let mean = view.held(job, all).share(view.jobs.node_count(job), nodes);
+        Self { least: view.held(job, least), mean, most: view.held(job, most) }
+    }
+}
+
+fn units(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX - 1)
 }
 
 /// True if the price is the job's alone: it is counted with the draw that it brings, or with caps made for it.

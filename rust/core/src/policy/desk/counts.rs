@@ -1,12 +1,12 @@
 //! Counts of a pass: what is left, and what a job takes of it.
 
-use crate::algo::fit_list::{Room, Waiting};
+use crate::algo::fit_list::{ByClass, Room, Waiting};
 use crate::algo::releases::{Claim, Release, merged};
 use crate::error::Result;
+use crate::policy::desk::refusals::State;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::policy::sleep::wake_plan::{Need, WakePlan};
-use crate::units::{SimTime, Watts};
-use crate::workload::JobId;
+use crate::units::{SimDuration, SimTime, Watts};
 
 impl Desk<'_> {
     /// Free units that no start of this pass has taken.
@@ -19,8 +19,31 @@ impl Desk<'_> {
     #[must_use]
     pub fn whole_room(&mut self) -> Room {
         let room = Room::of(self.free_units()).within(self.left().map(|room| self.together.left(room)));
+        if self.gives_first && !self.nothing_runs() {
+            return Room { refused: self.refused_first(None), ..room };
+        }
         let Some(power) = self.power.as_mut().filter(|_| room.watts < i64::MAX) else { return room };
         Room { refused: self.refusals.units(room.watts, &mut power.prices), ..room }
+    }
+
+    /// The same room, in which jobs that last longer than its slack are bounded by its extra watts.
+    #[must_use]
+    pub fn beside(&mut self, room: Room) -> Room {
+        if !self.gives_first || room.slack == SimDuration::FOREVER {
+            return room;
+        }
+        Room { refused_beside: self.refused_first(Some(room.extra_watts)), ..room }
+    }
+
+    /// Fewest units, by class, of jobs that take too much where they are given the first free nodes: more than is left,
+    /// or more than so many microwatts alongside an earlier job.
+    fn refused_first(&mut self, beside: Option<i64>) -> ByClass {
+        let (Some(left), Some(power)) = (self.left(), &mut self.power) else { return ByClass::NONE };
+        let most = beside.map_or(left, |microwatts| left.min(Watts::of_microwatts(microwatts)));
+        let (prices, draft) = (&mut power.prices, &mut self.draft);
+        let (before, within) = (self.view.slots.changes(u64::MAX).1, draft.version());
+        let state = State { before, within, classes: prices.slots() };
+        self.refusals.first(beside.is_some(), (state, most), || prices.refused_first(draft.free(), most))
     }
 
     /// Planned ends of the jobs started in this pass, sorted.
@@ -97,15 +120,11 @@ impl Desk<'_> {
 
     /// True if a waiting job takes exactly what a reservation holds for it, `need`, on whatever nodes.
     pub fn is_certain(&mut self, waiting: &Waiting, need: Claim) -> bool {
-        let ask = self.ask;
-        match &mut self.power {
-            Some(power) if self.room.is_some() => {
-                let price = power.prices.of(&ask, JobId(waiting.key.row));
-                let most = price.most.microwatts_up();
-                price.least.microwatts_up() == most && need.microwatts == most
-            }
-            _ => true,
-        }
+        let price = if self.room.is_some() { self.price(waiting) } else { None };
+        price.is_none_or(|price| {
+            let most = price.most.microwatts_up();
+            price.least.microwatts_up() == most && need.microwatts == most
+        })
     }
 
     /// Claim that a start of this pass gives back at its planned end.
@@ -152,20 +171,13 @@ impl Desk<'_> {
     /// True if even the job's least watts exceed what the budget will ever leave, as far as is known.
     pub fn can_never_hold(&mut self, waiting: &Waiting) -> bool {
         let most = self.outlook.most() + self.view.claimed;
-        match &mut self.power {
-            Some(power) if self.room.is_some() => power.prices.of(&self.ask, JobId(waiting.key.row)).least > most,
-            _ => false,
-        }
+        self.room.is_some() && self.price(waiting).is_some_and(|price| price.least > most)
     }
 
     /// Average claim of a job over the nodes that can serve it: its units and, of the budget, microwatts rounded up.
     pub fn mean(&mut self, waiting: &Waiting) -> Claim {
-        let microwatts = match &mut self.power {
-            Some(power) if self.room.is_some() => {
-                power.prices.of(&self.ask, JobId(waiting.key.row)).mean.microwatts_up()
-            }
-            _ => 0,
-        };
+        let price = if self.room.is_some() { self.price(waiting) } else { None };
+        let microwatts = price.map_or(0, |price| price.mean.microwatts_up());
         Claim { units: waiting.units, microwatts }
     }
 
@@ -177,12 +189,9 @@ impl Desk<'_> {
 
     /// Need of a waiting job in such a plan.
     pub(in crate::policy) fn needed(&mut self, waiting: &Waiting) -> Need {
-        let mean = self.mean(waiting).microwatts;
-        let least = match &mut self.power {
-            Some(power) if self.room.is_some() => power.prices.of(&self.ask, JobId(waiting.key.row)).least,
-            _ => Watts::ZERO,
-        };
-        Need { nodes: waiting.units, mean, least, length: waiting.length }
+        let price = if self.room.is_some() { self.price(waiting) } else { None }.unwrap_or_default();
+        let (nodes, length) = (waiting.units, waiting.length);
+        Need { nodes, mean: price.mean.microwatts_up(), least: price.least, length }
     }
 
     /// Claim that a reservation holds for a waiting job: its average, capped at `most` microwatts, the most that the
@@ -199,7 +208,7 @@ impl Desk<'_> {
     pub fn claim(&mut self, offer: &mut Offer) -> Result<Claim> {
         let watts = match &mut offer.terms {
             _ if self.room.is_none() => Watts::ZERO,
-            Terms::Placed(watts) => *watts,
+            Terms::Placed(watts) | Terms::OnFirst(watts) => *watts,
             Terms::Joining(joining) => match self.host() {
                 Some((together, mut host)) => together.added(joining, &mut host)?,
                 None => Watts::ZERO,

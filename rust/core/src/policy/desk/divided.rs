@@ -9,6 +9,7 @@ use crate::platform::cells::Cells;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::take_cheapest;
+use crate::policy::desk::refusals::Refusal;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::policy::placement::Choice;
 use crate::units::{SimTime, Watts};
@@ -20,15 +21,6 @@ enum Where<'a> {
     In(&'a Split),
     /// The nodes where it adds the fewest watts.
     WhereItAddsLeast,
-}
-
-/// Reason why it is not placed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hurdle {
-    /// The placement refused it.
-    Refused,
-    /// It takes more watts there than are left.
-    Watts,
 }
 
 impl Desk<'_> {
@@ -66,13 +58,13 @@ impl Desk<'_> {
     /// If the placement fails or the host interrupts.
     pub fn offer_in(&mut self, waiting: &Waiting, split: &Split) -> Result<Option<Offer>> {
         let Some(cells) = self.view.shares.map(Shares::cells) else { return Ok(None) };
-        if self.left().is_some_and(|left| self.least_watts(JobId(waiting.key.row)) > left) {
+        if self.left().is_some_and(|left| self.least_watts(waiting) > left) {
             return Ok(None);
         }
         let (mark, alone) = (self.draft.mark(), self.nothing_runs());
         let mut placed = self.place_in(waiting, cells, &Where::In(split))?;
-        *self.is_choosy |= placed == Err(Hurdle::Refused);
-        if placed == Err(Hurdle::Watts) && alone {
+        *self.is_choosy |= placed == Err(Refusal::Refused);
+        if placed == Err(Refusal::There) && alone {
             placed = self.place_in(waiting, cells, &Where::WhereItAddsLeast)?;
         }
         self.offers += 1;
@@ -87,10 +79,10 @@ impl Desk<'_> {
         waiting: &Waiting,
         cells: &Cells,
         to: &Where<'_>,
-    ) -> Result<std::result::Result<Watts, Hurdle>> {
+    ) -> Result<std::result::Result<Watts, Refusal>> {
         let (ask, left, job) = (self.ask, self.left(), JobId(waiting.key.row));
         let (placement, power) = (&mut *self.placement, &mut self.power);
-        let mut hurdle = Hurdle::Watts;
+        let mut refused = Refusal::There;
         let placed = self.draft.put(waiting, |free, nodes| {
             let first = nodes.len();
             match to {
@@ -110,13 +102,14 @@ impl Desk<'_> {
                         let choice = placement.choose(&Ask { view: &view, ..ask }, job, &mut own, nodes)?;
                         free.remove_all(&nodes[part..]);
                         if choice == Choice::Refused {
-                            hurdle = Hurdle::Refused;
+                            refused = Refusal::Refused;
                         }
                     }
                 }
             }
-            let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, &nodes[first..]));
-            if hurdle != Hurdle::Refused && left.is_none_or(|left| watts <= left) {
+            let watts =
+                power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, waiting.class, &nodes[first..]));
+            if refused != Refusal::Refused && left.is_none_or(|left| watts <= left) {
                 return Ok(Some(watts));
             }
             free.insert_all(&nodes[first..]);
@@ -126,6 +119,6 @@ impl Desk<'_> {
         if placed.is_some() {
             self.draft.divide(cells, waiting);
         }
-        Ok(placed.ok_or(hurdle))
+        Ok(placed.ok_or(refused))
     }
 }

@@ -12,17 +12,18 @@ mod terms;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::horizon::Profile;
+use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Release, merged};
 use crate::cluster::runs::RunId;
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
 use crate::policy::budget::draw::beyond_idle;
-use crate::policy::budget::outlook::Outlook;
+use crate::policy::budget::outlook::{Outlook, change};
 use crate::policy::desk::refusals::Refusals;
 use crate::policy::draft::{self, Draft, Mark};
 use crate::policy::order::Order;
-use crate::policy::placement::{Placement, Verdict};
+use crate::policy::placement::{Choice, Placement, Verdict};
 use crate::policy::quotas::Quotas;
 use crate::policy::together::{Joining, Together};
 use crate::policy::turns::Turns;
@@ -92,6 +93,8 @@ pub struct Offer {
 enum Terms {
     /// Placed, with its watts beyond idle there.
     Placed(Watts),
+    /// Gets the first free nodes if it starts, with its watts beyond idle there.
+    OnFirst(Watts),
     /// Joins the list that is placed at the end.
     Joining(Box<Joining>),
 }
@@ -121,6 +124,8 @@ pub struct Desk<'a> {
     order: Option<&'a mut dyn Order>,
     /// True if jobs are placed together at the end.
     is_joint: bool,
+    /// True if watts count and jobs get the free nodes with the lowest ids: their watts are known before they are placed.
+    gives_first: bool,
     offers: u32,
     examined: u32,
 }
@@ -141,10 +146,12 @@ impl<'a> Desk<'a> {
         refusals.clear();
         let ceiling = power.as_mut().map(|power| &mut power.ceiling);
         let outlook = ceiling.and_then(|ceiling| ceiling.may_bind(view).then(|| ceiling.outlook(view)));
+        let is_whole = view.platform.is_exclusive() && view.shares.is_none() && !view.slots.lends();
         Self {
             view,
             ask,
             draft: Draft::new(view, draft, out),
+            gives_first: outlook.is_some() && is_whole && placement.takes_lowest(),
             room: outlook.as_ref().map(|outlook| outlook.now() - view.withheld),
             watch: outlook.as_ref().filter(|outlook| outlook.falls()).map(|outlook| watch(view, outlook)),
             outlook: outlook.unwrap_or_default(),
@@ -301,6 +308,33 @@ impl<'a> Desk<'a> {
         self.draft.push(Decision::Resume(id));
     }
 
+    /// Ends the run of a job that has passed its limit.
+    pub fn time_out(&mut self, job: JobId) {
+        if let Some((id, _)) = self.view.runs.iter().find(|(_, run)| run.job == job) {
+            self.draft.push(Decision::TimeOut(id));
+        }
+    }
+
+    /// Switches a node on.
+    pub fn wake(&mut self, node: u32) {
+        self.draft.wake(node);
+    }
+
+    /// Switches an idle node off.
+    pub fn sleep(&mut self, node: u32) {
+        self.draft.sleep(node);
+    }
+
+    /// Nodes of `free`, which holds enough of them, that the placement would give the job; none if it refuses.
+    ///
+    /// # Errors
+    /// If the placement fails or the host interrupts.
+    pub fn choose(&mut self, job: JobId, free: &NodeSet) -> Result<Option<Vec<u32>>> {
+        let (mut left, mut nodes) = (free.clone(), Vec::new());
+        let choice = self.placement.choose(&self.ask, job, &mut left, &mut nodes)?;
+        Ok((choice != Choice::Refused).then_some(nodes))
+    }
+
     /// Asks for a pass at `at`, which is after now.
     pub fn timer(&mut self, at: SimTime) {
         self.draft.timer(at);
@@ -348,9 +382,18 @@ impl<'a> Desk<'a> {
             let what = format!("row {}: its offer was accepted after another one was made", waiting.key.row);
             return Err(SimulationError(what).into());
         }
-        if let Terms::Joining(joining) = terms {
-            self.draft.count(&waiting);
-            self.together.push(&joining);
+        match terms {
+            Terms::Placed(_) => {}
+            Terms::OnFirst(watts) => {
+                let (ask, job, placement) = (self.ask, JobId(waiting.key.row), &mut *self.placement);
+                let choose =
+                    |free: &mut _, nodes: &mut _| placement.choose(&ask, job, free, nodes).map(|_| Some(watts));
+                self.draft.put(&waiting, choose)?;
+            }
+            Terms::Joining(joining) => {
+                self.draft.count(&waiting);
+                self.together.push(&joining);
+            }
         }
         if !self.quotas.is_empty() {
             self.quotas.start(self.view.jobs, waiting.key);
@@ -377,10 +420,15 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Microwatts over time that running jobs and the budget leave.
+/// Microwatts over time that running jobs, nodes that boot or shut down and the budget leave.
 fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
     let running = view.releases.iter().map(|release| Release { at: release.at.max(view.now), ..*release });
-    let all = merged(running, outlook.changes()).map(|release| (release.at, release.claim.microwatts));
+    let asleep = view.standby.into_iter().flat_map(|standby| standby.asleep().iter());
+    let switched = asleep.filter_map(|node| view.settles(node));
+    let mut others = outlook.changes().to_vec();
+    others.extend(switched.map(|(at, freed)| change(at, freed.microwatts_down())));
+    others.sort_by_key(|release| release.at);
+    let all = merged(running, &others).map(|release| (release.at, release.claim.microwatts));
     let mut watch = Profile::default();
     watch.reset(view.now, outlook.now().microwatts_down(), all);
     watch
@@ -389,7 +437,7 @@ fn watch(view: &View<'_>, outlook: &Outlook) -> Profile<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::Kind;
+    use crate::algo::fit_list::ClassId;
     use crate::algo::releases::Claim;
     use crate::policy::analyzer::tables::Tables;
     use crate::policy::budget::least::LeastCaps;
@@ -400,7 +448,13 @@ mod tests {
 
     fn waiting(row: u32) -> Waiting {
         let key = QueueKey { tier: 0, rank: 0, submit: SimTime::default(), row };
-        Waiting { key, units: i64::from(1 + row % 3), length: SimDuration::from_micros(5), watts: 0, kind: Kind::OTHER }
+        Waiting {
+            key,
+            units: i64::from(1 + row % 3),
+            length: SimDuration::from_micros(5),
+            watts: 0,
+            class: ClassId::OTHER,
+        }
     }
 
     /// Four nodes under a budget that lets three of them work.

@@ -5,8 +5,7 @@ use crate::cluster::counted::Estimate;
 use crate::error::Result;
 use crate::policy::budget::draw::take_cheapest;
 use crate::policy::budget::prices::Price;
-use crate::policy::class::JobClass;
-use crate::policy::desk::refusals::{Lasts, Likeness};
+use crate::policy::desk::refusals::{Lasts, Likeness, Refusal};
 use crate::policy::desk::{Desk, Terms};
 use crate::policy::placement::Choice;
 use crate::policy::together::{Host, Joining, Together};
@@ -20,30 +19,6 @@ enum How {
     WhereItGoes,
     /// The nodes where it adds the fewest watts.
     WhereItAddsLeast,
-}
-
-/// Reason why a job was not placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TooMuch {
-    /// The placement refused it.
-    Refused,
-    /// It takes more watts than are left on the nodes it would go to.
-    There,
-    /// The same, and no other free nodes would take fewer.
-    Anywhere,
-    /// The same, and it would be given nodes in their order, of which this many would fit.
-    InOrder(usize),
-    /// It fits what is left, but not what an earlier job leaves.
-    Beside,
-    /// The same, and this many nodes would fit.
-    InOrderBeside(usize),
-}
-
-impl TooMuch {
-    /// True if it exceeds the room itself.
-    fn for_the_room(self) -> bool {
-        matches!(self, Self::There | Self::Anywhere | Self::InOrder(_))
-    }
 }
 
 fn told(count: usize) -> u32 {
@@ -74,7 +49,7 @@ impl Desk<'_> {
         let (Some(room), Some(power)) = (self.left(), &mut self.power) else {
             return Ok(Some(Terms::Joining(Box::new(Joining::new(job, Price::default())))));
         };
-        let price = power.prices.of(&self.ask, job);
+        let price = power.prices.in_class(&self.ask, job, waiting.class);
         let mut joining = Joining::new(job, price);
         if let Some((together, mut host)) = self.host()
             && together.fits(&mut joining, room, &mut host)?
@@ -93,16 +68,21 @@ impl Desk<'_> {
         let Some(room) = self.left() else {
             return Ok(self.place(waiting, How::WhereItGoes, most)?.ok().map(Terms::Placed));
         };
-        let (like, count) = (self.likeness(job), self.view.jobs.node_count(job));
-        if self.refusals.hold(&like, count, most < i64::MAX) || self.least_watts(job) > room {
+        let like = (waiting.class, self.view.jobs.need(job, self.view.platform));
+        let count = self.view.jobs.node_count(job);
+        if self.refusals.hold(like, count, most < i64::MAX) || self.least_watts(waiting) > room {
             return Ok(None);
         }
         let alone = self.nothing_runs();
-        let refused = match self.too_much_in_order(job, (room, most)) {
-            Some(refused) => refused,
-            None => match self.place(waiting, How::WhereItGoes, most)? {
-                Ok(watts) => return Ok(Some(Terms::Placed(watts))),
-                Err(refused) => refused,
+        let refused = match self.on_first(waiting, (room, most)) {
+            Some(Ok(watts)) => return Ok(Some(Terms::OnFirst(watts))),
+            Some(Err(refused)) => refused,
+            None => match self.too_much_in_order(waiting, (room, most)) {
+                Some(refused) => refused,
+                None => match self.place(waiting, How::WhereItGoes, most)? {
+                    Ok(watts) => return Ok(Some(Terms::Placed(watts))),
+                    Err(refused) => refused,
+                },
             },
         };
         // Where nothing runs, nothing will end: a job that fits somewhere must not wait.
@@ -116,12 +96,26 @@ impl Desk<'_> {
         Ok(None)
     }
 
+    /// Watts of a job on the first free nodes, or why it does not start there, without giving it these nodes. None where
+    /// jobs get other nodes, or where the watts of this one are not those of a class.
+    fn on_first(
+        &mut self,
+        waiting: &Waiting,
+        (left, most): (Watts, i64),
+    ) -> Option<std::result::Result<Watts, Refusal>> {
+        let (count, most) = (self.view.jobs.node_count(JobId(waiting.key.row)), bound(left, most));
+        let prices = &mut self.power.as_mut().filter(|_| self.gives_first)?.prices;
+        let watts = prices.on_first(waiting.class, self.draft.free(), count as usize)?;
+        let refused = if most < left { Refusal::Beside } else { Refusal::There };
+        Some(if watts <= most { Ok(watts) } else { Err(refused) })
+    }
+
     /// Reason to refuse a job, if the nodes that it would be given are known to take too much without being taken.
-    fn too_much_in_order(&mut self, job: JobId, (left, most): (Watts, i64)) -> Option<TooMuch> {
-        let (ask, count) = (self.ask, self.view.jobs.node_count(job) as usize);
-        let on = self.power.as_mut()?.prices.of_nodes(&ask, job)?;
-        let most = if most < i64::MAX { Watts::of_microwatts(most) } else { left };
-        let (mut whole, mut fitting, least) = (Watts::ZERO, 0, left.min(most));
+    fn too_much_in_order(&mut self, waiting: &Waiting, (left, most): (Watts, i64)) -> Option<Refusal> {
+        let (ask, job) = (self.ask, JobId(waiting.key.row));
+        let count = self.view.jobs.node_count(job) as usize;
+        let on = self.power.as_ref()?.prices.of_nodes(waiting.class)?;
+        let (mut whole, mut fitting, least) = (Watts::ZERO, 0, bound(left, most));
         let mut look = |node: u32| {
             whole += on[node as usize];
             let fits = ask.view.held(job, whole) <= least;
@@ -129,16 +123,15 @@ impl Desk<'_> {
             fits && fitting < count
         };
         let shown = self.placement.show(&ask, job, self.draft.serving(job), &mut look);
-        let refused = if most < left { TooMuch::InOrderBeside(fitting) } else { TooMuch::InOrder(fitting) };
-        (shown && fitting < count).then_some(refused)
+        (shown && fitting < count).then_some(Refusal::in_order(fitting, least < left))
     }
 
     /// Places a job and returns its watts there, unless these exceed what is left, or `most` microwatts.
-    fn place(&mut self, waiting: &Waiting, how: How, most: i64) -> Result<std::result::Result<Watts, TooMuch>> {
+    fn place(&mut self, waiting: &Waiting, how: How, most: i64) -> Result<std::result::Result<Watts, Refusal>> {
         let job = JobId(waiting.key.row);
         let (ask, left) = (self.ask, self.left());
         let (placement, power) = (&mut *self.placement, &mut self.power);
-        let mut refused = TooMuch::There;
+        let mut refused = Refusal::There;
         let placed = self.draft.put(waiting, |free, nodes| {
             let first = nodes.len();
             let choice = match how {
@@ -149,53 +142,57 @@ impl Desk<'_> {
                 }
             };
             let own = &nodes[first..];
-            let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, own));
+            let watts = power.as_mut().map_or(Watts::ZERO, |power| power.prices.on(&ask, job, waiting.class, own));
             refused = match choice {
-                Choice::Refused => TooMuch::Refused,
+                Choice::Refused => Refusal::Refused,
                 _ if left.is_none_or(|left| watts <= left) => {
                     if left.is_none() || watts.microwatts_up() <= most {
                         return Ok(Some(watts));
                     }
-                    TooMuch::Beside
+                    Refusal::Beside
                 }
-                Choice::FewestWatts => TooMuch::Anywhere,
-                Choice::Chosen => TooMuch::There,
+                Choice::FewestWatts => Refusal::Anywhere,
+                Choice::Chosen => Refusal::There,
             };
             free.insert_all(own);
             nodes.truncate(first);
             Ok(None)
         })?;
-        *self.is_choosy |= placed.is_none() && refused == TooMuch::Refused;
+        *self.is_choosy |= placed.is_none() && refused == Refusal::Refused;
         Ok(placed.ok_or(refused))
     }
 
-    pub(super) fn least_watts(&mut self, job: JobId) -> Watts {
-        let ask = self.ask;
-        self.power.as_mut().map_or(Watts::ZERO, |power| power.prices.of(&ask, job).least)
+    pub(super) fn least_watts(&mut self, waiting: &Waiting) -> Watts {
+        self.price(waiting).map_or(Watts::ZERO, |price| price.least)
+    }
+
+    /// Price of a queued job, if watts count.
+    pub(super) fn price(&mut self, waiting: &Waiting) -> Option<Price> {
+        let power = self.power.as_mut()?;
+        Some(power.prices.in_class(&self.ask, JobId(waiting.key.row), waiting.class))
     }
 
     /// Notes a job that was refused for its watts, as far as that holds for other jobs.
-    fn note_refusal(&mut self, waiting: &Waiting, like: Likeness, refused: TooMuch) {
-        if like.0.follows_own() || self.view.predicted.has_caps() {
+    fn note_refusal(&mut self, waiting: &Waiting, like: Likeness, refused: Refusal) {
+        if self.view.predicted.has_caps() {
             return;
         }
         let idles_alike = self.power.as_ref().is_some_and(|power| power.ceiling.idles_alike());
         let (lasts, count) = match refused {
             // Only where nodes idle alike are the fewest watts also the fewest beyond idle: then the refusal holds for
             // larger jobs, and for later ones.
-            TooMuch::Anywhere if idles_alike && like.1 == Estimate::Predicted => {
+            Refusal::Anywhere if idles_alike && self.ask.estimate(JobId(waiting.key.row)) == Estimate::Predicted => {
                 (Lasts::ForThePass, self.view.jobs.node_count(JobId(waiting.key.row)))
             }
-            TooMuch::InOrder(fitting) => (Lasts::UntilAStart, told(fitting + 1)),
-            TooMuch::InOrderBeside(fitting) => (Lasts::UntilAStartBeside, told(fitting + 1)),
+            Refusal::InOrder(fitting) => (Lasts::UntilAStart, told(fitting + 1)),
+            Refusal::InOrderBeside(fitting) => (Lasts::UntilAStartBeside, told(fitting + 1)),
             _ => return,
         };
-        // A job has a kind only where nodes are not shared: its units are nodes.
-        self.refusals.note(lasts, like, count, (waiting.kind, i64::from(count)));
+        self.refusals.note(lasts, like, count);
     }
+}
 
-    fn likeness(&self, job: JobId) -> Likeness {
-        let need = self.view.jobs.need(job, self.view.platform);
-        (JobClass::of(self.view, job), self.ask.estimate(job), need)
-    }
+/// Most watts that a job may take, of those left.
+fn bound(left: Watts, most: i64) -> Watts {
+    if most < i64::MAX { left.min(Watts::of_microwatts(most)) } else { left }
 }

@@ -21,6 +21,10 @@ impl Placement for LowestId {
         true
     }
 
+    fn takes_lowest(&self) -> bool {
+        true
+    }
+
     fn is_repeatable(&self) -> bool {
         true
     }

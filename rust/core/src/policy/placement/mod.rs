@@ -71,6 +71,11 @@ pub trait Placement: DynClone + Send + Sync {
         false
     }
 
+    /// True if it gives every job the free nodes with the lowest ids, and refuses none.
+    fn takes_lowest(&self) -> bool {
+        false
+    }
+
     /// Shows the nodes of `free` in the order in which jobs like this one are given them, until `look` has seen enough.
     /// Returns false, and shows none, where a job's nodes are not simply the first.
     fn show(&mut self, ask: &Ask<'_>, job: JobId, free: &NodeSet, look: &mut dyn FnMut(u32) -> bool) -> bool {

@@ -19,6 +19,7 @@ impl<T: ?Sized> Row<T> {
             reads_draws: ReadsDraws::Never,
             needs: &[],
             chooses_nodes: false,
+            lets_place: false,
             knows_cells: false,
             make,
         }
@@ -56,6 +57,13 @@ impl<T: ?Sized> Row<T> {
     #[must_use]
     pub const fn choosing_nodes(mut self) -> Self {
         self.chooses_nodes = true;
+        self
+    }
+
+    /// The same for a backfill that may leave the choice of nodes to a placement.
+    #[must_use]
+    pub const fn letting_place(mut self) -> Self {
+        self.lets_place = true;
         self
     }
 

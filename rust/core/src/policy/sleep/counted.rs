@@ -173,7 +173,8 @@ impl Outlook {
         } else {
             plan.add_all(queue, SimTime::NEVER, |_| false);
         }
-        Self::of(view, plan, 0)
+        let left = plan.free.least_between(all_back(view), TICK);
+        Self::of(view, plan, left)
     }
 
     /// The same only as far as it decides which nodes are woken now, and which are put to sleep by rules of this reach.
@@ -238,7 +239,7 @@ impl Outlook {
     /// held only for jobs that fit as soon as all nodes are back.
     pub(super) fn as_backfilled(view: &View<'_>, mut plan: Plan, queue: &FitList, depth: usize) -> Self {
         plan.begin(view);
-        let soon = returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now);
+        let soon = all_back(view);
         let released = view.releases.iter().filter(|release| release.at <= soon).map(|release| release.claim.units);
         let mut most = view.slots.free_units() + released.sum::<i64>();
         let (mut place, mut held) = (Place::FRONT, 0);
@@ -365,6 +366,11 @@ impl Outlook {
         let within = ahead.steps.partition_point(|step| step.0 <= by || step.0 < before);
         if i64::from(asleep) < ahead.least[within - 1] { Leave::Given } else { Leave::DeniedToAllAlike }
     }
+}
+
+/// Instant at which the last node is back that is off or in transition.
+fn all_back(view: &View<'_>) -> SimTime {
+    returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now)
 }
 
 fn returns<'a>(view: &View<'a>) -> &'a [Return] {

@@ -358,14 +358,18 @@ impl Sleep {
     }
 
     /// Nodes whose next planned job matters, each with the latest start that settles the question: off nodes that are
-    /// woken at once for it, and idle nodes that then stay on.
+    /// woken at once for it, idle nodes that then stay on and, for a part that counts what is free, nodes in transition
+    /// that are then not.
     pub(super) fn awaited(&mut self, view: &View<'_>) -> FirstStarts {
         self.follow(view);
         let now = view.now;
         let off = view.standby.into_iter().flat_map(|standby| standby.off().iter());
         let woken = off.map(|node| (node, now.saturating_add(self.rule(node).start)));
         if self.chooses() {
-            return woken.chain(idle(view).map(|node| (node, now))).collect();
+            let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+            let turning = comebacks.iter().filter(|back| view.nodes[back.node as usize] != NodeState::Off);
+            let turning = turning.map(|back| (back.node, back.at.min(now.saturating_add(self.rule(back.node).start))));
+            return woken.chain(idle(view).map(|node| (node, now))).chain(turning).collect();
         }
         let kept = self.resting.ripe().iter().filter(|&node| self.may_sleep(view, node)).map(|node| {
             let rule = self.rule(node);

@@ -159,7 +159,8 @@ fn plan_all(
 
 /// Need of a job in a plan.
 fn needed(ask: &Ask<'_>, power: Option<&mut Power>, waiting: &Waiting) -> Need {
-    let price = power.map(|power| power.prices.of(ask, JobId(waiting.key.row))).unwrap_or_default();
+    let price =
+        power.map(|power| power.prices.in_class(ask, JobId(waiting.key.row), waiting.class)).unwrap_or_default();
     let (nodes, length) = (waiting.units, waiting.length);
     Need { nodes, mean: price.mean.microwatts_up(), least: price.least, length }
 }

@@ -133,18 +133,14 @@ impl WakePlan {
         for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
             let (state, draw) = (view.nodes[back.node as usize], view.platform.node(back.node));
             soon = soon.max(Some(back.at.max(now)));
-            let less = match state {
-                NodeState::Booting { until } => {
-                    change(back.at, 1, 0);
-                    late += i64::from(back.at <= now);
-                    (until, draw.idle)
-                }
-                NodeState::ShuttingDown { until } => (until, draw.off),
-                _ => (now, draw.held(state)),
-            };
-            let freed = draw.held(state) - less.1;
-            change(less.0, 0, freed.microwatts_down());
-            most = (most.0 + freed.microwatts_down(), most.1 + freed);
+            if matches!(state, NodeState::Booting { .. }) {
+                change(back.at, 1, 0);
+                late += i64::from(back.at <= now);
+            }
+            if let Some((until, freed)) = view.settles(back.node) {
+                change(until, 0, freed.microwatts_down());
+                most = (most.0 + freed.microwatts_down(), most.1 + freed);
+            }
             if !matches!(state, NodeState::Booting { .. }) {
                 down.push(Down {
                     node: back.node,

@@ -278,7 +278,7 @@ mod tests {
                 let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
                 let units = i64::from(view.jobs.node_count(JobId(row)) * view.jobs.need(JobId(row), view.platform));
                 let length = SimDuration::from_micros(length);
-                queue.insert(Waiting { key, units, length, watts: 0, kind: crate::algo::fit_list::Kind::default() });
+                queue.insert(Waiting { key, units, length, watts: 0, class: crate::algo::fit_list::ClassId::default() });
             }
             let mut returns: Vec<_> = returns.into_iter().map(|(node, end)| (at(end), node)).collect();
             returns.sort_unstable();

@@ -70,6 +70,8 @@ class SlurmFiles:
 
     records: list[Record] = field(default_factory=list)
     settings: dict[str, Value] = field(default_factory=dict)
+    replaced: list[tuple[Value, Value]] = field(default_factory=list)
+    """Settings that do not count, each with the later one that does."""
     _defaults: dict[str, dict[str, Value]] = field(default_factory=dict)
 
     def of_kind(self, kind: str) -> list[Record]:
@@ -114,6 +116,8 @@ class SlurmFiles:
             if kind in _WITH_LINES:
                 self._add_record(kind, pair, {_plain(one.key): one for one in pairs[place + 1 :]})
                 return
+            if (before := self.settings.get(kind)) is not None:
+                self.replaced.append((before, pair))
             self.settings[kind] = pair
 
     def _add_record(self, kind: str, name: Value, values: dict[str, Value]) -> None:

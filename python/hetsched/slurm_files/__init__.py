@@ -1,0 +1,1 @@
+"""Slurm's files: what platforms and policies read of them alike."""
