@@ -67,8 +67,8 @@ def parameters(nodes: list[Node], options: Options) -> dict[str, Any]:
     if options.is_multifactor:
         found |= {own: getattr(options, name) for name, own in PRIORITIES.items()} | {"priority_type": "multifactor"}
         if not options.accounting:
-            found["priority_weight_age"] = 0
-        if (first := options.first_recompute_s) is not None:
+            found |= {"priority_weight_age": 0, "priority_calc_period": 0}
+        elif (first := options.first_recompute_s) is not None:
             found["recompute_beats"] = [first + options.PriorityCalcPeriod * count for count in range(LISTED)]
     if options.SuspendTime is not None:
         found |= {own: getattr(options, name) for name, own in SAVING.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
@@ -31,9 +32,10 @@ def comparable(case: Case) -> Case:
     assume([node.line for node in case.nodes] == sorted(node.line for node in case.nodes))
     jobs = [replace(job, nice=0, cpus=None, after=()) for job in case.jobs]
     jobs[0] = replace(jobs[0], submit_s=jobs[0].submit_s % 1)
-    assume(all(one.submit_s <= next_one.submit_s for one, next_one in zip(jobs, jobs[1:], strict=False)))
+    assume(all(one.submit_s <= following.submit_s for one, following in pairwise(jobs)))
     started_s = min(case.options.started_s, 0.4 - max(case.options.bf_interval, 1))
-    options = replace(case.options, wait_all_nodes=True, idle_since_s=0.0, started_s=started_s)
+    known = {"wait_all_nodes": True, "changes_as_recorded": False, "idle_since_s": 0.0}
+    options = replace(case.options, **known, started_s=started_s)  # type: ignore[arg-type]
     return replace(case, jobs=jobs, options=options)
 
 

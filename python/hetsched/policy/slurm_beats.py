@@ -13,14 +13,17 @@ from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.tables import read_table
 
-LOOPS = ("main", "backfill", "recompute", "epilog", "scan")
-"""Loops whose beats can be given."""
+LOOPS = ("main", "backfill", "recompute", "epilog", "scan", "grid")
+"""Loops whose beats can be given; `grid` are the checks of time limits."""
+
+_NEVER = {"main": {"sched_interval": -1}, "backfill": {"bf_interval": -1}, "recompute": {"priority_calc_period": 0}}
+"""Settings in place of a list without beats."""
 
 _COLUMNS = ("loop", "time_s")
 _EXPECTED = f"a dictionary of ascending seconds by loop ({listed(LOOPS)}), or a table of {' and '.join(_COLUMNS)}"
 
 
-def beats_of(given: Any, others: Mapping[str, Any], faults: Faults) -> dict[str, list[float]]:
+def beats_of(given: Any, others: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     """Parameters such as ``main_beats`` out of a dictionary, a table, or a table's file; notes what is wrong."""
     if isinstance(given, str | os.PathLike):
         try:
@@ -35,10 +38,10 @@ def beats_of(given: Any, others: Mapping[str, Any], faults: Faults) -> dict[str,
         return {}
     inner = Faults("beats")
     inner.unknown_keys(given, LOOPS)
-    found: dict[str, list[float]] = {}
+    found: dict[str, Any] = {}
     for loop, times in given.items():
         if loop in LOOPS and (own := _ascending(loop, times, inner)) is not None:
-            found[f"{loop}_beats"] = own
+            found |= {f"{loop}_beats": own} if own else _NEVER.get(loop, {})
     for name in found:
         if name in others or f"backfill.{name}" in others:
             inner.note(name.removesuffix("_beats"), "beats", f"nothing with {name}, which says the same")

@@ -59,7 +59,9 @@ class SlurmConf:
     """What the file says and the schedule leaves out, for a warning; empty if there is nothing to say."""
 
 
-def read_slurm_conf(path: str | os.PathLike[str], *, release: str, unsupported: str = "error") -> SlurmConf:
+def read_slurm_conf(
+    path: str | os.PathLike[str], *, release: str, unsupported: str = "error", recomputes: bool = False
+) -> SlurmConf:
     """The settings in a file; raises ConfigError with all its faults."""
     faults, files = Faults(), SlurmFiles()
     name = whole_text(str(path))
@@ -70,6 +72,7 @@ def read_slurm_conf(path: str | os.PathLike[str], *, release: str, unsupported: 
         faults.note(name, "no option", "slurm.conf")
     faults.check()
     reading = _Reading(name, files, release, faults, is_strict=unsupported == "error")
+    reading.has_slurmdbd |= recomputes
     reading.read()
     faults.found = reading.sorted_faults()
     faults.check()
@@ -85,6 +88,7 @@ class _Reading:
         self.places: dict[str, str] = {}
         self.from_line: dict[str, Value] = {}
         self.nodes = SlurmNodes(files, faults)
+        self.has_slurmdbd = "slurmdbd" in self._text("AccountingStorageType")
         self.partitions = [record for record in files.of_kind("partitionname") if record.value("nodes") is not None]
         self.unknown: list[str] = []
         self.refused: list[Fault] = []
@@ -135,10 +139,6 @@ class _Reading:
     def _text(self, name: str) -> str:
         value = self._setting(name)
         return "" if value is None else (value.text or "").lower()
-
-    @property
-    def has_slurmdbd(self) -> bool:
-        return "slurmdbd" in self._text("AccountingStorageType")
 
     @property
     def is_multifactor(self) -> bool:
@@ -257,8 +257,8 @@ class _Reading:
             if ignored:
                 keys = listed(value.key for value in ignored)
                 self._remark(ignored[0], f"{keys} taken as 0, as Slurm does without accounting_storage/slurmdbd")
-            if "priority_weight_age" in self.settings:
-                self.settings["priority_weight_age"] = 0
+            # Nor are priorities ever recomputed then (rule 41).
+            self.settings |= {"priority_weight_age": 0, "priority_calc_period": 0}
         if not self._text("SelectType") and self.release < _NEW_DEFAULTS:
             default = f"select/linear is the default in release {self.release}"
             self.remarks[f"no SelectType: taken as select/cons_tres, where {default}"] = None
@@ -404,7 +404,11 @@ def settings_of(given: Mapping[str, Any]) -> tuple[SlurmConf, dict[str, Any]]:
     if given.get("beats") is not None:
         rest |= beats_of(given["beats"], rest, faults)
     faults.check()
-    read = SlurmConf() if conf is None else read_slurm_conf(conf, release=release, unsupported=unsupported)
+    if conf is None:
+        return SlurmConf(), rest
+    # A recording with recomputations is of a cluster with slurmdbd, whether its file says so or not.
+    recomputes = bool(rest.get("recompute_beats"))
+    read = read_slurm_conf(conf, release=release, unsupported=unsupported, recomputes=recomputes)
     return read, rest
 
 
