@@ -14,7 +14,7 @@ pub(super) struct Fruitless {
     pub(super) has_planned: bool,
 }
 
-/// What is known of the beats to come, as long as nothing changes.
+/// Knowledge of the beats to come, as long as nothing changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Quiet {
     /// True if a full run of the main loop started nothing.

@@ -442,6 +442,11 @@ impl State {
                     self.main_run(desk, queue, is_full)?;
                 }
                 Beat::Epilog => {
+                    // The epilog was the last thing to clean up.
+                    self.cleaning.iter_mut().for_each(|cleaning| cleaning.until = cleaning.until.min(now));
+                    while !self.cleaning.is_empty() {
+                        self.end_clean_up(desk, queue)?;
+                    }
                     self.seen = just_after(now);
                     self.main_run(desk, queue, false)?;
                 }
