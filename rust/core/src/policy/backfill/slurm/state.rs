@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, Kind, QueueKey, Waiting};
+use crate::algo::fit_list::{ClassId, FitList, QueueKey, Waiting};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::shares::Shares;
 use crate::error::Result;
@@ -145,7 +145,7 @@ impl State {
             let key =
                 QueueKey { tier: view.tier(run.job), rank: 0, submit: view.jobs.eligible(run.job), row: run.job.0 };
             let units = view.jobs.units(run.job, view.platform);
-            let waiting = Waiting { key, units, length: view.jobs.planned(run.job), watts: 0, kind: Kind::OTHER };
+            let waiting = Waiting { key, units, length: view.jobs.planned(run.job), watts: 0, class: ClassId::OTHER };
             let job = Pending::new(view, self.clock, waiting, 0);
             let (nodes, end) = (view.runs.nodes(run).to_vec(), self.clock.second(run.started) + job.limit);
             self.nodes.take(&nodes);
