@@ -191,7 +191,7 @@ def periods(log: Log, found: dict[str, list[float]]) -> dict[str, float]:
     cycles = [int(match[1]) / 1e6 for _, match in completed]
     return {
         "main_period_s": round(sum(gaps) / sum(map(round, gaps)), 5),
-        "cycle_s": round(sum(cycles) / len(cycles), 5),
+        "cycle_s": round(sum(cycles) / max(1, len(cycles)), 5),
     }
 
 

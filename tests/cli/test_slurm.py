@@ -121,3 +121,22 @@ def test_nodes_that_sleep(hetsched):
     assert said.code == 0, said.err
     assert json.loads(said.out)["summary"]["boots"] > 0
     assert "assumed of nodes that sleep: boot_s=90 of ResumeTimeout, shutdown_s=30, off_w=10" in said.err
+
+
+def test_a_sweep_finds_the_file_next_to_its_own(hetsched, folder):
+    (folder / "site").mkdir()
+    for name in ("slurm.conf", "log.csv"):
+        (folder / name).rename(folder / "site" / name)
+    policies = 'policies = ["slurm:conf=slurm.conf", "fcfs"]\n'
+    (folder / "site" / "sweep.toml").write_text(f'logs = "log.csv"\nplatforms = "slurm.conf"\n{policies}seeds = 1\n')
+    said = hetsched("sweep", "site/sweep.toml", "--json")
+    assert said.code == 0, said.err
+    assert "slurm:conf=site/slurm.conf" in said.out
+
+
+def test_a_comparison_has_both_in_one_table(hetsched):
+    policies = "slurm:conf=slurm.conf,easy,hetsched"
+    said = hetsched("compare", "log.csv", "--platform", "slurm.conf", "--policies", policies)
+    assert said.code == 0, said.err
+    assert all(f" {name} " in said.out for name in policies.split(","))
+    assert max(map(len, said.out.splitlines()[1:])) <= 80

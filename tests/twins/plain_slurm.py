@@ -22,10 +22,10 @@ Where the rules leave a choice:
   priority/basic.
 - With a PrologSlurmctld a job starts when its last node is up, and not on the grid.
 
-Where recordings have it otherwise than it is written, the reference follows them: 15 blocks the partition's nodes as
-17 does; in 32 the search for the place where nodes come back ends with the first record that begins behind the
-window; in 37 records that are merged away still count for the size of the table; 47 waits for all nodes.
-`changes_as_recorded` is a fifth, with little effect, and off.
+Where recordings have it otherwise than it is written, the reference follows them: `changes_as_recorded` (10) can be
+turned off; 15 blocks the partition's nodes as 17 does; in 32 the search for the place where nodes come back ends with
+the first record that begins behind the window; in 37 records that are merged away still count for the size of the
+table; without a slurmdbd priorities are never recomputed (40); 47 waits for all nodes.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Machine:
         if "backfill" not in options.beats and options.bf_interval > 0 and options.SchedulerType == "sched/backfill":
             first = started + options.bf_interval * second
             self.at(phase(options.first_backfill_s, first), BACKFILL, self.look_for_backfill)
-        if "recompute" not in options.beats and options.is_multifactor:
+        if "recompute" not in options.beats and options.is_multifactor and options.accounting:
             first = phase(options.first_recompute_s, started)
             self.every(first, options.PriorityCalcPeriod * second, RECOMPUTE, self.recompute)
         if "scan" not in options.beats and options.SuspendTime is not None:

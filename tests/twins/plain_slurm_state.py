@@ -108,12 +108,12 @@ class Options:
     Epilog: bool = False
     # Not in slurm.conf.
     release: str = "22.05"
-    changes_as_recorded: bool = False
+    changes_as_recorded: bool = True
     """10 as recordings have it. A cycle is a change where it, or the one before, planned a node that is not allocated;
     a main run where it skipped a job of a failed partition, found a licence short, or the reason of a job became
     another one; of what happens to the power of a node only a registration. Otherwise as written."""
     accounting: bool = True
-    """A slurmdbd runs: without it there is no age (41)."""
+    """A slurmdbd runs: without it there is no age (41), and no recomputation."""
     epoch_s: float = 0.0
     started_s: float = 0.0
     main_period_s: float | None = None

@@ -15,11 +15,15 @@ def jobs_of(written: list[Written]) -> list[Job]:
     ]
 
 
-def run_example(example: Example) -> Result:
+def machine_of(example: Example) -> tuple[list[Node], list[Partition], Options, list[Job]]:
     nodes = [Node(f"n{i}") for i in range(1, example.nodes + 1)]
     written = example.partitions or {"batch": (1, tuple(range(1, example.nodes + 1)))}
     partitions = [Partition(name, tuple(n - 1 for n in of), tier) for name, (tier, of) in written.items()]
-    return simulate(nodes, partitions, Options(**example.options), jobs_of(example.jobs))
+    return nodes, partitions, Options(**example.options), jobs_of(example.jobs)
+
+
+def run_example(example: Example) -> Result:
+    return simulate(*machine_of(example))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)

@@ -10,7 +10,7 @@ from plain_slurm_plan import Record as TableRecord
 from plain_slurm_plan import Table, groups, will_run
 from plain_slurm_queue import multifactor_priority
 from plain_slurm_state import RUNNING, Job, Node, Options, Partition, Place, Run, State
-from slurm_examples import BACKFILL_ONLY, BOTH, FIRST, NO_DELAYS, E, Written
+from slurm_examples import BACKFILL_ONLY, BOTH, EXAMPLES, FIRST, NO_DELAYS, E, Written
 
 DEFAULT = {**NO_DELAYS, "epoch_s": E, "first_main_s": 0.0, "started_s": -10.0, "bf_interval": -1}
 
@@ -238,6 +238,14 @@ def test_running_jobs_in_the_table_make_plans_start_at_an_edge() -> None:
     assert on(result, 4) == (4,)
 
 
+@pytest.mark.parametrize(("as_recorded", "second"), [(True, 34.5), (False, 40.5)])
+def test_plan_on_allocated_nodes_is_no_change(as_recorded: bool, second: float) -> None:
+    """Job 1 ends at 33.7. Cycles are at 10.5 and 20.5; later ones every 10 s, or once there is a change."""
+    options = {**NO_DELAYS, "epoch_s": E, "started_s": 0.5, "bf_interval": 10, "beats": {"main": ()}}
+    result = run(1, {**options, "changes_as_recorded": as_recorded}, [Written(1, 1, 23.2, 1), Written(2, 1, 5, 1)])
+    assert starts(result) == [10.5, second]
+
+
 def test_completing_node_puts_a_start_off_by_a_second() -> None:
     """Job 1 ends at 10.2 and is cleaned up at 10.9: the cycle at 10.5 plans for the next second."""
     result = run(1, {**BACKFILL_ONLY, "epoch_s": E, "clean_up_s": 0.7}, [Written(0, 1, 9.7, 1), Written(1, 1, 5, 1)])
@@ -304,6 +312,13 @@ def test_size_follows_the_nodes_once_backfill_has_planned_the_job() -> None:
     state.options = Options(**options, PriorityFavorSmall=True, accounting=False)
     one.tested = (0, 1, 2)
     assert multifactor_priority(state, one, 50, is_new=False) == (250 + 125) - 3
+
+
+def test_priorities_stay_without_slurmdbd() -> None:
+    """Golden schedule 10, but the job of all nodes, of the highest priority at submission, is first."""
+    example = EXAMPLES[-1]
+    jobs = [Written(one.submit_s, one.nodes, one.run_s + 0.2, one.limit_min) for one in example.jobs]
+    assert starts(run(4, {**example.options, "accounting": False}, jobs)) == [0.4, 77.4, 77.4, 71.4]
 
 
 # Power.

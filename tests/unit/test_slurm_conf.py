@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hetsched.policy.node_lines import by_class, lines_in
 from hetsched.policy.slurm_conf import SlurmConf, read_slurm_conf
 from hetsched.policy.slurm_options import OPTIONS, Covered, Unsupported
 
+RECORDED = sorted((Path(__file__).parents[1] / "data" / "slurm").glob("*/slurm.conf"))
 SHARED = Path(__file__).parents[2].parent / "shared" / "slurm"
 
 NODES = "NodeName=n[1-4] CPUs=8\nPartitionName=work Nodes=ALL\n"
@@ -309,6 +311,17 @@ def test_files_of_a_real_cluster(name: str) -> None:
     found = read_slurm_conf(SHARED / name, release="22.05")
     assert found.said == ""
     assert found.settings["kill_wait"] == 2
+
+
+@pytest.mark.parametrize("conf", RECORDED, ids=lambda conf: conf.parent.name)
+def test_files_of_recordings(conf: Path) -> None:
+    found = read_slurm_conf(conf, release="22.05")
+    assert "not known" not in found.said
+    assert sum(count for count, _, _ in lines_in(found.settings["node_lines"])) == 8
+    written = conf.read_text(encoding="utf-8")
+    for name in ("bf_interval", "batch_sched_delay", "bf_max_job_test", "bf_window_linear"):
+        if (given := re.search(rf"\b{name}=([0-9]+)", written)) is not None:
+            assert found.settings[name] == int(given[1])
 
 
 def test_lines_of_nodes_of_a_machine_that_changes() -> None:

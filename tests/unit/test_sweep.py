@@ -657,3 +657,12 @@ def test_the_concern_of_a_function_is_said_once():
     ) as said:
         sweep(busy, machine(1), "easy", seeds=3, workers=1)
     assert len([one for one in said if one.category is hs.errors.LoadWarning]) == 1
+
+
+def test_a_platform_with_queues_is_swept():
+    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 500], "runtime_s": [60, 60], "node_count": [2, 1]})
+    log = hs.Workload.from_polars(jobs.with_columns(queue=pl.Series(["a", "b"])))
+    for nodes, policy in ((["0-1", "2-3"], "easy"), (["0-2", "1-3"], "slurm")):
+        queues = [hs.Queue(name, own) for name, own in zip("ab", nodes, strict=True)]
+        platform = hs.Platform.homogeneous(4, 100, 400, queues=queues)
+        assert hs.sweep(log, platform, policy, seeds=[0], workers=1)["completed"].to_list() == [2]

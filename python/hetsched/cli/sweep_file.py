@@ -320,6 +320,15 @@ def _metrics(content: Mapping[str, Any], run: RunGiven, faults: Faults) -> Seque
     return keys
 
 
+def _found_from(folder: Path, text: str) -> str:
+    """A policy's text with the files in it found from the folder."""
+    if ".py" in text:
+        return str(folder / text)
+    settings = [one.partition("=") for one in text.split(":")]
+    files = ("conf", "beats")
+    return ":".join(f"{key}={folder / value}" if key in files else f"{key}{is_}{value}" for key, is_, value in settings)
+
+
 def _policies(folder: Path, given: Any, faults: Faults) -> dict[str, hs.Policy]:
     """Policies by name, of a list or of a table of names."""
     if isinstance(given, str):
@@ -333,7 +342,7 @@ def _policies(folder: Path, given: Any, faults: Faults) -> dict[str, hs.Policy]:
             faults.add(f"policies[{name!r}]", text, "a preset, NAME:PARAM=VALUE, or FILE.py:NAME")
             continue
         with noted(faults), of_policy(text, "policies"):
-            policy = policy_of(str(folder / text) if ".py" in text else text)
+            policy = policy_of(_found_from(folder, text))
             label = name if isinstance(name, str) else policy.name
             if label in found:
                 faults.add("policies", shown(label), "each policy once")

@@ -16,6 +16,7 @@ import polars as pl
 from hetsched.bound import check_bound
 from hetsched.checks import Faults, whole_text
 from hetsched.errors import ConfigError, Fault, SimulationError
+from hetsched.features.queues import naming_nodes
 from hetsched.features.replay import check_observed
 from hetsched.many.many import within
 from hetsched.platform import Platform
@@ -85,7 +86,7 @@ class Axes:
             dated = on_clock_of(replace(setup, predictor=None), first, platform)
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
-                    Run(_one_job(), platform, policy, dated).stop_before()
+                    Run(_one_job(_first_queue(platform)), platform, policy, dated).stop_before()
                 for (workload_name, seed), workload in self.distinct_workloads.items():
                     place = f"{_workload_place(workload_name, seed)}, platform `{platform_name}`, policy `{name}`"
                     with noted_within(place, faults):
@@ -100,7 +101,9 @@ class Axes:
         said: set[tuple[str, type]] = set()
         for (name, seed), workload in self.distinct_workloads.items():
             place = f"{_workload_place(name, seed)}, platform `{platform_name}`"
-            run = Run(workload, self.platforms[platform_name], Policy(), replace(setup, events=None))
+            platform = self.platforms[platform_name]
+            usual = naming_nodes(Policy(), platform) or Policy()
+            run = Run(workload, platform, usual, replace(setup, events=None))
             with noted_within(place, faults):
                 run.stop_before()
             for one in run.concerns:
@@ -151,9 +154,13 @@ def summary_names(options: RunOptions) -> Collection[str]:
 
 
 @cache
-def _one_job() -> Workload:
+def _one_job(queue: str | None = None) -> Workload:
     job = {"job_id": [0], "submit_s": [0], "runtime_s": [1], "node_count": [1], "observed_start_s": [0]}
-    return Workload.from_polars(pl.DataFrame(job))
+    return Workload.from_polars(pl.DataFrame(job if queue is None else {**job, "queue": [queue]}))
+
+
+def _first_queue(platform: Platform) -> str | None:
+    return platform.queues[0].name if platform.queues else None
 
 
 def axes_of(workloads: object, platforms: object, policies: object, seeds: object, faults: Faults) -> Axes:

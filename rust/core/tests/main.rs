@@ -9,6 +9,7 @@ mod events;
 mod laws;
 mod prices;
 mod setup;
+mod slurm;
 mod support;
 mod trace_sacct;
 mod trace_swf;

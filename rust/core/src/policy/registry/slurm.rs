@@ -28,9 +28,9 @@ pub(super) const SLURM: &[Parameter] = &[
     Parameter {
         name: "started_s",
         unit: "s",
-        default: "0.0",
-        range: "seconds",
-        doc: "start of the controller on the log's clock, from which all beats count",
+        default: "\"auto\"",
+        range: "seconds, or \"auto\"",
+        doc: "start of the controller on the log's clock, from which all beats count; auto: a minute before the run",
     },
     Parameter {
         name: "main_period_s",
@@ -115,6 +115,13 @@ pub(super) const SLURM: &[Parameter] = &[
         default: "[]",
         range: "ascending seconds",
         doc: "scans of power saving of a recording; none: by rule",
+    },
+    Parameter {
+        name: "grid_beats",
+        unit: "s",
+        default: "[]",
+        range: "ascending seconds",
+        doc: "checks of time limits of a recording, at which jobs on booted nodes start; none: by rule",
     },
     Parameter {
         name: "scheduler_type",
@@ -316,8 +323,8 @@ pub(super) const SLURM: &[Parameter] = &[
         name: "priority_calc_period",
         unit: "s",
         default: "300",
-        range: "a whole number from 1",
-        doc: "PriorityCalcPeriod: time between recomputations",
+        range: "a whole number from 0",
+        doc: "PriorityCalcPeriod: time between recomputations; 0: none are made, as without slurmdbd",
     },
     Parameter {
         name: "priority_favor_small",
@@ -422,6 +429,7 @@ impl Taker<'_> {
                 recompute: self.beats("recompute_beats"),
                 epilog: self.beats("epilog_beats"),
                 scan: self.beats("scan_beats"),
+                grid: self.beats("grid_beats"),
             },
             main: Main {
                 delay: self.whole("batch_sched_delay", 3, 0),
@@ -444,7 +452,7 @@ impl Taker<'_> {
     fn timing(&mut self) -> Timing {
         Timing {
             epoch: self.seconds("epoch_s", 0.0, 0.0).micros(),
-            started: self.instant("started_s"),
+            started: self.maybe_instant("started_s"),
             main_period: self.maybe_seconds("main_period_s", 0.001),
             main_phase: self.maybe_instant("main_phase_s"),
             backfill_phase: self.maybe_instant("backfill_phase_s"),
@@ -483,7 +491,7 @@ impl Taker<'_> {
             age: self.whole("priority_weight_age", 0, 0) as f64,
             size: self.whole("priority_weight_size", 0, 0) as f64,
             max_age: self.whole("priority_max_age", 604_800, 1),
-            period: self.whole("priority_calc_period", 300, 1),
+            period: self.whole("priority_calc_period", 300, 0),
             favor_small: self.flag("priority_favor_small"),
         };
         (kind == "multifactor").then_some(weights)
@@ -558,12 +566,6 @@ impl Taker<'_> {
         let expected = format!("seconds from {least} to 1e12");
         let taken = self.params.take_number(name, Value::Float(default), &(least..=MAX_SECONDS), &expected);
         SimDuration::from_seconds(self.or_fault(taken, default)).unwrap_or(SimDuration::ZERO)
-    }
-
-    fn instant(&mut self, name: &str) -> SimTime {
-        let range = -MAX_SECONDS..=MAX_SECONDS;
-        let taken = self.params.take_number(name, Value::Float(0.0), &range, "seconds from -1e12 to 1e12");
-        SimTime::from_seconds(self.or_fault(taken, 0.0)).unwrap_or_default()
     }
 
     /// A number of seconds; none for the word `auto`.

@@ -53,6 +53,11 @@ impl Beats {
         Self { listed: Arc::default(), first: first.micros(), period: period.max(1) }
     }
 
+    /// Listed beats alone; none if the list is empty.
+    pub(super) fn listed(listed: &[SimTime]) -> Option<Self> {
+        (!listed.is_empty()).then(|| Self::periodic(SimTime::NEVER, i64::MAX).unless_listed(listed))
+    }
+
     /// Listed beats; after the last one, periodic ones follow. An empty list leaves these beats as they are.
     pub(super) fn unless_listed(self, listed: &[SimTime]) -> Self {
         let Some(last) = listed.last() else { return self };

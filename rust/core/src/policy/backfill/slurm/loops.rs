@@ -18,6 +18,8 @@ pub(super) struct MainLoop {
     ticks: Beats,
     /// Ticks at which time limits are checked.
     grid: Beats,
+    /// Listed checks of time limits, if there are any.
+    checks: Option<Beats>,
     /// The last listed beat, if beats are listed that are runs themselves.
     runs: Option<SimTime>,
     delay: i64,
@@ -29,19 +31,21 @@ pub(super) struct MainLoop {
     last_full: i64,
     last_run: i64,
     last_grid: i64,
+    /// Checks of time limits before this instant are over.
+    checked: SimTime,
 }
 
 impl MainLoop {
     pub(super) fn new(settings: &Settings, clock: Clock) -> Self {
-        let (timing, started) = (&settings.timing, clock.second(settings.timing.started));
+        let (timing, started) = (&settings.timing, clock.second(settings.timing.started()));
         let period = timing.main_period.map_or(MAIN_PERIOD, SimDuration::micros);
         let ticks = match (timing.main_phase, timing.main_period) {
             (Some(first), None) if settings.release >= Release::R2311 => Beats::periodic(first, SECOND),
             (Some(first), _) => Beats::periodic(first, period),
             (None, None) if settings.release >= Release::R2311 => {
-                Beats::periodic(clock.next_whole(just_after(timing.started)), SECOND)
+                Beats::periodic(clock.next_whole(just_after(timing.started())), SECOND)
             }
-            (None, _) => Beats::periodic(timing.started.saturating_add(SimDuration::from_micros(period)), period),
+            (None, _) => Beats::periodic(timing.started().saturating_add(SimDuration::from_micros(period)), period),
         };
         let (listed, grid) = (&settings.beats.main, ticks.clone());
         let ticks = ticks.unless_listed(listed);
@@ -49,15 +53,17 @@ impl MainLoop {
         let are_runs = listed.windows(2).any(|pair| (pair[1] - pair[0]).micros() > RUNS_APART);
         Self {
             grid: if are_runs { grid } else { ticks.clone() },
+            checks: Beats::listed(&settings.beats.grid),
             runs: are_runs.then(|| *listed.last().unwrap_or(&SimTime::NEVER)),
             ticks,
             delay: settings.main.delay,
             interval: settings.main.interval,
-            seen: timing.started,
+            seen: timing.started(),
             events: 0,
             last_full: started,
             last_run: started,
             last_grid: started,
+            checked: timing.started(),
         }
     }
 
@@ -96,12 +102,16 @@ impl MainLoop {
 
     /// Next tick at which time limits are checked: the first 30 s or more after the last such tick.
     pub(super) fn grid(&self, clock: Clock) -> SimTime {
+        if let Some(checks) = &self.checks {
+            return checks.at_or_after(self.checked);
+        }
         self.grid.at_or_after(clock.instant(self.last_grid + GRID))
     }
 
     /// Notes that the checks of time limits before an instant are over.
     pub(super) fn pass_grid(&mut self, until: SimTime, clock: Clock) {
-        while self.grid(clock) < until {
+        self.checked = self.checked.max(until);
+        while self.checks.is_none() && self.grid(clock) < until {
             self.last_grid = clock.second(self.grid(clock));
         }
     }
@@ -126,14 +136,14 @@ impl Agent {
     /// The agent; none if backfill is switched off.
     pub(super) fn new(settings: &Settings, clock: Clock) -> Option<Self> {
         let (timing, interval) = (&settings.timing, settings.backfill.interval?);
-        let started = clock.second(timing.started);
-        let look = timing.backfill_phase.unwrap_or_else(|| timing.started.saturating_add(seconds(interval)));
+        let started = clock.second(timing.started());
+        let look = timing.backfill_phase.unwrap_or_else(|| timing.started().saturating_add(seconds(interval)));
         let beats = Beats::periodic(look, interval * SECOND).unless_listed(&settings.beats.backfill);
         Some(Self {
             listed: beats.are_listed().then_some(beats),
             interval,
             look,
-            seen: timing.started,
+            seen: timing.started(),
             last: started.min(clock.second(look) - interval),
             updated: started,
         })

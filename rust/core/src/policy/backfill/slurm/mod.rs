@@ -28,7 +28,7 @@ use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::policy::backfill::Backfill;
 use crate::policy::backfill::slurm::settings::Settings;
-use crate::policy::backfill::slurm::state::State;
+use crate::policy::backfill::slurm::state::{Manner, State};
 use crate::policy::desk::Desk;
 use crate::units::SimDuration;
 use crate::workload::JobId;
@@ -41,6 +41,8 @@ pub struct Slurm {
     lets_place: bool,
     /// Time after its limit at which a run is ended; none: never.
     grace: Option<SimDuration>,
+    /// True if beats that change nothing are passed over.
+    skips: bool,
     /// Wait after which jobs go first.
     first_after: Option<SimDuration>,
     /// Everything that changes; none before the first pass.
@@ -61,6 +63,7 @@ impl Slurm {
             settings: Arc::new(settings),
             lets_place: false,
             grace: None,
+            skips: true,
             first_after: None,
             state: None,
             joined: Vec::new(),
@@ -68,12 +71,27 @@ impl Slurm {
             is_resorted: false,
         }
     }
+
+    /// Makes it look at every beat, whether anything has changed or not. The schedule is the same; for tests.
+    #[must_use]
+    pub fn looking_at_every_beat(self) -> Self {
+        Self { skips: false, ..self }
+    }
 }
 
 impl Backfill for Slurm {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let state = self.state.get_or_insert_with(|| {
-            Box::new(State::new(&self.settings, desk.view, (self.lets_place, self.grace, self.first_after)))
+            Box::new(State::new(
+                &self.settings,
+                desk.view,
+                Manner {
+                    lets_place: self.lets_place,
+                    grace: self.grace,
+                    first_after: self.first_after,
+                    skips: self.skips,
+                },
+            ))
         });
         state.pass_beats(desk.view.now);
         state.follow(desk.view);

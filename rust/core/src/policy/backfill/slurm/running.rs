@@ -251,7 +251,7 @@ fn add_common(to: &mut NodeSet, one: &NodeSet, other: &NodeSet) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::fit_list::{Kind, QueueKey};
+    use crate::algo::fit_list::{ClassId, QueueKey};
     use crate::platform::PlatformColumns;
     use crate::units::SimDuration;
 
@@ -281,7 +281,7 @@ mod tests {
         for (node, &end) in (0..).zip(ends) {
             nodes.take(&[node]);
             let key = QueueKey { tier: 0, rank: 0, submit: SimTime::default(), row: node };
-            let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0, kind: Kind::OTHER };
+            let waiting = Waiting { key, units: 1, length: SimDuration::ZERO, watts: 0, class: ClassId::OTHER };
             let all = nodes.len();
             running.add((waiting, vec![node], Stage::Running), (end, end), vec![], all);
         }

@@ -35,7 +35,7 @@ pub(super) struct Scan {
 impl Saver {
     pub(super) fn new(settings: &Settings, clock: Clock) -> Option<Self> {
         let saving = settings.saving.clone()?;
-        let started = settings.timing.started;
+        let started = settings.timing.started();
         let first =
             settings.timing.scan_phase.unwrap_or_else(|| started.saturating_add(SimDuration::from_micros(1_000_000)));
         let buckets = settings.release >= Release::R2405;

@@ -61,8 +61,8 @@ pub struct Settings {
 pub struct Timing {
     /// Microseconds of Unix time at the log's zero.
     pub epoch: i64,
-    /// Start of the controller.
-    pub started: SimTime,
+    /// Start of the controller; none: a minute before the run begins.
+    pub started: Option<SimTime>,
     /// Period of main ticks; none: by release.
     pub main_period: Option<SimDuration>,
     /// First main tick; none: from the start of the controller.
@@ -79,6 +79,23 @@ pub struct Timing {
     pub start: SimDuration,
 }
 
+impl Timing {
+    /// Start of the controller, once it is settled.
+    #[must_use]
+    pub fn started(&self) -> SimTime {
+        self.started.unwrap_or_default()
+    }
+}
+
+impl Settings {
+    /// The same for a run that begins at an instant: the start of the controller is settled.
+    #[must_use]
+    pub fn started_by(&self, begin: SimTime) -> Self {
+        let started = self.timing.started.unwrap_or(SimTime::from_micros(begin.micros() - 60_000_000));
+        Self { timing: Timing { started: Some(started), ..self.timing.clone() }, ..self.clone() }
+    }
+}
+
 /// Explicit beats, ascending; an empty list: by rule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BeatLists {
@@ -92,6 +109,8 @@ pub struct BeatLists {
     pub epilog: Vec<SimTime>,
     /// Scans of power saving.
     pub scan: Vec<SimTime>,
+    /// Checks of time limits, at which jobs on booted nodes start.
+    pub grid: Vec<SimTime>,
 }
 
 /// Settings of the main loop.

@@ -55,12 +55,22 @@ pub(super) struct State {
     pub(super) quiet: Quiet,
     /// True if nodes have ever been out of service.
     has_outages: bool,
-    lets_place: bool,
-    /// Time after its limit at which a run is ended; none: never.
-    grace: Option<SimDuration>,
-    first_after: Option<SimDuration>,
+    manner: Manner,
     /// The last timer that was set.
     alarm: Option<SimTime>,
+}
+
+/// Choices that are made outside of slurm.conf.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// True if the policy's placement chooses the nodes.
+    pub(super) lets_place: bool,
+    /// Time after its limit at which a run is ended; none: never.
+    pub(super) grace: Option<SimDuration>,
+    /// Wait after which jobs go first.
+    pub(super) first_after: Option<SimDuration>,
+    /// True if beats that change nothing are passed over.
+    pub(super) skips: bool,
 }
 
 /// Nodes whose job has ended, up to the instant at which they are idle.
@@ -91,28 +101,27 @@ const REQUEUE: i64 = 121;
 const IDLE_CYCLE: SimDuration = SimDuration::from_micros(400);
 
 impl State {
-    pub(super) fn new(
-        settings: &Arc<Settings>,
-        view: &View<'_>,
-        (lets_place, grace, first_after): (bool, Option<SimDuration>, Option<SimDuration>),
-    ) -> Self {
+    pub(super) fn new(settings: &Arc<Settings>, view: &View<'_>, manner: Manner) -> Self {
+        let settings = &Arc::new(settings.started_by(view.now));
         let (clock, timing) = (Clock::new(settings.timing.epoch), &settings.timing);
-        let begun = clock.second(timing.started.max(view.now));
+        let begun = clock.second(timing.started().max(view.now));
         let periodic = |period: i64| {
             let period = SimDuration::from_micros(period.saturating_mul(1_000_000));
-            let beats = Beats::periodic(timing.started.saturating_add(period), period.micros());
+            let beats = Beats::periodic(timing.started().saturating_add(period), period.micros());
             beats.unless_listed(&settings.beats.recompute)
         };
-        let epilogs = Beats::periodic(SimTime::NEVER, 1).unless_listed(&settings.beats.epilog);
         let all = NodeSet::full(view.platform.len());
         let mut state = Self {
             main: MainLoop::new(settings, clock),
             agent: Agent::new(settings, clock),
             saver: Saver::new(settings, clock),
-            recompute: settings.priority.as_ref().map(|priority| periodic(priority.period)),
-            seen: timing.started,
-            epilogs: epilogs.are_listed().then_some(epilogs),
-            grid_seen: timing.started,
+            recompute: settings.priority.as_ref().and_then(|priority| match priority.period {
+                0 => Beats::listed(&settings.beats.recompute),
+                period => Some(periodic(period)),
+            }),
+            seen: timing.started(),
+            epilogs: Beats::listed(&settings.beats.epilog),
+            grid_seen: timing.started(),
             nodes: Nodes::new(view.platform, &settings.lines, begun),
             running: Running::default(),
             pending: Line::default(),
@@ -127,9 +136,7 @@ impl State {
             ended: Vec::new(),
             quiet: Quiet::default(),
             has_outages: false,
-            lets_place,
-            grace,
-            first_after,
+            manner,
             alarm: None,
             clock,
             settings: Arc::clone(settings),
@@ -366,7 +373,7 @@ impl State {
 
     /// Puts jobs first that have waited too long.
     pub(super) fn sort_starving(&mut self, now: SimTime) {
-        if let Some(limit) = self.first_after {
+        if let Some(limit) = self.manner.first_after {
             self.pending.put_first(SimTime::from_micros(now.micros().saturating_sub(limit.micros())));
         }
     }
@@ -382,7 +389,7 @@ impl State {
         if free.len() < need {
             return Ok(None);
         }
-        if self.lets_place { desk.choose(JobId(job.row()), free) } else { Ok(self.nodes.choose(free, need)) }
+        if self.manner.lets_place { desk.choose(JobId(job.row()), free) } else { Ok(self.nodes.choose(free, need)) }
     }
 
     /// Allocates idle nodes of a set to the pending job in a place; false if they are too few. Its script starts at
@@ -481,7 +488,7 @@ impl State {
 
     /// Second at which a run passes its limit, if runs are ended for that.
     fn due_second(&self, job: &Allocation) -> Option<i64> {
-        let grace = self.grace.filter(|_| job.stage == Stage::Running)?;
+        let grace = self.manner.grace.filter(|_| job.stage == Stage::Running)?;
         Some(job.end.saturating_add(grace.micros().div_euclid(1_000_000)))
     }
 
@@ -610,7 +617,8 @@ impl State {
     /// Asks for a pass at the next beat at which something may happen.
     pub(super) fn set_timer(&mut self, desk: &mut Desk<'_>) {
         let now = desk.view.now;
-        let quiet = self.quiet.holds_at(self.clock.second(now)).filter(|_| !self.pending.is_empty());
+        let quiet = self.quiet.holds_at(self.clock.second(now));
+        let quiet = quiet.filter(|_| self.manner.skips && !self.pending.is_empty());
         let beat = match quiet {
             Some(cycle) => {
                 let pending = std::mem::take(&mut self.pending);
