@@ -52,6 +52,7 @@ pub enum Refusal {
 }
 
 /// A cluster under a policy.
+#[expect(clippy::struct_excessive_bools, reason = "they are facts that do not depend on each other")]
 #[derive(Clone)]
 pub struct Controller {
     cluster: Cluster,

@@ -35,6 +35,7 @@ use crate::policy::timing::Timing;
 use crate::units::SimDuration;
 
 /// A row of the registry.
+#[expect(clippy::struct_excessive_bools, reason = "they are facts that do not depend on each other")]
 pub struct Row<T: ?Sized> {
     /// The part's name.
     pub name: &'static str,

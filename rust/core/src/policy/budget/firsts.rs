@@ -17,6 +17,7 @@ const QUARTER: usize = WORD / 4;
 /// Words in a group.
 const WORDS: usize = 8;
 /// Most picowatts of a node: those of a group then fit into a number.
+#[expect(clippy::cast_possible_wrap, reason = "both are small")]
 const MOST: i64 = i64::MAX / (WORD * WORDS) as i64;
 
 /// Sums of the prices of free nodes.

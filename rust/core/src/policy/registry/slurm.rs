@@ -595,14 +595,12 @@ impl Taker<'_> {
             Value::List(values) => values.iter().map(|value| number(value).and_then(SimTime::from_seconds)).collect(),
             Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::Bool(_) => None,
         };
-        match beats.filter(|beats| beats.is_sorted_by(|one, next| one < next)) {
-            Some(beats) => beats,
-            None => {
-                let found = if value.to_string().len() < 60 { value } else { Value::Text("another list".to_owned()) };
-                self.fault(name, &found, "a list of ascending seconds".to_owned());
-                Vec::new()
-            }
+        if let Some(beats) = beats.filter(|beats| beats.is_sorted_by(|one, next| one < next)) {
+            return beats;
         }
+        let found = if value.to_string().len() < 60 { value } else { Value::Text("another list".to_owned()) };
+        self.fault(name, &found, "a list of ascending seconds".to_owned());
+        Vec::new()
     }
 
     fn text(&mut self, name: &str, expected: &str) -> Option<String> {

@@ -161,10 +161,9 @@ impl Nodes {
         let mut has_changed = false;
         for node in partition.iter() {
             let line = usize::from(self.line[node as usize]);
-            let weight = match self.power[node as usize].is_asleep() {
-                true => ASLEEP + u64::from(is_awake[line]),
-                false => u64::from(self.lines[line].weight),
-            };
+            let is_asleep = self.power[node as usize].is_asleep();
+            let awake_weight = u64::from(self.lines[line].weight);
+            let weight = if is_asleep { ASLEEP + u64::from(is_awake[line]) } else { awake_weight };
             has_changed |= std::mem::replace(&mut self.stored[node as usize], weight) != weight;
         }
         has_changed

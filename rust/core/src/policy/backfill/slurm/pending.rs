@@ -5,7 +5,7 @@ use crate::policy::View;
 use crate::policy::backfill::slurm::clock::Clock;
 use crate::policy::backfill::slurm::nodes::Nodes;
 use crate::policy::backfill::slurm::settings::Multifactor;
-use crate::units::SimTime;
+use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
 /// Microseconds of a minute.
@@ -135,7 +135,7 @@ impl Pending {
     /// A job that joins the queue; `usable` is the number of its set of nodes.
     pub(super) fn new(view: &View<'_>, clock: Clock, waiting: Waiting, usable: usize) -> Self {
         let job = JobId(waiting.key.row);
-        let micros = view.jobs.walltime(job).map(|limit| limit.micros());
+        let micros = view.jobs.walltime(job).map(SimDuration::micros);
         let minutes = |micros: i64| (micros.max(1) + MINUTE - 1).div_euclid(MINUTE);
         let submit = clock.second(view.jobs.eligible(job));
         Self {

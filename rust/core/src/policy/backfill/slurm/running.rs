@@ -197,10 +197,10 @@ impl Groups<'_> {
     /// Takes the next group away: adds its nodes to `free`. Returns the place of its last job, none where no test is
     /// made, and whether jobs may be left; none if no job was taken away.
     fn next_group(&mut self, free: &mut NodeSet, ask: Question<'_>, rules: Rules) -> Option<(Option<usize>, bool)> {
-        let list = &self.running.list;
-        let (mut last, mut next_end, mut removed, mut more) = (None, None, 0, true);
+        let jobs = &self.running.list;
+        let (mut last, mut following, mut removed, mut more) = (None, None, 0, true);
         loop {
-            let Some(job) = list.get(self.at) else {
+            let Some(job) = jobs.get(self.at) else {
                 more = false;
                 break;
             };
@@ -215,8 +215,8 @@ impl Groups<'_> {
             let barrier = *self.barrier.get_or_insert(job.end - job.end.rem_euclid(WINDOW) + WINDOW);
             last = Some(self.at - 1);
             add_common(free, ask.usable, &job.set);
-            next_end = list.get(self.at).map(|next| next.end);
-            match next_end {
+            following = jobs.get(self.at).map(|next| next.end);
+            match following {
                 None => {
                     more = false;
                     break;
@@ -233,7 +233,7 @@ impl Groups<'_> {
         let (_, barrier) = (last?, self.barrier?);
         loop {
             self.window = if rules.window_linear > 0 { self.window + rules.window_linear } else { self.window * 2 };
-            if next_end.is_none_or(|end| end <= barrier + self.window) {
+            if following.is_none_or(|end| end <= barrier + self.window) {
                 break;
             }
         }

@@ -96,6 +96,11 @@ impl Saver {
         nodes.free.contains(node) && !nodes.completing.contains(node) && !is_kept
     }
 
+    /// True if a node that is on has idled for longer than `SuspendTime`.
+    fn is_ripe(&self, nodes: &Nodes, node: u32, now: i64) -> bool {
+        self.may_rest(nodes, node) && nodes.last_busy[node as usize] < now - self.settings.idle
+    }
+
     /// Passes the scans before an instant, at which there was nothing to do.
     pub(super) fn pass(&mut self, now: SimTime, clock: Clock) {
         while self.due(clock) < now {
@@ -149,19 +154,17 @@ impl Saver {
         nodes: &mut Nodes,
         (state, scan): (&dyn Fn(u32) -> NodeState, &mut Scan),
     ) {
-        let saving = &self.settings;
+        let (suspend_timeout, resume_timeout) = (self.settings.suspend_timeout, self.settings.resume_timeout);
         match nodes.power[node as usize] {
-            Power::On if self.may_rest(nodes, node) && nodes.last_busy[node as usize] < now - saving.idle => {
-                if state(node) == NodeState::Idle && self.suspends.take() {
-                    nodes.turn(node, Power::Stopping { since: now });
-                    scan.suspend.push(node);
-                }
+            Power::On if self.is_ripe(nodes, node, now) && state(node) == NodeState::Idle && self.suspends.take() => {
+                nodes.turn(node, Power::Stopping { since: now });
+                scan.suspend.push(node);
             }
-            Power::Stopping { since } if since + saving.suspend_timeout < now && state(node) == NodeState::Off => {
+            Power::Stopping { since } if since + suspend_timeout < now && state(node) == NodeState::Off => {
                 nodes.turn(node, Power::Asleep);
                 scan.asleep.push(node);
             }
-            Power::Booting { since } if since + saving.resume_timeout < now => {
+            Power::Booting { since } if since + resume_timeout < now => {
                 nodes.turn(node, Power::Down);
                 scan.failed.push(node);
             }
@@ -190,7 +193,7 @@ struct Rate {
 impl Rate {
     #[expect(clippy::cast_precision_loss, reason = "rates are small")]
     fn new(limit: u32, interval: i64, buckets: bool) -> Self {
-        let bucket = buckets.then(|| (limit as f64 * interval as f64 / 60.0).max(1.0));
+        let bucket = buckets.then(|| (f64::from(limit) * interval as f64 / 60.0).max(1.0));
         Self { limit, level: bucket.unwrap_or(0.0), bucket }
     }
 
@@ -198,19 +201,18 @@ impl Rate {
     #[expect(clippy::cast_precision_loss, reason = "rates are small")]
     fn decay(&mut self, seconds: i64) {
         self.level = match self.bucket {
-            Some(most) => (self.level + seconds as f64 * self.limit as f64 / 60.0).min(most),
+            Some(most) => (self.level + seconds as f64 * f64::from(self.limit) / 60.0).min(most),
             None if seconds >= 60 => 0.0,
             None => self.level * ((60 - seconds.max(0)) as f64 / 60.0),
         };
     }
 
     /// Counts a node that is switched; false if it has to wait.
-    #[expect(clippy::cast_precision_loss, reason = "rates are small")]
     fn take(&mut self) -> bool {
         let may = match self.bucket {
             _ if self.limit == 0 => return true,
             Some(_) => self.level >= 1.0,
-            None => (self.level + 0.5).floor() < self.limit as f64,
+            None => (self.level + 0.5).floor() < f64::from(self.limit),
         };
         if may {
             self.level += if self.bucket.is_some() { -1.0 } else { 1.0 };

@@ -427,7 +427,7 @@ impl State {
             match beat {
                 Beat::Clean => self.end_clean_up(desk, queue)?,
                 Beat::Script => {
-                    self.begin_scripts(desk, queue, |stage| matches!(stage, Stage::Starts(at) if at <= now))?
+                    self.begin_scripts(desk, queue, |stage| matches!(stage, Stage::Starts(at) if at <= now))?;
                 }
                 Beat::Recompute => self.recompute_priorities(at),
                 Beat::Scan => self.scan(desk, at),
@@ -500,7 +500,7 @@ impl State {
     /// Next check of time limits at which a run is ended, or the instant at which the first run passes its limit; with
     /// `all`, checks only.
     fn overdue(&self, all: bool) -> Option<SimTime> {
-        let due = self.running.list().iter().filter_map(|job| self.due_second(job)).next()?;
+        let due = self.running.list().iter().find_map(|job| self.due_second(job))?;
         let instant = self.clock.instant(due);
         if instant <= self.grid_seen { Some(self.main.grid(self.clock)) } else { Some(instant).filter(|_| !all) }
     }
@@ -636,9 +636,9 @@ impl State {
             None => self.next_beat(false).map(|(at, _)| at),
         };
         let next = beat.filter(|&at| at > now && at < SimTime::LATEST);
-        if next.is_some() && next != self.alarm {
+        if let Some(at) = next.filter(|_| next != self.alarm) {
             self.alarm = next;
-            next.into_iter().for_each(|at| desk.timer(at));
+            desk.timer(at);
         }
     }
 }
