@@ -69,11 +69,11 @@ impl Freedom for NodeSet {
 
     type Lot<'c, 'n> = &'n NodeSet;
 
-    fn ask<'c>(_facts: &'c (), need: &Need) -> u32 {
+    fn ask(_facts: &(), need: &Need) -> u32 {
         need.nodes
     }
 
-    fn lot<'c, 'n>(&self, _facts: &'c (), (nodes, _): (&'n [u32], i32), set: &'n mut NodeSet) -> &'n NodeSet {
+    fn lot<'n>(&self, _facts: &(), (nodes, _): (&'n [u32], i32), set: &'n mut NodeSet) -> &'n NodeSet {
         set.clear(self.capacity());
         set.insert_all(nodes);
         set

@@ -155,11 +155,11 @@ impl Freedom for SlotTable {
 
     type Lot<'c, 'n> = (&'n [u32], i32);
 
-    fn ask<'c>(_facts: &'c (), need: &Need) -> Need {
+    fn ask(_facts: &(), need: &Need) -> Need {
         *need
     }
 
-    fn lot<'c, 'n>(&self, _facts: &'c (), held: (&'n [u32], i32), _set: &'n mut NodeSet) -> (&'n [u32], i32) {
+    fn lot<'n>(&self, _facts: &(), held: (&'n [u32], i32), _set: &'n mut NodeSet) -> (&'n [u32], i32) {
         held
     }
 
