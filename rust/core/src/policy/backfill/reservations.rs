@@ -38,8 +38,8 @@ pub struct Reservations {
     candidates: Option<Index>,
 }
 
-/// Number of passes for which a plan has to last to be worth its time: it covers all jobs, where one that is not kept goes
-/// only as far as needed.
+/// Number of passes for which a plan has to last to be worth its time: it covers all jobs, where one that is not kept
+/// goes only as far as needed.
 const WORTH: usize = 4;
 /// Most passes between two plans that are to be kept.
 const SELDOM: usize = 32;
