@@ -31,17 +31,50 @@ pub struct Reservations {
     partial: PartialPlan,
     /// Number of jobs that were promised starts of late, and of the groups of jobs alike in which they were promised.
     promised: (usize, usize),
-    /// Number of passes that found the plan of the pass before invalid, since the last pass that found it valid.
-    misses: usize,
+    worth: Worth,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
     /// Index of the jobs that may not hold a reservation, where they are looked at in an order of their own.
     candidates: Option<Index>,
 }
 
-/// After this many plans in a row that were kept in vain, plans are kept only once in `SELDOM` passes.
-const VAIN: usize = 4;
+/// Number of passes for which a plan has to last to be worth its time: it covers all jobs, where one that is not kept
+/// goes only as far as needed.
+const WORTH: usize = 4;
+/// Most passes between two plans that are to be kept.
 const SELDOM: usize = 32;
+
+/// Record of how long plans last, so that none are kept in vain. After each that did not last, twice as many passes go by
+/// before the next that is to be kept.
+#[derive(Clone, Debug, Default)]
+struct Worth {
+    /// Number of passes for which the present plan has lasted.
+    lasted: usize,
+    /// Number of passes that the last pause had.
+    pause: usize,
+    /// Number of them that are left.
+    left: usize,
+}
+
+impl Worth {
+    /// Notes that a plan has lasted for one more pass.
+    fn lasts(&mut self) {
+        self.lasted += 1;
+        if self.lasted >= WORTH {
+            self.pause = 0;
+        }
+    }
+
+    /// Notes a pass that needs a new plan; `was_kept`: the last one was to be kept.
+    fn pass(&mut self, was_kept: bool) {
+        self.left = self.left.saturating_sub(1);
+        if was_kept && self.lasted < WORTH {
+            self.pause = (2 * self.pause).clamp(1, SELDOM);
+            self.left = self.pause;
+        }
+        self.lasted = 0;
+    }
+}
 
 /// Progress of a pass.
 struct Course {
@@ -72,7 +105,17 @@ impl Reservations {
         let kept = (depth == usize::MAX).then(Kept::default);
         let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
         let (partial, alike) = (PartialPlan::default(), Vec::new());
-        Self { depth, puts_off: true, plan, kept, partial, promised: (0, 0), misses: 0, alike, candidates: None }
+        Self {
+            depth,
+            puts_off: true,
+            plan,
+            kept,
+            partial,
+            promised: (0, 0),
+            worth: Worth::default(),
+            alike,
+            candidates: None,
+        }
     }
 
     /// Has the jobs behind the last reservation looked at in another order. With `usize::MAX` reservations there are
@@ -112,8 +155,7 @@ impl Reservations {
     /// True if this pass makes a partial plan, which is not kept: one that is kept covers all jobs up to the last that
     /// it plans.
     fn plans_in_part(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
-        let is_kept_in_vain = self.misses > VAIN && !self.misses.is_multiple_of(SELDOM);
-        let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || is_kept_in_vain;
+        let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || self.worth.left > 0;
         // Where many in a row are alike, a plan of all is made group by group, which is faster than job by job.
         let are_unlike = self.promised.0 < 2 * self.promised.1;
         // A job of length zero may start where others cannot.
@@ -428,14 +470,14 @@ impl Backfill for Reservations {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let was_kept = self.kept.as_ref().is_some_and(Kept::is_whole);
         if self.resume(desk, queue)? {
-            self.misses = 0;
+            self.worth.lasts();
             let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(queue));
             return self.planned(desk, queue, next);
         }
         if let Some(kept) = &mut self.kept {
             kept.forget();
         }
-        self.misses += usize::from(was_kept || self.misses > VAIN);
+        self.worth.pass(was_kept);
         if !start_heads(desk, queue)? || desk.free_units() == 0 {
             return Ok(());
         }
