@@ -13,8 +13,8 @@ from hetsched.checks import Faults, listed, shown
 from hetsched.errors import ConfigError
 from hetsched.tables import read_table
 
-LOOPS = ("main", "backfill", "recompute", "epilog", "scan", "grid")
-"""Loops whose beats can be given; `grid` are the checks of time limits."""
+LOOPS = ("main", "backfill", "recompute", "epilog", "scan", "grid", "clean")
+"""Loops whose beats can be given; `grid` are the checks of time limits, `clean` the ends of clean-ups."""
 
 _NEVER = {"main": {"sched_interval": -1}, "backfill": {"bf_interval": -1}, "recompute": {"priority_calc_period": 0}}
 """Settings in place of a list without beats."""

@@ -124,6 +124,13 @@ pub(super) const SLURM: &[Parameter] = &[
         doc: "checks of time limits of a recording, at which jobs on booted nodes start; none: by rule",
     },
     Parameter {
+        name: "clean_beats",
+        unit: "s",
+        default: "[]",
+        range: "ascending seconds",
+        doc: "ends of clean-ups of a recording: a job's is the first after its end; none: by clean_up_s",
+    },
+    Parameter {
         name: "scheduler_type",
         unit: "",
         default: "\"backfill\"",
@@ -430,6 +437,7 @@ impl Taker<'_> {
                 epilog: self.beats("epilog_beats"),
                 scan: self.beats("scan_beats"),
                 grid: self.beats("grid_beats"),
+                clean: self.beats("clean_beats"),
             },
             main: Main {
                 delay: self.whole("batch_sched_delay", 3, 0),

@@ -102,8 +102,9 @@ impl MainLoop {
 
     /// Next tick at which time limits are checked: the first 30 s or more after the last such tick.
     pub(super) fn grid(&self, clock: Clock) -> SimTime {
-        if let Some(checks) = &self.checks {
-            return checks.at_or_after(self.checked);
+        let listed = self.checks.as_ref().map(|checks| checks.at_or_after(self.checked));
+        if let Some(at) = listed.filter(|&at| at < SimTime::NEVER) {
+            return at;
         }
         self.grid.at_or_after(clock.instant(self.last_grid + GRID))
     }
@@ -111,7 +112,7 @@ impl MainLoop {
     /// Notes that the checks of time limits before an instant are over.
     pub(super) fn pass_grid(&mut self, until: SimTime, clock: Clock) {
         self.checked = self.checked.max(until);
-        while self.checks.is_none() && self.grid(clock) < until {
+        while self.grid(clock) < until {
             self.last_grid = clock.second(self.grid(clock));
         }
     }

@@ -109,6 +109,8 @@ pub struct BeatLists {
     pub epilog: Vec<SimTime>,
     /// Scans of power saving.
     pub scan: Vec<SimTime>,
+    /// Ends of clean-ups.
+    pub clean: Vec<SimTime>,
     /// Checks of time limits, at which jobs on booted nodes start.
     pub grid: Vec<SimTime>,
 }

@@ -36,6 +36,8 @@ pub(super) struct State {
     seen: SimTime,
     /// Runs of the main loop at the ends of epilogs, where they are listed.
     epilogs: Option<Beats>,
+    /// Ends of clean-ups, where they are listed.
+    cleans: Option<Beats>,
     /// Checks of time limits before this instant are over.
     grid_seen: SimTime,
     pub(super) nodes: Nodes,
@@ -97,6 +99,8 @@ enum Beat {
 
 /// Seconds after its clean-up for which a requeued job is not eligible (rule 50).
 const REQUEUE: i64 = 121;
+/// Time after a job's end up to which a listed end of a clean-up is taken for its own.
+const LONGEST_CLEAN_UP: SimDuration = SimDuration::from_micros(60_000_000);
 /// Length of a cycle without tests.
 const IDLE_CYCLE: SimDuration = SimDuration::from_micros(400);
 
@@ -104,7 +108,8 @@ impl State {
     pub(super) fn new(settings: &Arc<Settings>, view: &View<'_>, manner: Manner) -> Self {
         let settings = &Arc::new(settings.started_by(view.now));
         let (clock, timing) = (Clock::new(settings.timing.epoch), &settings.timing);
-        let begun = clock.second(timing.started().max(view.now));
+        // Nodes idle since the log's zero, unless the controller starts later.
+        let begun = clock.second(timing.started().max(SimTime::default()));
         let periodic = |period: i64| {
             let period = SimDuration::from_micros(period.saturating_mul(1_000_000));
             let beats = Beats::periodic(timing.started().saturating_add(period), period.micros());
@@ -121,6 +126,7 @@ impl State {
             }),
             seen: timing.started(),
             epilogs: Beats::listed(&settings.beats.epilog),
+            cleans: Beats::listed(&settings.beats.clean),
             grid_seen: timing.started(),
             nodes: Nodes::new(view.platform, &settings.lines, begun),
             running: Running::default(),
@@ -261,7 +267,8 @@ impl State {
         let job = self.running.remove(place);
         self.nodes.give(&job.nodes);
         self.count_licences(&job.licences, 1);
-        let until = now.saturating_add(self.settings.timing.clean_up);
+        let listed = self.cleans.as_ref().map(|beats| beats.at_or_after(now)).filter(|&at| at - now < LONGEST_CLEAN_UP);
+        let until = listed.unwrap_or_else(|| now.saturating_add(self.settings.timing.clean_up));
         self.cleaning.push(Cleaning { until, nodes: job.nodes, has_process: false });
         self.stir(now);
         self.note_node_change(now);
@@ -423,7 +430,7 @@ impl State {
     /// Does what is due at this instant, one beat after the other.
     pub(super) fn work(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let now = desk.view.now;
-        while let Some((at, beat)) = self.next_beat(true).filter(|&(at, _)| at <= now) {
+        while let Some((at, beat)) = self.next_beat(now, true).filter(|&(at, _)| at <= now) {
             match beat {
                 Beat::Clean => self.end_clean_up(desk, queue)?,
                 Beat::Script => {
@@ -461,8 +468,8 @@ impl State {
         Ok(())
     }
 
-    /// The next beat; without `all`, only beats at which something may happen.
-    fn next_beat(&mut self, all: bool) -> Option<(SimTime, Beat)> {
+    /// The next beat; without `all`, the next one after `now` at which something may happen.
+    fn next_beat(&self, now: SimTime, all: bool) -> Option<(SimTime, Beat)> {
         let (clock, waits) = (self.clock, all || !self.pending.is_empty());
         let scripts = self.running.list().iter().filter_map(|job| match job.stage {
             Stage::Starts(at) => Some(at),
@@ -488,7 +495,8 @@ impl State {
             cycle.map(|at| (at, Beat::Cycle)),
         ];
         let of_queue = of_queue.into_iter().flatten().filter(|_| waits);
-        [clean, script, scan.map(|at| (at, Beat::Scan)), grid].into_iter().flatten().chain(of_queue).min()
+        let own = [clean, script, scan.map(|at| (at, Beat::Scan)), grid].into_iter().flatten();
+        own.chain(of_queue).filter(|&(at, _)| all || at > now).min()
     }
 
     /// Second at which a run passes its limit, if runs are ended for that.
@@ -627,13 +635,13 @@ impl State {
         let beat = match quiet {
             Some(cycle) => {
                 let pending = std::mem::take(&mut self.pending);
-                let own = self.next_beat(false);
+                let own = self.next_beat(now, false);
                 self.pending = pending;
                 let again = (cycle.until < i64::MAX).then(|| self.clock.instant(cycle.until));
                 let recompute = self.recompute.as_ref().map(|beats| beats.at_or_after(self.seen));
                 [own.map(|(at, _)| at), again, recompute].into_iter().flatten().min()
             }
-            None => self.next_beat(false).map(|(at, _)| at),
+            None => self.next_beat(now, false).map(|(at, _)| at),
         };
         let next = beat.filter(|&at| at > now && at < SimTime::LATEST);
         if let Some(at) = next.filter(|_| next != self.alarm) {
