@@ -119,7 +119,10 @@ def test_beats_are_a_dictionary_a_table_or_a_file() -> None:
 @pytest.mark.parametrize(
     ("beats", "fault"),
     [
-        ({"mian": [1]}, "policy.beats.mian: found `[1]`, expected one of main, backfill, recompute, epilog, scan; did"),
+        (
+            {"mian": [1]},
+            "policy.beats.mian: found `[1]`, expected one of main, backfill, recompute, epilog, scan, grid, clean; did",
+        ),
         ({"main": [2, 1]}, "policy.beats.main: found `1` behind `2`, expected ascending seconds on the log's clock"),
         ({"main": [1, np.nan]}, "policy.beats.main: found no list of finite numbers"),
         ({"main": ["a"]}, "policy.beats.main: found `['a']`, expected ascending seconds"),

@@ -123,6 +123,7 @@ class Policy:
             whole = _whole(scheduler, given)
             self._parts = {**dict.fromkeys(ROLES), objects.WHOLE: objects.identity(whole)}
             self._own = {objects.WHOLE: whole}
+        self._sleeps = puts_to_sleep(self._parts)
         chosen = [(role, part) for role, part in self._parts.items() if part is not None]
         self._name = whole_text(name) if name else "/".join(_part_text(role, part) for role, part in chosen)
 
@@ -199,7 +200,7 @@ class Policy:
         *,
         release: str = "22.05",
         epoch_s: float = 0.0,
-        started_s: float = 0.0,
+        started_s: float | str = "auto",
         main_period_s: float | str = "auto",
         cycle_s: float | str = "auto",
         clean_up_s: float = 0.012,
@@ -226,7 +227,8 @@ class Policy:
             The log's 0 in seconds since 1970. Slurm plans on whole minutes of absolute time; 0 is as good as any
             multiple of 60 if the log's own clock has no date.
         started_s
-            When the controller started, on the log's clock: all its loops count from then.
+            When the controller started, on the log's clock: all its loops count from then. ``"auto"``: a minute before
+            the run begins.
         main_period_s
             Time from one look of the main loop to the next, seconds. ``"auto"``: 1.0017, from 23.11 on whole seconds.
         cycle_s
@@ -240,8 +242,9 @@ class Policy:
             on the log's clock. ``"auto"``: they follow from `started_s`.
         beats
             Instants at which the loops ran, in place of rules: from ``"main", "backfill", "recompute", "epilog",
-            "scan"`` to ascending seconds on the log's clock; or a table, or a table's file, with the columns ``loop``
-            and ``time_s``. A recording of a cluster gives them. A loop that is left out runs by the rules.
+            "scan"``, from ``"grid"`` (checks of time limits) and ``"clean"`` (ends of clean-ups) to ascending seconds on
+            the log's clock; or a table, or a table's file, with the columns ``loop`` and ``time_s``. A recording of a
+            cluster gives them. A loop that is left out runs by the rules; one with an empty list never runs.
         unsupported
             What becomes of options that are not simulated. ``"error"``: each is named, with its line. ``"warn"``: they
             are left out, and a warning says so.
@@ -374,7 +377,7 @@ class Policy:
     @property
     def _puts_to_sleep(self) -> bool:
         """True if a part switches idle nodes off."""
-        return puts_to_sleep(self._parts)
+        return self._sleeps
 
     def _begun(self, seed: int) -> dict[str, Any]:
         """Parts as the engine takes them: `to_dict`, with a fresh copy of each object in its place."""

@@ -219,10 +219,7 @@ impl State {
         if cycle.table.made >= rules.records {
             return Promise::Done(Next::End);
         }
-        if end > cycle.now + rules.window - rules.resolution {
-            // The table's end, which moves with the present, cuts it.
-            cycle.table.note((end - rules.window).max(cycle.now + 1));
-        }
+        cycle.table.note_cut((start, end), cycle.now);
         cycle.table.reserve((Some(start), end), nodes, licences);
         cycle.has_planned = true;
         Promise::Done(Next::Job)

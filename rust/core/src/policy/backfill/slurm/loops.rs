@@ -155,6 +155,12 @@ impl Agent {
         self.updated = self.updated.max(second);
     }
 
+    /// Notes a change at an instant, before which all looks are over.
+    pub(super) fn note_change_at(&mut self, at: SimTime, clock: Clock) {
+        self.pass(at);
+        self.note_change(clock.second(at));
+    }
+
     /// Next cycle; none while nothing changes.
     pub(super) fn due(&self, clock: Clock) -> Option<SimTime> {
         if let Some(beats) = &self.listed {

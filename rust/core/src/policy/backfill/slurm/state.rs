@@ -189,6 +189,14 @@ impl State {
         }
     }
 
+    /// Notes a change at a beat that is passed over.
+    fn note_beat(&mut self, at: SimTime) {
+        let clock = self.clock;
+        if let Some(agent) = &mut self.agent {
+            agent.note_change_at(at, clock);
+        }
+    }
+
     fn note_node_change(&mut self, at: SimTime) {
         let second = self.clock.second(at);
         if let Some(saver) = &mut self.saver {
@@ -208,12 +216,12 @@ impl State {
             match (counted, main, look) {
                 (Some(at), ..) if main.is_none_or(|main| at <= main.0) && look.is_none_or(|look| at <= look) => {
                     self.seen = just_after(at);
-                    self.note_change(at);
+                    self.note_beat(at);
                 }
                 (_, Some((at, is_full)), _) if look.is_none_or(|look| at <= look) => {
                     self.main.ran(at, is_full, clock);
                     if waits {
-                        self.note_change(at);
+                        self.note_beat(at);
                     }
                 }
                 (.., Some(at)) => {
@@ -638,7 +646,10 @@ impl State {
                 let own = self.next_beat(now, false);
                 self.pending = pending;
                 let again = (cycle.until < i64::MAX).then(|| self.clock.instant(cycle.until));
-                let recompute = self.recompute.as_ref().map(|beats| beats.at_or_after(self.seen));
+                // Where nothing runs, no order of the jobs lets one of them start.
+                let may_change = again.is_some() || !self.running.list().is_empty() || !self.cleaning.is_empty();
+                let recompute = self.recompute.as_ref().filter(|_| may_change);
+                let recompute = recompute.map(|beats| beats.at_or_after(self.seen));
                 [own.map(|(at, _)| at), again, recompute].into_iter().flatten().min()
             }
             None => self.next_beat(now, false).map(|(at, _)| at),

@@ -19,6 +19,8 @@ pub(super) type Licences<'a> = &'a [(u16, i64)];
 pub(super) struct Table {
     records: Vec<Record>,
     resolution: i64,
+    /// Seconds from the present to the end, before it is cut down.
+    window: i64,
     /// Number of records made so far, those merged since included.
     pub(super) made: u32,
     /// The first second from which a comparison with the present would turn out otherwise.
@@ -39,12 +41,23 @@ impl Table {
     /// A table from `begin` to `end` with these nodes and licences, both edges cut down to the resolution.
     pub(super) fn new((begin, end): (i64, i64), resolution: i64, nodes: NodeSet, licences: Vec<i64>) -> Self {
         let record = Record { begin: cut(begin, resolution), end: cut(end, resolution), nodes, licences };
-        Self { records: vec![record], resolution, made: 1, until: i64::MAX }
+        Self { records: vec![record], resolution, window: end - begin, made: 1, until: i64::MAX }
     }
 
     /// Notes a second after which a comparison with the present would turn out otherwise.
     pub(super) fn note(&mut self, second: i64) {
         self.until = self.until.min(second);
+    }
+
+    /// End of the table.
+    fn end(&self) -> i64 {
+        self.records.last().map_or(i64::MAX, |record| record.end)
+    }
+
+    /// Notes the second in which the table's end moves on.
+    fn note_growth(&mut self, now: i64) {
+        let ahead = self.end() + self.resolution - self.window;
+        self.note(ahead.max(now + 1));
     }
 
     /// Nodes of `usable` that are reserved nowhere from `from` on for `length` seconds, as seen at `now`. Records that
@@ -56,6 +69,9 @@ impl Table {
         licences: Licences<'_>,
     ) -> Window {
         let end = length.saturating_add(from.max(now));
+        if from >= self.end() {
+            self.note_growth(now);
+        }
         let mut window = Window { nodes: usable.clone(), later: None, is_short: false };
         let (mut until, mut short_until) = (self.until, None);
         for (place, record) in self.records.iter().enumerate() {
@@ -97,6 +113,16 @@ impl Table {
                 || licences.iter().any(|&(kind, count)| record.licences[usize::from(kind)] < count)
         };
         self.records.iter().any(|record| record.end > start && record.begin < end && lacks(record))
+    }
+
+    /// Notes when a reservation up to a second looks otherwise, as the table's end cuts it and moves on.
+    pub(super) fn note_cut(&mut self, (start, end): (i64, i64), now: i64) {
+        let last = self.end();
+        if cut(start, self.resolution) >= last {
+            self.note_growth(now);
+        } else if cut(end, self.resolution) >= last {
+            self.note((end - self.window).max(now + 1));
+        }
     }
 
     /// Reserves nodes and licences between these seconds, cut down, for one step of the resolution at least; `start` is
