@@ -101,6 +101,6 @@ def test_every_parameter_is_listed_with_its_default(width):
             name = f"{parameter['name']}="
             # Where there is little room the longest names are broken.
             first = [line.split()[0] if line.split() else "" for line in lines]
-            rows = [k for k, word in enumerate(first) if word.startswith(name) or word == name[: max(len(word), 14)]]
+            rows = [k for k, word in enumerate(first) if word.startswith(name) or word == name[: max(len(word), 10)]]
             assert any(default in " ".join(lines[k : k + 2]) for k in rows), parameter["name"]
     assert "…" not in "".join(lines_of(presets_table(width=width), width))

@@ -242,9 +242,9 @@ class Policy:
             on the log's clock. ``"auto"``: they follow from `started_s`.
         beats
             Instants at which the loops ran, in place of rules: from ``"main", "backfill", "recompute", "epilog",
-            "scan"``, from ``"grid"`` (checks of time limits) and ``"clean"`` (ends of clean-ups) to ascending seconds on
-            the log's clock; or a table, or a table's file, with the columns ``loop`` and ``time_s``. A recording of a
-            cluster gives them. A loop that is left out runs by the rules; one with an empty list never runs.
+            "scan"``, from ``"grid"`` (checks of time limits) and ``"clean"`` (ends of clean-ups) to ascending seconds
+            on the log's clock; or a table, or a table's file, with the columns ``loop`` and ``time_s``. A recording of
+            a cluster gives them. A loop that is left out runs by the rules; one with an empty list never runs.
         unsupported
             What becomes of options that are not simulated. ``"error"``: each is named, with its line. ``"warn"``: they
             are left out, and a warning says so.
