@@ -7,9 +7,11 @@
 //! whose outcome is known, as nothing has changed since the last one and no comparison with the present turns out
 //! otherwise, is passed over ([`quiet`]).
 
+mod beats;
 mod choose;
 mod clock;
 mod cycle;
+mod events;
 mod loops;
 mod main_run;
 mod nodes;
