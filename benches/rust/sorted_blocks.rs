@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::short;
-use hetsched_core::algo::fit_list::{FitList, Kind, Place, QueueKey, Room, Waiting};
+use hetsched_core::algo::fit_list::{ClassId, FitList, Place, QueueKey, Room, Waiting};
 use hetsched_core::algo::releases::{Claim, Release, Releases};
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
@@ -27,7 +27,7 @@ fn waiting(chance: &mut Stream, row: u32) -> Waiting {
         units: 2_i64 << chance.below(7),
         length: seconds(60 + chance.below(86_400)),
         watts: 0,
-        kind: Kind::OTHER,
+        class: ClassId::OTHER,
     }
 }
 
