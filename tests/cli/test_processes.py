@@ -297,4 +297,4 @@ def test_the_shell_is_offered_policies(process, monkeypatch):
     monkeypatch.setenv("_HETSCHED_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "hetsched compare a.swf --policies fcfs,s")
     monkeypatch.setenv("COMP_CWORD", "4")
-    assert process().communicate(timeout=60)[0].split() == ["fcfs,sjf", "fcfs,sequence", "fcfs,swa"]
+    assert process().communicate(timeout=60)[0].split() == ["fcfs,sjf", "fcfs,sequence", "fcfs,swa", "fcfs,slurm"]

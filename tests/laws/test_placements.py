@@ -15,7 +15,7 @@ from hetsched.policy.parts import names_of
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 # The parts called `observed` repeat a log's own starts, which drawn jobs have not; `plan` leaves a placement no choice.
 ORDERS, BACKFILLS = (
-    st.sampled_from([name for name in names_of(role) if name not in ("observed", "plan")])
+    st.sampled_from([name for name in names_of(role) if name not in ("observed", "plan", "slurm")])
     for role in ("order", "backfill")
 )
 APPS = ["hpcg", "stream", "fft"]

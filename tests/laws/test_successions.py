@@ -24,6 +24,8 @@ def _remembers_nothing(policy: hs.Policy) -> bool:
     order, placement = policy.parts["order"] or {}, policy.parts["placement"] or {}
     # One that gathers submissions remembers for when: under another name it does not wait for that.
     waits = any((part or {}).get("interval_s") for part in policy.parts.values())
+    # Slurm's loops remember when they ran, and which nodes are being cleaned up.
+    waits |= (policy.parts["backfill"] or {})["name"] == "slurm"
     return placement["name"] in _FORGETFUL and not order.get("first_run") and not policy.needs and not waits
 
 

@@ -273,6 +273,11 @@ class Facts:
         return self.metered is not None and self.metered["ends"] > 0
 
     @property
+    def limits_on_a_grid(self) -> bool:
+        """True if the policy ends jobs over their limits by rules of its own, as Slurm's does at points of a grid."""
+        return (self.policy["backfill"] or {}).get("name") == "slurm" and self.metered is None
+
+    @property
     def profiling_ratio(self) -> float | None:
         """Factor on a first run's time; None under a policy that does not profile."""
         order = self.policy["order"] or {}

@@ -230,6 +230,9 @@ def _check_ends(run: Facts) -> None:
     if run.has_given_ends:
         _check_given_ends(run, ran, must_stop & (ran >= run.limit))
         return
+    if run.limits_on_a_grid:
+        _check_ends_on_a_grid(run, ran)
+        return
     for state, expected, law in (
         ("timeout", run.limit, "its walltime"),
         ("completed", run.full_length, "its runtime at the pace of its slowest node"),
@@ -241,6 +244,14 @@ def _check_ends(run: Facts) -> None:
     assert row is None, f"{run.name(row or 0)}: timeout, although its walltime suffices or no job is killed"
     row = run.first((run.state == "completed") & must_stop)
     assert row is None, f"{run.name(row or 0)} outlasts its walltime, although jobs are killed at it"
+
+
+def _check_ends_on_a_grid(run: Facts, ran: Ints) -> None:
+    """A job that completes has done its work; one that is ended has passed its limit, and had work left."""
+    row = run.first((run.state == "completed") & (ran != run.full_length))
+    assert row is None, f"{run.placed(row or 0)}: completed after {ran[row or 0]} us, its runtime is another"
+    row = run.first((run.state == "timeout") & ((ran < run.limit) | (ran > run.full_length)))
+    assert row is None, f"{run.placed(row or 0)}: timeout after {ran[row or 0]} us, before its limit or after its work"
 
 
 def _check_given_ends(run: Facts, ran: Ints, is_killed: Mask) -> None:

@@ -75,7 +75,8 @@ impl Table {
         let mut window = Window { nodes: usable.clone(), later: None, is_short: false };
         let (mut until, mut short_until) = (self.until, None);
         for (place, record) in self.records.iter().enumerate() {
-            if record.end > now {
+            // The end of the last one moves with the present.
+            if record.end > now && place + 1 < self.records.len() {
                 until = until.min(record.end);
             }
             if let Some(next) = self.records.get(place + 1)
