@@ -1,4 +1,4 @@
-"""How jobs join the queue: submits, cancellations and what a job waits for (rules 24 to 28 and 36)."""
+"""Arrivals of jobs in the queue: submits, cancellations and what a job waits for (rules 24 to 28 and 36)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def may_run(machine: Machine) -> bool:
-    """Whether some job was queued or may yet be: otherwise an instant has no pass."""
+    """True if some job was queued or may yet be: otherwise an instant has no pass."""
     return any(not is_nothing(machine, job) for job in machine.jobs)
 
 
@@ -66,7 +66,7 @@ def arrive(machine: Machine) -> bool:
 
 
 def has_news(machine: Machine) -> bool:
-    """Whether the end of another lets a job join, or leaves it without hope."""
+    """True if some held job may join now, or never will."""
     each = [join_at(machine, job) for job in machine.jobs if job.state == "held"]
     return any(due == "hopeless" or (isinstance(due, int) and due <= machine.now) for due in each)
 

@@ -1,4 +1,4 @@
-"""What is asked of the reference machine: jobs and their queues (rules 2 to 4), and what becomes of a job."""
+"""Jobs of the reference machine, their queues (rules 2 to 4), and their states."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Job:
 
 @dataclass
 class Pace:
-    """How an attempt gets on: `ends` and `due` go with the factors, which are those at the end of the last instant."""
+    """Progress of an attempt: `ends` and `due` go with the factors, which are those at the end of the last instant."""
 
     ends: int = 0
     """When its work is done."""
@@ -177,11 +177,11 @@ class Pace:
     still_until: int = 0
     """The same, as it was at the begin of the stretch."""
     settled: Settled | None = None
-    """How it was before the last instant in which its nodes changed."""
+    """State before the last instant in which its nodes changed."""
 
 
 class Stretch(NamedTuple):
-    """What stays the same during a segment."""
+    """Facts that stay the same during a segment."""
 
     nodes: tuple[int, ...]
     cap_w: float | None

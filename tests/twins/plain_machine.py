@@ -68,7 +68,7 @@ class Machine:
     power: Power | None = None
     vahrm: Vahrm | None = None
     sizing: Sizing | None = None
-    """What changes the nodes of malleable jobs."""
+    """Changes of the nodes of malleable jobs."""
     down_w: float = 0.0
     told: list[tuple[int, str, int]] = field(default_factory=list)
     """Suspensions, resumptions and requeues: instant, kind and row."""

@@ -1,4 +1,4 @@
-"""What is drawn, stretch by stretch (rule 22, and rules 35 and 36 of power in time), and what it comes to."""
+"""Draws, stretch by stretch (rule 22, and rules 35 and 36 of power in time), and their sums."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pass_time(machine: Machine, until: int) -> None:
 
 
 def drawn(job: Job, since: int, until: int) -> int:
-    """What a job draws as long as nothing of it changes."""
+    """Energy of a job over a stretch in which nothing of it changes."""
     assert job.run.stretch is not None
     return job.run.stretch.picowatts * (until - since)
 
@@ -106,11 +106,11 @@ def down_time(machine: Machine) -> int:
 
 
 def idle_energy(machine: Machine) -> int:
-    """Of nodes that serve no job, within the window."""
+    """Energy of nodes that serve no job, within the window."""
     end = window(machine)[1]
     return sum(drawn * max(0, min(until, end) - since) for since, until, drawn in machine.quiet)
 
 
 def energy(machine: Machine) -> int:
-    """Of the whole machine, within the window."""
+    """Energy of the whole machine, within the window."""
     return idle_energy(machine) + sum(job.energy for job in machine.jobs)

@@ -33,7 +33,7 @@ class Choice(NamedTuple):
 
 
 class Recent(NamedTuple):
-    """How many nodes were asked for of late, seen from an instant at which so many were free."""
+    """Numbers of nodes that were asked for of late, seen from an instant at which so many were free."""
 
     at: int
     free: int
@@ -94,7 +94,7 @@ class Reserve:
         return level
 
     def _exceeded(self, level: int, share: float) -> int:
-        """How many nodes were asked for in no more than this share of the windows."""
+        """Number of nodes that were asked for in no more than this share of the windows."""
         own = [drop for one, drop in self._windows if one == level]
         known = sorted((own if len(own) >= 30 else [drop for _, drop in self._windows])[-500:])
         beyond = int(min(share, 1.0) * len(known))

@@ -1,4 +1,4 @@
-"""What a node of the reference machine offers and draws, how it sleeps, and what happens to it."""
+"""Nodes of the reference machine: offers, draws, sleep and outages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Sleep:
     min_on: int = 0
     exclude: frozenset[int] = frozenset()
     as_backfilled: bool = False
-    """Whether wake plans hold no more than the backfill would, as those of parts of one's own and of `newsvendor`."""
+    """True if wake plans hold no more than the backfill would, as those of parts of one's own and of `newsvendor`."""
     reserve: float | None = None
     """The share that `newsvendor` may keep on; None: another part."""
     part: dict[str, object] = field(default_factory=dict)

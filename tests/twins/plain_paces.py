@@ -1,4 +1,4 @@
-"""How runs get on: when they end and are planned to, under what caps (rules 1 to 8 and 40 of power in time)."""
+"""Progress of runs: when they end and are planned to, under which caps (rules 1 to 8 and 40 of power in time)."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def job_draw(machine: Machine, job: Job) -> int:
 
 
 def go_on(machine: Machine, job: Job) -> None:
-    """What is left of a suspended job is counted from now on."""
+    """Counts what is left of a suspended job from now on."""
     if job.since is None:
         return
     still, run = machine.now - job.since, job.run

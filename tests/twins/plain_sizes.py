@@ -68,9 +68,9 @@ class Sizing:
 
     seed: int
     chance: float = 0.6
-    """Of a job to be given another size."""
+    """Chance that a job is given another size."""
     resizes: list[tuple[int, str, int, int]] = field(default_factory=list)
-    """What the reference machine has done: instant, kind, row, and the number of nodes from then on."""
+    """Log of the reference machine: instant, kind, row, and the number of nodes from then on."""
 
     def wanted(self, now: int, runs: list[Run], free: int, growth: float) -> list[int]:
         """Sizes of jobs, of which no more than `growth` nodes are gained in all."""
@@ -88,7 +88,7 @@ class Sizing:
 
 
 def growth_within(watts: float, hungriest_w: float) -> float:
-    """How many nodes may be gained for so many watts, whatever runs on them; a microwatt is left for rounding."""
+    """Number of nodes that may be gained for so many watts, whatever runs on them; a microwatt is left for rounding."""
     return inf if watts == inf or hungriest_w <= 0.0 else max((watts - 1e-6) // hungriest_w, 0.0)
 
 

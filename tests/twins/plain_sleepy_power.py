@@ -262,7 +262,7 @@ class _Pass:
                 gone += 1
 
     def _may_boot(self, plan: Plan, one: Down, room: int) -> bool:
-        """Whether the plan leaves the watts to wake a node; if so it takes them."""
+        """True if the plan leaves the watts to wake a node; if so it takes them."""
         idle, all_of_it, booted = microwatts_up(one.idle), microwatts_up(one.idle + one.excess), self.now + one.boot
         is_free = max(plan.least_microwatts(self.now, inf), 0) >= idle
         boots = max(plan.least_microwatts(self.now, booted), 0) >= all_of_it

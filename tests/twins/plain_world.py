@@ -1,4 +1,4 @@
-"""What happens to nodes from outside: failures, repairs and maintenances (rules 29 to 31)."""
+"""Events that come to nodes from outside: failures, repairs and maintenances (rules 29 to 31)."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class SlurmConf:
     places: dict[str, str] = field(default_factory=dict)
     """File, line and key of each that is written in the file."""
     said: str = ""
-    """What the file says and the schedule leaves out, for a warning; empty if there is nothing to say."""
+    """Warning about what the file says and the schedule leaves out; empty if there is nothing to say."""
 
 
 def read_slurm_conf(

@@ -49,7 +49,7 @@ class Unsupported:
     """An option that is not simulated."""
 
     right: str
-    """What would be right, for a message."""
+    """Description of a right value, for a message."""
     what: str
     """Subject of a message's ending ``not simulated``, with its verb."""
     harmless: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@
 //! choose, but these would not have chosen it, as they did not: of fewer nodes, with the same lowest ones among them, they
 //! choose the same.
 //!
-//! That holds where a job's nodes are the lowest of those that are free throughout. On shared nodes a start changes which
+//! This holds where a job's nodes are the lowest of those that are free throughout. On shared nodes a start changes which
 //! node is fullest, and with it the choice of the jobs ahead of it.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};

@@ -31,7 +31,7 @@ impl State {
         }
     }
 
-    /// Passes the beats before an instant: those at which nobody waits, or nothing can start.
+    /// Passes the beats before an instant: those at which no job waits, or nothing can start.
     pub(super) fn pass_beats(&mut self, now: SimTime) {
         let (clock, waits) = (self.clock, !self.pending.is_empty());
         let cycle = self.quiet.cycle.filter(|_| waits);

@@ -53,7 +53,7 @@ pub struct Slurm {
     joined: Vec<Waiting>,
     /// Rows of jobs that have left the queue other than by a start.
     left: Vec<u32>,
-    /// True if the policy's order has ranked the queue anew.
+    /// True if the policy's order has ranked the queue again.
     is_resorted: bool,
 }
 

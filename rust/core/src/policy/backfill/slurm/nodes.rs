@@ -151,7 +151,7 @@ impl Nodes {
         idle
     }
 
-    /// Stores the weights of a partition's nodes anew; true if any changes. Sleepers of a line all of whose nodes in
+    /// Stores the weights of a partition's nodes again; true if any changes. Sleepers of a line all of whose nodes in
     /// the partition sleep come before sleepers of a line that is partly awake, and all sleepers after the others.
     pub(super) fn weigh(&mut self, partition: &NodeSet) -> bool {
         let mut is_awake = vec![false; self.lines.len()];

@@ -110,7 +110,7 @@ impl Running {
         self.list.insert(place, made);
     }
 
-    /// Notes that the script of the job in a place starts. If its nodes had to boot, its limit counts anew.
+    /// Notes that the script of the job in a place starts. If its nodes had to boot, its limit counts from now.
     pub(super) fn begin(&mut self, place: usize, now: i64) {
         let mut moved = self.list.remove(place);
         if moved.stage == Stage::Boots {

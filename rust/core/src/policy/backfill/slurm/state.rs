@@ -236,7 +236,7 @@ impl State {
         self.stir(view.now);
     }
 
-    /// Stores the weights of a partition's nodes anew; they change only where nodes sleep.
+    /// Stores the weights of a partition's nodes again; they change only where nodes sleep.
     pub(super) fn weigh(&mut self, partition: usize) {
         if self.saver.is_some() && self.nodes.weigh(&self.partitions[partition]) {
             self.forget_quiet();
