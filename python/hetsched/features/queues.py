@@ -16,7 +16,7 @@ import polars as pl
 from hetsched.checks import Faults, listed, shown
 from hetsched.features.feature import AnySetting, Setting
 from hetsched.platform import Platform, Queue
-from hetsched.platform.queues import nodes_text, overlapping, pools_of
+from hetsched.platform.queues import default_of, nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
 from hetsched.policy.parts import FORESEEING, choosers
 from hetsched.workload import Workload
@@ -58,7 +58,7 @@ class Queueing:
 
 def check(run: Setting) -> None:
     """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
-    jobs = run.workload.to_polars()
+    jobs = _filed(run.workload.to_polars(), run.platform)
     _check_column(jobs, run.platform, run.workload.source)
     _check_jobs(jobs, run.platform, run.policy)
     _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
@@ -70,7 +70,7 @@ def engine(run: Setting) -> Mapping[str, Any]:
 
 
 def settle(run: AnySetting) -> AnySetting:
-    """The same run, in which jobs without walltime have that of their queue."""
+    """The same run: jobs without a queue have the default one, jobs without walltime that of their queue."""
     if run.platform.queues is None or run.needs("observed_starts"):
         return run
     return replace(run, workload=settled(run.workload, run.platform), submitted=run.as_submitted)
@@ -89,13 +89,14 @@ def queueing_of(workload: Workload, platform: Platform) -> Queueing:
 
 
 def settled(workload: Workload, platform: Platform) -> Workload:
-    """The same jobs, those without walltime with that of their queue (rule 2)."""
-    frame, queues = workload.to_polars(), platform.queues
+    """The same jobs: those without a queue in the default one, those without walltime with its own (rule 2)."""
+    before, queues = workload.to_polars(), platform.queues
+    frame = _filed(before, platform)
     assert queues is not None
     given = [queue.max_walltime_s if queue.default_walltime_s is None else queue.default_walltime_s for queue in queues]
     own = frame["walltime_s"] if "walltime_s" in frame.columns else pl.Series([None] * len(frame), dtype=pl.Float64)
     filled = own.fill_null(_of_queue(frame, queues, given, pl.Float64))
-    if filled.null_count() == own.null_count():
+    if frame is before and filled.null_count() == own.null_count():
         return workload
     return Workload(
         frame.with_columns(filled.alias("walltime_s")),
@@ -104,6 +105,15 @@ def settled(workload: Workload, platform: Platform) -> Workload:
         history=workload.history,
         source_sha256=workload.source_sha256,
     )
+
+
+def _filed(frame: pl.DataFrame, platform: Platform) -> pl.DataFrame:
+    """The same jobs, those that name no queue in the default one, if there is one."""
+    name, own = default_of(platform.queues or ()), frame.get_column("queue", default=None)
+    if name is None or (own is not None and not own.null_count()):
+        return frame
+    filed = pl.lit(name) if own is None else own.fill_null(name)
+    return frame.with_columns(filed.alias("queue"))
 
 
 def _places(frame: pl.DataFrame, queues: tuple[Queue, ...]) -> pl.Series:
