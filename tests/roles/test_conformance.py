@@ -10,13 +10,7 @@ from hypothesis import settings
 from own_parts import AllInOrder, Chance, Counting, FirstFit, LowestId, Shortest
 
 import hetsched as hs
-from hetsched.testing import conformance, conforming
-
-
-@pytest.fixture
-def few_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few smaller inputs are tried once a fault has been found."""
-    monkeypatch.setattr(conforming, "_MOST_TRIES", 20)
+from hetsched.testing import conformance
 
 
 @pytest.mark.parametrize(
