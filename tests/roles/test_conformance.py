@@ -27,7 +27,7 @@ from hetsched.testing import conformance
     ],
 )
 def test_a_part_that_is_right_conforms(part: Any) -> None:
-    conformance(part, examples=settings().max_examples // 3)
+    conformance(part, examples=settings().max_examples // 2)
 
 
 class OneTooFew(LowestId):
