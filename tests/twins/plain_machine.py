@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from plain_sizes import Sizing
     from plain_vahrm import Vahrm
 
+MOST_INSTANTS, MOST_ROUNDS = 20_000, 2_000
+"""Of a run, and of an instant. A fault can make a run endless: it would go on until it had filled the memory."""
+
 
 @dataclass
 class Machine:
@@ -104,8 +107,10 @@ class Machine:
             if part is not None:
                 part.join(self)
         is_due = self.power is not None and self.first in self.power.ends
+        count = 0
         while is_due or any(job.is_open and not is_nothing(self, job) for job in jobs):
-            is_due = False
+            is_due, count = False, count + 1
+            assert count <= MOST_INSTANTS, f"at {self.now} us the run does not end: {count} instants, {self.steps[-9:]}"
             instants = [*self._to_come(), *(at for at in (self.owed, self.alarm) if at is not None)]
             if not instants:
                 break
@@ -146,6 +151,7 @@ class Machine:
             if self.vahrm is not None:
                 self.vahrm.learn()
             self.round += 1
+            assert self.round <= MOST_ROUNDS, f"the instant of {self.now} us does not end: {self.steps[-9:]}"
 
     def switch(self, number: int) -> Switch:
         idle_w = self.draws.idle_w[number]
