@@ -293,7 +293,7 @@ def seeded_trace(count: int, nodes: int, load: float, seed: int) -> list[Job]:
 @pytest.mark.parametrize(("policy", "depth"), [("fcfs", None), ("easy", 1), ("conservative", inf)])
 @pytest.mark.at_length
 def test_thousands_of_jobs_agree(policy: str, depth: float | None, load: float) -> None:
-    count = 10_000 if settings.get_current_profile_name() == "long" else 4_000
+    count = 10_000 if settings.get_current_profile_name() == "long" else 2_500
     jobs = seeded_trace(count, nodes=540, load=load, seed=1)
     result = hs.simulate(workload_of(jobs), platform_of(540), policy=policy)
     assert_agree(result, schedule(jobs, CountedNodes(540), depth=depth), nodes=False)
