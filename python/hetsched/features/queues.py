@@ -5,7 +5,7 @@ Where no jobs name queues, or where the policy repeats a log, queues mean nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from hetsched.platform import Platform, Queue
 from hetsched.platform.queues import default_of, nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
 from hetsched.policy.parts import FORESEEING, choosers
+from hetsched.units import floats
 from hetsched.workload import Workload
 
 _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
@@ -80,12 +81,8 @@ def queueing_of(workload: Workload, platform: Platform) -> Queueing:
     """Queues and jobs as numbers."""
     frame, queues = workload.to_polars(), platform.queues
     assert queues is not None
-    return Queueing(
-        queues=queues,
-        of_job=_places(frame, queues).to_numpy(),
-        users=_users(frame),
-        bars=_bars(frame, platform),
-    )
+    of_job = _places(frame, queues).to_numpy()
+    return Queueing(queues=queues, of_job=of_job, users=_users(frame), bars=_bars(frame, platform, of_job))
 
 
 def settled(workload: Workload, platform: Platform) -> Workload:
@@ -95,6 +92,8 @@ def settled(workload: Workload, platform: Platform) -> Workload:
     assert queues is not None
     given = [queue.max_walltime_s if queue.default_walltime_s is None else queue.default_walltime_s for queue in queues]
     own = frame["walltime_s"] if "walltime_s" in frame.columns else pl.Series([None] * len(frame), dtype=pl.Float64)
+    if not own.null_count() or all(walltime_s is None for walltime_s in given):
+        return workload
     filled = own.fill_null(_of_queue(frame, queues, given, pl.Float64))
     if frame is before and filled.null_count() == own.null_count():
         return workload
@@ -136,40 +135,39 @@ def _users(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
     return frame["user"].cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
+def _bars(frame: pl.DataFrame, platform: Platform, of_job: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Reason why its queue rejects each job: a place in `_BARS`, the first that holds (rule 2)."""
     queues = platform.queues
     assert queues is not None
 
-    def limit(values: list[Any], dtype: Any = pl.Int64) -> pl.Series:
-        return _of_queue(frame, queues, values, dtype)
+    def limit(values: Iterable[Any]) -> npt.NDArray[np.float64]:
+        of_queue = np.array([np.inf if value is None else value for value in values], dtype=np.float64)
+        return of_queue[of_job]
 
-    none = pl.lit(None)
-    slots = pl.col("slots").cast(pl.Int64) if "slots" in frame.columns else none.cast(pl.Int64)
-    walltime_s = pl.col("walltime_s") if "walltime_s" in frame.columns else none.cast(pl.Float64)
-    user = pl.col("user") if "user" in frame.columns else none.cast(pl.String)
-    node_count = pl.col("node_count").cast(pl.Int64)
-    all_slots = node_count * slots.fill_null(int(platform.slots.max()))
+    def column(name: str, missing: float) -> npt.NDArray[np.float64]:
+        return floats(frame[name], missing) if name in frame.columns else np.full(len(frame), missing)
+
+    node_count = frame["node_count"].to_numpy()
     tests = [
-        node_count > limit([len(queue.numbers) for queue in queues]),
-        node_count > limit([queue.max_nodes for queue in queues]),
-        all_slots > limit([queue.max_slots for queue in queues]),
-        walltime_s > limit([queue.max_walltime_s for queue in queues], pl.Float64),
-        ~_is_user(user, limit([place for place, _ in enumerate(queues)]), queues),
+        node_count > limit(len(queue.numbers) for queue in queues),
+        node_count > limit(queue.max_nodes for queue in queues),
+        node_count * column("slots", int(platform.slots.max())) > limit(queue.max_slots for queue in queues),
+        column("walltime_s", 0.0) > limit(queue.max_walltime_s for queue in queues),
+        ~_are_users(frame, of_job, queues),
     ]
-    bar = pl.lit(0, pl.Int64)
+    bars = np.zeros(len(frame), dtype=np.int64)
     for place, test in reversed(list(enumerate(tests, 1))):
-        bar = pl.when(test.fill_null(value=False)).then(place).otherwise(bar)
-    return frame.select(bar.cast(pl.Int64).alias("bar"))["bar"].to_numpy()
+        bars[test] = place
+    return bars
 
 
-def _is_user(user: pl.Expr, place: pl.Series, queues: tuple[Queue, ...]) -> pl.Expr:
-    """True if the job's queue takes jobs of its user."""
-    taken = pl.lit(value=True)
+def _are_users(frame: pl.DataFrame, of_job: npt.NDArray[np.int64], queues: tuple[Queue, ...]) -> npt.NDArray[np.bool_]:
+    """True of jobs whose queue takes jobs of their user."""
+    taken = np.ones(len(frame), dtype=np.bool_)
     for number, queue in enumerate(queues):
         if queue.users is not None:
-            own = user.is_in(list(queue.users)).fill_null(value=False)
-            taken = pl.when(pl.lit(place) == number).then(own).otherwise(taken)
+            known = frame["user"].is_in(list(queue.users)).fill_null(value=False) if "user" in frame.columns else False
+            taken[of_job == number] = np.broadcast_to(known, len(frame))[of_job == number]
     return taken
 
 
