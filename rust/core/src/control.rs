@@ -4,6 +4,7 @@
 //! of events and carries its decisions out.
 
 mod account;
+pub mod conductor;
 mod pass;
 pub mod pools;
 mod succession;
