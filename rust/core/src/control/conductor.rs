@@ -27,8 +27,8 @@ use crate::workload::JobId;
 
 /// Machine under a conductor: a simulated one, or a real one as far as its host knows it.
 pub trait Plant {
-    /// Present draw of the machine.
-    fn draw(&self) -> Watts;
+    /// Present draw of the machine, as it is measured now.
+    fn draw(&mut self) -> Watts;
 
     /// Brings what happens now on the machine, at the begin of a round: ends of runs, then node transitions, failures
     /// and budgets. Returns the number of events that changed anything.
@@ -39,7 +39,10 @@ pub trait Plant {
 
     /// Brings the jobs that are submitted now, and then the withdrawals. Returns the number of events that changed
     /// anything.
-    fn bring_jobs(&mut self, conductor: &mut Conductor) -> u64;
+    ///
+    /// # Errors
+    /// If something cannot have happened.
+    fn bring_jobs(&mut self, conductor: &mut Conductor) -> Result<u64>;
 
     /// Loses a run whose node goes down: its job ends, or is requeued.
     ///
@@ -108,8 +111,19 @@ pub struct Withdrawal {
     pub job: JobId,
     /// True if it was in the queue.
     pub was_queued: bool,
-    /// True if it waited for something that will not come any more.
-    pub is_hopeless: bool,
+    /// Reason for it.
+    pub why: Why,
+}
+
+/// Reason for which a job is withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Somebody has withdrawn it.
+    Asked,
+    /// It said beforehand that it would be withdrawn now.
+    Foreseen,
+    /// It waited for something that will not come any more.
+    Hopeless,
 }
 
 /// Progress of a run.
@@ -147,8 +161,6 @@ struct Instant {
     beat: bool,
     /// True if an agent is asked in it.
     is_asked: bool,
-    /// True if a budget has begun or ended in it.
-    has_budget_end: bool,
 }
 
 /// A controller in time: it makes passes when they are due.
@@ -162,6 +174,8 @@ pub struct Conductor {
     /// True if speeds may change while jobs run: the policy governs power or changes sizes, or there are caps.
     governs: bool,
     instant: Instant,
+    /// True if a budget has begun or ended in this instant.
+    has_budget_end: bool,
     /// Jobs that wait outside the queue, if any may.
     waiting: Option<Waiting>,
     /// Number of events so far that changed anything.
@@ -183,6 +197,7 @@ impl Conductor {
             calls: EventHeap::default(),
             passes: Passes::default(),
             instant: Instant::default(),
+            has_budget_end: false,
             waiting,
             events: 0,
             made: 0,
@@ -244,7 +259,7 @@ impl Conductor {
     /// Informs the policy that a budget from outside begins to hold, or ends.
     pub fn budget_changed(&mut self) {
         self.controller.budget_changed();
-        self.instant.has_budget_end = true;
+        self.has_budget_end = true;
     }
 
     /// Ends a run; `None` if it was over already. Jobs that wait for its job are looked at once
@@ -321,6 +336,7 @@ impl Conductor {
         self.controller.advance(now);
         let beat = self.governs && self.runs_something() && self.beats.allots_at(now);
         self.instant = Instant { beat: beat || pass, ..Instant::default() };
+        self.has_budget_end = false;
         self.carry_on(now, plant, look)
     }
 
@@ -404,7 +420,7 @@ impl Conductor {
     /// Empties the instant, in the order of engine rule 2; false if there was nothing.
     fn absorb(&mut self, now: SimTime, plant: &mut impl Plant) -> Result<bool> {
         let mut others = plant.bring_machine(self)?;
-        let arrived = self.arrive(now, plant);
+        let arrived = self.arrive(now, plant)?;
         while let Some(call) = self.calls.pop_at(now) {
             others += u64::from(self.hear(call, now));
         }
@@ -432,7 +448,7 @@ impl Conductor {
         }
         self.made += 1;
         let progress = self.progress(plant);
-        let beat = self.beats.allots_at(now) || self.instant.has_budget_end;
+        let beat = self.beats.allots_at(now) || self.has_budget_end;
         let draw = plant.draw();
         let Self { controller, calls, waiting, .. } = self;
         let asks = controller.decide(draw, beat, &|| look(progress), &mut |cluster, decision, effect| {
@@ -458,8 +474,18 @@ impl Conductor {
     /// # Errors
     /// If the policy fails, or the plant cannot follow.
     pub fn take_up(&mut self, job: JobId, plant: &mut impl Plant) -> Result<bool> {
+        let Some(nodes) = self.cluster().nodes_under_way(job) else { return Ok(false) };
+        self.take_up_on(job, &nodes, plant)?;
+        Ok(true)
+    }
+
+    /// Takes into account that a job that does not run has been started on these nodes, whatever the policy.
+    ///
+    /// # Errors
+    /// If they cannot serve it, the policy fails, or the plant cannot follow.
+    pub fn take_up_on(&mut self, job: JobId, nodes: &[u32], plant: &mut impl Plant) -> Result<()> {
         let Self { controller, calls, waiting, .. } = self;
-        controller.take_up(job, &mut |cluster, decision, effect| {
+        controller.take_up(job, nodes, &mut |cluster, decision, effect| {
             follow(cluster, &effect, decision, calls, waiting.as_mut());
             plant.act(cluster, decision, effect, false)
         })

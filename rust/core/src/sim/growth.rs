@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cluster::growth::Growth;
-use crate::error::{Result, config};
+use crate::error::Result;
 use crate::power::pvt::Actual;
 use crate::sim::Simulation;
 use crate::sim::record::JobState;
@@ -19,11 +19,7 @@ impl Simulation {
             Some(part) => (part.grown(&growth), part.charged(&actual)),
             None => (growth, actual),
         };
-        growth.check_cells(self.conductor.cluster().cells())?;
-        if growth.workload.has_malleable() && !self.conductor.cluster().workload().has_malleable() {
-            let expected = "none: no job of the session is, and nothing looks after sizes that change";
-            return Err(config("workload.malleable", "a malleable job", expected));
-        }
+        growth.check(self.conductor.cluster())?;
         if growth.workload.has_profiles() {
             self.watch_draws();
         }

@@ -5,6 +5,7 @@
 //! [`event`].
 
 pub mod asked;
+pub mod chronicle;
 pub mod columns;
 pub mod event;
 mod feeds;
@@ -43,6 +44,7 @@ use crate::policy::Policy;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
+use crate::sim::chronicle::{Chronicle, Page};
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
 use crate::sim::limits::{Limits, Walltimes};
@@ -174,6 +176,7 @@ impl Simulation {
             under_way: None,
             asked: Vec::new(),
             requeued: Vec::new(),
+            chronicle: Chronicle::default(),
         };
         Self { conductor, world, is_broken: false }
     }
@@ -233,7 +236,20 @@ impl Simulation {
         let ends = rows.iter().flat_map(|row| [row.from, row.until]).filter(|&end| end >= now && end < SimTime::NEVER);
         ends.for_each(|end| self.world.feeds.announce(end, now, Event::Budget));
         self.world.history.show_budget();
+        self.world.chronicle.expect_budgets(&rows);
         self.conductor.controller_mut().add_budgets(rows);
+    }
+
+    /// Keeps from now on what a live machine would report, and what it would be ordered.
+    pub fn chronicle(&mut self) {
+        self.world.chronicle = Chronicle::kept(self.conductor.monitors());
+        let rows = self.conductor.cluster().budgets().rows().to_vec();
+        self.world.chronicle.expect_budgets(&rows);
+    }
+
+    /// Takes the pages of the chronicle so far, one an instant.
+    pub fn take_pages(&mut self) -> Vec<Page> {
+        self.world.chronicle.take()
     }
 
     /// The last instant at which anything happened.

@@ -3,6 +3,7 @@
 
 use crate::algo::span::Span;
 use crate::control::conductor::Conductor;
+use crate::control::live::report::Report;
 use crate::error::{Result, config};
 use crate::platform::node_state::Class;
 use crate::platform::outages::{Maintenance, Outage, Turn};
@@ -64,6 +65,7 @@ impl World {
             self.plant.enter(now, Span::of(node), Class::Down);
         }
         if turn != Turn::None {
+            self.chronicle.report(|| Report::NodeDown(node));
             let kind = if why == Outage::Failure { Kind::Failed } else { Kind::Out };
             let after = self.plant.draw();
             self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, after) });
@@ -79,6 +81,7 @@ impl World {
         let (now, before) = (conductor.now(), self.plant.draw());
         let turn = conductor.controller_mut().end_outage(node, is_repair)?;
         if turn == Turn::Turns {
+            self.chronicle.report(|| Report::NodeUp(node));
             self.plant.enter(now, Span::of(node), Class::Idle);
         }
         if turn != Turn::None {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::control::conductor::Conductor;
+use crate::control::conductor::{Conductor, Why};
 use crate::error::Result;
 use crate::sim::Simulation;
 use crate::sim::world::World;
@@ -82,7 +82,7 @@ impl World {
         if let Some(refusal) = conductor.controller_mut().hold(job) {
             conductor.turn_away(job, refusal, self);
         } else if !conductor.take_up(job, self)? {
-            conductor.withdraw(job, false, self);
+            conductor.withdraw(job, Why::Asked, self);
         }
         Ok(())
     }

@@ -6,13 +6,16 @@ use crate::algo::event_heap::EventHeap;
 use crate::algo::span::Span;
 use crate::cluster::runs::RunId;
 use crate::cluster::{Cluster, Retimed};
-use crate::control::conductor::{Conductor, Fact, Plant as Machine, Withdrawal};
+use crate::control::conductor::{Conductor, Fact, Plant as Machine, Why, Withdrawal};
+use crate::control::live::report::Report;
+use crate::control::orders::Order;
 use crate::control::{Controller, Effect};
 use crate::error::{Result, SimulationError};
 use crate::platform::node_state::Class;
 use crate::platform::outages::Outage;
 use crate::policy::Decision;
 use crate::sim::Options;
+use crate::sim::chronicle::Chronicle;
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
 use crate::sim::log::{Entry, Kind};
@@ -47,6 +50,7 @@ pub(super) struct World {
     pub(super) asked: Vec<(RunId, Watts)>,
     /// Jobs that were requeued as a node of theirs has gone down in this instant.
     pub(super) requeued: Vec<JobId>,
+    pub(super) chronicle: Chronicle,
 }
 
 impl World {
@@ -68,6 +72,7 @@ impl World {
     /// Records the instant, once nothing more happens at it.
     pub(super) fn record(&mut self, controller: &Controller) {
         self.history.record(controller.cluster(), self.plant.draw(), || controller.ceiling());
+        self.chronicle.close(controller.cluster().now());
     }
 
     fn bring_outside(&mut self, conductor: &mut Conductor, rank: u8) -> Result<u64> {
@@ -121,6 +126,7 @@ impl World {
                 let before = self.plant.draw();
                 let step = self.plant.enter(now, alike, class);
                 self.history.note_nodes(now, kind, alike, (before, step));
+                self.chronicle.nodes(alike, class);
                 events += u64::from(alike.len());
             }
             rest = others;
@@ -133,6 +139,7 @@ impl World {
         if let Some(run) = conductor.end(id)? {
             let outcome = self.plant.end(conductor.cluster(), id, &run);
             let how = self.history.end(conductor.cluster(), &run, &outcome, how);
+            self.chronicle.end(&run, how);
             conductor.note_end(run.job, how == JobState::Completed);
         }
         Ok(())
@@ -142,23 +149,26 @@ impl World {
     fn submit(&mut self, conductor: &mut Conductor, job: JobId) {
         let start = conductor.cluster().workload().observed_start(job);
         if !self.under_way.as_ref().is_some_and(|log| log.starts(start)) {
+            self.chronicle.report(|| Report::Submitted(job));
             conductor.submit(job, self);
         }
     }
 
     fn withdraw(&mut self, cluster: &Cluster, what: Withdrawal) {
-        let Withdrawal { job, was_queued, is_hopeless } = what;
+        let Withdrawal { job, was_queued, why } = what;
         if let Some(tally) = self.tally.as_mut().filter(|_| was_queued) {
             tally.leave(cluster.workload(), job);
         }
-        self.history.cancel(job, if is_hopeless { JobState::Hopeless } else { JobState::Cancelled });
+        self.history.cancel(job, if why == Why::Hopeless { JobState::Hopeless } else { JobState::Cancelled });
         self.history.note(Entry { job: Some(job), ..Entry::new(cluster.now(), Kind::Cancel, self.plant.draw()) });
     }
 }
 
 impl Machine for World {
-    fn draw(&self) -> Watts {
-        self.plant.draw()
+    fn draw(&mut self) -> Watts {
+        let draw = self.plant.draw();
+        self.chronicle.reading(draw);
+        draw
     }
 
     fn bring_machine(&mut self, conductor: &mut Conductor) -> Result<u64> {
@@ -178,7 +188,7 @@ impl Machine for World {
         Ok(events + self.bring_outside(conductor, Event::SUBMIT)?)
     }
 
-    fn bring_jobs(&mut self, conductor: &mut Conductor) -> u64 {
+    fn bring_jobs(&mut self, conductor: &mut Conductor) -> Result<u64> {
         let (now, mut events) = (conductor.now(), 0);
         while let Some(job) = self.feeds.pop_submit(now) {
             events += 1;
@@ -186,10 +196,14 @@ impl Machine for World {
         }
         while let Some(event) = self.feeds.pop_outside(now, Event::CANCEL) {
             if let Event::Cancel(job) = event {
-                events += u64::from(conductor.withdraw(job, false, self));
+                let is_withdrawn = conductor.withdraw(job, Why::Asked, self);
+                if is_withdrawn {
+                    self.chronicle.report(|| Report::Withdrawn(job));
+                }
+                events += u64::from(is_withdrawn);
             }
         }
-        events
+        Ok(events)
     }
 
     /// Ends a run that loses a node. Its job ends, or is requeued.
@@ -201,6 +215,8 @@ impl Machine for World {
         let Some(run) = conductor.end(id)? else { return Ok(()) };
         let outcome = self.plant.end(conductor.cluster(), id, &run);
         self.history.requeue(conductor.cluster(), &run, &outcome);
+        self.chronicle.end(&run, JobState::Failed);
+        self.chronicle.report(|| Report::Requeued(run.job));
         conductor.controller_mut().requeue(&run);
         if let Some(tally) = &mut self.tally {
             tally.join(conductor.cluster().workload(), run.job);
@@ -216,10 +232,12 @@ impl Machine for World {
         effect: Effect,
         in_emergency: bool,
     ) -> Result<(), SimulationError> {
+        self.chronicle.order(|| Order::of(cluster, decision, &effect));
         self.carry_out(cluster, decision, effect, in_emergency)
     }
 
     fn note(&mut self, cluster: &Cluster, fact: Fact) {
+        self.chronicle.order(|| Order::of_fact(&fact));
         match fact {
             Fact::TurnedAway(job, refusal) => self.history.turn_away(job, refusal),
             Fact::Between(job, need) => self.history.note_between(job, need),

@@ -3,21 +3,22 @@
 
 use crate::control::Refusal;
 use crate::control::conductor::waiting::{Verdict, Waiting};
-use crate::control::conductor::{Conductor, Fact, Plant, Withdrawal};
+use crate::control::conductor::{Conductor, Fact, Plant, Why, Withdrawal};
+use crate::error::Result;
 use crate::units::SimTime;
 use crate::workload::JobId;
 
 impl Conductor {
     /// Processes all of line 5; returns the number of events that changed anything.
-    pub(super) fn arrive(&mut self, now: SimTime, plant: &mut impl Plant) -> u64 {
-        let mut events = plant.bring_jobs(self);
+    pub(super) fn arrive(&mut self, now: SimTime, plant: &mut impl Plant) -> Result<u64> {
+        let mut events = plant.bring_jobs(self)?;
         if self.waiting.is_some() {
             while let Some(job) = self.waiting.as_mut().and_then(|waiting| waiting.pop_cancel(now)) {
-                events += u64::from(self.withdraw(job, false, plant));
+                events += u64::from(self.withdraw(job, Why::Foreseen, plant));
             }
             events += self.admit_all(now, plant);
         }
-        events
+        Ok(events)
     }
 
     /// Submits a job: it joins the queue, or is held first if jobs of this run may have to wait for something, or it is
@@ -54,9 +55,9 @@ impl Conductor {
     }
 
     /// Withdraws a job; false if it runs or has ended.
-    pub fn withdraw(&mut self, job: JobId, is_hopeless: bool, plant: &mut impl Plant) -> bool {
+    pub fn withdraw(&mut self, job: JobId, why: Why, plant: &mut impl Plant) -> bool {
         let Some(was_queued) = self.controller.withdraw(job) else { return false };
-        plant.note(self.controller.cluster(), Fact::Withdrawn(Withdrawal { job, was_queued, is_hopeless }));
+        plant.note(self.controller.cluster(), Fact::Withdrawn(Withdrawal { job, was_queued, why }));
         self.note_end(job, false);
         true
     }
@@ -97,7 +98,7 @@ impl Conductor {
                 eligible.push(job);
                 false
             }
-            Verdict::Hopeless => self.withdraw(job, true, plant),
+            Verdict::Hopeless => self.withdraw(job, Why::Hopeless, plant),
         }
     }
 
