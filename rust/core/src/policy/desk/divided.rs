@@ -35,7 +35,7 @@ impl Desk<'_> {
         self.draft.started()
     }
 
-    /// NodesByCell of the last offer's job over cells and licences.
+    /// Split of the last offer's job over cells and licences.
     #[must_use]
     pub fn offered(&self) -> NodesByCell {
         self.draft.last_split().cloned().unwrap_or_default()
