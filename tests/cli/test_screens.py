@@ -21,6 +21,9 @@ ELSEWHERE = {
     "reproduce": "test_reproduce.py",
     "new policy": "test_new.py",
     "policies": "test_policies_and_demo.py: it repeats the registry, whose words change",
+    **dict.fromkeys(
+        ("slurm doctor", "slurm conf", "slurm platform", "slurm run", "slurm status"), "test_slurm_verbs.py"
+    ),
     "report": "no table: a line for its page",
 }
 """Verbs whose screens are kept by tests of their own."""

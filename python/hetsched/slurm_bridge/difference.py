@@ -74,7 +74,7 @@ def difference(
 
 @dataclass
 class _Runs:
-    """Who has which node of the platform; a job gets all of its nodes or none."""
+    """Jobs and the nodes of the platform that each has; a job gets all of its nodes or none."""
 
     nodes: dict[JobKey, tuple[int, ...]] = field(default_factory=dict)
     of_node: dict[int, SeenJob] = field(default_factory=dict)

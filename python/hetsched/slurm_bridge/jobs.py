@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from hetsched.checks import shown
@@ -87,7 +88,7 @@ def jobs_of(text: str) -> list[SeenJob]:
         If it does not read, or has a job twice.
     """
     jobs = sorted((_job(row) for row in rows_of(text, COLUMNS, "squeue")), key=lambda job: _order(job.key))
-    for one, other in zip(jobs, jobs[1:], strict=False):
+    for one, other in pairwise(jobs):
         if one.key == other.key:
             raise TableError(f"squeue: found job {one.key.id} twice")
     return jobs
