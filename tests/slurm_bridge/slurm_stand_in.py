@@ -23,8 +23,22 @@ class StandIn:
         self.t_us = START_S * 1_000_000
 
     def submit(self, id_, nodes=1, **changes):
+        key = JobKey(START_S, str(id_), 1000)
         base = SeenJob(
-            JobKey(START_S, str(id_), 1000), "PENDING", "None", ("batch",), nodes, 600.0, None, 0, 1000, False, (), ()
+            key,
+            state="PENDING",
+            reason="None",
+            partitions=("batch",),
+            node_count=nodes,
+            limit_s=600.0,
+            eligible_s=START_S,
+            start_s=None,
+            restarts=0,
+            priority=1000,
+            is_part=False,
+            constraint=None,
+            licences=(),
+            nodes=(),
         )
         self.jobs[str(id_)] = replace(base, **changes)
 

@@ -34,10 +34,12 @@ def table(**values):
         "Partition": "batch",
         "NumNodes": "1",
         "TimeLimit": "5:00",
+        "EligibleTime": "1795724217",
         "StartTime": "N/A",
         "RestartCnt": "0",
         "PriorityLong": "10",
         "HetJobID": "N/A",
+        "Feature": "(null)",
         "Licenses": "(null)",
         "NodeList": "",
     }
@@ -54,8 +56,10 @@ def test_the_recorded_queue_reads():
     assert found["14"].node_count == 3
     # A user gave 15 a name with a line end, a separator and a bar in it.
     assert (found["15"].reason, found["15"].limit_s) == ("JobHeldUser", None)
-    assert found["16_1"].reason == "DependencyNeverSatisfied"
-    assert found["17_1"].key == JobKey(1795724217, "17_1", 0)
+    assert found["16_1"].reason == "Dependency"
+    assert [found[name].eligible_s is None for name in ("13", "14", "15", "16_1")] == [False, False, True, True]
+    assert (found["14"].constraint, found["18"].constraint) == (None, "cpu")
+    assert found["17_1"].key == JobKey(1795725200, "17_1", 0)
     assert not any(found[name].asks_for("hetsched") for name in found if name != "14")
 
 
@@ -207,7 +211,7 @@ def test_a_slow_command_is_ended_with_all_it_started(commands, tmp_path):
     [
         ("sys.exit('slurm_load_jobs error: Unable to contact slurm controller')", "Unable to contact"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "exit code -9"),
-        ("print('rubbish')", "expected 16 columns"),
+        ("print('rubbish')", "expected 18 columns"),
         ("sys.stdout.buffer.write(bytes(range(256)))", "whose last line has no end"),
         ("print(end='x')", "whose last line has no end"),
     ],

@@ -8,7 +8,20 @@ from hetsched.slurm_bridge.jobs import JobKey, SeenJob
 from hetsched.slurm_bridge.standing import BAND, FINAL, Site, Standing, standing_of
 
 PLAIN = SeenJob(
-    JobKey(1, "7", 0), "PENDING", "Priority", ("batch",), 1, 60.0, None, 0, 4294901759, False, ("hetsched:1",), ()
+    JobKey(1, "7", 0),
+    "PENDING",
+    "Priority",
+    ("batch",),
+    1,
+    60.0,
+    1,
+    None,
+    0,
+    4294901759,
+    False,
+    None,
+    ("hetsched:1",),
+    (),
 )
 LIVE, DRY = Site("batch", needs_gate=True), Site("batch", needs_gate=False)
 
@@ -19,6 +32,11 @@ LIVE, DRY = Site("batch", needs_gate=True), Site("batch", needs_gate=False)
         ({}, "gated", "gated"),
         ({"reason": "Licenses"}, "gated", "gated"),
         ({"licences": ("matlab:2", "hetsched")}, "gated", "gated"),
+        ({"reason": "None"}, "gated", "gated"),
+        # Slurm has not looked at these yet.
+        ({"reason": "None", "eligible_s": None}, "waiting", "waiting"),
+        ({"reason": "None", "eligible_s": 3601}, "waiting", "waiting"),
+        ({"eligible_s": 3601}, "gated", "gated"),
         ({"reason": "Dependency"}, "waiting", "waiting"),
         ({"reason": "JobHeldAdmin"}, "waiting", "waiting"),
         ({"reason": "a reason of a later release"}, "waiting", "waiting"),

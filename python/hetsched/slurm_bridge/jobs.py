@@ -23,10 +23,12 @@ COLUMNS = (
     Column("Partition", 256),
     Column("NumNodes", 24),
     Column("TimeLimit", 24),
+    Column("EligibleTime", 24),
     Column("StartTime", 24),
     Column("RestartCnt", 12),
     Column("PriorityLong", 20),
     Column("HetJobID", 12),
+    Column("Feature", 256),
     Column("Licenses", 256),
     Column("NodeList", 1024),
 )
@@ -61,11 +63,15 @@ class SeenJob:
     node_count: int
     limit_s: float | None
     """None: without a limit."""
+    eligible_s: int | None
+    """None: not yet known, as for a job that is held or waits for another one."""
     start_s: int | None
     restarts: int
     priority: int
     is_part: bool
     """True for a part of a heterogeneous job."""
+    constraint: str | None
+    """Features that it asks for itself."""
     licences: tuple[str, ...]
     nodes: tuple[str, ...]
 
@@ -115,13 +121,19 @@ def _job(row: tuple[str, ...]) -> SeenJob:
         tuple(values["Partition"].split(",")),
         int(count[1]),
         limit_of(values["TimeLimit"]),
-        None if values["StartTime"] in NONE else whole(values["StartTime"], place),
+        _second(values["EligibleTime"], place),
+        _second(values["StartTime"], place),
         whole(values["RestartCnt"], place),
         whole(values["PriorityLong"], place),
         values["HetJobID"] not in (*NONE, "0"),
+        None if values["Feature"] in NONE else values["Feature"],
         () if values["Licenses"] in NONE else tuple(values["Licenses"].split(",")),
         nodes_of(values["NodeList"], place),
     )
+
+
+def _second(text: str, place: str) -> int | None:
+    return None if text in NONE else whole(text, place)
 
 
 def limit_of(text: str) -> float | None:

@@ -80,9 +80,15 @@ def standing_of(job: SeenJob | None, site: Site) -> Standing:
         return Standing.RUNNING
     if job.partitions != (site.partition,) or job.is_part:
         return Standing.FOREIGN
-    is_ready = job.state == "PENDING" and job.reason in READY
+    is_ready = job.state == "PENDING" and job.reason in READY and not _is_unseen(job)
     if not site.needs_gate or job.asks_for(GATE):
         return Standing.GATED if is_ready else Standing.WAITING
     if job.restarts > 0 and (not is_ready or job.priority < BAND):
         return Standing.REQUEUED
     return Standing.RELEASED if job.priority >= BAND else Standing.FOREIGN
+
+
+def _is_unseen(job: SeenJob) -> bool:
+    """True if Slurm has not looked at a job yet, and it was not eligible as soon as it was there."""
+    is_eligible = job.eligible_s is not None and job.eligible_s <= job.key.submit_s
+    return job.reason == "None" and not is_eligible
