@@ -22,7 +22,8 @@ ELSEWHERE = {
     "new policy": "test_new.py",
     "policies": "test_policies_and_demo.py: it repeats the registry, whose words change",
     **dict.fromkeys(
-        ("slurm doctor", "slurm conf", "slurm platform", "slurm run", "slurm status"), "test_slurm_verbs.py"
+        ("slurm doctor", "slurm conf", "slurm platform", "slurm run", "slurm leave", "slurm sweep", "slurm status"),
+        "test_slurm_verbs.py",
     ),
     "report": "no table: a line for its page",
 }

@@ -68,10 +68,41 @@ def test_platform_and_a_dry_run(hetsched, cluster, folder):
     assert "expected 18 columns; nothing was decided" in said.out
 
 
-def test_to_act_is_not_there_yet(hetsched, cluster):
-    said = hetsched("slurm", "run", "--partition", "b", "--platform", "p.toml", "--journal", "j", "--act")
+def test_to_act_needs_a_cluster_that_is_ready(hetsched, cluster):
+    assert hetsched("slurm", "platform", "--partition", "batch", "--out", "p.toml").code == 0
+    script = (cluster / "scontrol").read_text()
+    (cluster / "scontrol").write_text(script.replace("LicenseName=hetsched", "LicenseName=other"))
+    said = hetsched("slurm", "run", "--partition", "batch", "--platform", "p.toml", "--journal", "j", "--act")
     assert said.code == 2
-    assert said.err.startswith("error: --act: found given, expected nothing: holding and releasing jobs is not there")
+    assert said.err == (
+        "error: --act: found licence: no licence `hetsched`: no job can be held back; see `hetsched slurm conf`, "
+        "expected what `hetsched slurm doctor` asks for"
+    )
+
+
+def test_a_lease_is_for_a_bridge_that_acts(hetsched, cluster):
+    said = hetsched("slurm", "run", "--partition", "b", "--platform", "p", "--journal", "j", "--lease-s", 60)
+    assert (said.code, said.err) == (
+        2,
+        "error: --lease-s: found `60`, expected nothing without --act: a dry run holds nobody back",
+    )
+
+
+def test_the_way_out_without_a_bridge(hetsched, cluster):
+    script = (
+        (cluster / "scontrol")
+        .read_text()
+        .replace(
+            "text = said", "words[1:2] == ['reservation'] and sys.exit('Reservation hetsched not found')\ntext = said"
+        )
+    )
+    (cluster / "scontrol").write_text(script)
+    row = (DATA / "queue.squeue").read_text().replace("hetsched:1", "matlab:123")
+    (cluster / "squeue").write_text(f"#!{sys.executable} -I\nimport sys\nsys.stdout.write({row!r})\n")
+    said = hetsched("slurm", "leave", "--partition", "batch")
+    assert (said.code, said.out) == (0, "there was no gate; gave back 0 jobs"), said.err
+    said = hetsched("slurm", "sweep", "--partition", "batch")
+    assert (said.code, said.out) == (0, "cleared 0 jobs"), said.err
 
 
 @pytest.mark.parametrize("name", ["-p", "a,b", "$(x)", "", "a b", "a\nb"])

@@ -1,5 +1,7 @@
 """The difference of two readings: what each change is to the controller, and a law over random ones."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,7 +24,7 @@ def step(slurm):
 
     def run(*decisions):
         run.picture = run.picture.decided(decisions)
-        change = difference(run.picture, slurm.read(), SITE, NUMBERS, slurm.over)
+        change = difference(run.picture, replace(slurm.read(), ends=dict(slurm.over)), SITE, NUMBERS)
         run.picture, run.change = change.after, change
         return list(change.notices)
 
@@ -212,7 +214,7 @@ def test_a_controller_believes_every_difference(policy, acts):
         if kind != "read":
             continue
         reading, t_us = slurm.read(), t_us + 1_000_000
-        change = difference(picture, reading, SITE, machine.numbers, slurm.over)
+        change = difference(picture, replace(reading, ends=dict(slurm.over)), SITE, machine.numbers)
         if change.added:
             controller.add_jobs(machine.frame([machine.row(job, entry, 0.0) for job, entry in change.added]))
         decisions = controller.step(t_us, change.notices)
@@ -238,4 +240,4 @@ def agrees(picture, reading, change):
         waits = standing_of(job, SITE) is Standing.GATED
         phases = (Phase.QUEUED, Phase.DECIDED, Phase.REJECTED)
         assert waits == (job.key in picture.entries and picture.entries[job.key].phase in phases), job
-    assert difference(picture, reading, SITE, NUMBERS, {}).notices == []
+    assert difference(picture, reading, SITE, NUMBERS).notices == []

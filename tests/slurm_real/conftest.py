@@ -38,9 +38,9 @@ class Cluster:
     def call(self, *words):
         return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
-    def submit(self, *words, seconds=60):
+    def submit(self, *words, seconds=60, command=None):
         own = ["-o", "/dev/null", "-p", self.partition, "-D", "/tmp"]
-        self.jobs.append(self.call("sbatch", "--parsable", *own, *words, "--wrap", f"sleep {seconds}"))
+        self.jobs.append(self.call("sbatch", "--parsable", *own, *words, "--wrap", command or f"sleep {seconds}"))
         return self.jobs[-1]
 
     def states(self):

@@ -43,8 +43,8 @@ FAMILIES = {
         ("fit", "predict", "evaluate"),
     ),
     "slurm": (
-        "Watch a running Slurm with a policy, and see what it would do; nothing is changed there.",
-        ("doctor", "conf", "platform", "run", "status"),
+        "Watch a running Slurm with a policy, and see what it would do; with --act, have it decide.",
+        ("doctor", "conf", "platform", "run", "leave", "sweep", "status"),
     ),
     "new": ("Write a working start of something of your own.", ("policy",)),
 }

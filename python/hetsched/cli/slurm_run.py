@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
@@ -14,10 +14,20 @@ from hetsched.cli.options import check_output, complete_platform
 from hetsched.cli.platforms import platform_of
 from hetsched.cli.slurm_options import SLURM, Partition, slurm
 from hetsched.cli.terminal import FAILED, Screen, renamed
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.machine import BridgeMachine
+    from hetsched.slurm_bridge.standing import Site
 
 _PLATFORM_HELP = "The partition's nodes, as slurm platform writes them."
-_ACT_HELP = "Hold jobs back and release them as decided; not there yet."
+_ACT_HELP = "Hold jobs back by the gate, and release them as decided; without it nothing is changed."
+_LEASE_HELP = "With --act: seconds after which Slurm goes on by its own rules if the bridge is gone."
 _UNLIMITED_HELP = "Walltime that a policy plans with for jobs without a limit; default: a year."
+
+
+DEFAULT_LEASE_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,15 @@ def run(
     policy: PolicyGiven,
     beats: BeatsGiven,
     act: Annotated[bool, flag("--act", _ACT_HELP, SLURM)] = False,
+    lease_s: Annotated[
+        float | None, option("--lease-s", "S", _LEASE_HELP, SLURM, read=number("seconds", 30, 3600))
+    ] = None,
 ) -> None:
-    """Watch a partition, and say at each change what a policy would release, and where; Slurm is left alone."""
+    """Say what a policy would release in a partition, and where; with --act, hold jobs back and release them."""
     import typer
 
-    if act:
-        faults.note("--act", "given", "nothing: holding and releasing jobs is not there yet, only the dry run is")
+    if lease_s is not None and not act:
+        faults.add("--lease-s", lease_s, "nothing without --act: a dry run holds nobody back")
     chosen = policy.chosen(faults)
     faults.check()
     check_output(journal)
@@ -72,8 +85,10 @@ def run(
     ):
         machine = BridgeMachine(platform_of(platform, {}), beats.unlimited_s or FOREVER_S)
     lock = OneBridge(journal)
+    site = Site(partition, needs_gate=act)
+    hands = _hands(site, machine, journal, screen, lease_s or DEFAULT_LEASE_S) if act else None
     bridge = Bridge(
-        Site(partition, needs_gate=False),
+        site,
         machine,
         chosen,
         source=Reader(slurm(), partition),
@@ -82,14 +97,40 @@ def run(
         real=time.time,
         say=screen.say,
         fallback=fallback,
+        hands=hands,
         seed=beats.seed,
     )
     try:
         good = run_beats(bridge, Pace(beats.beat_s), beats=beats.beats)
     finally:
         bridge.close()
+        if act:
+            screen.say("the gate ends by itself; `hetsched slurm leave` takes it away at once")
         lock.close()
     screen.give({"beats": beats.beats, "readings": good}, [journal])
     if good == 0:
         screen.say(f"{many(beats.beats or 0, 'reading')}, none of them good")
         raise typer.Exit(FAILED)
+
+
+def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lease_s: float) -> Hands:
+    """The hands of a bridge that acts, once the cluster is ready for them and the gate is there."""
+    import getpass
+
+    from hetsched.slurm_bridge.doctor import checks_of
+    from hetsched.slurm_bridge.facts import read_facts
+    from hetsched.slurm_bridge.gate import Gate
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.log import Log
+    from hetsched.slurm_bridge.standing import GATE
+
+    own = slurm()
+    facts = read_facts(own, site.partition)
+    checks = [check for check in checks_of(facts, site.partition, now_s=time.time()) if not check.is_well]
+    if checks:
+        raise ConfigError(
+            [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
+        )
+    gate = Gate(own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time)
+    gate.take(time.sleep)
+    return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from hetsched.live import Decision, Start
 from hetsched.policy import Policy
 from hetsched.slurm_bridge import words
 from hetsched.slurm_bridge.difference import Change, difference
+from hetsched.slurm_bridge.hands import Hands
 from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.log import Log
 from hetsched.slurm_bridge.machine import BridgeMachine
@@ -25,6 +27,9 @@ MOST_ERRORS = 10
 
 DECIDE_WITHIN_S = 0.05
 
+OVERDUE_S = 30.0
+"""Seconds after which a job that was let go and has not started is held back again."""
+
 
 class Source(Protocol):
     """Something that a bridge reads: Slurm, or a stand-in of a test."""
@@ -37,7 +42,7 @@ class Source(Protocol):
 
 
 class Bridge:
-    """The beats of a bridge that only watches: a policy decides, and Slurm goes on by its own rules.
+    """The beats of a bridge: it reads, has a policy decide, and says or does what follows.
 
     Parameters
     ----------
@@ -55,6 +60,8 @@ class Bridge:
         Seconds since 1970 of the wall clock, for people.
     say
         Takes a line.
+    hands
+        Whoever carries out what is decided; None: a dry run, in which Slurm goes on by its own rules.
     """
 
     def __init__(
@@ -69,11 +76,12 @@ class Bridge:
         real: Callable[[], float],
         say: Callable[[str], None],
         fallback: Policy,
+        hands: Hands | None = None,
         seed: int = 0,
     ) -> None:
         self.site, self.machine, self.policy, self._fallback = site, machine, policy, fallback
         self._source, self._folder, self._clock, self._real, self._say = source, folder, clock, real, say
-        self._seed = seed
+        self._seed, self._hands = seed, hands
         self._log = Log(folder, real=real)
         self._decided_us: dict[JobKey, int] = {}
         self._errors = 0
@@ -91,17 +99,21 @@ class Bridge:
         try:
             reading = self._source.read()
             gone = self._gone(reading)
-            ends = self._source.ends(gone) if gone else {}
+            if gone:
+                reading = replace(reading, ends=self._source.ends(gone))
         except LiveError as error:
             self._trouble("reading", error)
             return False
         try:
-            return self._decide(reading, ends)
+            is_good = self._decide(reading)
+            if is_good and self._hands is not None:
+                self._hands.beat(self.picture, reading)
         except OutputError as error:
             # What was not written was not decided: all begins with the next reading.
             self._forget()
             self._trouble("journal", error)
             return False
+        return is_good
 
     def close(self) -> None:
         """Close the journal."""
@@ -125,12 +137,18 @@ class Bridge:
         seen = {job.key for job in reading.jobs}
         return [key for key, entry in self.picture.entries.items() if entry.phase is Phase.RUNNING and key not in seen]
 
-    def _decide(self, reading: Reading, ends: Mapping[str, str]) -> bool:
+    def _overdue(self, t_us: int) -> set[JobKey]:
+        """Jobs that were let go and have not started in time; in a dry run none, as nobody lets them go."""
+        if self._hands is None:
+            return set()
+        return {key for key, since_us in self._decided_us.items() if t_us - since_us > 1e6 * OVERDUE_S}
+
+    def _decide(self, reading: Reading) -> bool:
         if self._mind is not None and self._mind.is_full:
             self._forget()
         mind = self._mind or self._begin()
         t_us, before = self._clock(), mind.picture
-        change = difference(before, reading, self.site, self.machine.numbers, ends)
+        change = difference(before, reading, self.site, self.machine.numbers, self._overdue(t_us))
         if not change.notices and not mind.wants(t_us):
             self._errors = 0
             return True
@@ -219,7 +237,7 @@ class Bridge:
             reason = words.reason_of_start(decision, free=free, wait_s=wait_s, policy=mind.policy.name)
             free -= len(decision.nodes)
             nodes = words.nodes_text(sorted(decision.nodes), self.machine.names)
-            self._say(words.would_release(key.id, nodes, reason))
+            self._say(words.release(key.id, nodes, reason, acts=self._hands is not None))
             self._log.write("would", job=key.id, nodes=nodes, decision=decision.number, reason=reason)
 
     def _now_text(self) -> str:

@@ -5,7 +5,7 @@ A pure function: the picture after it holds only if the controller has taken the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hetsched.live import (
@@ -41,7 +41,11 @@ class Change:
 
 
 def difference(
-    before: Picture, reading: Reading, site: Site, numbers: Mapping[str, int], ends: Mapping[str, str]
+    before: Picture,
+    reading: Reading,
+    site: Site,
+    numbers: Mapping[str, int],
+    overdue: Container[JobKey] = (),
 ) -> Change:
     """The change of a picture that a reading makes.
 
@@ -55,15 +59,15 @@ def difference(
         The jobs that are the bridge's.
     numbers
         Nodes of the platform by name; others do not count.
-    ends
-        Final states of jobs that the reading does not show, by id, as far as they are known.
+    overdue
+        Jobs that were let go so long ago that the decision is given up if they have not started.
     """
-    making = _Making(before, site)
+    making = _Making(before, site, overdue)
     runs = _runs(reading.jobs, numbers)
     seen = {job.key: job for job in reading.jobs}
     for key, entry in before.entries.items():
         if key not in seen:
-            making.gone(key, entry, ends.get(key.id, ""))
+            making.gone(key, entry, reading.ends.get(key.id, ""))
     for job in reading.jobs:
         making.job(job, runs.nodes.get(job.key, ()))
     making.nodes(reading.nodes, numbers, busy=frozenset(runs.of_node))
@@ -99,8 +103,8 @@ def _runs(jobs: Sequence[SeenJob], numbers: Mapping[str, int]) -> _Runs:
 class _Making:
     """The change so far."""
 
-    def __init__(self, before: Picture, site: Site) -> None:
-        self.site = site
+    def __init__(self, before: Picture, site: Site, overdue: Container[JobKey]) -> None:
+        self.site, self.overdue = site, overdue
         self.entries = dict(before.entries)
         self.down = before.down
         self.next_number = before.next_number
@@ -126,6 +130,10 @@ class _Making:
         elif (entry.node_count, entry.limit_s) != (job.node_count, job.limit_s):
             self._withdraw(job.key, entry, "its request was changed")
             self._submit(job, job.node_count)
+        elif entry.phase is Phase.DECIDED and job.key in self.overdue:
+            why = f"not started in time: {job.reason or job.state}"
+            self.notices.append(StartFailed(entry.number, entry.attempt, why))
+            self.entries[job.key] = entry.fails()
 
     def _submit(self, job: SeenJob, count: int) -> Entry:
         entry = Entry(self.next_number, count, job.limit_s, job.restarts)

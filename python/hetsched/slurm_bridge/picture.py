@@ -36,6 +36,8 @@ class Entry:
     """Its present run, or the next."""
     nodes: tuple[int, ...] = ()
     """Nodes of the run, in order; of a decision, where it is to start."""
+    decision: int = 0
+    """Number of the decision to start it."""
 
     def fails(self) -> Entry:
         """The entry once its decided start did not take place."""
@@ -58,7 +60,11 @@ class Picture:
             if isinstance(decision, Start):
                 key = keys[decision.job]
                 entries[key] = replace(
-                    entries[key], phase=Phase.DECIDED, attempt=decision.attempt, nodes=tuple(sorted(decision.nodes))
+                    entries[key],
+                    phase=Phase.DECIDED,
+                    attempt=decision.attempt,
+                    nodes=tuple(sorted(decision.nodes)),
+                    decision=decision.number,
                 )
             elif isinstance(decision, Reject):
                 entries[keys[decision.job]] = replace(entries[keys[decision.job]], phase=Phase.REJECTED)

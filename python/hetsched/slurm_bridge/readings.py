@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hetsched.slurm_bridge.calls import Slurm
 from hetsched.slurm_bridge.jobs import JobKey, SeenJob, read_ends, read_jobs
@@ -16,6 +16,8 @@ class Reading:
 
     jobs: Sequence[SeenJob]
     nodes: Sequence[SeenNode]
+    ends: Mapping[str, str] = field(default_factory=dict)
+    """Final states of jobs that are gone, by id, as far as they are known."""
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ def nodes_text(nodes: Sequence[int], names: Sequence[str]) -> str:
     return ",".join(own) if len(own) <= 2 else folded(own)
 
 
-def would_release(job: str, nodes: str, reason: str) -> str:
-    """The line of a dry run about a start.
+def release(job: str, nodes: str, reason: str, *, acts: bool = False) -> str:
+    """The line about a start, of a dry run or of a bridge that acts.
 
     Examples
     --------
-    >>> would_release("1234", "n4,n7", "2 of 5 free nodes, after 31 s in the queue")
+    >>> release("1234", "n4,n7", "2 of 5 free nodes, after 31 s in the queue")
     'would release 1234 on n4,n7: 2 of 5 free nodes, after 31 s in the queue'
     """
-    return f"would release {job} on {nodes}: {reason}"
+    return f"{'release' if acts else 'would release'} {job} on {nodes}: {reason}"
 
 
 def reason_of_start(start: Start, *, free: int, wait_s: float, policy: str) -> str:
