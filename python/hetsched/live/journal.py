@@ -73,6 +73,9 @@ class Journal:
             if instant.jobs is not None:
                 controller.add_jobs(instant.jobs)
                 continue
+            if instant.snapshot is not None:
+                controller.rebuild(instant.t_us, instant.snapshot)
+                continue
             decided = controller.step(instant.t_us, instant.notices)
             if tuple(decided) != instant.decisions:
                 _differ(self.folder / LINES, number, instant.decisions, decided)

@@ -28,6 +28,7 @@ from hetsched.features.feature import Setting
 from hetsched.files import UNREADABLE
 from hetsched.live.decisions import Decision, decision_of
 from hetsched.live.notices import Notice, notice_of
+from hetsched.live.snapshot import Snapshot
 from hetsched.run.session_file import Saved, write_saved
 
 LINES, START = "journal.jsonl", "start.zip"
@@ -45,6 +46,8 @@ class Instant:
     real: str | None = None
     """The time of the wall clock, for people."""
     jobs: pl.DataFrame | None = None
+    snapshot: Snapshot | None = None
+    """The state from which the controller was rebuilt."""
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
@@ -53,6 +56,8 @@ class Instant:
             own["real"] = self.real
         if self.jobs is not None:
             return own | {"jobs": self.jobs.to_dict(as_series=False), "types": _types(self.jobs)}
+        if self.snapshot is not None:
+            return own | {"snapshot": self.snapshot.to_json()}
         told = [notice.to_json() for notice in self.notices]
         return own | {"notices": told, "decisions": [decision.to_json() for decision in self.decisions]}
 
@@ -64,6 +69,8 @@ class Instant:
             if "jobs" in values:
                 types = {name: _TYPES[kind] for name, kind in values["types"].items()}
                 return cls(t_us, real=real, jobs=pl.DataFrame(values["jobs"], schema=types))
+            if "snapshot" in values:
+                return cls(t_us, real=real, snapshot=Snapshot.from_json(values["snapshot"]))
             told, decided = values["notices"], values["decisions"]
         except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise LiveError(f"found no instant ({reason_of(error)}), expected t_us, notices and decisions") from None
