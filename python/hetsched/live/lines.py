@@ -1,4 +1,4 @@
-"""Lines of a journal: all that a controller was told and has decided, on disk before it is carried out.
+"""Lines of a journal: notices and decisions of a controller, on disk before they are carried out.
 
 ``DIR/journal.jsonl`` has a head in its first line and then a line an instant, each after its CRC-32; ``DIR/start.zip``
 is what the run was made of. A line is written and synchronised before anything in it is carried out: a last line that
@@ -38,7 +38,7 @@ _CRC_DIGITS = 8
 
 @dataclass(frozen=True)
 class Instant:
-    """A line of a journal: what was told at an instant and decided upon it, or jobs that were added before the next."""
+    """A line of a journal: notices of an instant and decisions upon them, or jobs that were added before the next."""
 
     t_us: int
     notices: tuple[Notice, ...] = ()

@@ -1,4 +1,4 @@
-"""`Snapshot`: the state of a machine and its jobs, from which a controller can begin anew."""
+"""`Snapshot`: the state of a machine and its jobs, from which a controller can begin again."""
 
 from __future__ import annotations
 

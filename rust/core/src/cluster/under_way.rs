@@ -52,7 +52,7 @@ impl Cluster {
         }
     }
 
-    /// Begins a run that has ended in this instant anew on other nodes, with the same attempt and begin. `watts` and
+    /// Begins a run that has ended in this instant once more, on other nodes, with the same attempt and begin. `watts` and
     /// `basis` are what the policy counts for it there.
     ///
     /// # Errors

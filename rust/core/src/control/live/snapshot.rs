@@ -1,4 +1,4 @@
-//! Snapshots: the state of a machine and its jobs, from which a controller can begin anew.
+//! Snapshots: the state of a machine and its jobs, from which a controller can begin again.
 
 use crate::cluster::{Cluster, Phase};
 use crate::control::live::Live;
