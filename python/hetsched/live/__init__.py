@@ -17,6 +17,7 @@ from hetsched.live.notices import (
     Tick,
     Withdrawn,
 )
+from hetsched.live.snapshot import Over, Running, Snapshot, Waiting
 
 __all__ = [
     "Budget",
@@ -29,19 +30,23 @@ __all__ = [
     "NodeOff",
     "NodeUp",
     "Notice",
+    "Over",
     "Power",
     "Reject",
     "Requeue",
     "Requeued",
     "Resize",
     "Resume",
+    "Running",
     "Sleep",
+    "Snapshot",
     "Start",
     "StartFailed",
     "Started",
     "Submitted",
     "Suspend",
     "Tick",
+    "Waiting",
     "Wake",
     "Withdrawn",
 ]

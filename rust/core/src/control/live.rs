@@ -1,6 +1,7 @@
 //! Live: a conductor whose plant knows only what its host reports.
 
 pub mod report;
+pub mod snapshot;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -43,6 +44,8 @@ struct Ledger {
     ends: BTreeSet<SimTime>,
     /// Number of jobs that are over.
     over: usize,
+    /// Jobs that have completed.
+    completed: BTreeSet<JobId>,
     /// Number of reports about earlier attempts, or of what was known already.
     late: u64,
 }
@@ -89,6 +92,11 @@ impl Live {
     pub fn next_time(&mut self) -> Option<SimTime> {
         let next = self.ledger.ends.first().copied();
         self.conductor.next_time(next)
+    }
+
+    /// True if a job that is over has completed.
+    fn has_completed(&self, job: JobId) -> bool {
+        self.ledger.completed.contains(&job)
     }
 
     /// Adds jobs; the workload has the present ones in their old rows.
@@ -185,6 +193,9 @@ impl Ledger {
         }
         conductor.end(id)?;
         self.over += 1;
+        if ok {
+            self.completed.insert(which.job);
+        }
         conductor.note_end(which.job, ok);
         Ok(Taken::Changes)
     }
