@@ -202,8 +202,8 @@ class Executor:
                 self.states[job] = "rejected"
             case do.Kill(job=job, attempt=attempt):
                 self.running.pop(job, None)
-                self.states[job] = "overdrawn"
-                self.hands.end(job, attempt, "overdrawn")
+                self.states[job] = "failed"
+                self.hands.end(job, attempt, "failed")
             case do.Requeue(job=job, attempt=attempt):
                 self.running.pop(job, None)
                 self.hands.end(job, attempt, "requeued")
@@ -260,9 +260,9 @@ class Executor:
                 run = self.running.pop(job, None)
                 is_over = isinstance(decision, do.Kill)
                 if is_over:
-                    self.states[job] = "overdrawn"
+                    self.states[job] = "failed"
                 if run is not None:
-                    run.asked = "overdrawn" if is_over else "requeued"
+                    run.asked = "failed" if is_over else "requeued"
                     ended[run.key] = run
             case do.Suspend(job=job, attempt=attempt):
                 stands[job, attempt] = signal.SIGUSR1

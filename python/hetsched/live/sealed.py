@@ -26,10 +26,10 @@ def sealed(record: dict[str, Any]) -> bytes:
 
 def unsealed(line: bytes) -> dict[str, Any] | None:
     """The record of a line; None if it is torn, damaged, or no object."""
-    crc, text = line[:_DIGITS], line[_DIGITS + 1 :].rstrip(b"\n")
+    text = line[_DIGITS + 1 :].rstrip(b"\n")
+    if line[: _DIGITS + 1] != f"{zlib.crc32(text):0{_DIGITS}x} ".encode():
+        return None
     try:
-        if int(crc, 16) != zlib.crc32(text):
-            return None
         record = json.loads(text)
     except ValueError:
         return None

@@ -17,7 +17,7 @@ class Ending:
     """The end of one run of a job."""
 
     state: str
-    """`completed`, `failed`, `timeout`, `cancelled` or `overdrawn`."""
+    """`completed`, `failed`, `timeout` or `cancelled`; `requeued` of a run after which the job waits again."""
     exit_code: int | None = None
     signal: int | None = None
     reason: str = ""
