@@ -79,3 +79,7 @@ def __getattr__(name: str) -> Any:
                 globals()[name] = getattr(home, name)
                 return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

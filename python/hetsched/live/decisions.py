@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import cast
 
 from hetsched.live.records import Record, record_of
+from hetsched.naming import named_in
 
 __all__ = [
     "Cap",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Decision(Record):
     """Base of all decisions, with the `number` of each."""
@@ -35,6 +37,7 @@ class Decision(Record):
     number: int = field(kw_only=True)
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Start(Decision):
     """Start a job on these nodes, with its nodes capped to `cap_w` watts each, and `granted_w` counted for it."""
@@ -46,6 +49,7 @@ class Start(Decision):
     granted_w: float | None = None
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Reject(Decision):
     """Turn a job away: it would never start."""
@@ -54,6 +58,7 @@ class Reject(Decision):
     why: str
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Cap(Decision):
     """Cap each node of a run to that many watts; None lifts the cap."""
@@ -63,6 +68,7 @@ class Cap(Decision):
     watts_a_node: float | None = None
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Suspend(Decision):
     """Let a run stand still on its nodes."""
@@ -72,6 +78,7 @@ class Suspend(Decision):
     why: str = ""
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Resume(Decision):
     """Let a suspended run go on."""
@@ -81,6 +88,7 @@ class Resume(Decision):
     why: str = ""
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Requeue(Decision):
     """End a run; its job waits again, in its old place in the queue."""
@@ -90,6 +98,7 @@ class Requeue(Decision):
     why: str = ""
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Kill(Decision):
     """End a run for good."""
@@ -99,6 +108,7 @@ class Kill(Decision):
     why: str = ""
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Resize(Decision):
     """Give a run these nodes in place of its own."""
@@ -108,6 +118,7 @@ class Resize(Decision):
     nodes: tuple[int, ...]
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Wake(Decision):
     """Switch nodes on."""
@@ -115,6 +126,7 @@ class Wake(Decision):
     nodes: tuple[int, ...]
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True)
 class Sleep(Decision):
     """Switch idle nodes off."""

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import cast
 
 from hetsched.live.records import Record, record_of
+from hetsched.naming import named_in
 
 __all__ = [
     "Budget",
@@ -32,10 +33,12 @@ __all__ = [
 ]
 
 
+@named_in("hetsched.live")
 class Notice(Record):
     """Base of all notices."""
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Submitted(Notice):
     """A job has been submitted; it joins the queue unless it has to wait for something else."""
@@ -43,6 +46,7 @@ class Submitted(Notice):
     job: int
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Eligible(Notice):
     """A job that waited for something else, such as the end of another job, joins the queue."""
@@ -50,6 +54,7 @@ class Eligible(Notice):
     job: int
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Withdrawn(Notice):
     """A job that does not run has been withdrawn."""
@@ -57,6 +62,7 @@ class Withdrawn(Notice):
     job: int
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Started(Notice):
     """A run has begun: it confirms a decision, or somebody else has started the job, or on other nodes."""
@@ -66,6 +72,7 @@ class Started(Notice):
     nodes: tuple[int, ...]
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class StartFailed(Notice):
     """A decided start did not take place: the job goes back to its old place in the queue, without a penalty."""
@@ -76,6 +83,7 @@ class StartFailed(Notice):
     bad_nodes: tuple[int, ...] = ()
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Ended(Notice):
     """A run has ended, with a state of the job table, such as ``completed``, ``failed`` or ``timeout``."""
@@ -86,6 +94,7 @@ class Ended(Notice):
     energy_j: float | None = None
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Requeued(Notice):
     """A job whose run is over waits again, in its old place in the queue."""
@@ -93,6 +102,7 @@ class Requeued(Notice):
     job: int
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class NodeUp(Notice):
     """Nodes serve jobs from now on: they have booted, or have been repaired."""
@@ -100,6 +110,7 @@ class NodeUp(Notice):
     nodes: tuple[int, ...]
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class NodeOff(Notice):
     """Nodes that were shutting down are off."""
@@ -107,22 +118,29 @@ class NodeOff(Notice):
     nodes: tuple[int, ...]
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class NodeDown(Notice):
-    """A node has failed or was taken out of service; the runs on it end by notices of their own."""
+    """A node has failed or was taken out of service; runs on it that have not ended by then end with it."""
 
     node: int
     why: str = ""
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Budget(Notice):
-    """The machine may draw that many watts, until an instant or until the next such notice."""
+    """The machine may draw that many watts, until an instant or for good; of those that hold the last to begin counts.
+
+    It begins now, or at `from_us`: a policy that looks ahead knows it from now on.
+    """
 
     watts: float
     until_us: int | None = None
+    from_us: int | None = None
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Power(Notice):
     """The machine draws that many watts."""
@@ -130,6 +148,7 @@ class Power(Notice):
     watts: float
 
 
+@named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Tick(Notice):
     """Nothing has happened: the instant is one that the controller asked for (`Controller.next_us`)."""

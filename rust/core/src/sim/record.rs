@@ -370,11 +370,6 @@ impl History {
         !matches!(state, Barred(_) | Lacking(_) | LeftOut | RejectedNodes | RejectedPower | RejectedSlots)
     }
 
-    /// True if a job that was turned away is so for good.
-    pub(super) fn is_rejected(&self, job: JobId) -> bool {
-        self.jobs.state[job.0 as usize] != JobState::LeftOut
-    }
-
     /// Records that a job is withdrawn.
     pub(super) fn cancel(&mut self, job: JobId, why: JobState) {
         self.jobs.state[job.0 as usize] = why;
