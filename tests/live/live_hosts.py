@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from hetsched.live.launchers import SHIM
@@ -22,11 +23,25 @@ class Zygote:
     def __init__(self):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen([sys.executable, ZYGOTE], text=True, bufsize=1, **pipes)
+        self.pid = 0
 
     def start(self, folder, jobs, *, nodes=4, fault="", **given):
         """Begins a run, or goes on with it; gives the process."""
         request = {"folder": str(folder), "jobs": jobs, "nodes": nodes, "environment": {"HETSCHED_FAULT": fault}}
-        self.process.stdin.write(json.dumps(request | given) + "\n")
+        return self._begin(request | given)
+
+    def command(self, folder, *words, fault=""):
+        """Begins `hetsched run` with these words; gives the process."""
+        request = {"folder": str(folder), "words": list(map(str, words)), "environment": {"HETSCHED_FAULT": fault}}
+        return self._begin(request)
+
+    def _begin(self, request):
+        if self.pid:
+            # A test that failed has left it.
+            with suppress(ProcessLookupError):
+                killed(self.pid)
+            self.code()
+        self.process.stdin.write(json.dumps(request) + "\n")
         self.pid = int(self._line())
         return self.pid
 
@@ -37,7 +52,8 @@ class Zygote:
 
     def code(self):
         """The exit code of the process that was begun."""
-        return int(self._line())
+        code, self.pid = int(self._line()), 0
+        return code
 
     def run(self, folder, jobs, **given):
         """A whole run."""
@@ -45,7 +61,8 @@ class Zygote:
         return self.code()
 
     def close(self):
-        """Ends it."""
+        """Ends it, and what a test that failed has left."""
+        self.process.kill()
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()

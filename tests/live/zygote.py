@@ -2,14 +2,17 @@
 
 import json
 import os
+import signal
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from stand_in import FirstCome, Lines
 
+from hetsched.cli import main as command
 from hetsched.live.clock import Clock
 from hetsched.live.commands import Command
 from hetsched.live.executor import Executor
@@ -51,18 +54,32 @@ def run(folder, jobs, nodes, *, boot=None, cgroups=None, requeues_lost=False, gr
         json.dump({"states": executor.states, "whole": whole}, file)
 
 
+def loaded():
+    """Imports what the command imports, and has polars do nothing: its threads would not be there after a fork."""
+    for name in ("cli.run", "features.feature", "live.running", "report.tables"):
+        import_module(f"hetsched.{name}")
+
+
 def main():
-    """Forks a process for each line: the environment's changes, and the arguments of `run`."""
+    """Forks a process for each line: the environment's changes, and the arguments of `run` or of the command."""
     for line in sys.stdin:
         given = json.loads(line)
+        if "words" in given:
+            loaded()
         pid = os.fork()
         if not pid:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             os.environ.update(given.pop("environment", {}))
             os.setsid()
             sys.stdin.close()
             log = given.pop("log", given["folder"] + "/executor.err")
             os.dup2(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY), 2)
             try:
+                if "words" in given:
+                    os.dup2(os.open(log, os.O_APPEND | os.O_WRONLY), 1)
+                    with open(1, "w", closefd=False) as sys.stdout:
+                        code = command(given["words"])
+                    os._exit(code)
                 run(**given)
             except BaseException:  # noqa: BLE001 -- a child that was forked must not go on as its parent
                 traceback.print_exc()

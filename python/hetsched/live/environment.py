@@ -12,7 +12,7 @@ KEPT = ("PATH", "HOME", "LANG", "USER", "TMPDIR")
 
 @dataclass(frozen=True)
 class Given:
-    """What one run of a job has been given."""
+    """Nodes, CPUs and cap that one run of a job has been given."""
 
     job: int
     attempt: int

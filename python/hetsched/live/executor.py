@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from errno import EDQUOT, ENOSPC
 from typing import Protocol
 
+from hetsched.errors import LiveError
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
 from hetsched.live.clock import Clock, real_s
@@ -25,7 +26,8 @@ from hetsched.live.notices import Notice
 from hetsched.live.points import point
 from hetsched.live.states import Ending
 
-_LONGEST_WAIT_S = 3600.0
+_MOST_ERRORS = 10
+_AFTER_ERROR_S = 1.0
 
 
 class Decider(Protocol):
@@ -49,9 +51,28 @@ class Book(Protocol):
         ...
 
 
+class Line(Protocol):
+    """The part of a line of a journal that a host reads again."""
+
+    @property
+    def t_us(self) -> int:
+        """The instant."""
+        ...
+
+    @property
+    def notices(self) -> Sequence[Notice]:
+        """Everything that had happened."""
+        ...
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """The decisions upon that."""
+        ...
+
+
 @dataclass(frozen=True)
 class Instant:
-    """One line of the journal."""
+    """An instant on its way to the journal."""
 
     t_us: int
     notices: Sequence[Notice]
@@ -70,6 +91,7 @@ class Executor:
         *,
         clock: Clock,
         requeues_lost: bool = False,
+        longest_wait_s: float = 3600.0,
         tell: Callable[[Executor], object] = lambda _: None,
         say: Callable[[str], object] = lambda _: None,
     ) -> None:
@@ -88,7 +110,10 @@ class Executor:
         self._last_us = -1
         self._found: list[Notice] = []
         self._unwritten: Instant | None = None
-        self._write_after = 0.0
+        self._write_after = self._step_after = 0.0
+        self.errors_in_row = 0
+        """Steps since the last that the policy decided."""
+        self._longest_wait_s = longest_wait_s
         self._tell = tell
         self._say = say
 
@@ -135,7 +160,9 @@ class Executor:
             self._end(run, ending)
 
     def _due(self) -> list[Notice]:
-        """What is to be reported now."""
+        """Notices that are to be given now."""
+        if time.monotonic() < self._step_after:
+            return []
         now, self._found, notices = self.clock.t_us, [], self._found
         while not self.interrupts and self._submitted < len(self._submits):
             at_us, job = self._submits[self._submitted]
@@ -150,10 +177,28 @@ class Executor:
 
     def _step(self, notices: list[Notice]) -> None:
         t_us = max(self.clock.t_us, self._last_us + 1)
-        decisions = self.controller.step(t_us, notices)
+        try:
+            decisions = self.controller.step(t_us, notices)
+        except LiveError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a policy may be anybody's; what runs goes on whatever it raises
+            self._refused(t_us, notices, error)
+            return
+        self.errors_in_row = 0
         point("run.decided")
         self._unwritten = Instant(t_us, notices, decisions)
         self._write()
+
+    def _refused(self, t_us: int, notices: list[Notice], error: Exception) -> None:
+        """Keep what has happened for the next step: of one in which a policy fails nothing has taken place."""
+        self.errors_in_row += 1
+        patient = self.errors_in_row > _MOST_ERRORS
+        self._found = [*notices, *self._found]
+        self._step_after = time.monotonic() + (RETRY_S if patient else _AFTER_ERROR_S)
+        if self.errors_in_row <= _MOST_ERRORS + 1:
+            self._say(f"at {t_us / 1e6:.3f} s the policy failed, and nothing starts: {type(error).__name__}: {error}")
+            if patient:
+                self._say(f"it failed {self.errors_in_row} times in a row: asked every {RETRY_S:g} s from now on")
 
     def _write(self) -> None:
         """Bring the last instant to the disk, and carry it out; on a full disk nothing is started until it is there."""
@@ -219,7 +264,7 @@ class Executor:
 
     # After a start of this process.
 
-    def restore(self, instants: Iterable[Instant]) -> None:
+    def restore(self, instants: Iterable[Line]) -> None:
         """Take over a run from its journal, whose instants the controller has been asked again."""
         ended: dict[tuple[int, int], Run] = {}
         stands: dict[tuple[int, int], int] = {}
@@ -289,11 +334,13 @@ class Executor:
             os.read(woken, 4096)
 
     def _rest_s(self) -> float:
-        now, rest = self.clock.t_us, [_LONGEST_WAIT_S]
+        now, rest = self.clock.t_us, [self._longest_wait_s]
+        if (until_s := self._step_after - time.monotonic()) > 0:
+            return min(until_s, *rest)
         if self._found:
             return 0.0
         if self._unwritten is not None:
-            return self._write_after - time.monotonic()
+            return min(rest[0], self._write_after - time.monotonic())
         if not self.interrupts and self._submitted < len(self._submits):
             rest.append((self._submits[self._submitted][0] - now) / 1e6)
         if not self.interrupts and self.controller.next_us is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from hetsched.live import cgroups
 from hetsched.live.clock import Clock
@@ -43,7 +45,7 @@ class Run:
     process: Process | None = None
     orphan: Orphan | None = None
     tries: int = 0
-    spec: dict[str, object] = field(default_factory=dict)
+    spec: dict[str, Any] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[int, int]:
@@ -53,7 +55,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is done at once."""
+    """Bounds of what is done at once."""
 
     most_running: int = field(default_factory=lambda: 4 * len(os.sched_getaffinity(0)))
     launches_a_s: float = 100.0
@@ -160,7 +162,7 @@ class Hands:
     def _launch(self, run: Run) -> None:
         folder = self._prepared(run)
         point("run.before_launch")
-        run.shim = launch(folder)
+        run.shim = launch(folder, run.spec)
         run.process = Process(run.shim.pid, os.pidfd_open(run.shim.pid))
         run.tries += 1
         self.live[run.key] = run
@@ -168,11 +170,20 @@ class Hands:
 
     def _prepared(self, run: Run) -> str:
         """The folder of a run, with what its shim is to run; what an earlier launch has left there is good as well."""
-        folder = attempt_folder(self.folder, run.job, run.attempt)
-        run.spec = spec_of(self.commands[run.job], self._given(run), self.launcher, self.terms)
-        if not Path(folder, "spec.json").exists():
+        folder, known = attempt_folder(self.folder, run.job, run.attempt), self._written(run)
+        run.spec = known or spec_of(self.commands[run.job], self._given(run), self.launcher, self.terms)
+        if known is None:
             write_spec(folder, run.spec)
         return folder
+
+    def _written(self, run: Run) -> dict[str, Any] | None:
+        """The description that an earlier launch has left; None: there is none."""
+        try:
+            text = Path(attempt_folder(self.folder, run.job, run.attempt), "spec.json").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        spec: dict[str, Any] = json.loads(text)
+        return spec
 
     def _given(self, run: Run) -> Given:
         nodes = self.launcher.nodes
@@ -203,7 +214,7 @@ class Hands:
 
     def adopt(self, run: Run) -> Iterator[tuple[Run, Ending | None]]:
         """Take over a run that was decided before this process was there; gives its end if it has ended."""
-        run.spec = spec_of(self.commands[run.job], self._given(run), self.launcher, self.terms)
+        run.spec = self._written(run) or {}
         self.live[run.key] = run
         yield from self._settled(run)
 
@@ -257,8 +268,8 @@ class Hands:
         return run
 
     def _cgroup(self, run: Run) -> str | None:
-        group = run.spec.get("cgroup")
-        return group if isinstance(group, str) else None
+        group: str | None = run.spec.get("cgroup")
+        return group
 
     def _release(self, run: Run) -> None:
         if run.process is not None:

@@ -26,8 +26,15 @@ SHIM = str(Path(__file__).with_name("shim.py"))
 class Launcher(Protocol):
     """A way to start commands."""
 
-    name: str
-    nodes: Nodes
+    @property
+    def name(self) -> str:
+        """Its word on the command line."""
+        ...
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes that it starts commands on."""
+        ...
 
     def words(self, command: Command, given: Given) -> list[str]:
         """The program and its arguments."""
@@ -104,7 +111,7 @@ def attempt_folder(folder: str, job: int, attempt: int) -> str:
 
 @dataclass(frozen=True)
 class Terms:
-    """What is the same for all commands of a run."""
+    """Terms that are the same for all commands of a run."""
 
     grace_s: float = 5.0
     exports: bool = False
@@ -115,7 +122,7 @@ class Terms:
 
 
 def spec_of(command: Command, given: Given, launcher: Launcher, terms: Terms) -> dict[str, Any]:
-    """What the shim is to run."""
+    """The description of what the shim is to run."""
     own = attempt_folder(given.folder, given.job, given.attempt)
     affinity = launcher.affinity(given)
     group = None if terms.cgroups is None else f"{terms.cgroups}/{given.job}.{given.attempt}"
@@ -137,12 +144,12 @@ def spec_of(command: Command, given: Given, launcher: Launcher, terms: Terms) ->
 def write_spec(folder: str, spec: dict[str, Any]) -> None:
     """Make the folder of an attempt, with what is to be run; only its user may read what is in the environment."""
     Path(folder).mkdir(parents=True, exist_ok=True)
-    cgroups.make(spec["cgroup"], spec["memory_gb"])
     write_json(f"{folder}/spec.json", spec, mode=0o600)
 
 
-def launch(folder: str) -> subprocess.Popen[bytes]:
+def launch(folder: str, spec: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start the shim of an attempt: in a session of its own, and without any of this process's files."""
+    cgroups.make(spec["cgroup"], spec["memory_gb"])
     kept = {name: value for name, value in os.environ.items() if name in ("PATH", VARIABLE)}
     return subprocess.Popen(
         [sys.executable, "-I", "-S", SHIM, folder],

@@ -17,7 +17,7 @@ _KILL_US = 10_000_000
 
 
 class Orphan:
-    """What is left of a job without a shim. Its processes are those below its command, and those with its mark."""
+    """A job without a shim. Its processes are those below its command, and those with its mark."""
 
     def __init__(
         self,

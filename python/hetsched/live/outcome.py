@@ -11,7 +11,7 @@ import polars as pl
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
 from hetsched.live.clock import Clock
-from hetsched.live.executor import Instant
+from hetsched.live.executor import Line
 from hetsched.live.launchers import Launcher, attempt_folder
 from hetsched.live.reading import RealJobs
 from hetsched.live.sealed import read_sealed
@@ -42,7 +42,7 @@ class _Last:
     why: str = ""
 
 
-def last_runs(instants: Iterable[Instant]) -> dict[int, _Last]:
+def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
     """The last run of each job that is in a journal."""
     jobs: dict[int, _Last] = {}
     for instant in instants:
@@ -63,10 +63,10 @@ def last_runs(instants: Iterable[Instant]) -> dict[int, _Last]:
     return jobs
 
 
-def rows_of(instants: Iterable[Instant], folder: str, clock: Clock, launcher: Launcher) -> pl.DataFrame:
+def rows_of(instants: Iterable[Line], folder: str, clock: Clock, launcher: Launcher) -> pl.DataFrame:
     """One row a job of the journal: when and where it ran last, and how that ended; nulls of one that never ran."""
     rows = [_row(job, last, folder, clock, launcher) for job, last in last_runs(instants).items()]
-    seconds = {"start_s": pl.Float64, "end_s": pl.Float64}
+    seconds: dict[str, Any] = {"start_s": pl.Float64, "end_s": pl.Float64}
     known = {"job_id": pl.Int64, **seconds, "nodes": pl.List(pl.UInt32), "state": pl.String, "reason": pl.String}
     return pl.DataFrame(rows, schema={**known, **COLUMNS}, orient="row")
 
@@ -97,8 +97,19 @@ def _ending(own: str, launcher: Launcher) -> Ending:
     return Ending("failed", reason=LOST) if record is None else ending_of(record, launcher)
 
 
-def result_of(jobs: RealJobs, platform: Platform, rows: pl.DataFrame, more: Mapping[str, Any]) -> Result:
-    """The frames of a result; `more` joins its provenance, the policy's among it."""
+def result_of(
+    jobs: RealJobs,
+    platform: Platform,
+    rows: pl.DataFrame,
+    more: Mapping[str, Any],
+    *,
+    measured_j: float | None = None,
+) -> Result:
+    """The frames of a result; `more` joins its provenance, the policy's among it.
+
+    Energy is the platform's model of the nodes. What the machine's counters have measured, `measured_j`, is no node's:
+    a column ``measured_j`` gives each job its part by CPU seconds.
+    """
     rows = rows.filter(pl.col("job_id").is_in(jobs.frame["job_id"].to_list()))
     ran = rows.filter(pl.col("start_s").is_not_null())
     workload = jobs.ended(ran.select("job_id", runtime_s=pl.col("end_s") - pl.col("start_s")))
@@ -107,6 +118,8 @@ def result_of(jobs: RealJobs, platform: Platform, rows: pl.DataFrame, more: Mapp
 
     def with_states() -> pl.DataFrame:
         own = rows.select("job_id", "state", "reason", *COLUMNS)
+        if measured_j is not None:
+            own = own.with_columns(measured_j=measured_j * pl.col("cpu_s") / pl.col("cpu_s").sum())
         joined = metered.jobs.join(own, on="job_id", how="left", maintain_order="left", suffix="_real")
         real = [pl.coalesce(f"{name}_real", name).alias(name) for name in ("state",)]
         reason = pl.when(pl.col("state_real").is_null()).then("reason").otherwise("reason_real")

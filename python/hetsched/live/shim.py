@@ -127,7 +127,7 @@ class Job:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {
             **({"code": None, "signal": None} if why else _how(self.status)),
-            "why": why or self.why,
+            "why": why or self.why or ("out of memory" if cgroups.ran_out_of_memory(self.spec.get("cgroup")) else ""),
             "begin_us": self.begin_us,
             "end_us": now_us(),
             "stood_us": self.stood_us,
