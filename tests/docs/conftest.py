@@ -30,8 +30,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def few_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tries few smaller inputs where a page shows that a part has a fault: it does not show the smallest."""
-    monkeypatch.setattr(conforming, "_MOST_TRIES", 10)
+    """Tries few smaller inputs where an example shows that a part has a fault: it does not show the smallest."""
+    monkeypatch.setattr(conforming, "_MOST_TRIES", 30)
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def examples() -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("docstring", examples(), ids=lambda docstring: docstring.name.removeprefix("hetsched."))
-@pytest.mark.usefixtures("workplace")
+@pytest.mark.usefixtures("few_tries", "workplace")
 def test_the_examples_of_a_docstring_run(docstring: doctest.DocTest) -> None:
     said: list[str] = []
     outcome = doctest.DocTestRunner(optionflags=SAME_BUT_FOR_SPACE).run(docstring, out=said.append)

@@ -60,7 +60,7 @@ def runs(draw: st.DrawFn) -> tuple[hs.Result, hs.Platform]:
 
 
 @given(runs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_gaps_are_those_of_the_plain_twin(case: tuple[hs.Result, hs.Platform]) -> None:
     result, platform = case
     found, expected = gaps(result, platform).rows(), plain_gaps(result, platform)
@@ -70,7 +70,7 @@ def test_gaps_are_those_of_the_plain_twin(case: tuple[hs.Result, hs.Platform]) -
 
 
 @given(runs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 def test_gaps_hold_the_energy_of_nodes_without_jobs_and_none_is_below_its_least(
     case: tuple[hs.Result, hs.Platform],
 ) -> None:

@@ -137,13 +137,14 @@ def test_partitions_are_queues(conf: Conf) -> None:
         NODES + "NodeName=g[1-2] Feature=gpu\nNodeName=f[1-9] State=FUTURE\n"
         "NodeSet=fast Feature=gpu\nNodeSet=some Nodes=n[2-3] Feature=gpu\n"
         "PartitionName=DEFAULT MaxTime=1-0 PriorityTier=5\n"
-        "PartitionName=all Nodes=ALL DefaultTime=NONE\n"
+        "PartitionName=all Nodes=ALL DefaultTime=NONE Default=YES\n"
         "PartitionName=gpu Nodes=fast MaxTime=90 DefaultTime=10:30 PriorityTier=7 MaxNodes=1\n"
         "PartitionName=mixed Nodes=some,n1,f1 MaxTime=UNLIMITED MaxNodes=9\n"
         'PartitionName=none Nodes=""\nPartitionName=later\nPartitionName=future Nodes=f[1-3]\n'
         "PartitionName=DEFAULT MaxTime=2:0:1\n"
-        "PartitionName=last Nodes=n4 MaxNodes=UNLIMITED Priority=3\n"
+        "PartitionName=last Nodes=n4 MaxNodes=UNLIMITED Priority=3 Default=yes\n"
     )
+    assert [one.name for one in platform.queues or () if one.default] == ["last"], "the last one that says so"
     told = [(one.name, one.numbers, one.priority, one.max_nodes) for one in platform.queues or ()]
     assert told == [
         ("all", (0, 1, 2, 3, 4, 5), 5, None),

@@ -17,7 +17,7 @@ use crate::workload::JobId;
 
 /// Buffers that a draft hands on to the next, so that a pass allocates nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct DraftMemory {
     puts: Vec<Put>,
     ends: Vec<Release>,
     /// Free nodes, once they were asked for; where nodes are shared, those that can serve a job.
@@ -48,7 +48,7 @@ pub struct Mark {
 /// Starts so far, and what they leave.
 pub struct Draft<'a> {
     view: &'a View<'a>,
-    memory: &'a mut Memory,
+    memory: &'a mut DraftMemory,
     out: &'a mut Decisions,
     free_units: i64,
     granted: Watts,
@@ -60,7 +60,7 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// A machine as it is, for decisions that are added to `out`.
-    pub fn new(view: &'a View<'a>, memory: &'a mut Memory, out: &'a mut Decisions) -> Self {
+    pub fn new(view: &'a View<'a>, memory: &'a mut DraftMemory, out: &'a mut Decisions) -> Self {
         memory.puts.clear();
         memory.ends.clear();
         let shares = !view.platform.is_exclusive() || view.slots.lends();
@@ -111,7 +111,7 @@ impl<'a> Draft<'a> {
         let need = self.view.jobs.need(job, self.view.platform);
         self.free();
         let own = self.out.nodes_since(mark.decisions).to_vec();
-        let Memory { free, shared, .. } = &mut *self.memory;
+        let DraftMemory { free, shared, .. } = &mut *self.memory;
         for &node in &own {
             match shared {
                 Some(shared) => shared.give(node, need),
@@ -342,7 +342,7 @@ mod tests {
             exclusive in any::<bool>(),
         ) {
             let world = World::new(80, 6, 3, exclusive);
-            let (mut memory, mut out) = (Memory::default(), Decisions::default());
+            let (mut memory, mut out) = (DraftMemory::default(), Decisions::default());
             let view = world.view();
             let mut draft = Draft::new(&view, &mut memory, &mut out);
             for (row, (_, length, counted)) in (0..).zip(before) {
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn nothing_starts_where_nothing_is_chosen() {
         let world = World::new(2, 2, 1, true);
-        let (mut memory, mut out) = (Memory::default(), Decisions::default());
+        let (mut memory, mut out) = (DraftMemory::default(), Decisions::default());
         let view = world.view();
         let mut draft = Draft::new(&view, &mut memory, &mut out);
         let before = seen(&mut draft);

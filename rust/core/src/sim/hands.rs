@@ -6,7 +6,7 @@ use crate::control::Effect;
 use crate::error::SimulationError;
 use crate::policy::Decision;
 use crate::sim::event::Event;
-use crate::sim::log::{Entry, Kind};
+use crate::sim::log::{Entry, EntryKind};
 use crate::sim::record::JobState;
 use crate::sim::world::World;
 use crate::units::{SimTime, Watts};
@@ -42,13 +42,13 @@ impl World {
             Effect::Waking(nodes, until) => {
                 let step = self.plant.boot(now, nodes);
                 self.history.boot(nodes);
-                self.history.note_nodes(now, Kind::Wake, nodes, (before, step));
+                self.history.note_nodes(now, EntryKind::Wake, nodes, (before, step));
                 self.coming.push(until, Event::NodeReady(nodes).rank(), Event::NodeReady(nodes));
             }
             Effect::Sleeping(nodes, until) => {
                 let step = self.plant.shut_down(now, nodes);
                 self.history.shut_down(nodes);
-                self.history.note_nodes(now, Kind::Sleep, nodes, (before, step));
+                self.history.note_nodes(now, EntryKind::Sleep, nodes, (before, step));
                 self.coming.push(until, Event::NodeOff(nodes).rank(), Event::NodeOff(nodes));
             }
             Effect::Rejected(job, why) => self.history.reject(job, why),
@@ -60,11 +60,11 @@ impl World {
             Effect::Suspended(id) => {
                 let asks = self.plant.suspend(cluster, id);
                 self.asked.push((id, asks));
-                self.log(Kind::Suspend, cluster.runs().get(id), f64::NAN, moment);
+                self.log(EntryKind::Suspend, cluster.runs().get(id), f64::NAN, moment);
             }
             Effect::Resumed(id) => {
                 self.plant.resume(cluster, id);
-                self.log(Kind::Resume, cluster.runs().get(id), f64::NAN, moment);
+                self.log(EntryKind::Resume, cluster.runs().get(id), f64::NAN, moment);
             }
             Effect::Ended(id, run) => self.end_by(cluster, decision, (id, &run), moment),
             Effect::Resized(id, moved) => {
@@ -82,14 +82,14 @@ impl World {
         match decision {
             Decision::Requeue(_) => {
                 self.history.requeue(cluster, run, &outcome);
-                self.log(Kind::Requeue, Some(run), f64::NAN, moment);
+                self.log(EntryKind::Requeue, Some(run), f64::NAN, moment);
             }
             Decision::TimeOut(_) => {
                 self.history.end(cluster, run, &outcome, Some(JobState::Timeout));
             }
             _ => {
                 self.history.end(cluster, run, &outcome, Some(JobState::Overdrawn));
-                self.log(Kind::Kill, Some(run), f64::NAN, moment);
+                self.log(EntryKind::Kill, Some(run), f64::NAN, moment);
             }
         }
     }
@@ -97,19 +97,19 @@ impl World {
     /// Logs a cap that an emergency has set or lifted. The allocator's are not logged.
     fn note_cap(&mut self, cluster: &Cluster, decision: &Decision, moment: Moment) {
         let &Decision::Limit(id, cap_w) = decision else { return };
-        let kind = if moment.in_emergency { Kind::LowerCap } else { Kind::RaiseCap };
+        let kind = if moment.in_emergency { EntryKind::LowerCap } else { EntryKind::RaiseCap };
         let run = cluster.runs().get(id);
         let cap_w = run.map_or(cap_w, |run| cap_w.min(run.caps.own_w));
         self.log(kind, run, if cap_w == f64::INFINITY { f64::NAN } else { cap_w }, moment);
     }
 
     fn note_size(&mut self, run: &Run, moved: &Moved, moment: Moment) {
-        let kind = if moved.left.is_empty() { Kind::Grow } else { Kind::Shrink };
+        let kind = if moved.left.is_empty() { EntryKind::Grow } else { EntryKind::Shrink };
         let size = u32::try_from(run.places.len()).unwrap_or(u32::MAX);
         self.log(kind, Some(run), f64::from(size), moment);
     }
 
-    fn log(&mut self, kind: Kind, run: Option<&Run>, value_w: f64, Moment { now, before, .. }: Moment) {
+    fn log(&mut self, kind: EntryKind, run: Option<&Run>, value_w: f64, Moment { now, before, .. }: Moment) {
         let (job, after) = (run.map(|run| run.job), self.plant.draw());
         self.history.note(Entry { job, value_w, before, ..Entry::new(now, kind, after) });
     }

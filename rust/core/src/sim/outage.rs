@@ -9,7 +9,7 @@ use crate::platform::node_state::Class;
 use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::sim::Simulation;
 use crate::sim::event::Event;
-use crate::sim::log::{Entry, Kind};
+use crate::sim::log::{Entry, EntryKind};
 use crate::sim::world::World;
 use crate::units::SimTime;
 
@@ -66,11 +66,11 @@ impl World {
         }
         if turn != Turn::None {
             self.chronicle.report(|| Report::NodeDown(node));
-            let kind = if why == Outage::Failure { Kind::Failed } else { Kind::Out };
+            let kind = if why == Outage::Failure { EntryKind::Failed } else { EntryKind::Out };
             let after = self.plant.draw();
             self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, after) });
             for job in requeued {
-                self.history.note(Entry { job: Some(job), ..Entry::new(now, Kind::Requeue, after) });
+                self.history.note(Entry { job: Some(job), ..Entry::new(now, EntryKind::Requeue, after) });
             }
         }
         Ok(turn != Turn::None)
@@ -85,7 +85,7 @@ impl World {
             self.plant.enter(now, Span::of(node), Class::Idle);
         }
         if turn != Turn::None {
-            let kind = if is_repair { Kind::Repaired } else { Kind::Back };
+            let kind = if is_repair { EntryKind::Repaired } else { EntryKind::Back };
             self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, self.plant.draw()) });
         }
         Ok(turn != Turn::None)

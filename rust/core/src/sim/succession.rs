@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::policy::Policy;
 use crate::power::pvt::Predicted;
 use crate::sim::Simulation;
-use crate::sim::log::{Entry, Kind};
+use crate::sim::log::{Entry, EntryKind};
 use crate::units::{SimTime, Watts};
 
 impl Simulation {
@@ -66,7 +66,7 @@ impl Simulation {
             self.world.plant.recap(self.conductor.cluster(), id);
             let job = self.conductor.cluster().runs().get(id).map(|run| run.job);
             let (at, after) = (self.now(), self.world.plant.draw());
-            self.world.history.note(Entry { job, before, ..Entry::new(at, Kind::RaiseCap, after) });
+            self.world.history.note(Entry { job, before, ..Entry::new(at, EntryKind::RaiseCap, after) });
         }
         if !lifted.is_empty() {
             self.conductor.settle(&mut self.world);

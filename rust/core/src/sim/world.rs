@@ -18,7 +18,7 @@ use crate::sim::Options;
 use crate::sim::chronicle::Chronicle;
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
-use crate::sim::log::{Entry, Kind};
+use crate::sim::log::{Entry, EntryKind};
 use crate::sim::outage::OnFailure;
 use crate::sim::part::Part;
 use crate::sim::plant::Plant;
@@ -88,10 +88,10 @@ impl World {
     fn bring(&mut self, conductor: &mut Conductor, event: Event) -> Result<u64> {
         let happened = match event {
             Event::NodeReady(nodes) => {
-                return self.enter(conductor, nodes, (Class::Idle, Kind::Ready), Controller::nodes_ready);
+                return self.enter(conductor, nodes, (Class::Idle, EntryKind::Ready), Controller::nodes_ready);
             }
             Event::NodeOff(nodes) => {
-                return self.enter(conductor, nodes, (Class::Off, Kind::Off), Controller::nodes_off);
+                return self.enter(conductor, nodes, (Class::Off, EntryKind::Off), Controller::nodes_off);
             }
             Event::NodeRepaired(node) => self.end_outage(conductor, node, true)?,
             Event::MaintenanceEnds(node) => self.end_outage(conductor, node, false)?,
@@ -103,7 +103,7 @@ impl World {
                 conductor.budget_changed();
                 let (draw, ceiling) = (self.plant.draw(), conductor.controller().ceiling());
                 let value_w = ceiling.map_or(f64::NAN, Watts::watts);
-                self.history.note(Entry { value_w, ..Entry::new(conductor.now(), Kind::Budget, draw) });
+                self.history.note(Entry { value_w, ..Entry::new(conductor.now(), EntryKind::Budget, draw) });
                 true
             }
         };
@@ -116,7 +116,7 @@ impl World {
         &mut self,
         conductor: &mut Conductor,
         nodes: Span,
-        (class, kind): (Class, Kind),
+        (class, kind): (Class, EntryKind),
         turn: impl Fn(&mut Controller, Span) -> Result<bool, SimulationError>,
     ) -> Result<u64> {
         let (mut rest, mut events, now) = (Some(nodes), 0, conductor.now());
@@ -160,7 +160,7 @@ impl World {
             tally.leave(cluster.workload(), job);
         }
         self.history.cancel(job, if why == Why::Hopeless { JobState::Hopeless } else { JobState::Cancelled });
-        self.history.note(Entry { job: Some(job), ..Entry::new(cluster.now(), Kind::Cancel, self.plant.draw()) });
+        self.history.note(Entry { job: Some(job), ..Entry::new(cluster.now(), EntryKind::Cancel, self.plant.draw()) });
     }
 }
 
@@ -250,7 +250,7 @@ impl Machine for World {
             Fact::Withdrawn(what) => self.withdraw(cluster, what),
             Fact::Alert(ceiling) => {
                 let value_w = ceiling.watts();
-                self.history.note(Entry { value_w, ..Entry::new(cluster.now(), Kind::Alert, self.plant.draw()) });
+                self.history.note(Entry { value_w, ..Entry::new(cluster.now(), EntryKind::Alert, self.plant.draw()) });
             }
         }
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::error::{Error, Result, TraceError};
 use crate::trace::fault::{file_fault, line_fault, quoted};
 
-use super::Options;
+use super::SacctOptions;
 use super::book::Book;
 use super::header::{Found, Header};
 use super::name;
@@ -24,7 +24,7 @@ const STEP: usize = 4 << 20;
 type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// Reads a dump of text.
-pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Book> {
+pub(super) fn read(source: Box<dyn BufRead + '_>, options: &SacctOptions<'_>, watch: &mut Watch<'_>) -> Result<Book> {
     let clock = Clock::new(options.zone.clone());
     let text = Text::new(source, options.file);
     let mut dump = Rows {
@@ -58,7 +58,7 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
 /// State of reading a dump.
 struct Rows<'a> {
     text: Text<'a>,
-    options: &'a Options<'a>,
+    options: &'a SacctOptions<'a>,
     clock: Clock,
     header: Option<Header>,
     has: Has,
