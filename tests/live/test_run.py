@@ -11,6 +11,7 @@ from live_hosts import fill, is_gone, ran, until
 import hetsched as hs
 from hetsched.cli import main
 from hetsched.live.notices import Ended
+from hetsched.live.power import EnergyFile
 from hetsched.live.sealed import read_sealed
 
 JOBS = """
@@ -87,6 +88,11 @@ def test_a_run_and_what_it_leaves_behind(zygote, tmp_path, jobs):
     journal = hs.read_journal(tmp_path / "out")
     journal.replay()
     assert journal.result().jobs.equals(result.jobs)
+    EnergyFile(f"{tmp_path}/out").begin(0)
+    EnergyFile(f"{tmp_path}/out").add(1, 50.0)
+    measured = journal.result()
+    assert measured.jobs["measured_j"].sum() == pytest.approx(50.0)
+    assert measured.provenance["power"] == {"source": "rapl", "machine_j": 50.0}
 
 
 @pytest.mark.parametrize("policy", ["conservative", "coa", "vahrm", "pool"])
