@@ -31,8 +31,10 @@ class FirstCome:
                     self.queue.append(job)
                 case Ended(job=job):
                     self.free |= set(self.held.pop(job))
-                case StartFailed(job=job) | Requeued(job=job):
+                case StartFailed(job=job):
                     self.free |= set(self.held.pop(job))
+                    self.queue.insert(0, job)
+                case Requeued(job=job):
                     self.queue.insert(0, job)
         return list(self._starts())
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+from pathlib import Path
 
 import pytest
 from live_hosts import fill, is_gone, ran, until
@@ -177,6 +178,34 @@ def test_ctrl_c_twice_ends_what_runs(zygote, tmp_path):
     assert is_gone(started["pid"])
     last = [notice for one in hs.read_journal(tmp_path / "out").instants for notice in one.notices]
     assert last[-1] == Ended(1, 1, "cancelled")
+
+
+@pytest.mark.parametrize("requeues", [False, True])
+def test_a_job_whose_status_is_lost_has_failed_or_runs_once_more(zygote, tmp_path, requeues):
+    more = ("--on-failure", "requeue") if requeues else ()
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path, 0.4), "--nodes", "1", *more))
+    until(lambda: ran(tmp_path))
+    # As a machine that stops: the executor, the shim, and the command.
+    own = f"{tmp_path}/out/jobs/1.1"
+    for pid in (executor, *(read_sealed(f"{own}/{name}")["pid"] for name in ("claim", "started"))):
+        os.kill(pid, signal.SIGKILL)
+    assert zygote.code() == -signal.SIGKILL
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
+    assert rows["state"].to_list() == ["completed" if requeues else "failed", "completed", "completed"]
+    assert rows["reason"].to_list() == [None if requeues else "status lost", None, None]
+    assert rows["attempts"].to_list() == [1 + requeues, 1, 1]
+    assert ran(tmp_path) == {1: 1 + requeues, 2: 1, 3: 1}
+    hs.read_journal(tmp_path / "out").replay()
+
+
+def test_a_shim_has_no_file_of_its_executor(zygote, tmp_path):
+    zygote.command(tmp_path, *begun(slow(tmp_path, 0.3), "--nodes", "1"))
+    until(lambda: ran(tmp_path))
+    shim = Path(f"/proc/{read_sealed(f'{tmp_path}/out/jobs/1.1/claim')['pid']}")
+    assert {str(file.readlink()) for file in (shim / "fd").iterdir() if int(file.name) < 3} == {"/dev/null"}
+    assert not any(str(tmp_path) in str(file.readlink()) for file in (shim / "fd").iterdir())
+    assert zygote.code() == 0, log(tmp_path)
 
 
 def test_a_damaged_journal_is_refused_with_its_line(zygote, tmp_path, jobs):

@@ -227,7 +227,8 @@ class Executor:
             if ending is None:
                 self._found.append(heard.StartFailed(run.job, run.attempt, "its shim died before the command ran"))
             elif ending.end_us is None and self.requeues_lost and ending.state == "failed":
-                self._found.append(heard.Requeued(run.job))
+                # It is over, and waits again.
+                self._found += [heard.Ended(run.job, run.attempt, ending.state), heard.Requeued(run.job)]
             else:
                 self.states[run.job] = ending.state
                 self._found.append(heard.Ended(run.job, run.attempt, ending.state))
@@ -292,7 +293,7 @@ class Executor:
                 if job in self.running and self.running[job].attempt == attempt:
                     del self.running[job]
             case heard.Requeued(job=job):
-                self.running.pop(job, None)
+                self.states.pop(job, None)
             case heard.NodeUp() | heard.NodeOff() if notice in self._found:
                 self._found.remove(notice)
 

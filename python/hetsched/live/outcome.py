@@ -52,6 +52,8 @@ def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
                     jobs.setdefault(job, _Last())
                 case heard.Ended(job=job, attempt=attempt, state=state) if jobs[job].attempt == attempt:
                     jobs[job].state, jobs[job].ended_us = jobs[job].state or state, instant.t_us
+                case heard.Requeued(job=job):
+                    jobs[job].state = jobs[job].ended_us = None
         for decision in instant.decisions:
             match decision:
                 case do.Start(job=job, attempt=attempt, nodes=nodes):
