@@ -4,7 +4,7 @@
 //! then exactly what it was there, to the last free node.
 
 use crate::algo::fit_list::Waiting;
-use crate::algo::horizon::Split;
+use crate::algo::horizon::NodesByCell;
 use crate::algo::horizon::cells::change;
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
@@ -27,7 +27,7 @@ pub struct DraftMemory {
     /// Free amounts of each cell and licence, where nodes differ.
     free_parts: Vec<i64>,
     /// Amounts of these that each start takes, with its place among the starts and its planned end.
-    splits: Vec<(usize, SimTime, Split)>,
+    splits: Vec<(usize, SimTime, NodesByCell)>,
 }
 
 /// A start in a draft.
@@ -168,13 +168,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Planned end, use of cells and licences, and watts of each start so far.
-    pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &NodesByCell, Watts)> {
         self.memory.splits.iter().map(|(put, at, split)| (*at, split, self.memory.puts[*put].watts))
     }
 
     /// Use of cells and licences by the last start, if there has been one.
     #[must_use]
-    pub fn last_split(&self) -> Option<&Split> {
+    pub fn last_split(&self) -> Option<&NodesByCell> {
         self.memory.splits.last().map(|(.., split)| split)
     }
 

@@ -16,7 +16,7 @@ pub mod windows;
 use crate::units::SimDuration;
 
 pub use amount::{Amount, Lanes};
-pub use cells::{CellProfile, Split, Wish};
+pub use cells::{CellProfile, NodesByCell, Wish};
 pub use freedom::Freedom;
 pub use profile::Profile;
 pub use slot_table::SlotTable;

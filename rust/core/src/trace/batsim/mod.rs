@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::error::{Error, Result, TraceError};
 use crate::units::MAX_SECONDS;
 
-use super::decompress::{self, Watch};
+use super::decompress::{self, ReadWatch};
 use super::fault::{file_fault, quoted};
 use super::sacct::index::Texts;
 use super::sacct::text::unread;
@@ -117,7 +117,7 @@ fn text(texts: &Texts, code: u32) -> Option<&str> {
 pub fn read_batsim(
     source: Box<dyn BufRead + '_>,
     options: &BatsimOptions<'_>,
-    watch: &mut Watch<'_>,
+    watch: &mut ReadWatch<'_>,
 ) -> Result<Loaded> {
     let mut source = decompress::stream(source, options.file)?;
     let head = source.fill_buf().map_err(|error| unread(options.file, &error))?;

@@ -30,10 +30,10 @@ pub(super) struct Log {
     pub(super) last_s: f64,
 }
 
-type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
+type ReadWatch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// Reads a log.
-pub(super) fn read(source: Box<dyn BufRead + '_>, options: &PbsOptions<'_>, watch: &mut Watch<'_>) -> Result<Log> {
+pub(super) fn read(source: Box<dyn BufRead + '_>, options: &PbsOptions<'_>, watch: &mut ReadWatch<'_>) -> Result<Log> {
     let mut text = Text::new(source, options.file);
     let mut reader = Reader {
         jobs: Jobs::default(),

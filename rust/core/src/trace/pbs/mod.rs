@@ -15,7 +15,7 @@ use std::io::BufRead;
 
 use crate::error::{Result, TraceError};
 
-use super::decompress::{self, Watch};
+use super::decompress::{self, ReadWatch};
 use super::fault::file_fault;
 pub use super::sacct::Zone;
 pub use done::{Done, PbsCountColumn, PbsNumberColumn, PbsTextColumn, PbsWholeColumn};
@@ -127,7 +127,7 @@ impl Report {
 /// assert_eq!(done.take_numbers(PbsNumberColumn::Runtime), [60.0]);
 /// # Ok::<(), hetsched_core::error::Error>(())
 /// ```
-pub fn read_pbs(source: Box<dyn BufRead + '_>, options: &PbsOptions<'_>, watch: &mut Watch<'_>) -> Result<Done> {
+pub fn read_pbs(source: Box<dyn BufRead + '_>, options: &PbsOptions<'_>, watch: &mut ReadWatch<'_>) -> Result<Done> {
     let mut source = decompress::stream(source, options.file)?;
     let head = source.fill_buf().map_err(|error| super::sacct::text::unread(options.file, &error))?;
     if matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {

@@ -30,7 +30,7 @@ use std::io::BufRead;
 
 use crate::error::Result;
 
-use super::decompress::{self, Watch};
+use super::decompress::{self, ReadWatch};
 use super::fault::file_fault;
 pub use dump::{Dump, SacctCountColumn, SacctNumberColumn, SacctTextColumn, SacctWholeColumn};
 pub use report::Report;
@@ -83,7 +83,11 @@ pub struct SacctOptions<'a> {
 /// assert_eq!(dump.take_numbers(SacctNumberColumn::Runtime), [60.0]);
 /// # Ok::<(), hetsched_core::error::Error>(())
 /// ```
-pub fn read_sacct(source: Box<dyn BufRead + '_>, options: &SacctOptions<'_>, watch: &mut Watch<'_>) -> Result<Dump> {
+pub fn read_sacct(
+    source: Box<dyn BufRead + '_>,
+    options: &SacctOptions<'_>,
+    watch: &mut ReadWatch<'_>,
+) -> Result<Dump> {
     let mut source = decompress::stream(source, options.file)?;
     let head = source.fill_buf().map_err(|error| text::unread(options.file, &error))?;
     refuse_wide(head, options.file)?;

@@ -21,10 +21,14 @@ const MOST_JOINED: usize = 16;
 /// Bytes between two calls of the watch.
 const STEP: usize = 4 << 20;
 
-type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
+type ReadWatch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// Reads a dump of text.
-pub(super) fn read(source: Box<dyn BufRead + '_>, options: &SacctOptions<'_>, watch: &mut Watch<'_>) -> Result<Book> {
+pub(super) fn read(
+    source: Box<dyn BufRead + '_>,
+    options: &SacctOptions<'_>,
+    watch: &mut ReadWatch<'_>,
+) -> Result<Book> {
     let clock = Clock::new(options.zone.clone());
     let text = Text::new(source, options.file);
     let mut dump = Rows {
