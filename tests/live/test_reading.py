@@ -114,6 +114,16 @@ def test_faults_of_all_rows_are_reported_at_once(tmp_path):
     ]
 
 
+def test_jobs_whose_nodes_may_change_are_refused(tmp_path):
+    path = written(
+        tmp_path, "jobs.csv", "command,nodes,min_nodes,max_nodes,speedup,malleable\ntrue,2,1,2,linear,true\n"
+    )
+    assert (
+        refused(path)
+        == f"{path}, line 2, malleable: found `true`, expected false: the nodes of a command do not change"
+    )
+
+
 def test_a_zero_byte_is_refused(tmp_path):
     path = written(tmp_path, "jobs.toml", '[[job]]\ncommand = ["echo", "a\\u0000b"]\n')
     assert "expected words without a zero byte" in refused(path)

@@ -79,6 +79,9 @@ def read_commands(path: str, *, default_walltime_s: float | None = None, submit_
     faults.check()
     frame = _job_table(rows, path, default_walltime_s, submit_at_once)
     commands = _commands(frame, rows, faults)
+    if "malleable" in frame.columns:
+        for row in frame.filter(pl.col("malleable"))[_ROW].to_list():
+            faults.add(f"{rows.place(row)}, malleable", "true", "false: the nodes of a command do not change")
     # Of jobs of one row each has its faults.
     faults.found = list(dict.fromkeys(faults.found))
     faults.check()
