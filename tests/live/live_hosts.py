@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from hetsched.live.launchers import SHIM
@@ -38,8 +37,7 @@ class Zygote:
     def _begin(self, request):
         if self.pid:
             # A test that failed has left it.
-            with suppress(ProcessLookupError):
-                killed(self.pid)
+            killed(self.pid)
             self.code()
         self.process.stdin.write(json.dumps(request) + "\n")
         self.pid = int(self._line())
@@ -150,8 +148,12 @@ def is_gone(pid):
 
 
 def killed(pid):
-    """Kills a process."""
-    os.kill(pid, signal.SIGKILL)
+    """Kills a process; false if it has ended by itself just now."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def fill(path):
