@@ -18,6 +18,7 @@ from hetsched.cli.terminal import INTERRUPTED, begin, ended
 
 VERBS = (
     "simulate",
+    "run",
     "compare",
     "whatif",
     "sweep",

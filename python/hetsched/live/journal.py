@@ -84,11 +84,17 @@ class Journal:
     def result(self) -> Result:
         """The run as a `Result`: jobs that started, metered by the model where and while they ran.
 
+        Of a run of ``hetsched run`` it has the columns ``exit_code, signal, attempts, cpu_s, max_rss_kb`` as well.
+
         Raises
         ------
         ConfigError
             If the runs do not fit the platform, as `hetsched.meter`.
         """
+        if "commands" in self.head:
+            from hetsched.live.running import result_in  # noqa: PLC0415 -- an executor is made of its journal
+
+            return result_in(str(self.folder))
         workload = self.setting.as_submitted
         added = [instant.jobs for instant in self.instants if instant.jobs is not None]
         if added:
