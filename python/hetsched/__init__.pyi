@@ -55,7 +55,7 @@ from hetsched.run.events import Events, read_events
 from hetsched.run.result import Result, read_result
 from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
-from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
+from hetsched.typing import Bound, Impute, OnFailure, OnUnknownApp, Walltimes
 from hetsched.validation import Inspection, Validation, inspect, predict_waits
 from hetsched.validation.horizons import Horizons
 from hetsched.whatif import WhatIf
@@ -153,7 +153,7 @@ def compare(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -332,7 +332,7 @@ def simulate(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -368,7 +368,9 @@ def simulate(
     bound
         Whether the summary also holds ``energy_bound_j``, the least job energy that any placement of these jobs could
         have reached within this run's window (docs/background/bounds.md), and what sleeping nodes could save
-        (docs/background/sleeping-nodes.md).
+        (docs/background/sleeping-nodes.md). ``"starts"``: ``energy_bound_starts_j`` in their place, the least job
+        energy with every job started when it was, and ``energy_blind_j``, that of nodes chosen blindly. ``"all"``:
+        both.
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
     until_s
@@ -452,7 +454,7 @@ def sweep(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -550,7 +552,7 @@ def validate(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -627,7 +629,7 @@ def what_if(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
