@@ -1,5 +1,7 @@
 //! Sets of nodes as bits, with nodes taken in the order of their ids.
 
+use std::ops::Range;
+
 use crate::algo::span::Span;
 
 /// A set of nodes out of `0..capacity`, with its size stored.
@@ -142,6 +144,14 @@ impl NodeSet {
         }
     }
 
+    /// Intersects this set with others, of the same capacity.
+    pub fn keep_common_to_all<'a>(&mut self, others: impl Iterator<Item = &'a Self>) {
+        for other in others {
+            self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= other);
+        }
+        self.len = self.words.iter().map(|word| word.count_ones()).sum();
+    }
+
     /// Keeps only the nodes whose bit is set in `here`, which gives 64 nodes a word, the lowest first.
     pub fn keep(&mut self, here: impl Fn(usize) -> u64) {
         let mut lost = 0;
@@ -188,6 +198,19 @@ impl NodeSet {
         self.words.iter().zip(&other.words).map(|(word, other)| (word & other).count_ones()).sum()
     }
 
+    /// Number of nodes in common with two other sets of the same capacity.
+    #[must_use]
+    pub fn common_of_three(&self, one: &Self, other: &Self) -> u32 {
+        let others = one.words.iter().zip(&other.words);
+        self.words.iter().zip(others).map(|(word, (one, other))| (word & one & other).count_ones()).sum()
+    }
+
+    /// True if no node is in this set and in another one of the same capacity.
+    #[must_use]
+    pub fn is_apart(&self, other: &Self) -> bool {
+        self.len == 0 || self.words.iter().zip(&other.words).all(|(word, other)| word & other == 0)
+    }
+
     /// Adds to `counts` the number of nodes in common with each of some sets of the same capacity.
     pub fn count_by_set(&self, sets: &[Self], counts: &mut [u32]) {
         for (place, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
@@ -207,6 +230,26 @@ impl NodeSet {
         let twice = self.words.iter().zip(&other.words).fold(0, |twice, (word, other)| twice | other & word);
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
         self.settle(twice == 0, self.len + other.len)
+    }
+
+    /// Words in which nodes of the set are, from the first to the last.
+    #[must_use]
+    pub fn places(&self) -> Range<usize> {
+        let first = self.words.iter().position(|&word| word != 0).unwrap_or(0);
+        first..self.words.iter().rposition(|&word| word != 0).map_or(first, |last| last + 1)
+    }
+
+    /// Adds the nodes that two sets of the same capacity have in common; returns the number of those that are new. The
+    /// nodes of the second set are in the words of these places.
+    pub fn insert_common(&mut self, one: &Self, (other, places): (&Self, Range<usize>)) -> u32 {
+        let (mut new, others) = (0, &other.words[places.clone()]);
+        for ((word, one), other) in self.words[places.clone()].iter_mut().zip(&one.words[places]).zip(others) {
+            let both = one & other & !*word;
+            new += both.count_ones();
+            *word |= both;
+        }
+        self.len += new;
+        new
     }
 
     /// Sets the size to `len` if `is_plain`, or else counts the nodes; returns `is_plain`.
@@ -229,6 +272,30 @@ impl NodeSet {
     /// The nodes of the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.occupied().iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
+    }
+
+    /// Maximal stretches of consecutive nodes of the set, ascending.
+    pub fn stretches(&self) -> impl Iterator<Item = Range<u32>> + '_ {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let first = self.next(at, 0).filter(|_| self.len > 0)?;
+            at = self.next(first, u64::MAX).unwrap_or(self.capacity);
+            Some(first..at)
+        })
+    }
+
+    /// The first node from `at` on that is in the set or, if `flip` is all ones, not in it.
+    fn next(&self, at: u32, flip: u64) -> Option<u32> {
+        let (start, mut mask) = ((at / BITS) as usize, u64::MAX << (at % BITS));
+        let bases = (at - at % BITS..).step_by(BITS as usize);
+        for (&word, base) in self.words.get(start..)?.iter().zip(bases) {
+            let found = (word ^ flip) & mask;
+            if found != 0 {
+                return Some(base + found.trailing_zeros()).filter(|&node| node < self.capacity);
+            }
+            mask = u64::MAX;
+        }
+        None
     }
 
     /// The nodes of the set, descending.
@@ -354,6 +421,8 @@ mod tests {
                         common.keep_common(&other);
                         set.keep(|place| other.words()[place]);
                         prop_assert_eq!(&common, &set);
+                        common.keep_common_to_all([&other, &set].into_iter());
+                        prop_assert_eq!(&common, &set);
                         twin.retain(|node| !distinct.contains(node));
                     }
                     0 => for &node in &nodes {
@@ -376,14 +445,25 @@ mod tests {
                         other.insert_all(&nodes);
                         let common = distinct.iter().filter(|node| twin.contains(node)).count();
                         prop_assert_eq!(set.common(&other) as usize, common);
+                        prop_assert_eq!(set.common_of_three(&other, &NodeSet::full(150)) as usize, common);
+                        prop_assert_eq!(set.is_apart(&other), common == 0);
                         let (sets, mut counts) = ([other.clone(), NodeSet::full(150)], [1; 3]);
                         set.count_by_set(&sets, &mut counts);
                         prop_assert_eq!(counts.map(|count| count as usize), [1 + common, 1 + twin.len(), 1]);
                         let mut lowest = vec![7];
                         set.copy_lowest(other.len(), &mut lowest);
                         prop_assert_eq!(&lowest[1..], &set.iter().take(distinct.len()).collect::<Vec<_>>());
-                        prop_assert_eq!(set.insert_set(&other), distinct.iter().all(|node| !twin.contains(node)));
-                        twin.extend(&nodes);
+                        if nodes.len() % 2 == 0 {
+                            prop_assert_eq!(set.insert_set(&other), distinct.iter().all(|node| !twin.contains(node)));
+                            twin.extend(&nodes);
+                        } else {
+                            let mut low = NodeSet::empty(150);
+                            low.insert_all(&(0..=70).collect::<Vec<_>>());
+                            let both: Vec<_> = distinct.iter().copied().filter(|&node| node <= 70).collect();
+                            let new = both.iter().filter(|node| !twin.contains(node)).count();
+                            prop_assert_eq!(set.insert_common(&low, (&other, other.places())) as usize, new);
+                            twin.extend(both);
+                        }
                     }
                     5 => {
                         let mut other = NodeSet::empty(150);
@@ -421,6 +501,8 @@ mod tests {
                 prop_assert_eq!(set.len() as usize, twin.len());
                 prop_assert_eq!(set.iter().collect::<Vec<_>>(), twin.iter().copied().collect::<Vec<_>>());
                 prop_assert_eq!(set.descending().collect::<Vec<_>>(), twin.iter().rev().copied().collect::<Vec<_>>());
+                prop_assert_eq!(set.stretches().flatten().collect::<Vec<_>>(), set.iter().collect::<Vec<_>>());
+                prop_assert!(set.stretches().is_sorted_by(|one, next| one.end < next.start));
             }
         }
     }

@@ -155,6 +155,7 @@ impl State {
     /// Next check of time limits at which a run is ended, or the instant at which the first run passes its limit; with
     /// `all`, checks only.
     fn overdue(&self, all: bool) -> Option<SimTime> {
+        self.manner.grace?;
         let due = self.running.list().iter().find_map(|job| self.due_second(job))?;
         let instant = self.clock.instant(due);
         if instant <= self.grid_seen { Some(self.main.grid(self.clock)) } else { Some(instant).filter(|_| !all) }

@@ -3,6 +3,7 @@
 use crate::algo::fit_list::FitList;
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::backfill::slurm::ahead::Ahead;
 use crate::policy::backfill::slurm::pending::Pending;
 use crate::policy::backfill::slurm::quiet::Fruitless;
 use crate::policy::backfill::slurm::running::{Answer, Question, Rules};
@@ -30,6 +31,8 @@ struct Cycle {
     plans: Vec<u32>,
     /// Jobs of all partitions looked at.
     all: u32,
+    /// Nodes that running jobs give back; none after a start.
+    ahead: Option<Ahead>,
     /// True if an outcome depended on more than comparisons with the present.
     is_fleeting: bool,
 }
@@ -115,6 +118,7 @@ impl State {
             looked_at: vec![0; parts],
             plans: vec![0; parts],
             all: 0,
+            ahead: None,
             is_fleeting: false,
         }
     }
@@ -143,6 +147,12 @@ impl State {
         let (mut from, mut is_counted) = (cycle.now, false);
         loop {
             desk.examine()?;
+            if let Some(at) = self.put_off(from, ask, cycle) {
+                cycle.tested += u32::from(!std::mem::replace(&mut is_counted, true));
+                cycle.tests += 1;
+                from = at;
+                continue;
+            }
             let times = (from, ask.job.limit, cycle.now);
             let Window { nodes, mut later, is_short } =
                 cycle.table.window(times, &self.usable[ask.job.usable], self.bound(&ask.job));
@@ -153,6 +163,10 @@ impl State {
             } else {
                 cycle.tested += u32::from(!std::mem::replace(&mut is_counted, true));
                 cycle.tests += 1;
+                if let Some(at) = later.filter(|&at| self.is_silent(ask) && self.is_after(at, &nodes, ask, cycle)) {
+                    from = at;
+                    continue;
+                }
                 self.will_run(desk, &nodes, ask, (cycle.now, later))?
             };
             let Some(Answer { start, nodes: chosen, is_guess }) = found else {
@@ -161,8 +175,10 @@ impl State {
                 continue;
             };
             cycle.is_fleeting |= is_guess;
-            let cpus = self.nodes.cpus_of(&chosen);
-            self.pending.at(ask.place).note_tested(cpus);
+            if !self.is_silent(ask) {
+                let cpus = self.nodes.cpus_of(&chosen);
+                self.pending.at(ask.place).note_tested(cpus);
+            }
             let mut start = start.max(from);
             if start <= cycle.now && chosen.iter().any(|&node| self.nodes.completing.contains(node)) {
                 (start, later, cycle.is_fleeting) = (cycle.now + 1, None, true);
@@ -181,6 +197,30 @@ impl State {
         }
     }
 
+    /// True if a test for the job leaves no trace but its answer: its priority does not go by the nodes that it finds,
+    /// and no placement draws them.
+    fn is_silent(&self, ask: &Ask) -> bool {
+        let knows_cpus = || self.nodes.cpus_of_any(ask.job.need) == Some(self.pending.list()[ask.place].cpus());
+        !self.manner.lets_place && (self.settings.priority.is_none() || knows_cpus())
+    }
+
+    /// True if the will-run test on these nodes answers with a start after a second, or with none.
+    fn is_after(&self, second: i64, nodes: &NodeSet, ask: &Ask, cycle: &mut Cycle) -> bool {
+        let ahead = cycle.ahead.get_or_insert_with(|| Ahead::new(&self.running, &self.nodes.free));
+        ahead.by(second).common(nodes) < ask.job.need
+    }
+
+    /// The second of the next try, where it is known that the will-run test would be made from `from` on and answer with
+    /// a start after the next try, or with none.
+    fn put_off(&self, from: i64, ask: &Ask, cycle: &mut Cycle) -> Option<i64> {
+        if from <= cycle.now || ask.only_now || !self.bound(&ask.job).is_empty() || !self.is_silent(ask) {
+            return None;
+        }
+        let ahead = cycle.ahead.get_or_insert_with(|| Ahead::new(&self.running, &self.nodes.free));
+        let needs = (&self.usable[ask.job.usable], ask.job.need);
+        cycle.table.put_off((from, ask.job.limit), needs, |second| ahead.by(second))
+    }
+
     /// Enters a job that has just started into the table: up to its planned end it blocks there, too (rule 35).
     fn note_start(&self, ask: &Ask, cycle: &mut Cycle) -> Next {
         let rules = &self.settings.backfill;
@@ -190,6 +230,7 @@ impl State {
             cycle.table.reserve((None, job.end), &job.nodes, licences);
         }
         cycle.starts += 1;
+        cycle.ahead = None;
         if rules.max_start > 0 && cycle.starts >= rules.max_start { Next::End } else { Next::Same }
     }
 
@@ -238,7 +279,8 @@ impl State {
         ask: &Ask,
         (now, later): (i64, Option<i64>),
     ) -> Result<Option<Answer>> {
-        let question = Question { usable, need: ask.job.need, now, later, only_now: ask.only_now };
+        let question =
+            Question { usable, need: ask.job.need, now, later, only_now: ask.only_now, is_silent: self.is_silent(ask) };
         let rules = Rules {
             window_linear: self.settings.backfill.window_linear,
             kill_wait: self.settings.kill_wait,

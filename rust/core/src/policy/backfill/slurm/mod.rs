@@ -7,6 +7,7 @@
 //! whose outcome is known, as nothing has changed since the last one and no comparison with the present turns out
 //! otherwise, is passed over ([`quiet`]).
 
+mod ahead;
 mod beats;
 mod choose;
 mod clock;

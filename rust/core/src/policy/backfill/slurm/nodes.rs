@@ -48,6 +48,8 @@ pub(super) struct Nodes {
     lines: Vec<NodeLine>,
     /// Weights as they were last stored on the nodes (rule 28).
     stored: Vec<u64>,
+    /// True if all nodes weigh the same.
+    is_even: bool,
     /// CPUs of all nodes.
     cpus: u64,
 }
@@ -60,6 +62,7 @@ impl Nodes {
         let count = platform.len();
         let lines = if lines.is_empty() { lines_of(platform) } else { lines.to_vec() };
         let line: Vec<u16> = (0..).zip(&lines).flat_map(|(own, line)| (0..line.count).map(move |_| own)).collect();
+        let is_even = lines.iter().all(|own| own.weight == lines[0].weight);
         Self {
             power: vec![Power::On; count as usize],
             free: NodeSet::full(count),
@@ -69,6 +72,7 @@ impl Nodes {
             last_busy: vec![begun; count as usize],
             stored: line.iter().map(|&own| u64::from(lines[usize::from(own)].weight)).collect(),
             cpus: lines.iter().map(|line| u64::from(line.count) * u64::from(line.cpus)).sum(),
+            is_even,
             line,
             lines,
         }
@@ -82,6 +86,12 @@ impl Nodes {
     /// CPUs of all nodes.
     pub(super) fn all_cpus(&self) -> u64 {
         self.cpus
+    }
+
+    /// CPUs of so many nodes, whichever they are; none if nodes differ.
+    pub(super) fn cpus_of_any(&self, count: u32) -> Option<u64> {
+        let cpus = self.lines.first()?.cpus;
+        self.lines.iter().all(|line| line.cpus == cpus).then(|| u64::from(count) * u64::from(cpus))
     }
 
     /// CPUs of some nodes.
@@ -166,12 +176,15 @@ impl Nodes {
             let weight = if is_asleep { ASLEEP + u64::from(is_awake[line]) } else { awake_weight };
             has_changed |= std::mem::replace(&mut self.stored[node as usize], weight) != weight;
         }
+        if has_changed {
+            self.is_even = self.stored.windows(2).all(|pair| pair[0] == pair[1]);
+        }
         has_changed
     }
 
     /// Nodes of a set for a job, by the stored weights.
     pub(super) fn choose(&self, usable: &NodeSet, need: u32) -> Option<Vec<u32>> {
-        choose(usable, &|node| self.stored[node as usize], need)
+        choose(usable, (!self.is_even).then_some(&self.stored[..]), need)
     }
 }
 

@@ -169,6 +169,11 @@ impl Pending {
         now - self.eligible
     }
 
+    /// CPUs that count for its priority.
+    pub(super) fn cpus(&self) -> u64 {
+        self.cpus
+    }
+
     /// Notes that a will-run test has found it nodes: from the next recomputation on all their CPUs count (rule 42).
     pub(super) fn note_tested(&mut self, cpus: u64) {
         self.cpus = cpus;

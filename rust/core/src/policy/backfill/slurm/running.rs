@@ -1,5 +1,7 @@
 //! Jobs that have nodes, and the test of when a job would run: the will-run test (rules 20 to 26).
 
+use std::ops::Range;
+
 use crate::algo::fit_list::Waiting;
 use crate::algo::node_set::NodeSet;
 use crate::policy::backfill::slurm::nodes::Nodes;
@@ -27,7 +29,9 @@ pub(super) struct Allocation {
     pub(super) limit: i64,
     /// Its nodes, in the order in which they were chosen.
     pub(super) nodes: Vec<u32>,
-    set: NodeSet,
+    pub(super) set: NodeSet,
+    /// Words of the set in which its nodes are.
+    places: Range<usize>,
     pub(super) stage: Stage,
     pub(super) licences: Vec<(u16, i64)>,
     /// Number of allocations before it.
@@ -60,6 +64,8 @@ pub(super) struct Question<'a> {
     pub(super) later: Option<i64>,
     /// True if only a start now is of interest.
     pub(super) only_now: bool,
+    /// True if the nodes of a start after `later` are of no interest.
+    pub(super) is_silent: bool,
 }
 
 /// Constants of the test.
@@ -105,7 +111,8 @@ impl Running {
         let mut set = NodeSet::empty(all);
         set.insert_all(&nodes);
         self.made += 1;
-        let made = Allocation { waiting, end, limit, nodes, set, stage, licences, number: self.made };
+        let made =
+            Allocation { waiting, end, limit, nodes, places: set.places(), set, stage, licences, number: self.made };
         let place = self.list.partition_point(|other| other.key() < made.key());
         self.list.insert(place, made);
     }
@@ -162,6 +169,10 @@ impl Running {
             if let Some(last) = last
                 && free.len() >= ask.need
             {
+                let end = self.list[last].end;
+                if ask.is_silent && rules.release < Release::R2505 && ask.later.is_some_and(|later| end > later) {
+                    return Some(Answer { start: end, nodes: Vec::new(), is_guess: false });
+                }
                 return self.answer(choose(&free, ask.need)?, last, (ask, rules));
             }
             if !more {
@@ -209,12 +220,11 @@ impl Groups<'_> {
                 break;
             }
             self.at += 1;
-            if ask.usable.common(&job.set) == 0 {
+            if free.insert_common(ask.usable, (&job.set, job.places.clone())) == 0 {
                 continue;
             }
             let barrier = *self.barrier.get_or_insert(job.end - job.end.rem_euclid(WINDOW) + WINDOW);
             last = Some(self.at - 1);
-            add_common(free, ask.usable, &job.set);
             following = jobs.get(self.at).map(|next| next.end);
             match following {
                 None => {
@@ -239,13 +249,6 @@ impl Groups<'_> {
         }
         Some((last, more))
     }
-}
-
-/// Adds the nodes that two sets have in common.
-fn add_common(to: &mut NodeSet, one: &NodeSet, other: &NodeSet) {
-    let mut common = one.clone();
-    common.keep_common(other);
-    to.insert_set(&common);
 }
 
 #[cfg(test)]
@@ -291,7 +294,7 @@ mod tests {
     fn start(ends: &[i64], need: u32) -> i64 {
         let (nodes, running) = busy(ends);
         let usable = NodeSet::full(nodes.len());
-        let ask = Question { usable: &usable, need, now: 0, later: None, only_now: false };
+        let ask = Question { usable: &usable, need, now: 0, later: None, only_now: false, is_silent: false };
         running.will_run(&nodes, ask, RULES, &mut |free, need| nodes.choose(free, need)).unwrap().start
     }
 
@@ -307,7 +310,7 @@ mod tests {
         let (nodes, running) = busy(&[100, 140, 500]);
         let mut usable = NodeSet::full(3);
         usable.remove(1);
-        let ask = Question { usable: &usable, need: 1, now: 0, later: None, only_now: false };
+        let ask = Question { usable: &usable, need: 1, now: 0, later: None, only_now: false, is_silent: false };
         assert_eq!(
             running.will_run(&nodes, ask, RULES, &mut |free, need| nodes.choose(free, need)).unwrap().start,
             500
@@ -318,7 +321,7 @@ mod tests {
     fn a_job_over_its_limit_is_expected_to_end_soon() {
         let (nodes, running) = busy(&[10]);
         let usable = NodeSet::full(1);
-        let ask = Question { usable: &usable, need: 1, now: 10, later: None, only_now: false };
+        let ask = Question { usable: &usable, need: 1, now: 10, later: None, only_now: false, is_silent: false };
         let answer = running.will_run(&nodes, ask, RULES, &mut |free, need| nodes.choose(free, need)).unwrap();
         assert_eq!((answer.start, answer.is_guess), (12, true));
     }

@@ -9,6 +9,10 @@ struct Record {
     end: i64,
     nodes: NodeSet,
     licences: Vec<i64>,
+    /// Nodes that come back at its end: the next record has them, and this one does not.
+    back: NodeSet,
+    /// Number of nodes that are lost at its end.
+    lost: u32,
 }
 
 /// Licences that a job asks for: kinds and numbers.
@@ -40,7 +44,9 @@ pub(super) struct Window {
 impl Table {
     /// A table from `begin` to `end` with these nodes and licences, both edges cut down to the resolution.
     pub(super) fn new((begin, end): (i64, i64), resolution: i64, nodes: NodeSet, licences: Vec<i64>) -> Self {
-        let record = Record { begin: cut(begin, resolution), end: cut(end, resolution), nodes, licences };
+        let (begin_cut, end_cut, back) =
+            (cut(begin, resolution), cut(end, resolution), NodeSet::empty(nodes.capacity()));
+        let record = Record { begin: begin_cut, end: end_cut, nodes, licences, back, lost: 0 };
         Self { records: vec![record], resolution, window: end - begin, made: 1, until: i64::MAX }
     }
 
@@ -72,38 +78,45 @@ impl Table {
         if from >= self.end() {
             self.note_growth(now);
         }
-        let mut window = Window { nodes: usable.clone(), later: None, is_short: false };
-        let (mut until, mut short_until) = (self.until, None);
-        for (place, record) in self.records.iter().enumerate() {
-            // The end of the last one moves with the present.
-            if record.end > now && place + 1 < self.records.len() {
-                until = until.min(record.end);
-            }
-            if let Some(next) = self.records.get(place + 1)
-                && record.end > from
-                && window.later.is_none()
-                && comes_back(usable, next, record, &window.nodes)
-            {
-                window.later = Some(record.end);
-            }
-            if record.end <= from {
-                continue;
-            }
-            if record.begin > end {
-                if from <= now {
-                    until = until.min(record.begin - length);
-                }
-                break;
-            }
-            window.nodes.keep_common(&record.nodes);
-            if licences.iter().any(|&(kind, count)| record.licences[usize::from(kind)] < count) {
-                short_until = Some(record.end);
-            }
+        // The end of the last one moves with the present.
+        let ended = self.records.partition_point(|record| record.end <= now);
+        if ended + 1 < self.records.len() {
+            self.note(self.records[ended].end);
         }
-        self.until = until;
-        window.is_short = short_until.is_some();
-        window.later = short_until.or(window.later);
-        window
+        let (within, beyond) = self.overlap(from, end);
+        let mut nodes = usable.clone();
+        nodes.keep_common_to_all(within.iter().map(|record| &record.nodes));
+        let is_short =
+            |record: &&Record| licences.iter().any(|&(kind, count)| record.licences[usize::from(kind)] < count);
+        let short = within.iter().rfind(is_short).map(|record| record.end);
+        let later = short.or_else(|| next_try(within, beyond, usable));
+        let until = beyond.filter(|_| from <= now).map(|record| record.begin - length);
+        until.into_iter().for_each(|until| self.note(until));
+        Window { nodes, later, is_short: short.is_some() }
+    }
+
+    /// Records from `from` to `end`, those included that merely touch the end, and the one that follows.
+    fn overlap(&self, from: i64, end: i64) -> (&[Record], Option<&Record>) {
+        let rest = &self.records[self.records.partition_point(|record| record.end <= from)..];
+        let count = rest.partition_point(|record| record.begin <= end);
+        (&rest[..count], rest.get(count))
+    }
+
+    /// Seconds of the next try after one at `from`, later than the present, if the window from there on surely holds
+    /// `need` nodes of `usable`, fewer than `need` of which are free at that next try.
+    pub(super) fn put_off<'a>(
+        &self,
+        (from, length): (i64, i64),
+        (usable, need): (&NodeSet, u32),
+        free_by: impl FnOnce(i64) -> &'a NodeSet,
+    ) -> Option<i64> {
+        let (within, beyond) = self.overlap(from, from.saturating_add(length));
+        let first = within.first()?;
+        let at = next_try(within, beyond, usable)?;
+        // At least so many nodes are common to both sets, and to all records.
+        let common = (first.nodes.len() + usable.len()).saturating_sub(usable.capacity());
+        let lost: u32 = within[..within.len() - 1].iter().map(|record| record.lost).sum();
+        (common >= need.saturating_add(lost) && free_by(at).common_of_three(&first.nodes, usable) < need).then_some(at)
     }
 
     /// True if a record between these seconds, cut down, lacks one of the nodes or licences.
@@ -137,13 +150,13 @@ impl Table {
         if self.records[found].end > start {
             self.split(found, start);
         }
-        let (mut place, mut after) = (found + 1, None);
+        let (mut place, mut after, mut were_all_there) = (found + 1, None, true);
         while place < self.records.len() {
             if end < self.records[place].end {
                 self.split(place, end);
             }
             let record = &mut self.records[place];
-            record.nodes.remove_all(nodes);
+            were_all_there &= record.nodes.remove_all(nodes).is_none();
             for &(kind, count) in licences {
                 record.licences[usize::from(kind)] -= count;
             }
@@ -153,24 +166,40 @@ impl Table {
             }
             place += 1;
         }
+        // Nodes that every record loses come and go at the outer edges only.
+        self.set_edge(found);
+        let last = place.min(self.records.len() - 1);
+        (if were_all_there { last } else { found + 1 }..=last).for_each(|place| self.set_edge(place));
         self.merge(before, after);
     }
 
     /// Ends a record at a second; another one like it follows up to its former end.
     fn split(&mut self, place: usize, at: i64) {
-        let rest = Record { begin: at, ..self.records[place].clone() };
-        self.records[place].end = at;
+        let record = &mut self.records[place];
+        let rest = Record { begin: at, ..record.clone() };
+        (record.end, record.lost) = (at, 0);
+        record.back.clear(rest.back.capacity());
         self.records.insert(place + 1, rest);
         self.made += 1;
+    }
+
+    /// Finds the nodes that come and go at the end of a record.
+    fn set_edge(&mut self, place: usize) {
+        if let [record, next, ..] = &mut self.records[place..] {
+            record.back.copy_from(&next.nodes);
+            record.back.remove_set(&record.nodes);
+            record.lost = record.nodes.len() - record.nodes.common(&next.nodes);
+        }
     }
 
     /// Merges the first pair of equal neighbours from `place` up to `until`.
     fn merge(&mut self, mut place: usize, until: Option<usize>) {
         while Some(place) != until && place + 1 < self.records.len() {
             let (one, next) = (&self.records[place], &self.records[place + 1]);
-            if one.licences == next.licences && one.nodes == next.nodes {
-                self.records[place].end = next.end;
-                self.records.remove(place + 1);
+            if one.lost == 0 && one.back.is_empty() && one.licences == next.licences {
+                let next = self.records.remove(place + 1);
+                let one = &mut self.records[place];
+                (one.end, one.back, one.lost) = (next.end, next.back, next.lost);
                 return;
             }
             place += 1;
@@ -178,10 +207,9 @@ impl Table {
     }
 }
 
-/// True if the next record holds nodes that a window does not hold within this one.
-fn comes_back(usable: &NodeSet, next: &Record, record: &Record, held: &NodeSet) -> bool {
-    let words = usable.words().iter().zip(next.nodes.words()).zip(record.nodes.words().iter().zip(held.words()));
-    words.into_iter().any(|((usable, next), (own, held))| usable & next & !(own & held) != 0)
+/// Second at which nodes come back that a window lacks. The first ones do where a record has fewer than the next one.
+fn next_try(within: &[Record], beyond: Option<&Record>, usable: &NodeSet) -> Option<i64> {
+    within.iter().chain(beyond).find(|record| !record.back.is_apart(usable)).map(|record| record.end)
 }
 
 /// A second cut down to a multiple of the resolution.
@@ -191,6 +219,8 @@ pub(super) fn cut(second: i64, resolution: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn edges(table: &Table) -> Vec<(i64, i64, Vec<u32>)> {
@@ -231,5 +261,55 @@ mod tests {
         let mut table = Table::new((0, 600), 60, NodeSet::full(1), vec![]);
         table.reserve((None, 10), &[0], &[]);
         assert_eq!(edges(&table), [(0, 0, vec![0]), (0, 60, vec![]), (60, 600, vec![0])]);
+    }
+
+    fn set(nodes: &[u32]) -> NodeSet {
+        let mut set = NodeSet::empty(6);
+        set.insert_all(nodes);
+        set
+    }
+
+    /// The next try as the rule says it: nodes are back that the window has lost so far.
+    fn later(table: &Table, (from, end): (i64, i64), usable: &NodeSet) -> Option<i64> {
+        let mut held = usable.clone();
+        for pair in table.records.windows(2).filter(|pair| pair[0].end > from) {
+            let mut own = held.clone();
+            own.keep_common(&pair[0].nodes);
+            if usable.iter().any(|node| pair[1].nodes.contains(node) && !own.contains(node)) {
+                return Some(pair[0].end);
+            }
+            if pair[0].begin > end {
+                return None;
+            }
+            held = own;
+        }
+        None
+    }
+
+    proptest! {
+        #[test]
+        fn a_try_that_is_put_off_has_nodes_enough_but_not_in_time(
+            plans in prop::collection::vec((prop::option::of(0..30_i64), 1..20_i64, prop::sample::subsequence((0..6).collect::<Vec<u32>>(), 1..4)), 0..8),
+            (from, length, need) in (1..40_i64, 1..30_i64, 1..6_u32),
+            usable in prop::sample::subsequence((0..6).collect::<Vec<u32>>(), 1..=6),
+            free in prop::sample::subsequence((0..6).collect::<Vec<u32>>(), 0..6),
+        ) {
+            let mut table = Table::new((0, 60), 2, NodeSet::full(6), vec![]);
+            for (start, length, nodes) in plans {
+                table.reserve((start, start.unwrap_or(0) + length), &nodes, &[]);
+            }
+            for pair in table.records.windows(2) {
+                let back = pair[1].nodes.iter().filter(|&node| !pair[0].nodes.contains(node));
+                prop_assert_eq!(pair[0].back.iter().collect::<Vec<_>>(), back.collect::<Vec<_>>());
+                prop_assert_eq!(pair[0].lost, pair[0].nodes.len() - pair[0].nodes.common(&pair[1].nodes));
+            }
+            let (usable, free) = (set(&usable), set(&free));
+            let window = table.window((from, length, 0), &usable, &[]);
+            prop_assert_eq!(window.later, later(&table, (from, from + length), &usable));
+            if let Some(at) = table.put_off((from, length), (&usable, need), |_| &free) {
+                prop_assert_eq!(window.later, Some(at));
+                prop_assert!(window.nodes.len() >= need && window.nodes.common(&free) < need);
+            }
+        }
     }
 }
