@@ -97,7 +97,11 @@ def plain_job(
     usable = may_use(row, asked, platform)
     if not set(row["nodes"]) <= set(usable):
         usable = list(range(platform.nodes))
-    lengths = {node: length(row, asked, factor(row, platform, node), limits) for node in usable}
+    given_s = limits.get("given_s", {}).get(row["job_id"])
+    longer = asked["node_count"] / len(row["nodes"]) if asked.get("speedup") == "linear" else 1.0
+    lengths = {node: length(row, asked, (factor(row, platform, node), longer), limits) for node in usable}
+    if given_s is not None:
+        lengths = dict.fromkeys(usable, round(given_s * SECOND))
     if until is not None:
         lengths = {node: min(own, until - start) for node, own in lengths.items()}
     draws = {node: draw(row, asked, platform, node) for node in range(platform.nodes)}
@@ -133,13 +137,15 @@ def factor(row: Mapping[str, Any], platform: hs.Platform, node: int) -> float:
     return 1.0 if place is None or table.time_ratio is None else float(table.time_ratio[place, node])
 
 
-def length(row: Mapping[str, Any], asked: Mapping[str, Any], pace: float, limits: Mapping[str, Any]) -> int:
-    """Rule 2, in the engine's whole microseconds."""
-    comm = round((asked.get("comm_s") or 0.0) * SECOND)
-    runs = math.ceil(round(row["nominal_runtime_s"] * SECOND) * pace) + comm
+def length(
+    row: Mapping[str, Any], asked: Mapping[str, Any], paces: tuple[float, float], limits: Mapping[str, Any]
+) -> int:
+    """Rule 2, in the engine's whole microseconds; paces of the node and of the job's size."""
+    comm, (pace, longer) = round((asked.get("comm_s") or 0.0) * SECOND), paces
+    runs = math.ceil(round(row["nominal_runtime_s"] * SECOND) * (pace * longer)) + comm
     if not limits.get("kill_at_walltime", True) or row["walltime_s"] is None:
         return runs
-    walltime_pace = pace if limits.get("walltimes") == "stretch" else 1.0
+    walltime_pace = pace * longer if limits.get("walltimes") == "stretch" else longer
     grace = round(limits.get("kill_grace_s", 0.0) * SECOND)
     return min(runs, math.ceil(round(row["walltime_s"] * SECOND) * walltime_pace) + grace)
 

@@ -25,9 +25,8 @@ pub struct Value {
 /// A cheapest placement of what is there now.
 #[derive(Debug)]
 pub struct Flow<'c> {
-    costs: Costs<'c>,
     kinds: &'c [Kind],
-    holdings: Holdings,
+    holdings: Holdings<'c>,
     /// Number of each kind among the holders; [`FREE`] while it has no units.
     number: Vec<usize>,
     /// The kind of each holder.
@@ -49,9 +48,8 @@ impl<'c> Flow<'c> {
     pub fn new(costs: Costs<'c>, kinds: &'c [Kind], capacity: &[u64]) -> Self {
         assert_eq!(capacity.len(), costs.nodes(), "a capacity a node");
         Self {
-            costs,
             kinds,
-            holdings: Holdings::new(capacity),
+            holdings: Holdings::new(costs, capacity),
             number: vec![FREE; kinds.len()],
             kind: vec![usize::MAX],
             labels: vec![0.0],
@@ -180,8 +178,7 @@ impl<'c> Flow<'c> {
         if self.number[kind] != FREE {
             return self.number[kind];
         }
-        let Kind { row, scale } = self.kinds[kind];
-        let own = self.holdings.join(self.costs.row(row as usize).iter().map(|cost| cost * scale));
+        let own = self.holdings.join(self.kinds[kind]);
         let count = self.holdings.numbers();
         self.labels.resize(count, 0.0);
         self.kind.resize(count, usize::MAX);
@@ -189,8 +186,8 @@ impl<'c> Flow<'c> {
         let mut label = f64::INFINITY;
         for at in 0..self.holdings.present().len() {
             let giver = self.holdings.present()[at];
-            if let Some((length, _)) = self.holdings.cheapest(giver, own).filter(|_| giver != own) {
-                label = label.min(length + self.labels[giver]);
+            if giver != own {
+                label = label.min(self.holdings.cheapest(giver, own).0 + self.labels[giver]);
             }
         }
         // Without a node at all no unit will be placed, and the label counts for nothing.
@@ -218,7 +215,7 @@ impl<'c> Flow<'c> {
     }
 
     /// Searches on to a target, and moves the labels.
-    fn run(&mut self, is_target: impl Fn(&Holdings, usize) -> bool) -> Option<usize> {
+    fn run(&mut self, is_target: impl Fn(&Holdings<'_>, usize) -> bool) -> Option<usize> {
         let end = self.search.run(&mut self.holdings, &self.labels, is_target)?;
         self.search.relabel(&self.holdings, &mut self.labels, end);
         Some(end)

@@ -81,9 +81,6 @@ enum Change {
     Joins(u32),
 }
 
-/// Changes between two checks for interruption.
-const LOOK_EVERY: usize = 16;
-
 /// The least cost over time.
 ///
 /// # Errors
@@ -106,7 +103,7 @@ pub fn least_cost_unless(
     let mut flow = Flow::new(problem.costs, problem.kinds, problem.capacity);
     let (mut least, mut prices) = (Least { changes: changes.len(), ..Least::default() }, Vec::new());
     for (place, &(at, change)) in changes.iter().enumerate() {
-        if place.is_multiple_of(LOOK_EVERY) && interrupted() {
+        if interrupted() {
             return Err(Error::Interrupted);
         }
         least.unplaced += apply(&mut flow, problem, change);
