@@ -517,8 +517,7 @@ _Certificate: TypeAlias = tuple[
 
 def least_cost_over_time(
     cost: npt.NDArray[np.float64],
-    row: npt.NDArray[np.uint32],
-    scale: npt.NDArray[np.float64],
+    kinds: tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]],
     capacity: npt.NDArray[np.uint64],
     supplies: _Spans,
     outages: _Spans,

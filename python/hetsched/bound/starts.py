@@ -91,8 +91,7 @@ def energy_bound_starts(given: Given, outages: Outages, *, certified: bool = Fal
     rows = np.ascontiguousarray(demand.cost[:, first])
     total, terms, changes, unplaced, searches, proof = _core.least_cost_over_time(
         rows,
-        demand.row.astype(np.uint32),
-        demand.scale,
+        (demand.row.astype(np.uint32), demand.scale),
         capacity.astype(np.uint64),
         _supplies(demand, given),
         _out(kind_of_node, outages),

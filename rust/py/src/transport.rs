@@ -54,17 +54,17 @@ impl Seen {
     }
 }
 
-/// Least cost over time of kinds, each a row of costs times a factor; sum of its terms, numbers of changes, of units without room and of searches; and, if
-/// `certified`, what proves it.
+/// Least cost over time of kinds, each a row of costs times a factor.
+///
+/// Gives the cost, the sum of its terms, numbers of changes, of units without room and of searches; and, if `certified`,
+/// what proves it.
 #[pyfunction]
-#[pyo3(signature = (cost, row, scale, capacity, supplies, outages, *, certified = false))]
-#[expect(clippy::type_complexity, reason = "a tuple of numbers and arrays")]
+#[pyo3(signature = (cost, kinds, capacity, supplies, outages, *, certified = false))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
 pub(crate) fn least_cost_over_time<'py>(
     py: Python<'py>,
     cost: &Bound<'py, PyArray2<f64>>,
-    row: PyReadonlyArray1<'py, u32>,
-    scale: PyReadonlyArray1<'py, f64>,
+    kinds: (PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, f64>),
     capacity: PyReadonlyArray1<'py, u64>,
     supplies: Spans<'py>,
     outages: Spans<'py>,
@@ -72,7 +72,7 @@ pub(crate) fn least_cost_over_time<'py>(
 ) -> PyResult<(f64, f64, usize, u64, u64, Option<Certificate<'py>>)> {
     let cost = cost.readonly();
     let (rows, nodes) = cost.as_array().dim();
-    let kinds = row.as_array().into_iter().zip(scale.as_array()).map(|(&row, &scale)| Kind { row, scale });
+    let kinds = kinds.0.as_array().into_iter().zip(kinds.1.as_array()).map(|(&row, &scale)| Kind { row, scale });
     let kinds: Vec<Kind> = kinds.collect();
     let (values, capacity) = (cost.as_slice()?, capacity.as_slice()?);
     let supplies = spans(&supplies, |kind, amount, from, until| Supply { kind, amount, from, until });

@@ -224,8 +224,8 @@ impl<'c> Flow<'c> {
     /// Shifts as many units as the chain to a holder allows; with `enters`, its first step brings them from outside.
     fn shift(&mut self, end: usize, most: u64, enters: bool) -> u64 {
         let chain = self.search.chain(end);
-        let given = chain.iter().filter_map(|(step, _)| Some(self.holdings.amount(step.giver?, step.node)));
-        let amount = given.fold(most, u64::min);
+        let there = chain.iter().filter_map(|(step, _)| Some(self.holdings.amount(step.giver?, step.node)));
+        let amount = there.fold(most, u64::min);
         for &(step, taker) in &chain {
             match step.giver {
                 Some(giver) => {

@@ -54,7 +54,7 @@ impl<'a> Costs<'a> {
         if let Some(place) = values.iter().position(|value| value.is_nan() || *value < 0.0) {
             let (row, node) = (place / nodes.max(1), place % nodes.max(1));
             let expected = "a cost of at least 0, or inf where a kind may not be";
-            return Err(config(&format!("cost[{row}, {node}]"), values[place].to_string(), expected));
+            return Err(config(format!("cost[{row}, {node}]"), values[place].to_string(), expected));
         }
         Ok(Self { nodes, values })
     }

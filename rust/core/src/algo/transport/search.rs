@@ -85,16 +85,9 @@ impl Search {
         let (mut steps, mut taker) = (Vec::new(), end);
         loop {
             let step = self.from[taker];
-            match step.giver {
-                Some(giver) => {
-                    steps.push((step, taker));
-                    taker = giver;
-                }
-                None => {
-                    steps.push((step, taker));
-                    return steps;
-                }
-            }
+            steps.push((step, taker));
+            let Some(giver) = step.giver else { return steps };
+            taker = giver;
         }
     }
 

@@ -132,7 +132,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-fn problem<'a>(case: &'a Case) -> Problem<'a> {
+fn problem(case: &Case) -> Problem<'_> {
     let (rows, values, kinds, capacity, supplies, outages) = case;
     let costs = Costs::new(*rows, capacity.len(), values).unwrap();
     Problem { costs, kinds, capacity, supplies, outages }
