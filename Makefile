@@ -53,7 +53,7 @@ EXAMPLE := examples/placement-in-rust/Cargo.toml
 SHARED := CARGO_PROFILE_DEV_DEBUG=line-tables-only
 CLIPPY_EXAMPLE = $(SHARED) $(CLIPPY) --manifest-path $(EXAMPLE) --target-dir target -- -D warnings
 CARGO_TEST := cargo test --profile gate --locked --workspace --exclude hetsched-benches --quiet
-STUBTEST := $(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stubtest-allowlist.txt
+STUBTEST := $(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stubtest-allowlist.txt --mypy-config-file tests/stubtest.ini
 # Whether all runs and agrees; how fast it was beside all else says nothing.
 QUICK_BENCH := $(BIN)/python benches/python/run.py --quick
 

@@ -16,7 +16,11 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_attr_annotations = False
 autodoc_member_order = "bysource"
+autodoc_use_type_comments = False
 python_maximum_signature_line_length = 100
+
+# `dummy` reads all and writes nothing.
+smartquotes_excludes = {"builders": ["dummy"]}
 
 html_theme = "furo"
 html_title = f"hetsched {release}"

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from hetsched.many import executors
+from hetsched.report import canvas
 
 # Other modules are found by name, however pytest imports the tests themselves.
 sys.path.insert(0, str(Path(__file__).with_name("golden")))
@@ -19,7 +20,7 @@ import known_runs
 
 # `make test` tries the same examples every time, `make fuzz` others each time: `--hypothesis-profile=long`.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("gate", max_examples=15, derandomize=True, database=None, **_PATIENT)
+settings.register_profile("gate", max_examples=10, derandomize=True, database=None, **_PATIENT)
 settings.register_profile("long", max_examples=1_000, derandomize=False, print_blob=True, **_PATIENT)
 settings.load_profile("gate")
 
@@ -44,6 +45,14 @@ def one_process():
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(executors, "most_at_once", lambda *_, **__: 1)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def coarse_pictures():
+    """Pictures of few dots: hundreds are drawn, and what tests look at is in figures, or in any picture."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(canvas, "_DOTS_PER_INCH", 60)
         yield
 
 

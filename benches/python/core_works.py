@@ -161,6 +161,32 @@ def four_queues(*, as_easy: bool = False) -> Callable[[bool], Run]:
     return make
 
 
+TIGHT = {"batch_sched_delay": 1, "sched_interval": 1, "bf_interval": 1, "bf_resolution": 1}
+
+
+def slurm(load: float, settings: dict[str, int] | None) -> Callable[[bool], Run]:
+    """A year of jobs of 1 to 128 nodes on 1,000 nodes under Slurm's scheduler; None: under EASY."""
+
+    def make(quick: bool) -> Run:
+        count, nodes, year_s = QUICK_JOBS if quick else 100_000, 1_000, 365 * 86_400.0
+        span_s = year_s * count / 100_000
+        rng = np.random.Generator(np.random.PCG64(1))
+        node_count = 2 ** rng.integers(0, 8, count)
+        runtime_s = np.maximum(rng.lognormal(8.0, 1.5, count), 30.0)
+        runtime_s *= load * span_s * nodes / (node_count * runtime_s).sum()
+        drawn = {
+            "job_id": np.arange(count),
+            "submit_s": np.sort(rng.uniform(0.0, span_s, count)),
+            "runtime_s": runtime_s,
+            "node_count": node_count,
+            "walltime_s": np.ceil(runtime_s * rng.uniform(1.0, 4.0, count) / 60.0) * 60.0,
+        }
+        policy = "easy" if settings is None else hs.Policy(backfill={"name": "slurm", **settings})
+        return Run(hs.Workload.from_polars(pl.DataFrame(drawn)), scale.machine(nodes), policy)
+
+    return make
+
+
 SMALL, TEN_MILLION = scale.SMALL, scale.TEN_MILLION
 WORKS = (
     Work("1M, 540 nodes, EASY", "2.2 x, 500 MB", plain(SMALL, "easy"), base_name="C++", trace=SMALL),
@@ -193,6 +219,9 @@ WORKS = (
     ),
     Work("RICC, conservative", "4 s", ricc("conservative"), ricc("easy"), log=scale.RICC),
     Work("100k, four overlapping queues, plan", "2 s", four_queues(), four_queues(as_easy=True)),
+    Work("100k in a year, load 0.8, slurm", "60 s", slurm(0.8, {}), slurm(0.8, None)),
+    Work("100k in a year, load 0.9, slurm", "60 s", slurm(0.9, {}), slurm(0.9, None)),
+    Work("100k in a year, load 0.8, slurm, tight loops", "", slurm(0.8, TIGHT), slurm(0.8, None)),
 )
 
 

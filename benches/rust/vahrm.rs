@@ -15,7 +15,7 @@ use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
 use hetsched_core::power::budgets::Budgets;
-use hetsched_core::power::pvt::{Kind, OnUnknownApp, Predicted, VariationTable, tables};
+use hetsched_core::power::pvt::{OnUnknownApp, Predicted, TableKind, VariationTable, tables};
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::{JobColumns, JobId, Workload};
@@ -50,7 +50,7 @@ fn predicted(platform: &Platform, jobs: &Workload) -> Predicted {
     let table = VariationTable {
         power: power.collect(),
         apps: jobs.app_names().to_vec(),
-        kind: Kind::Watts,
+        kind: TableKind::Watts,
         time_ratio: Vec::new(),
         name: "table".into(),
     };

@@ -20,6 +20,8 @@ _HOMES = {
     "calibration": ("Calibration", "calibrate"),
     "contract": ("Contract", "read_contract"),
     "features.events": ("failures",),
+    "live.controller": ("Controller",),
+    "live.journal": ("Journal", "read_journal"),
     "many.compare": ("compare",),
     "many.comparison": ("Comparison",),
     "many.sweep": ("sweep",),
@@ -48,7 +50,7 @@ __all__ = [name for names in _HOMES.values() for name in names]
 __all__.sort()
 
 _MODULES = (
-    *("analysis", "calibration", "errors", "experiments", "many", "platform", "policy", "power"),
+    *("analysis", "calibration", "errors", "experiments", "live", "many", "platform", "policy", "power"),
     *("report", "roles", "strategies", "testing", "typing", "validation", "workload"),
 )
 _WITH_EXTRAS = {"gym": "gymnasium"}

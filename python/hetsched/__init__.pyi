@@ -15,6 +15,7 @@ from hetsched import (
     errors,
     experiments,
     gym,
+    live,
     many,
     platform,
     policy,
@@ -32,6 +33,8 @@ from hetsched.calibration import Calibration, calibrate
 from hetsched.contract import Contract, read_contract
 from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
 from hetsched.features.events import failures
+from hetsched.live.controller import Controller
+from hetsched.live.journal import Journal, read_journal
 from hetsched.many.axes import Platforms, Policies, Seeds, Workloads
 from hetsched.many.comparison import Comparison
 from hetsched.many.progress import Reporting
@@ -66,11 +69,13 @@ __all__ = [
     "Comparison",
     "ConfigError",
     "Contract",
+    "Controller",
     "DeviceClass",
     "DeviceNodes",
     "Events",
     "HetschedError",
     "Inspection",
+    "Journal",
     "Measurements",
     "NodeClass",
     "OutputError",
@@ -98,6 +103,7 @@ __all__ = [
     "failures",
     "gym",
     "inspect",
+    "live",
     "many",
     "meter",
     "platform",
@@ -111,6 +117,7 @@ __all__ = [
     "read_csv",
     "read_events",
     "read_jobs",
+    "read_journal",
     "read_measurements",
     "read_model",
     "read_parquet",
@@ -230,6 +237,7 @@ def meter(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
+    bound: bool | Bound = False,
     events: Events | None = None,
     on_failure: OnFailure = "fail",
     contract: Contract | None = None,
@@ -257,6 +265,9 @@ def meter(
     on_unknown_app
         ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
         what they would without a table.
+    bound
+        Whether the summary also holds the least energies that other placements could have reached: as in `simulate`.
+        A job with a given end keeps its length on any nodes.
     events, contract
         Prices and carbon intensities, and a contract that the schedule is metered against: as in `simulate`.
 
@@ -327,6 +338,7 @@ def simulate(
     policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] = "easy",
     *,
     progress: Progress | None = None,
+    journal: str | os.PathLike[str] | None = None,
     seed: int = 0,
     kill_at_walltime: bool = True,
     kill_grace_s: float = 0.0,
@@ -373,6 +385,9 @@ def simulate(
         both.
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
+    journal
+        A folder for what a live machine would have told a `Controller`, and its decisions (`read_journal`). Not under a
+        contract, with a predictor, with maintenance or holds, or under a policy that repeats a log. None: none.
     until_s
         Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
     predictor

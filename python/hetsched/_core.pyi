@@ -430,6 +430,42 @@ class Session:
     @property
     def standing(self) -> tuple[int, bool]: ...
     def take_records(self) -> Records: ...
+    def chronicle(self) -> None: ...
+    def take_pages(self) -> list[tuple[int, list[_Told], list[_Told]]]: ...
+
+_Told: TypeAlias = tuple[str, int, int, list[int], str, float, float]
+
+@final
+class Live:
+    """A policy at work on a machine that its host watches and steers."""
+
+    def __new__(
+        cls,
+        jobs: JobColumns,
+        machine: Machine,
+        policy: dict[str, Any],
+        *,
+        start_us: int,
+        seed: int = 0,
+        kill_at_walltime: bool = True,
+        kill_grace_s: float = 0.0,
+        walltimes: str = "fixed",
+        on_unknown_app: str = "error",
+        known_w: npt.NDArray[np.float64] | None = None,
+        unfit: str | None = None,
+        users: _Codes | None = None,
+        accounts: _Codes | None = None,
+        queues: _Codes | None = None,
+        cells: dict[str, Any] | None = None,
+        queueing: dict[str, Any] | None = None,
+        groups: npt.NDArray[np.uint32] | None = None,
+        extends: Live | None = None,
+    ) -> Live: ...
+    def step(self, t_us: int, reports: list[_Told]) -> list[_Told]: ...
+    @property
+    def next_us(self) -> int | None: ...
+    @property
+    def late(self) -> int: ...
 
 @final
 class Agents:

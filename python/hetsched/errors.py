@@ -10,6 +10,7 @@ __all__ = [
     "DeviceWarning",
     "Fault",
     "HetschedError",
+    "LiveError",
     "LoadWarning",
     "OutputError",
     "PowerWarning",
@@ -161,6 +162,10 @@ class ConfigError(HetschedError):
 
 class SimulationError(HetschedError):
     """A run cannot go on, for example because a policy made an impossible decision."""
+
+
+class LiveError(HetschedError):
+    """A live run cannot go on as it stands: a notice that cannot be true, or a damaged journal."""
 
 
 class OutputError(HetschedError):

@@ -24,6 +24,11 @@ pytestmark = pytest.mark.usefixtures("ctrl_c")
 STOPPED_WITHIN_S = 15.0
 
 
+def at_length_only(*values):
+    """A case that is much like another one, and takes a process of a second."""
+    return pytest.param(*values, marks=pytest.mark.at_length_only)
+
+
 def hopeless_log(folder):
     """Twice as much work as the machine can do: conservative backfilling plans a deep queue anew at every end."""
     rng = np.random.default_rng(0)
@@ -65,7 +70,16 @@ sys.addaudithook(hook)
 """
 
 
-@pytest.mark.parametrize("module", ["hetsched.cli.app", "typer", "hetsched.cli.inputs", "polars", "hetsched.workload"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "hetsched.cli.app",
+        at_length_only("typer"),
+        at_length_only("hetsched.cli.inputs"),
+        at_length_only("polars"),
+        "hetsched.workload",
+    ],
+)
 def test_ctrl_c_while_parts_are_loaded_is_as_any_other(process, folder, monkeypatch, module):
     (folder / "early").mkdir()
     (folder / "early" / "sitecustomize.py").write_text(INTERRUPTS_ITSELF)
@@ -97,7 +111,7 @@ sys.addaudithook(hook)
 """
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.15, 0.3, 0.55])
+@pytest.mark.parametrize("delay_s", [0.0, at_length_only(0.05), 0.15, at_length_only(0.3), at_length_only(0.55)])
 def test_ctrl_c_at_any_moment_says_interrupted(process, folder, delay_s):
     log = hopeless_log(folder)
     (folder / "early").mkdir()
@@ -114,15 +128,10 @@ def test_ctrl_c_at_any_moment_says_interrupted(process, folder, delay_s):
 RUN = ["simulate", "small.swf", "--out", "out"]
 
 
-def at_length_only(*values):
-    """A case that is much like another one, and takes a process of a second."""
-    return pytest.param(*values, marks=pytest.mark.at_length_only)
-
-
 @pytest.mark.parametrize(
     ("arguments", "closed"),
     [
-        (RUN, ">&-"),
+        at_length_only(RUN, ">&-"),
         (RUN, "2>&-"),
         at_length_only(RUN, ">&- 2>&-"),
         (RUN, "<&- >&- 2>&-"),
@@ -199,12 +208,12 @@ def test_a_width_of_zero_is_one_that_is_not_known(process, monkeypatch):
     assert said == process("policies").communicate(timeout=60)[0] != ""
 
 
-def test_names_give_a_terminal_no_orders(process, folder):
+def test_names_give_a_terminal_no_orders(hetsched, folder):
     odd = folder / "a\x1b[31mb\x9b31mc.swf"
     odd.write_bytes((folder / "small.swf").read_bytes())
-    out, err = process("simulate", odd.name).communicate(timeout=60)
-    assert "a [31mb 31mc.swf" in out
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", out + err)
+    said = hetsched("simulate", odd.name)
+    assert "a [31mb 31mc.swf" in said.out
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", said.out + said.err)
 
 
 def on_a_terminal(process, *arguments, columns=80):
@@ -247,12 +256,11 @@ def test_a_warning_is_wrapped_on_a_terminal_only(process, folder, monkeypatch):
         "warning: measured draws (power_w) above twice the nodes' TDP of 400 W: 1 of 1 job, up to 5,000 W a node; "
         "a job's power_w is the watts of one node, not of all"
     )
-    for columns in (60, 80):
-        code, shown = on_a_terminal(process, *arguments, columns=columns)
-        lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines()]
-        assert code == 0
-        assert max(map(len, lines)) <= columns
-        assert warning in " ".join(lines)
+    code, shown = on_a_terminal(process, *arguments, columns=60)
+    lines = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown).splitlines()]
+    assert code == 0
+    assert max(map(len, lines)) <= 60
+    assert warning in " ".join(lines)
     out, err = process(*arguments).communicate(timeout=60)
     assert (err, warning in out) == (f"{warning}\n", False)
 

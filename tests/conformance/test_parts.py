@@ -18,7 +18,7 @@ from hetsched.policy.parts import value_text
 from hetsched.testing import check_schedule, conformance, platforms, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ReplayWarning")
-FEW = settings(max_examples=settings().max_examples // 3)
+FEW = settings(max_examples=settings().max_examples // 2)
 """For each of so many parts."""
 PARTS = sorted(parts())
 ROLES = ("order", "backfill", "placement", "power", "sleep")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import hetsched as hs
 from hetsched.testing import check_schedule, conformance
@@ -209,8 +210,9 @@ class Greedy(Uniform):
         return np.full(len(runs), np.inf)
 
 
+@pytest.mark.usefixtures("few_tries")
 def test_it_conforms_or_not() -> None:
-    conformance(Uniform)
+    conformance(Uniform, examples=settings().max_examples // 2)
     with pytest.raises(
         AssertionError, match=r"Greedy: raised SimulationError: policy.power.allocator: `allot` of Greedy gave caps"
     ):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import hetsched as hs
 from hetsched.testing import conformance
@@ -162,5 +163,5 @@ def test_only_an_object_can_take_the_role() -> None:
 
 
 def test_it_conforms() -> None:
-    conformance(Known(60.0), examples=15)
-    conformance(Learning, examples=15)
+    conformance(Known(60.0), examples=settings().max_examples // 2)
+    conformance(Learning, examples=settings().max_examples // 2)

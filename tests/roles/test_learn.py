@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import hetsched as hs
 from hetsched.testing import conformance, workloads
@@ -271,13 +271,13 @@ def test_an_order_that_learns_can_be_the_built_in_fair_share(half_life_s: float,
 
 
 def test_objects_that_learn_conform() -> None:
-    conformance(FairShare(3.0), examples=15)
+    conformance(FairShare(3.0), examples=settings().max_examples // 2)
 
     class Both(FairShare):
         def estimate(self, jobs: Any, view: Any) -> Any:
             return jobs.planned_s
 
-    conformance(Both, examples=15)
+    conformance(Both, examples=settings().max_examples // 2)
 
 
 @given(workloads(max_jobs=8))

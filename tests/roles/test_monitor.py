@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import hetsched as hs
 from hetsched.testing import check_schedule, conformance
@@ -113,7 +114,7 @@ def test_noise_is_of_the_run_and_conforms() -> None:
     noisy = policy(Noise(), 520.0)
     assert noisy.uses_chance
     assert hs.simulate(log(), PLATFORM, noisy, seed=4) == hs.simulate(log(), PLATFORM, noisy, seed=4)
-    conformance(Noise)
+    conformance(Noise, examples=settings().max_examples // 2)
 
 
 def test_files_and_tables_are_no_monitors() -> None:

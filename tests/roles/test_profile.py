@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from answering_parts import Scheduler, jobs
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hetsched as hs
@@ -72,7 +72,7 @@ def test_it_conforms_on_any_machine(workload: hs.Workload, platform: hs.Platform
 
 
 def test_it_conforms() -> None:
-    conformance(EasySjbf(2), examples=15)
+    conformance(EasySjbf(2), examples=settings().max_examples // 2)
 
 
 def seen(read: Any, at_s: float, **columns: Any) -> Any:

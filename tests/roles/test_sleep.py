@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import settings
 
 import hetsched as hs
 from hetsched.roles import Rest
@@ -194,4 +195,4 @@ class Eager:
 
 @pytest.mark.parametrize("own", [Timeout(30.0), Planned(), Eager()])
 def test_it_conforms(own: Any) -> None:
-    conformance(own, examples=40)
+    conformance(own, examples=settings().max_examples // 2)

@@ -38,6 +38,8 @@ def count_pass(machine: Machine) -> None:
 
 def pools(machine: Machine) -> list[tuple[int, ...]]:
     """Sets of nodes that queues of jobs have."""
+    if not machine.queues:
+        return [tuple(range(machine.nodes))]
     return sorted({tuple(machine.queue_of(job).nodes) for job in machine.jobs})
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from math import ceil, inf
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,15 @@ if TYPE_CHECKING:
     from plain_power import Power
     from plain_sizes import Sizing
     from plain_vahrm import Vahrm
+
+
+@cache
+def _everything(nodes: int) -> Queue:
+    return Queue("", list(range(nodes)))
+
+
+MOST_INSTANTS, MOST_ROUNDS = 20_000, 2_000
+"""Of a run, and of an instant. A fault can make a run endless: it would go on until it had filled the memory."""
 
 
 @dataclass
@@ -104,8 +114,10 @@ class Machine:
             if part is not None:
                 part.join(self)
         is_due = self.power is not None and self.first in self.power.ends
+        count = 0
         while is_due or any(job.is_open and not is_nothing(self, job) for job in jobs):
-            is_due = False
+            is_due, count = False, count + 1
+            assert count <= MOST_INSTANTS, f"at {self.now} us the run does not end: {count} instants, {self.steps[-9:]}"
             instants = [*self._to_come(), *(at for at in (self.owed, self.alarm) if at is not None)]
             if not instants:
                 break
@@ -146,6 +158,7 @@ class Machine:
             if self.vahrm is not None:
                 self.vahrm.learn()
             self.round += 1
+            assert self.round <= MOST_ROUNDS, f"the instant of {self.now} us does not end: {self.steps[-9:]}"
 
     def switch(self, number: int) -> Switch:
         idle_w = self.draws.idle_w[number]
@@ -170,8 +183,8 @@ class Machine:
 
     def queue_of(self, job: Job) -> Queue:
         """The job's; without queues one of all nodes (rule 9)."""
-        everything = Queue("", list(range(self.nodes)))
-        return next((queue for queue in self.queues if queue.name == job.queue), everything)
+        named = (queue for queue in self.queues if queue.name == job.queue)
+        return next(named, None) or _everything(self.nodes)
 
     @property
     def running(self) -> list[Job]:
@@ -304,7 +317,7 @@ class Machine:
 
     def order_key(self) -> Callable[[Job], tuple[float, ...]]:
         """Least first."""
-        shares = ranks(self.jobs, runs(self), self.now, self.half_life) if self.order == "fair-share" else {}
+        shares = ranks(self.jobs, runs(self), self.half_life) if self.order == "fair-share" else {}
 
         def key(job: Job) -> tuple[float, ...]:
             queue = self.queue_of(job)

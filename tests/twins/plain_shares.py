@@ -1,5 +1,8 @@
 """Fair share in plain Python: what each user has used, as the integral says it, and who is next by that.
 
+The integral of 2^(-(now - s) / half-life) over the time in which jobs ran is that of 2^(s / half-life), times what is
+the same for all users: they stand in the same order by either.
+
 Exact where nothing decays, and with fifty digits where it does, so that two users have used as much as each other only
 if they did.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal, localcontext
+from functools import cache
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -23,14 +27,13 @@ Runs = dict[int, list[tuple[int, int, int]]]
 """By job, from when until when it ran, and on how many slots."""
 
 
-def ranks(jobs: Iterable[Job], runs: Runs, now: int, half_life: float) -> dict[str | None, int]:
+def ranks(jobs: Iterable[Job], runs: Runs, half_life: float) -> dict[str | None, int]:
     """Ranks of users, from the one that has used least; those that have used as much have the same."""
     with localcontext() as context:
         context.prec = DIGITS
         by_user: dict[str | None, Decimal] = {}
         for job in jobs:
-            # The integral of 2^(-(now - s) / half-life) over the time in which it ran.
-            used = (slots * _faded(now - end, now - begin, half_life) for begin, end, slots in runs[job.row])
+            used = (slots * _grown(begin, end, half_life) for begin, end, slots in runs[job.row])
             by_user[job.user] = by_user.get(job.user, Decimal(0)) + sum(used, Decimal(0))
         found: dict[str | None, int] = {}
         rank, last = 0, None
@@ -40,10 +43,11 @@ def ranks(jobs: Iterable[Job], runs: Runs, now: int, half_life: float) -> dict[s
         return found
 
 
-def _faded(least: int, most: int, half_life: float) -> Decimal:
-    """The same over what was from `most` to `least` microseconds ago."""
-    if half_life == inf:
-        return Decimal(most - least)
-    half = Decimal(str(half_life))
-    new, old = (Decimal(2) ** (-Decimal(ago) / half) for ago in (least, most))
-    return half / Decimal(2).ln() * (new - old)
+def _grown(begin: int, end: int, half_life: float) -> Decimal:
+    """The integral of 2^(s / half-life), but for a factor that is the same for all."""
+    return Decimal(end - begin) if half_life == inf else _power(end, half_life) - _power(begin, half_life)
+
+
+@cache
+def _power(time: int, half_life: float) -> Decimal:
+    return Decimal(2) ** (Decimal(time) / Decimal(str(half_life)))

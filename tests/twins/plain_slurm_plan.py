@@ -18,7 +18,7 @@ def will_run(
 ) -> tuple[int, tuple[int, ...]] | None:
     """Second from which the job could run inside `ok`, and on which nodes."""
     count = run.job.nodes
-    running = sorted(state.running(), key=lambda other: (other.planned_end, other.job.id))
+    everything = running = sorted(state.running(), key=lambda other: (other.planned_end, other.job.id))
     busy = {n for other in running for n in other.nodes}
     free_now = state.choose(ok - busy, count)
     if free_now is not None:
@@ -29,7 +29,7 @@ def will_run(
         running = [other for other in running if other.planned_end <= later]
     for removed in groups(running, ok, state.options.bf_window_linear):
         gone = {other.job.id for other in removed}
-        still = {n for other in state.running() if other.job.id not in gone for n in other.nodes}
+        still = {n for other in everything if other.job.id not in gone for n in other.nodes}
         chosen = state.choose(ok - still, count)
         if chosen is not None:
             return start_after(state, removed, chosen, now), chosen
@@ -85,7 +85,7 @@ class Record:
     licences: dict[str, int]
 
     def lacks(self, licences: dict[str, int]) -> bool:
-        return any(self.licences.get(name, 0) < count for name, count in licences.items())
+        return bool(licences) and any(self.licences.get(name, 0) < count for name, count in licences.items())
 
 
 @dataclass
@@ -138,6 +138,7 @@ class Table:
     ) -> tuple[set[int] | None, int | None]:
         """32: nodes free of plans through the window, None if licences are short, and when to try again."""
         later: int | None = None
+        own = set(run.partition.nodes)
         for i, record in enumerate(self.records):
             if record.end <= at:
                 continue
@@ -145,7 +146,7 @@ class Table:
             if in_window and record.lacks(licences):
                 return None, record.end
             if later is None and i + 1 < len(self.records):
-                coming = self.records[i + 1].nodes & set(run.partition.nodes)
+                coming = self.records[i + 1].nodes & own
                 if not coming <= ok & record.nodes:
                     later = record.end
             if not in_window:
@@ -228,8 +229,8 @@ class Cycle:
         licences = self.licences_of(run)
         at: int = now
         is_counted = False
+        base = {n for n in run.partition.nodes if self.state.is_available(n)}
         while True:
-            base = {n for n in run.partition.nodes if self.state.is_available(n)}
             ok, later = self.table.usable(run, base, at, max(at, now) + length, licences)
             found = None
             if ok is not None and len(ok) >= run.job.nodes:

@@ -220,14 +220,16 @@ class _Pass:
         """Rule 9: the earliest time, and the plainest nodes, of these the fullest then."""
         machine, length = self.machine, max(TICK, job.planned)
         sign = -1 if machine.queue_of(job).spreads else 1
-        for at in self._changes(holds):
-            during = self._during(holds, at, length)
+        changes, usable = self._changes(holds), machine.usable(job)
+        of_node = {node: [hold for hold in holds if node in hold.nodes] for node in usable}
+        for at in changes:
+            during = [at, *(change for change in changes if at < change < at + length)]
             if not all(self._is_licensed(job, holds, instant) for instant in during):
                 continue
-            fits = [node for node in machine.usable(job) if self._has_room(node, job, holds, during)]
+            fits = [node for node in usable if self._has_room(node, job, of_node[node], during)]
             if len(fits) >= job.node_count:
                 ranks = {
-                    node: (machine.cell(node), self._claim(node, job), sign * self._free(node, holds, at), node)
+                    node: (machine.cell(node), self._claim(node, job), sign * self._free(node, of_node[node], at), node)
                     for node in fits
                 }
                 return at, sorted(sorted(fits, key=ranks.__getitem__)[: job.node_count])

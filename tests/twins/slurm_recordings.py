@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
 from plain_slurm import Result, simulate
 from plain_slurm_state import Job, Node, Options, Partition
 
 FOLDER = Path(__file__).parent.parent / "data" / "slurm"
 NAMES = sorted(path.parent.name for path in FOLDER.glob("*/recording.json"))
-PHASES = 8
+PHASES = 8 if settings.get_current_profile_name() == "long" else 4
+"""Of the controller's start."""
 TOLERANCE_S = 1.1
 IGNORED = {"max_rpc_cnt", "bf_continue", "idle_on_node_suspend"}
 

@@ -291,8 +291,10 @@ def seeded_trace(count: int, nodes: int, load: float, seed: int) -> list[Job]:
 
 @pytest.mark.parametrize("load", [0.8, 1.0])
 @pytest.mark.parametrize(("policy", "depth"), [("fcfs", None), ("easy", 1), ("conservative", inf)])
-def test_ten_thousand_jobs_agree(policy: str, depth: float | None, load: float) -> None:
-    jobs = seeded_trace(10_000, nodes=540, load=load, seed=1)
+@pytest.mark.at_length
+def test_thousands_of_jobs_agree(policy: str, depth: float | None, load: float) -> None:
+    count = 10_000 if settings.get_current_profile_name() == "long" else 2_500
+    jobs = seeded_trace(count, nodes=540, load=load, seed=1)
     result = hs.simulate(workload_of(jobs), platform_of(540), policy=policy)
     assert_agree(result, schedule(jobs, CountedNodes(540), depth=depth), nodes=False)
 
@@ -309,8 +311,8 @@ def test_bounded_reservations_agree_on_queues_of_hundreds(depth: int) -> None:
 @pytest.mark.slow
 @pytest.mark.at_length
 @pytest.mark.parametrize(("policy", "depth"), [("fcfs", None), ("easy", 1)])
-def test_a_hundred_thousand_jobs_agree_and_at_length_a_million(policy: str, depth: float | None) -> None:
+def test_many_jobs_agree_and_at_length_a_million(policy: str, depth: float | None) -> None:
     is_at_length = settings.get_current_profile_name() == "long"
-    jobs = seeded_trace(1_000_000 if is_at_length else 100_000, nodes=540, load=0.8, seed=2)
+    jobs = seeded_trace(1_000_000 if is_at_length else 40_000, nodes=540, load=0.8, seed=2)
     result = hs.simulate(workload_of(jobs), platform_of(540), policy=policy)
     assert_agree(result, schedule(jobs, CountedNodes(540), depth=depth), nodes=False)

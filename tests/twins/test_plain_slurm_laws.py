@@ -9,7 +9,7 @@ from plain_slurm import simulate
 from slurm_cases import LICENCE, Case, cases
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=3 * settings().max_examples)
 @given(cases())
 def test_runs_are_legal(case: Case) -> None:
     """Whole runs on nodes of the partition, no node held twice, no licence used twice, no start before submission."""
@@ -34,7 +34,7 @@ def test_runs_are_legal(case: Case) -> None:
         assert used <= case.options.Licenses.get(LICENCE, 0) or not used
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(cases(power=False, overruns=False, releases=("22.05",)))
 def test_starts_are_on_beats(case: Case) -> None:
     """Without an Epilog: main at 0.4, backfill at 0.5."""

@@ -94,7 +94,7 @@ def test_starts_and_nodes_of_a_recording(name: str) -> None:
 
 @pytest.mark.parametrize(("kind", "margin"), [("default", 0.05), ("tight", 0.03), ("fifo", 0.03), ("power", 0.08)])
 def test_mean_wait_from_settings_alone(kind: str, margin: float) -> None:
-    """Over eight phases of the controller's start, against the mean over repeats of the real run."""
+    """Over phases of the controller's start, against the mean over repeats of the real run."""
     repeats = [recording(name) for name in COMPARABLE if name.split("-")[0] == kind]
     waits = []
     for known in repeats:

@@ -103,10 +103,10 @@ def test_processes_by_a_word_give_the_same_rows(wanted):
 def test_settings_and_calibrations_take_words():
     asked = {"nodes": [5, 6]}
     alone = hs.what_if(LOG, MACHINE, "easy", asked, workers=1)
-    assert hs.what_if(LOG, MACHINE, "easy", asked, executor="processes:2").table.equals(alone.table)
+    assert hs.what_if(LOG, MACHINE, "easy", asked, executor="processes:1").table.equals(alone.table)
     observed = hs.Workload.from_polars(JOBS.with_columns(observed_start_s=pl.col("submit_s") + 9.0))
     alone = hs.calibrate(observed, MACHINE, workers=1, evaluations=5)
-    found = hs.calibrate(observed, MACHINE, executor="processes:2", evaluations=5)
+    found = hs.calibrate(observed, MACHINE, executor="processes:1", evaluations=5)
     assert found.trials.equals(alone.trials)
     for call in (hs.what_if, hs.calibrate):
         with pytest.raises(hs.ConfigError, match="executor: found `nowhere`"):
@@ -125,7 +125,7 @@ def test_comparisons_and_provisions_take_words(tmp_path, recwarn):
     log = hs.Workload.from_polars(JOBS.with_columns(team=pl.lit("red"), power_w=pl.lit(250.0)), source="may.swf")
     given = {"seeds": 2, "bound": True, "predictor": hs.power.Noisy(error_ratio=0.1, seed=3)}
     here = hs.compare(log, MACHINE, WORK[2], out=tmp_path / "here", **given)
-    there = hs.compare(log, MACHINE, WORK[2], out=tmp_path / "there", executor="processes:2", **given)
+    there = hs.compare(log, MACHINE, WORK[2], out=tmp_path / "there", executor="processes:1", **given)
     assert there.table.equals(here.table)
     assert there.runs.equals(here.runs)
     assert without_times(there) == without_times(here)
@@ -139,7 +139,7 @@ def test_comparisons_and_provisions_take_words(tmp_path, recwarn):
         assert whole.jobs["team"].to_list() == ["red"] * 30
     asked = {"budget_w": 400, "base_w": 25, "mix": {85: 1, 55: 1}, "nodes": [3, 4], "workload": LOG, "seeds": 2}
     alone = hs.provision(**asked)
-    away = hs.provision(**asked, executor="processes:2")
+    away = hs.provision(**asked, executor="processes:1")
     assert away.runs.equals(alone.runs)
     assert away.to_dict() == alone.to_dict()
     assert away.provenance == alone.provenance
@@ -160,7 +160,7 @@ def test_a_run_that_fails_elsewhere_says_the_same_as_here():
     table = hs.VariationTable(["bt"], power_w=np.full((1, 4), 200.0))
     machine = hs.Platform.homogeneous(4, 100, 300, actual=table)
     said = []
-    for executor in (None, "processes:2"):
+    for executor in (None, "processes:1"):
         with pytest.raises(hs.HetschedError) as caught:
             hs.compare(unknown, machine, ["easy", "fcfs"], executor=executor)
         said.append((type(caught.value), str(caught.value)))
@@ -194,9 +194,9 @@ def test_a_comparison_can_be_pickled_with_what_its_page_needs():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are ended by a signal")
-def test_an_experiment_takes_words(quick_report, recwarn):
-    here = quick_report("swa-multi", now=True)
-    found = reproduce("swa-multi", quick=True, executor="processes:2")
+def test_an_experiment_takes_words(recwarn):
+    here = reproduce("swa-multi", quick=True, repetitions=2)
+    found = reproduce("swa-multi", quick=True, repetitions=2, executor="processes:1")
     assert found.runs.equals(here.runs)
     assert found.to_dict() == here.to_dict()
     assert not recwarn.list

@@ -6,6 +6,7 @@ import math
 import time
 from typing import get_args
 
+import hypothesis
 import numpy as np
 import polars as pl
 import pytest
@@ -301,7 +302,7 @@ def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
     assert told[-1] == (6, 6)
     assert again.to_dict() == swa.to_dict()
     assert again.runs.equals(swa.runs)
-    other = reproduce("swa-multi", quick=True, seed=1)
+    other = reproduce("swa-multi", quick=True, repetitions=2, seed=1)
     assert not set(other.runs["job_energy_j"]) & set(swa.runs["job_energy_j"])
 
 
@@ -456,11 +457,15 @@ class TestEveryReport:
                 target = 0.8 if scenario.startswith("busy") else 0.4
                 assert 0.7 * target < ratio < 1.03 * target
 
-    def test_is_written_whole_and_only_where_it_was_asked_for(self, report, tmp_path):
+    def test_is_written_whole_and_only_where_it_was_asked_for(self, report, tmp_path, monkeypatch):
+        # Of one family, whose figures are made in a test of their own, one is drawn.
+        is_drawn = not report.name.startswith("vahrm-") or hypothesis.settings.get_current_profile_name() == "long"
+        monkeypatch.setattr(experiment_module, "can_draw", lambda: is_drawn)
         names = [name.rsplit("/", 1)[1] for name in report.write(tmp_path / "out")]
         assert names[:4] == ["table.csv", "rows.json", "parameters.csv", "runs.parquet"]
         kinds = report.savings["figure"].unique(maintain_order=True) if "figure" in report.savings.columns else [None]
-        assert names[4:] == ["figure.png" if kind is None else f"figure-{kind}.png" for kind in kinds]
+        figures = ["figure.png" if kind is None else f"figure-{kind}.png" for kind in kinds]
+        assert names[4:] == (figures if is_drawn else [])
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(names)
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
         assert json.loads((tmp_path / "out" / "rows.json").read_text()) == report.to_dict()

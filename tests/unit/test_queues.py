@@ -10,6 +10,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.features.queues import naming_nodes
+from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -92,8 +93,8 @@ def test_rule_5_all_faults_between_queues_are_reported() -> None:
     queues = [
         hs.Queue("a", "0-4", order="shortest"),
         hs.Queue("a", "0"),
-        hs.Queue("u", "1", priority=2, preempts=["b", "aa"]),
-        hs.Queue("b", "1", priority=2),
+        hs.Queue("u", "1", priority=2, preempts=["b", "aa"], default=True),
+        hs.Queue("b", "1", priority=2, default=True),
     ]
     with pytest.raises(hs.ConfigError) as error:
         platform(*queues)
@@ -102,6 +103,7 @@ def test_rule_5_all_faults_between_queues_are_reported() -> None:
         "queues[1].name: found `a`, expected another name than that of an earlier queue",
         "queues[2].preempts: found `aa`, expected queues of the platform: a, a, u, b; did you mean `a`?",
         "queues[2].priority: found `2` of queue `u`, expected more than 2, that of queue `b`: it preempts",
+        "queues[3].default: found true of queue `b`, too, expected one default queue; `u` is",
         (
             "queues[1].order: found none (the policy's) of queue `a`, "
             "expected shortest, as queue `a` of the same priority, 0"
@@ -120,7 +122,9 @@ def test_rule_5_a_queue_that_preempts_comes_before_those_that_preempt_none() -> 
 def test_a_platform_keeps_its_queues_through_dictionaries_and_files(tmp_path: Any) -> None:
     made = platform(
         hs.Queue("a", "0-2", 3, max_nodes=2, max_walltime_s=60, users=["bo", "ann"], order="largest"),
-        hs.Queue("b", [1, 3], allocation="spread", max_running=4, max_running_per_user=2, default_walltime_s=5),
+        hs.Queue(
+            "b", [1, 3], default=True, allocation="spread", max_running=4, max_running_per_user=2, default_walltime_s=5
+        ),
     )
     path = tmp_path / "machine.toml"
     path.write_text(
@@ -141,6 +145,7 @@ order = "largest"
 [[queue]]
 name = "b"
 nodes = [1, 3]
+default = true
 allocation = "spread"
 max_running = 4
 max_running_per_user = 2
@@ -166,7 +171,7 @@ def test_faults_of_a_file_name_the_table() -> None:
         (
             "queue[1].prioriti: found `1`, expected one of name, nodes, priority, max_nodes, max_slots, "
             "max_walltime_s, default_walltime_s, max_running, max_running_per_user, users, order, allocation, "
-            "preempts; did you mean `priority`?"
+            "preempts, default; did you mean `priority`?"
         ),
         "queue[2]: found `3`, expected a queue, or a dictionary of its parameters",
     ]
@@ -187,6 +192,21 @@ def test_rule_1_an_unknown_queue_is_an_error_that_names_both() -> None:
         hs.ConfigError, match=r"^workload\.queue: found no such column, expected a queue of the platform"
     ):
         hs.simulate(bare, machine, "easy")
+
+
+@pytest.mark.parametrize("policy", ["easy", "slurm"])
+def test_jobs_that_name_no_queue_are_in_the_default_one(policy: str) -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3", default=True, max_walltime_s=600))
+    named = workload("b", "a", "b")
+    expected = hs.simulate(named, machine, policy)
+    bare = hs.Workload.from_polars(workload("a", "a").to_polars().drop("queue"))
+    assert hs.simulate(workload(None, "a", None), machine, policy).jobs.equals(expected.jobs)
+    found = hs.simulate(bare, machine, policy).jobs
+    assert found.select("queue", "walltime_s").rows() == [("b", 600.0)] * 2
+    assert hs.simulate(bare, machine, policy).jobs.equals(hs.simulate(workload("b", "b"), machine, policy).jobs)
+    session = hs.Session(workload(None, "a"), machine, policy)
+    session.inject(pl.DataFrame({"job_id": [3], "submit_s": [1.0], "runtime_s": [10.0], "node_count": [1]}))
+    assert session.run().jobs["queue"].to_list() == ["b", "a", "b"]
 
 
 def test_a_run_without_jobs_needs_no_column() -> None:
@@ -371,3 +391,17 @@ def test_a_policy_that_counts_gets_a_backfill_that_names_nodes_where_queues_shar
     assert naming_nodes(easy, alone) is easy
     assert naming_nodes(found, shared) is found
     assert naming_nodes(None, shared) is None
+
+
+@pytest.mark.parametrize("more", [{}, {"walltime_s": [20.0, 20.0]}, {"walltime_s": [None, 20.0]}])
+@pytest.mark.parametrize("named", [{}, {"queue": ["b", None]}])
+def test_jobs_that_name_no_queue_are_in_the_default_one_whatever_they_say_of_their_time(
+    more: dict[str, Any], named: dict[str, Any]
+) -> None:
+    machine = platform(hs.Queue("a", "0", default=True), hs.Queue("b", "1-3"))
+    jobs = {"job_id": [1, 2], "submit_s": [0.0, 0.0], "runtime_s": [10.0, 10.0], "node_count": [1, 1]}
+    frame = pl.DataFrame({**jobs, **more, **named}, schema_overrides={"walltime_s": pl.Float64} if more else None)
+    result = hs.simulate(hs.Workload.from_polars(frame), machine, "easy")
+    expected = [[1], [0]] if named else [[0], [0]]
+    assert result.jobs["nodes"].to_list() == expected
+    check_schedule(result, hs.Workload.from_polars(frame), machine)

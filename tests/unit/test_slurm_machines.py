@@ -137,13 +137,14 @@ def test_partitions_are_queues(conf: Conf) -> None:
         NODES + "NodeName=g[1-2] Feature=gpu\nNodeName=f[1-9] State=FUTURE\n"
         "NodeSet=fast Feature=gpu\nNodeSet=some Nodes=n[2-3] Feature=gpu\n"
         "PartitionName=DEFAULT MaxTime=1-0 PriorityTier=5\n"
-        "PartitionName=all Nodes=ALL DefaultTime=NONE\n"
+        "PartitionName=all Nodes=ALL DefaultTime=NONE Default=YES\n"
         "PartitionName=gpu Nodes=fast MaxTime=90 DefaultTime=10:30 PriorityTier=7 MaxNodes=1\n"
         "PartitionName=mixed Nodes=some,n1,f1 MaxTime=UNLIMITED MaxNodes=9\n"
         'PartitionName=none Nodes=""\nPartitionName=later\nPartitionName=future Nodes=f[1-3]\n'
         "PartitionName=DEFAULT MaxTime=2:0:1\n"
-        "PartitionName=last Nodes=n4 MaxNodes=UNLIMITED Priority=3\n"
+        "PartitionName=last Nodes=n4 MaxNodes=UNLIMITED Priority=3 Default=yes\n"
     )
+    assert [one.name for one in platform.queues or () if one.default] == ["last"], "the last one that says so"
     told = [(one.name, one.numbers, one.priority, one.max_nodes) for one in platform.queues or ()]
     assert told == [
         ("all", (0, 1, 2, 3, 4, 5), 5, None),
@@ -336,7 +337,8 @@ def test_limits_of_boots_and_shutdowns_are_assumed_as_their_times(conf: Conf) ->
 def test_names_and_weights_are_kept(conf: Conf, tmp_path: Path) -> None:
     platform = conf("NodeName=n[1-3] Weight=4\nNodeName=x,y07\nPartitionName=p Nodes=ALL\n")
     assert hs.Platform.from_dict(platform.to_dict()) == platform
-    assert pickle.loads(pickle.dumps(platform)).node_names == platform.node_names
+    there = pickle.loads(pickle.dumps(platform))
+    assert (there.node_names, there._files) == (platform.node_names, platform._files)
     (tmp_path / "machine.toml").write_text(
         '[[classes]]\nname = "a"\ncount = 3\nidle_w = 100\ntdp_w = 400\nnode_names = "n[1-2,07]"\nweight = 4\n'
     )

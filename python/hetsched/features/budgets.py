@@ -23,7 +23,7 @@ def after(ended: Ended) -> Found:
 
 def _concerns(jobs: pl.DataFrame, between: pl.DataFrame) -> Iterator[Concern]:
     """Concerns about jobs that fit between no two changes of the budget: they wait for the last, or for ever."""
-    for is_free, advice in _BETWEEN.items():
+    for is_free, advice in _BETWEEN.items() if len(between) else ():
         own = between.filter(pl.col("is_free_at_last") == is_free)
         if own.is_empty():
             continue

@@ -5,7 +5,7 @@ Where no jobs name queues, or where the policy repeats a log, queues mean nothin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,9 +16,10 @@ import polars as pl
 from hetsched.checks import Faults, listed, shown
 from hetsched.features.feature import AnySetting, Setting
 from hetsched.platform import Platform, Queue
-from hetsched.platform.queues import nodes_text, overlapping, pools_of
+from hetsched.platform.queues import default_of, nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
 from hetsched.policy.parts import FORESEEING, choosers
+from hetsched.units import floats
 from hetsched.workload import Workload
 
 _BARS = ("", "nodes", "max_nodes", "max_slots", "max_walltime", "users")
@@ -58,7 +59,7 @@ class Queueing:
 
 def check(run: Setting) -> None:
     """Raise if jobs name no queue of the platform, or the policy does not know queues like these."""
-    jobs = run.workload.to_polars()
+    jobs = _filed(run.workload.to_polars(), run.platform)
     _check_column(jobs, run.platform, run.workload.source)
     _check_jobs(jobs, run.platform, run.policy)
     _check_policy(run.platform, run.policy, has_agent=run.agent is not None)
@@ -70,7 +71,7 @@ def engine(run: Setting) -> Mapping[str, Any]:
 
 
 def settle(run: AnySetting) -> AnySetting:
-    """The same run, in which jobs without walltime have that of their queue."""
+    """The same run: jobs without a queue have the default one, jobs without walltime that of their queue."""
     if run.platform.queues is None or run.needs("observed_starts"):
         return run
     return replace(run, workload=settled(run.workload, run.platform), submitted=run.as_submitted)
@@ -80,22 +81,21 @@ def queueing_of(workload: Workload, platform: Platform) -> Queueing:
     """Queues and jobs as numbers."""
     frame, queues = workload.to_polars(), platform.queues
     assert queues is not None
-    return Queueing(
-        queues=queues,
-        of_job=_places(frame, queues).to_numpy(),
-        users=_users(frame),
-        bars=_bars(frame, platform),
-    )
+    of_job = _places(frame, queues).to_numpy()
+    return Queueing(queues=queues, of_job=of_job, users=_users(frame), bars=_bars(frame, platform, of_job))
 
 
 def settled(workload: Workload, platform: Platform) -> Workload:
-    """The same jobs, those without walltime with that of their queue (rule 2)."""
-    frame, queues = workload.to_polars(), platform.queues
+    """The same jobs: those without a queue in the default one, those without walltime with its own (rule 2)."""
+    before, queues = workload.to_polars(), platform.queues
+    frame = _filed(before, platform)
     assert queues is not None
     given = [queue.max_walltime_s if queue.default_walltime_s is None else queue.default_walltime_s for queue in queues]
     own = frame["walltime_s"] if "walltime_s" in frame.columns else pl.Series([None] * len(frame), dtype=pl.Float64)
+    if frame is before and (not own.null_count() or all(walltime_s is None for walltime_s in given)):
+        return workload
     filled = own.fill_null(_of_queue(frame, queues, given, pl.Float64))
-    if filled.null_count() == own.null_count():
+    if frame is before and filled.null_count() == own.null_count():
         return workload
     return Workload(
         frame.with_columns(filled.alias("walltime_s")),
@@ -104,6 +104,15 @@ def settled(workload: Workload, platform: Platform) -> Workload:
         history=workload.history,
         source_sha256=workload.source_sha256,
     )
+
+
+def _filed(frame: pl.DataFrame, platform: Platform) -> pl.DataFrame:
+    """The same jobs, those that name no queue in the default one, if there is one."""
+    name, own = default_of(platform.queues or ()), frame.get_column("queue", default=None)
+    if name is None or (own is not None and not own.null_count()):
+        return frame
+    filed = pl.lit(name) if own is None else own.fill_null(name)
+    return frame.with_columns(filed.alias("queue"))
 
 
 def _places(frame: pl.DataFrame, queues: tuple[Queue, ...]) -> pl.Series:
@@ -126,40 +135,39 @@ def _users(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
     return frame["user"].cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def _bars(frame: pl.DataFrame, platform: Platform) -> npt.NDArray[np.int64]:
+def _bars(frame: pl.DataFrame, platform: Platform, of_job: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Reason why its queue rejects each job: a place in `_BARS`, the first that holds (rule 2)."""
     queues = platform.queues
     assert queues is not None
 
-    def limit(values: list[Any], dtype: Any = pl.Int64) -> pl.Series:
-        return _of_queue(frame, queues, values, dtype)
+    def limit(values: Iterable[Any]) -> npt.NDArray[np.float64]:
+        of_queue = np.array([np.inf if value is None else value for value in values], dtype=np.float64)
+        return of_queue[of_job]
 
-    none = pl.lit(None)
-    slots = pl.col("slots").cast(pl.Int64) if "slots" in frame.columns else none.cast(pl.Int64)
-    walltime_s = pl.col("walltime_s") if "walltime_s" in frame.columns else none.cast(pl.Float64)
-    user = pl.col("user") if "user" in frame.columns else none.cast(pl.String)
-    node_count = pl.col("node_count").cast(pl.Int64)
-    all_slots = node_count * slots.fill_null(int(platform.slots.max()))
+    def column(name: str, missing: float) -> npt.NDArray[np.float64]:
+        return floats(frame[name], missing) if name in frame.columns else np.full(len(frame), missing)
+
+    node_count = frame["node_count"].to_numpy()
     tests = [
-        node_count > limit([len(queue.numbers) for queue in queues]),
-        node_count > limit([queue.max_nodes for queue in queues]),
-        all_slots > limit([queue.max_slots for queue in queues]),
-        walltime_s > limit([queue.max_walltime_s for queue in queues], pl.Float64),
-        ~_is_user(user, limit([place for place, _ in enumerate(queues)]), queues),
+        node_count > limit(len(queue.numbers) for queue in queues),
+        node_count > limit(queue.max_nodes for queue in queues),
+        node_count * column("slots", int(platform.slots.max())) > limit(queue.max_slots for queue in queues),
+        column("walltime_s", 0.0) > limit(queue.max_walltime_s for queue in queues),
+        ~_are_users(frame, of_job, queues),
     ]
-    bar = pl.lit(0, pl.Int64)
+    bars = np.zeros(len(frame), dtype=np.int64)
     for place, test in reversed(list(enumerate(tests, 1))):
-        bar = pl.when(test.fill_null(value=False)).then(place).otherwise(bar)
-    return frame.select(bar.cast(pl.Int64).alias("bar"))["bar"].to_numpy()
+        bars[test] = place
+    return bars
 
 
-def _is_user(user: pl.Expr, place: pl.Series, queues: tuple[Queue, ...]) -> pl.Expr:
-    """True if the job's queue takes jobs of its user."""
-    taken = pl.lit(value=True)
+def _are_users(frame: pl.DataFrame, of_job: npt.NDArray[np.int64], queues: tuple[Queue, ...]) -> npt.NDArray[np.bool_]:
+    """True of jobs whose queue takes jobs of their user."""
+    taken = np.ones(len(frame), dtype=np.bool_)
     for number, queue in enumerate(queues):
         if queue.users is not None:
-            own = user.is_in(list(queue.users)).fill_null(value=False)
-            taken = pl.when(pl.lit(place) == number).then(own).otherwise(taken)
+            known = frame["user"].is_in(list(queue.users)).fill_null(value=False) if "user" in frame.columns else False
+            taken[of_job == number] = np.broadcast_to(known, len(frame))[of_job == number]
     return taken
 
 

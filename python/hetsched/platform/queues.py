@@ -14,7 +14,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, is_whole_text, listed, plain, run_text, runs_of, shown
 from hetsched.naming import named_in
-from hetsched.params import Entry, Parameter, choice, entries_of, whole, word
+from hetsched.params import Entry, Parameter, choice, entries_of, flag, whole, word
 from hetsched.typing import Allocation, QueueOrder
 from hetsched.workload.convert import MOST_OF_A_LIST, node_numbers, span_seconds
 
@@ -99,6 +99,8 @@ class Queue(Entry):
     preempts
         Names of queues whose running jobs make way for its own, under the backfill ``plan``: they are suspended, and
         go on later where they were.
+    default
+        True if jobs that name no queue are its own; one queue of a platform at most. Without it such jobs are errors.
 
     Raises
     ------
@@ -130,6 +132,7 @@ class Queue(Entry):
     order: QueueOrder | None = field(default=None, metadata=choice(QueueOrder))
     allocation: Allocation = field(default="concentrate", metadata=choice(Allocation))
     preempts: Sequence[str] = field(default=(), metadata=Parameter(take=_names, form=_NAMES))
+    default: bool = field(default=False, metadata=flag())
 
     def _check(self, values: dict[str, Any], faults: Faults) -> None:
         if self.max_nodes is not None:
@@ -203,12 +206,20 @@ def check_queues(queues: Sequence[Queue], nodes: int, path: str, faults: Faults)
         names = [other.name for other in queues]
         if queue.name in names[:position]:
             faults.add(f"{place}.name", queue.name, "another name than that of an earlier queue")
+        if queue.default and (first := default_of(queues)) != queue.name:
+            expected = f"one default queue; {shown(first)} is"
+            faults.note(f"{place}.default", f"true of queue {shown(queue.name)}, too", expected)
         for name in queue.preempts:
             if name not in names:
                 hint = did_you_mean(name, names)
                 faults.add(f"{place}.preempts", name, f"queues of the platform: {listed(names)}{hint}")
         _check_higher(queue, queues, f"{place}.priority", faults)
     _check_orders(queues, path, faults)
+
+
+def default_of(queues: Sequence[Queue]) -> str | None:
+    """Name of the first queue whose jobs name none; None if there is none such."""
+    return next((queue.name for queue in queues if queue.default), None)
 
 
 def _check_higher(queue: Queue, queues: Sequence[Queue], place: str, faults: Faults) -> None:

@@ -157,6 +157,7 @@ class _Partitions:
             "max_nodes": most if most is not None and most < len(numbers) else None,
             "max_walltime_s": limit_s(record.value("maxtime"), self.faults),
             "default_walltime_s": limit_s(record.value("defaulttime"), self.faults),
+            "default": self._is_default(record),
         }
         if len(self.faults.found) > before:
             return []
@@ -166,6 +167,11 @@ class _Partitions:
         except ConfigError as error:
             self.faults.extend(error, lambda fault: _at_its_line(fault, record))
             return []
+
+    def _is_default(self, record: Record) -> bool:
+        """True if jobs that name no partition are in this one: the last of those that say so, as Slurm reads them."""
+        said = [one for one in self.records if (value := one.value("default")) and (value.text or "").upper() == "YES"]
+        return bool(said) and said[-1] is record
 
 
 _KEY_OF = {"name": "", "max_nodes": "maxnodes", "max_walltime_s": "maxtime", "default_walltime_s": "defaulttime"}
@@ -295,7 +301,7 @@ def _watts_of(given: float | Mapping[str, float] | None, name: str, make: _Make,
 
 _USED = {
     "nodename": {"realmemory", "gres", "features", "weight", "cpus", "procs", "cputot", *CPU_KEYS},
-    "partitionname": {"nodes", "prioritytier", "maxtime", "defaulttime", "maxnodes"},
+    "partitionname": {"nodes", "prioritytier", "maxtime", "defaulttime", "maxnodes", "default"},
     "nodeset": {"nodes", "features"},
 }
 _TITLES = {"nodename": "of nodes", "partitionname": "of partitions", "nodeset": "of sets of nodes"}

@@ -5,6 +5,7 @@ The run itself is the engine's; this module checks what it is given and hands th
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -51,11 +52,24 @@ class Run(Setting):
         """Set everything up and stop before the first job; raises what `execute` would raise by then."""
         replace(self, options=replace(self.options, until_s=_BEFORE_EVERYTHING_S, bound=False)).execute()
 
-    def execute(self, progress: Progress | None = None) -> Result:
+    def execute(self, progress: Progress | None = None, *, journal: str | os.PathLike[str] | None = None) -> Result:
         """The result; says nothing of what looks wrong, which `Result.concerns` holds."""
         begun_s = time.perf_counter()
+        if journal is not None:
+            return self._journaled(journal, progress)
         begun = self.begin(progress)
         begun.engine.step_until(None, progress=progress)
+        return begun.result(begun.engine, wall_s=time.perf_counter() - begun_s)
+
+    def _journaled(self, journal: str | os.PathLike[str], progress: Progress | None) -> Result:
+        from hetsched.live.simulated import check_journal, write_journal  # noqa: PLC0415 -- it reads runs itself
+
+        begun_s = time.perf_counter()
+        check_journal(self)
+        begun = self.begin(progress)
+        begun.core.chronicle()
+        begun.engine.step_until(None, progress=progress)
+        write_journal(journal, begun.setting, begun.core)
         return begun.result(begun.engine, wall_s=time.perf_counter() - begun_s)
 
     def begin(self, progress: Progress | None = None, *, succeeds: _core.Session | None = None) -> Begun:
@@ -192,6 +206,7 @@ def simulate(
     policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] = "easy",
     *,
     progress: Progress | None = None,
+    journal: str | os.PathLike[str] | None = None,
     **options: Unpack[RunKeywords],
 ) -> Result:
     """Schedule a workload on a platform under a policy, and meter every node.
@@ -228,6 +243,9 @@ def simulate(
         both.
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
+    journal
+        A folder for what a live machine would have told a `Controller`, and its decisions (`read_journal`). Not under a
+        contract, with a predictor, with maintenance or holds, or under a policy that repeats a log. None: none.
     until_s
         Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
     predictor
@@ -298,7 +316,7 @@ def simulate(
     run = run_of(workload, platform, policy, options_given(simulate, options))
     for concern in run.concerns:
         warnings.warn(str(concern), concern.category, stacklevel=2)
-    result = run.execute(progress)
+    result = run.execute(progress, journal=journal)
     for concern in result.concerns[len(run.concerns) :]:
         warnings.warn(str(concern), concern.category, stacklevel=2)
     return result

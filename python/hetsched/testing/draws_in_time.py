@@ -20,7 +20,7 @@ def in_parts(run: Facts) -> pl.DataFrame:
     """The rows of `Facts.served`, cut where a profile turns, with ``own_w``: the job's draw, NaN without a profile."""
     served, own = run.served, run.profiles
     if own is None or served.is_empty():
-        return served.with_columns(own_w=pl.lit(np.nan))
+        return served.hstack([pl.Series("own_w", np.full(len(served), np.nan))])
     factor = np.ones(len(run.asked)) if run.has_given_ends else run.slowest * run.own_size_ratio
     if run.profiling_ratio is not None and not run.has_given_ends:
         factor = np.where(run.profiled, factor * run.profiling_ratio, factor)

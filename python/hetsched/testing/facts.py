@@ -18,7 +18,7 @@ from hetsched.platform import Platform, VariationTable
 from hetsched.run.result import Result
 from hetsched.run.stretches import by_nodes, is_resized
 from hetsched.testing.draws_in_time import in_parts
-from hetsched.units import TICKS_S, micros
+from hetsched.units import TICKS_S, floats, micros
 from hetsched.workload import Workload
 from hetsched.workload.profiles import Profiles, profiles_of
 from hetsched.workload.sizes import size_columns
@@ -30,6 +30,12 @@ Mask = npt.NDArray[np.bool_]
 _LEFT_OUT = "no start is known for it"
 _OVER_BUDGET = "would exceed the power budget on any nodes"
 _UNPROFILED = "fits the power budget only once its application has a profile"
+_OFF_OR_DOWN = ("off_s", "transition_s", "down_s", "boots", "shutdowns")
+
+
+def _where(column: pl.Series, value: str) -> Mask:
+    """Rows of a column that hold a text; null does not."""
+    return np.fromiter((one == value for one in column.to_list()), dtype=np.bool_, count=len(column))
 
 
 def _stretched(length: Ints, factor: Floats) -> Ints:
@@ -76,7 +82,7 @@ class Budget:
         is_share = part["budget_w"] == "none"
         watts = float(part["pcr"] * platform.tdp_w.sum() if is_share else part["budget_w"])
         # Jobs of one row and one measured draw that ask for the same draw alike: each kind is worked out once.
-        measured = run.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()
+        measured = floats(run.asked_for("power_w"))
         wants = np.zeros(len(run.asked)) if run.serving is None else run.serving.of_job
         rows = run.row_of_jobs(platform.actual), run.row_of_jobs(platform.predicted)
         kinds = np.column_stack([*rows, measured, wants])
@@ -133,20 +139,19 @@ class Facts:
         self.state = self.jobs["state"].to_numpy()
         times = micros(result.timeline["time_s"])
         self.window = (int(times[0]), int(times[-1])) if len(times) else (0, 0)
-        powered_off = result.nodes.select(
-            pl.sum_horizontal("off_s", "transition_s", "down_s", "boots", "shutdowns").sum()
-        ).item()
+        self.event_kinds = frozenset(result.events["kind"].to_list())
+        powered_off = any(result.nodes[name].sum() for name in _OFF_OR_DOWN)
         stands = "suspended_s" in self.jobs.columns
         self.makes_way = stands and any(queue.preempts for queue in platform.queues or ())
         # Emergencies queue jobs again, too, and show how long these stood still.
         self.has_outages = "attempts" in self.jobs.columns and (self.makes_way or not stands)
-        was_down = result.events["kind"].is_in(["failed", "out"]).any()
-        self.in_service = not self.has_outages and not was_down
+        self.in_service = not self.has_outages and self.event_kinds.isdisjoint(("failed", "out"))
         self.all_powered = not powered_off and self.in_service
         self.is_stopped = result.provenance["options"]["until_s"] is not None
         self.metered = result.provenance.get("metered")
-        self.left_out = (self.jobs["reason"] == _LEFT_OUT).fill_null(value=False).to_numpy()
-        self.is_stuck = ((self.jobs["state"] == "pending") & self.jobs["reason"].is_not_null()).to_numpy()
+        self.left_out = _where(self.jobs["reason"], _LEFT_OUT)
+        has_reason = np.array([reason is not None for reason in self.jobs["reason"].to_list()], dtype=np.bool_)
+        self.is_stuck = _where(self.jobs["state"], "pending") & has_reason
         self.can_wait = workload._has_waits
         self.joined = self._joined_when_eligible() if self.can_wait else self._joined_at_submission()
         profiled = self.jobs["profiled"] if self.profiling_ratio is not None else [False] * len(self.jobs)
@@ -166,6 +171,8 @@ class Facts:
     def withdrawn(self) -> Ints:
         """Times at which jobs were cancelled in the queue."""
         events = self.result.events
+        if "cancel" not in self.event_kinds:
+            return np.zeros(0, dtype=np.int64)
         cancelled = events.filter(pl.col("kind") == "cancel").select("time_s", "job_id")
         queued = self.jobs.select("job_id").filter(pl.Series(self.joined >= 0, dtype=pl.Boolean))
         return micros(cancelled.join(queued, on="job_id", how="semi")["time_s"])
@@ -174,6 +181,8 @@ class Facts:
     def instant_turns(self) -> Ints:
         """Instants at which a node is on or off as soon as it is switched."""
         events = self.result.events
+        if self.event_kinds.isdisjoint(("ready", "off")):
+            return np.zeros(0, dtype=np.int64)
         begun, over = (events.filter(pl.col("kind").is_in(kinds)) for kinds in (["wake", "sleep"], ["ready", "off"]))
         return micros(over.join(begun, on=["time_s", "node"], how="semi")["time_s"])
 
@@ -209,25 +218,27 @@ class Facts:
     @property
     def may_resize(self) -> npt.NDArray[np.bool_]:
         """Jobs that may change their nodes while they run."""
-        known = self.asked_for("malleable").cast(pl.Boolean).fill_null(value=False).to_numpy()
+        known = floats(self.asked_for("malleable")) > 0
         return np.asarray(known & (self.fewest_nodes < self.most_nodes), dtype=np.bool_)
 
     @cached_property
     def pause(self) -> Ints:
         """Time for which each job makes no progress after its nodes have changed, in microseconds."""
-        return micros(self.asked_for("resize_s").cast(pl.Float64).fill_null(0.0))
+        return micros(self.asked_for("resize_s"), null=0)
 
     @cached_property
     def fewest_nodes(self) -> Ints:
         """Fewest nodes that each job can run on."""
-        own, asked = self.asked_for("min_nodes"), self.asked["node_count"]
-        return own.cast(pl.Int64).fill_null(asked.cast(pl.Int64)).to_numpy()
+        return self._nodes_or_asked("min_nodes")
 
     @cached_property
     def most_nodes(self) -> Ints:
         """Most nodes that each job can run on."""
-        own, asked = self.asked_for("max_nodes"), self.asked["node_count"]
-        return own.cast(pl.Int64).fill_null(asked.cast(pl.Int64)).to_numpy()
+        return self._nodes_or_asked("max_nodes")
+
+    def _nodes_or_asked(self, name: str) -> Ints:
+        own, asked = floats(self.asked_for(name), np.nan), self.asked["node_count"].to_numpy()
+        return np.where(np.isnan(own), asked, own).astype(np.int64)
 
     def size_ratio(self, job: Ints, count: Ints) -> Floats:
         """Factor by which jobs take longer on so many nodes as on those they ask for."""
@@ -242,7 +253,7 @@ class Facts:
     def own_size_ratio(self) -> Floats:
         """The same of started jobs on the nodes they had."""
         rows, ratio = np.flatnonzero(self.started), np.ones(len(self.asked))
-        count = self.jobs["nodes"].list.len().cast(pl.Int64).fill_null(0).to_numpy()
+        count = np.array([len(nodes or ()) for nodes in self.jobs["nodes"].to_list()], dtype=np.int64)
         ratio[rows] = self.size_ratio(rows, count[rows])
         return ratio
 
@@ -291,7 +302,7 @@ class Facts:
     @cached_property
     def may_have_waited(self) -> Mask:
         """Rejected jobs that may have been in the queue first, until a budget fell: no frame says when they left."""
-        over_budget: Mask = (self.jobs["reason"] == _OVER_BUDGET).fill_null(value=False).to_numpy()
+        over_budget = _where(self.jobs["reason"], _OVER_BUDGET)
         return over_budget if self.has_budgets_in_time else np.zeros_like(over_budget)
 
     @cached_property
@@ -319,7 +330,7 @@ class Facts:
         """Slots that each job takes of each of its nodes."""
         if self.platform.exclusive:
             return np.ones(len(self.asked), dtype=np.int64)
-        return self.asked_for("slots").cast(pl.Int64).fill_null(self.slots_per_node).to_numpy()
+        return floats(self.asked_for("slots"), self.slots_per_node).astype(np.int64)
 
     @cached_property
     def table_row(self) -> Ints:
@@ -352,7 +363,7 @@ class Facts:
         """
         each = [np.full(c.count, c.tdp_w if c.busy_w is None else c.busy_w) for c in self.platform.classes]
         busy = np.concatenate(each)[node]
-        mean_w = self.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[job]
+        mean_w = floats(self.asked_for("power_w"))[job]
         measured = mean_w if own_w is None else np.where(np.isnan(own_w), mean_w, own_w)
         own = {"measured": measured, "table": busy, "tdp": self.platform.tdp_w[node]}[known_draws]
         nominal = np.where(measured > 0, own, busy)
@@ -446,17 +457,17 @@ class Facts:
         """
         if self.makes_way:
             return self._by_node(self.stretches.filter(pl.col("state") == "running")).drop("attempt")
-        rows = pl.DataFrame({"job": np.arange(len(self.start)), "slots": self.slots, "job_id": self.jobs["job_id"]})
-        spans = self.spans.select("job_id", "start_s", "end_s", node="nodes").join(
-            rows, on="job_id", maintain_order="left"
-        )
-        start, end = micros(spans["start_s"]), micros(spans["end_s"])
-        last = np.append(spans["job"].to_numpy()[1:] != spans["job"].to_numpy()[:-1], True)[: len(spans)]
-        goes_on = (self.end[spans["job"].to_numpy()] < 0) & last
-        until = np.where(goes_on, self.window[1] + 1, end)
-        frame = spans.select("job", pl.Series("start", start), pl.Series("end", until), "slots", "node")
-        frame = frame.filter(pl.Series(self.started[frame["job"].to_numpy()]))
-        return frame.explode("node", empty_as_null=True).with_columns(pl.col("node").cast(pl.Int64))
+        spans = self.spans
+        row_of = {job_id: row for row, job_id in enumerate(self.job_id)}
+        job = np.array([row_of[job_id] for job_id in spans["job_id"].to_list()], dtype=np.int64)
+        last = np.append(job[1:] != job[:-1], True)[: len(job)]
+        end = np.where((self.end[job] < 0) & last, self.window[1] + 1, micros(spans["end_s"]))
+        nodes = [own or [] for own in spans["nodes"].to_list()]
+        times = np.array([len(own) for own in nodes], dtype=np.int64) * self.started[job]
+        node = [number for own, is_there in zip(nodes, times, strict=True) if is_there for number in own]
+        columns = {"job": job, "start": micros(spans["start_s"]), "end": end, "slots": self.slots[job]}
+        repeated = {name: np.repeat(column, times) for name, column in columns.items()}
+        return pl.DataFrame({**repeated, "node": np.array(node, dtype=np.int64)})
 
     @cached_property
     def drawn(self) -> pl.DataFrame:
@@ -472,7 +483,7 @@ class Facts:
     @cached_property
     def comm(self) -> Ints:
         """Communication time of each job, in microseconds."""
-        return micros(self.asked_for("comm_s").cast(pl.Float64).fill_null(0.0))
+        return micros(self.asked_for("comm_s"), null=0)
 
     @cached_property
     def slowest(self) -> Floats:
@@ -498,7 +509,7 @@ class Facts:
     def limit(self) -> Ints:
         """Limit on the length of each started job, in microseconds; -1: none."""
         options = self.result.provenance["options"]
-        walltime = micros(self.asked_for("walltime_s").cast(pl.Float64))
+        walltime = micros(self.asked_for("walltime_s"))
         stretches = options.get("walltimes") == "stretch"
         limit = _stretched(walltime, self.own_size_ratio * (self.slowest if stretches else 1.0))
         grace = round(options.get("kill_grace_s", 0.0) * TICKS_S)

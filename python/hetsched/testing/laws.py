@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import isnan
 
 import numpy as np
 import polars as pl
@@ -20,9 +21,9 @@ from hetsched.testing.balance_laws import (
     check_work,
     close,
 )
-from hetsched.testing.facts import Facts, Ints, Mask
+from hetsched.testing.facts import Facts, Floats, Ints, Mask
 from hetsched.testing.start_laws import check_waits
-from hetsched.units import TICKS_S
+from hetsched.units import TICKS_S, floats
 
 
 def check_laws(run: Facts) -> None:
@@ -72,7 +73,7 @@ def _check_states(run: Facts) -> None:
     needs_start = {"completed", "timeout", "failed", "running"}
     nullable = ["end_s", "wait_s", "turnaround_s", "bounded_slowdown", "runtime_s", "nodes", "energy_j", "started_by"]
     too_large = (run.fewest_nodes > run.platform.nodes) | (
-        run.asked_for("slots").cast(pl.Int64).fill_null(1).to_numpy() > int(run.platform.slots.max())
+        floats(run.asked_for("slots"), 1) > int(run.platform.slots.max())
     )
     if run.serving is not None and run.metered is None:
         too_large |= run.serving.lacks(run.asked["node_count"].to_numpy())
@@ -80,10 +81,11 @@ def _check_states(run: Facts) -> None:
         too_large |= (run.queueing.bars > 0) | _lacks_in_queue(run)
     too_much_power, on_the_edge = _beyond_the_budget(run)
     without_profile = _rejected_without_profile(run)
+    known = {name: run.jobs[name].to_list() for name in ("start_s", "reason", *nullable)}
     for row, state in enumerate(run.state):
         name = run.name(row)
         assert state in states, f"{name}: state {state!r}"
-        assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {run.jobs['start_s'][row]}"
+        assert run.started[row] == (state in needs_start), f"{name}: {state}, start_s {known['start_s'][row]}"
         is_open = state in ("running", "pending")
         assert run.is_stopped or run.is_stuck[row] or not is_open, f"{name}: {state}, although the run is complete"
         can_never_run = too_large[row] or too_much_power[row] or without_profile[row]
@@ -92,15 +94,15 @@ def _check_states(run: Facts) -> None:
         agrees |= run.has_former and not too_large[row]
         assert is_open or agrees, f"{name}: {state}, which disagrees with what it asks for"
         if state == "rejected":
-            assert run.jobs["reason"][row], f"{name}: rejected without a reason"
+            assert known["reason"][row], f"{name}: rejected without a reason"
         if not run.started[row]:
             lost = ("energy_j",) if run.attempts[row] else ()
-            given = [column for column in nullable if column not in lost and run.jobs[column][row] is not None]
+            given = [column for column in nullable if column not in lost and known[column][row] is not None]
             assert not given, f"{name}: {state}, but has {', '.join(given)}"
             continue
-        cause = run.jobs["started_by"][row]
+        cause = known["started_by"][row]
         assert cause in ("immediate", "backfill", "reservation"), f"{name}: started by {cause!r}"
-        at = f"at {run.jobs['start_s'][row]} s"
+        at = f"at {known['start_s'][row]} s"
         assert run.start[row] >= run.submit[row], f"{name} starts {at}, before it is submitted"
         assert run.start[row] >= run.joined[row] >= 0, f"{name} starts {at}, before it is eligible"
 
@@ -125,8 +127,9 @@ def _check_started_by(run: Facts) -> None:
     rounds = np.isin(start, start[run.started & (run.end == start)]) | np.isin(start, run.instant_turns)
     waits = submit >= 0
     still = waits & ~run.started
+    start_s = run.jobs["start_s"].to_list()
     for row in np.flatnonzero(run.started).tolist():
-        text, at = f"{run.name(row)} starts at {run.jobs['start_s'][row]} s", start[row]
+        text, at = f"{run.name(row)} starts at {start_s[row]} s", start[row]
         if cause[row] == "immediate":
             assert at == submit[row], f"{text}, after waiting, but started_by is immediate"
         elif cause[row] == "reservation":
@@ -215,8 +218,9 @@ def _check_profiled(run: Facts) -> None:
 
 def check_nodes_of_jobs(run: Facts) -> None:
     """A job has as many nodes as it asked for, or as it can run on, each once, ascending."""
+    of_jobs = run.jobs["nodes"].to_list()
     for row in np.flatnonzero(run.started).tolist():
-        nodes, low, high = run.jobs["nodes"][row].to_list(), run.fewest_nodes[row], run.most_nodes[row]
+        nodes, low, high = of_jobs[row], run.fewest_nodes[row], run.most_nodes[row]
         count = low if low == high else f"{low} to {high}"
         assert low <= len(nodes) <= high, f"{run.placed(row)}: {len(nodes)} nodes, it asked for {count}"
         assert all(low < high for low, high in pairwise(nodes)), f"{run.placed(row)}: they do not ascend"
@@ -265,31 +269,34 @@ def _check_given_ends(run: Facts, ran: Ints, is_killed: Mask) -> None:
 
 def _check_derived_columns(run: Facts) -> None:
     """Wait, turnaround, slowdown, duration and mean power follow from the instants and the energy."""
-    start, end, submit = (pl.col(name) for name in ("start_s", "end_s", "submit_s"))
+    jobs, places = run.jobs, np.flatnonzero(run.end >= 0)
+    start, end, submit = (floats(jobs[name], np.nan)[places] for name in ("start_s", "end_s", "submit_s"))
     ran = end - start
+    energy_j = _last_energy(run)[places]
     expected = {
         "runtime_s": ran,
         "wait_s": start - submit,
         "turnaround_s": end - submit,
-        "bounded_slowdown": pl.max_horizontal(1.0, (end - submit) / pl.max_horizontal(ran, 10.0)),
-        "mean_power_w": pl.when(ran > 0).then(_last_energy(run) / ran),
+        "bounded_slowdown": np.fmax(1.0, (end - submit) / np.fmax(ran, 10.0)),
+        "mean_power_w": np.divide(energy_j, ran, out=np.full(len(ran), np.nan), where=ran > 0),
     }
-    ended = run.jobs.filter(pl.col("end_s").is_not_null())
     # Differences of seconds are exact to what the instants themselves are rounded by.
-    size = max(1.0, float(ended.select(pl.col("end_s").max().fill_null(0.0)).item() or 0.0))
-    worked_out = ended.select(**expected)
-    for name in expected:
-        for job, here, there in zip(ended["job_id"], ended[name], worked_out[name], strict=True):
-            same = here is there if there is None else here is not None and close(here, there, size * 1e-3)
-            assert same, f"job {job}: {name} is {here}, its times and energy make it {there}"
+    size = max(1.0, float(end.max(initial=0.0)))
+    for name, worked_out in expected.items():
+        recorded = jobs[name].to_list()
+        for row, there in zip(places.tolist(), worked_out.tolist(), strict=True):
+            here = recorded[row]
+            same = here is None if isnan(there) else here is not None and close(here, there, size * 1e-3)
+            assert same, f"job {run.job_id[row]}: {name} is {here}, its times and energy make it {there}"
 
 
-def _last_energy(run: Facts) -> pl.Expr:
-    """Energy of a job's last attempt: of all its energy, what was not lost with earlier ones."""
+def _last_energy(run: Facts) -> Floats:
+    """Energy of each job's last attempt: of all its energy, what was not lost with earlier ones."""
+    energy_j = floats(run.jobs["energy_j"], np.nan)
     if not run.has_outages:
-        return pl.col("energy_j")
-    earlier = pl.when(pl.col("state") == "failed").then(0.0).otherwise(pl.col("lost_energy_j"))
-    return pl.when(pl.col("attempts") > 1).then(pl.col("energy_j") - earlier).otherwise(pl.col("energy_j"))
+        return energy_j
+    earlier_j = np.where(run.state == "failed", 0.0, floats(run.jobs["lost_energy_j"], np.nan))
+    return np.where(run.attempts > 1, energy_j - earlier_j, energy_j)
 
 
 def _check_no_slot_serves_two(run: Facts) -> None:
@@ -303,7 +310,8 @@ def _check_no_slot_serves_two(run: Facts) -> None:
         here = run.served.filter((pl.col("node") == node) & (pl.col("start") <= at) & (pl.col("end") > at))
         names = ", ".join(run.name(job) for job in here["job"])
         raise AssertionError(f"node {node} at {at / TICKS_S} s: {run.slots_per_node} slots serve {names} at once")
-    for job, start, end, slots, node in run.served.filter(pl.col("start") == pl.col("end")).iter_rows():
+    is_empty = run.served["start"] == run.served["end"]
+    for job, start, end, slots, node in run.served.filter(is_empty).iter_rows() if is_empty.any() else ():
         if run.is_urgent(job):  # What makes way for it goes on at the same instant.
             continue
         around = lasting & (books.node == node) & (books.since < start) & (books.until > start)

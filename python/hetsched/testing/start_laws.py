@@ -136,7 +136,7 @@ def check_waits(run: Facts) -> None:
 
 def _check_starts(run: Facts) -> None:
     """No job joins the queue before it may, nor starts once it is cancelled."""
-    start_at, cancel = (micros(run.asked_for(name).cast(pl.Float64)) for name in ("start_at_s", "cancel_s"))
+    start_at, cancel = (micros(run.asked_for(name)) for name in ("start_at_s", "cancel_s"))
     joined = run.joined >= 0
     row = run.first(joined & (run.joined < np.maximum(start_at, run.submit)))
     assert row is None, f"{run.name(row or 0)} is eligible at {run.joined[row or 0] / TICKS_S} s, before it may be"
@@ -149,7 +149,7 @@ def _check_starts(run: Facts) -> None:
 def _check_dependencies(run: Facts) -> None:
     """A job that depends on another joins the queue after its end, and only if that is as it asks."""
     place = {job_id: row for row, job_id in enumerate(run.job_id)}
-    how, think = run.asked_for("depends_how").to_list(), micros(run.asked_for("think_s").cast(pl.Float64))
+    how, think = run.asked_for("depends_how").to_list(), micros(run.asked_for("think_s"))
     for row, wanted in enumerate(run.asked_for("depends_on").to_list()):
         if wanted is None or run.state[row] == "rejected":
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,46 @@ APPS = ("heat", "flow", "grid")
 """Applications of the generated workloads and tables."""
 
 
+# Made once: to make and validate a strategy takes as long as to draw from it.
+_COLUMNS: dict[str, st.SearchStrategy[Any]] = {
+    "margins": st.sampled_from([-2.0, -1e-6, 0.0, 0.0, 1.0, 5.0]),
+    "some margins": st.none() | st.sampled_from([-2.0, -1e-6, 0.0, 0.0, 1.0, 5.0]),
+    "power_w": st.sampled_from([None, 0.0, -1.0, 40.0, 333.25]),
+    "device": st.sampled_from([None, "cpu", "gpu"]),
+    "first_run": st.sampled_from([None, True, False]),
+    "comm_s": st.sampled_from([None, 0.0, 0.5, 1.0000005]),
+    "user": st.sampled_from([None, "ada", "grace"]),
+    "queue": st.sampled_from([None, "long"]),
+    "waits": st.sampled_from([0.0, 0.0, 1.0, 3.0, 1e-6, None]),
+}
+
+
+@cache
+def _many(values: st.SearchStrategy[Any], count: int) -> st.SearchStrategy[list[Any]]:
+    return st.lists(values, min_size=count, max_size=count)
+
+
+@cache
+def _node_counts(max_nodes: int) -> st.SearchStrategy[int]:
+    return st.integers(1, max(1, max_nodes // 2)) | st.integers(1, max_nodes + 1)
+
+
+@cache
+def _slots(max_slots: int) -> st.SearchStrategy[int | None]:
+    return st.none() | st.integers(1, max_slots) | st.integers(1, max_slots + 1)
+
+
+@cache
+def _apps(apps: tuple[str, ...]) -> st.SearchStrategy[str | None]:
+    return st.none() | st.sampled_from(apps)
+
+
+@cache
+def _numbers(count: int) -> st.SearchStrategy[list[int]]:
+    return st.permutations(range(1, count + 1))
+
+
+@cache
 def _spans(max_s: float, *, min_s: float = 0.0) -> st.SearchStrategy[float]:
     """Seconds: mostly small whole numbers, so that instants coincide, and some fractions down to a microsecond."""
     whole = st.integers(math.ceil(min_s), int(max_s)).map(float)
@@ -86,57 +127,56 @@ def workloads(
     count = draw(st.integers(min_jobs, max_jobs))
 
     def column(values: st.SearchStrategy[Any]) -> list[Any]:
-        return draw(st.lists(values, min_size=count, max_size=count))
+        return draw(_many(values, count))
 
     runtime = column(_spans(max_runtime_s))
     columns: dict[str, tuple[type[pl.DataType], list[Any]]] = {
-        "job_id": (pl.Int64, list(draw(st.permutations(range(1, count + 1))))),
+        "job_id": (pl.Int64, list(draw(_numbers(count)))),
         "submit_s": (pl.Float64, column(_spans(max_submit_s))),
         "runtime_s": (pl.Float64, runtime),
-        "node_count": (pl.Int32, column(st.integers(1, max(1, max_nodes // 2)) | st.integers(1, max_nodes + 1))),
+        "node_count": (pl.Int32, column(_node_counts(max_nodes))),
     }
     if walltimes is not False and (walltimes or draw(st.booleans())):
-        margins = st.sampled_from([-2.0, -1e-6, 0.0, 0.0, 1.0, 5.0])
-        margin = column(margins if walltimes else st.none() | margins)
+        margin = column(_COLUMNS["margins" if walltimes else "some margins"])
         asked = [None if m is None else max(1e-6, r + m) for r, m in zip(runtime, margin, strict=True)]
         columns["walltime_s"] = (pl.Float64, asked)
     if max_slots > 1:
-        columns["slots"] = (pl.Int32, column(st.none() | st.integers(1, max_slots) | st.integers(1, max_slots + 1)))
+        columns["slots"] = (pl.Int32, column(_slots(max_slots)))
     if apps:
-        columns["app"] = (pl.String, column(st.none() | st.sampled_from(list(apps))))
+        columns["app"] = (pl.String, column(_apps(tuple(apps))))
     if draw(st.booleans()):
-        columns["power_w"] = (pl.Float64, column(st.sampled_from([None, 0.0, -1.0, 40.0, 333.25])))
+        columns["power_w"] = (pl.Float64, column(_COLUMNS["power_w"]))
     if draw(st.booleans()):
-        columns["device"] = (pl.String, column(st.sampled_from([None, "cpu", "gpu"])))
+        columns["device"] = (pl.String, column(_COLUMNS["device"]))
     if draw(st.integers(0, 3)) == 0:
-        columns["first_run"] = (pl.Boolean, column(st.sampled_from([None, True, False])))
+        columns["first_run"] = (pl.Boolean, column(_COLUMNS["first_run"]))
     if draw(st.booleans()):
-        columns["comm_s"] = (pl.Float64, column(st.sampled_from([None, 0.0, 0.5, 1.0000005])))
+        columns["comm_s"] = (pl.Float64, column(_COLUMNS["comm_s"]))
     if draw(st.booleans()):
-        columns["user"] = (pl.String, column(st.sampled_from([None, "ada", "grace"])))
-        columns["queue"] = (pl.String, column(st.sampled_from([None, "long"])))
+        columns["user"] = (pl.String, column(_COLUMNS["user"]))
+        columns["queue"] = (pl.String, column(_COLUMNS["queue"]))
     if observed:
-        waits = column(st.sampled_from([0.0, 0.0, 1.0, 3.0, 1e-6, None]))
+        waits = column(_COLUMNS["waits"])
         submit = columns["submit_s"][1]
         starts = [None if wait is None else since + wait for since, wait in zip(submit, waits, strict=True)]
         columns["observed_start_s"] = (pl.Float64, starts if any(start is not None for start in starts) else submit)
     return Workload.from_polars(pl.DataFrame([pl.Series(name, c, dtype=t) for name, (t, c) in columns.items()]))
 
 
-def _matrices(values: Sequence[float], rows: int, nodes: int) -> st.SearchStrategy[npt.NDArray[np.float64]]:
-    row = st.lists(st.sampled_from(list(values)), min_size=nodes, max_size=nodes)
-    return st.lists(row, min_size=rows, max_size=rows).map(np.array)
+@cache
+def _matrices(values: tuple[float, ...], rows: int, nodes: int) -> st.SearchStrategy[npt.NDArray[np.float64]]:
+    return _many(_many(st.sampled_from(values), nodes), rows).map(np.array)
 
 
 @st.composite
 def _tables(draw: st.DrawFn, apps: Sequence[str], nodes: int, *, time_ratios: bool) -> VariationTable:
     time_ratio = None
     if time_ratios and draw(st.booleans()):
-        time_ratio = draw(_matrices([0.75, 1.0, 1.0, 1.1, 1.3333333], len(apps), nodes))
+        time_ratio = draw(_matrices((0.75, 1.0, 1.0, 1.1, 1.3333333), len(apps), nodes))
     if draw(st.booleans()):
-        factors = draw(_matrices([0.5, 1.0, 1.0, 1.1], len(apps), nodes))
+        factors = draw(_matrices((0.5, 1.0, 1.0, 1.1), len(apps), nodes))
         return VariationTable(apps, power_ratio=factors, time_ratio=time_ratio)
-    watts = draw(_matrices([0.0, 60.0, 180.0, 180.0, 251.7], len(apps), nodes))
+    watts = draw(_matrices((0.0, 60.0, 180.0, 180.0, 251.7), len(apps), nodes))
     return VariationTable(apps, power_w=watts, time_ratio=time_ratio)
 
 

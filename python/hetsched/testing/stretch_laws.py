@@ -14,7 +14,7 @@ from hetsched.testing.draws_in_time import own_draws
 from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import check_nodes_of_jobs, check_rows
 from hetsched.testing.stretches import Stretches, check_limits, check_pauses, check_sizes, draws_and_factors, resizes
-from hetsched.units import TICKS_S, micros
+from hetsched.units import TICKS_S, floats, micros
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")
 
@@ -191,7 +191,7 @@ def _check_walltimes(own: Stretches) -> None:
     count, cap_w = np.zeros(len(run.start)), np.full(len(run.start), np.nan)
     np.add.at(count, own.job[own.is_last], 1.0)
     cap_w[own.job[own.is_last]] = own.cap_w[own.is_last]
-    asked_w = run.asked_for("cap_w").cast(pl.Float64).fill_null(np.nan).to_numpy()
+    asked_w = floats(run.asked_for("cap_w"), np.nan)
     plain = (count == 1) & ((cap_w == asked_w) | (np.isnan(cap_w) & np.isnan(asked_w))) & (run.limit >= 0)
     ran = run.end - run.start
     for state, broken in (("timeout", ran != run.limit), ("completed", ran > run.limit)):

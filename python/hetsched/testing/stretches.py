@@ -127,7 +127,7 @@ def check_limits(own: Stretches) -> None:
     is_resized[own.job[last[own.changed[last]]]] = True
     first = np.flatnonzero(own.is_last & ~own.goes_on)
     size = own.frame["nodes"].list.len().cast(pl.Int64).to_numpy()[first]
-    walltime = micros(run.asked_for("walltime_s").cast(pl.Float64))
+    walltime = micros(run.asked_for("walltime_s"))
     row = own.job[first]
     allowed[row] = walltime[row] * run.size_ratio(row, size) * own.speed[first]
     slack = 2.0 * (changes + 1.0) + 1e-9 * allowed

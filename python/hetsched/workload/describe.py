@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.naming import named_in
+from hetsched.units import floats
 
 _COARSE_S = 2.0**33
 """From here on, 272 years, neighbouring 64-bit floats are two microseconds apart."""
@@ -177,11 +178,11 @@ def offered_load(frame: pl.DataFrame, nodes: int, slots: npt.NDArray[np.int64] |
     area = frame["node_count"].to_numpy() * _nominal_s(frame)
     if slots is None:
         return float(area.sum() / (nodes * span_s))
-    wanted = frame["slots"].fill_null(slots.mean()) if "slots" in frame.columns else pl.Series([float(slots.mean())])
-    return float((area * wanted.to_numpy()).sum() / (slots.sum() * span_s))
+    wanted = floats(frame["slots"], slots.mean()) if "slots" in frame.columns else float(slots.mean())
+    return float((area * wanted).sum() / (slots.sum() * span_s))
 
 
 def _nominal_s(frame: pl.DataFrame) -> npt.NDArray[np.float64]:
     """Run length of each job on nominal nodes, communication included."""
     runtime_s = frame["runtime_s"].to_numpy()
-    return runtime_s + frame["comm_s"].fill_null(0.0).to_numpy() if "comm_s" in frame.columns else runtime_s
+    return runtime_s + floats(frame["comm_s"]) if "comm_s" in frame.columns else runtime_s

@@ -4,6 +4,9 @@
 //! of events and carries its decisions out.
 
 mod account;
+pub mod conductor;
+pub mod live;
+pub mod orders;
 mod pass;
 pub mod pools;
 mod succession;
@@ -270,6 +273,18 @@ impl Controller {
         self.cluster.requeue(run.job, run.attempt);
         self.account.requeue(run.job);
         self.tell(Notice::Requeued(run.job));
+    }
+
+    /// Requeues a job whose last run is over, in its old place.
+    pub fn requeue_over(&mut self, job: JobId) {
+        self.cluster.requeue(job, self.cluster.lost_attempts(job) + 1);
+        self.account.requeue(job);
+        self.tell(Notice::Requeued(job));
+    }
+
+    /// Makes now the instant at which a node in transition arrives.
+    pub fn nodes_turn_now(&mut self, node: u32) {
+        self.cluster.turn_now(node);
     }
 
     /// Ends a run; `None` if it was over already.

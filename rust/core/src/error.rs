@@ -14,6 +14,8 @@ pub enum Error {
     Simulation(SimulationError),
     /// A policy failed by itself; the error that it raised is kept whole.
     Policy(PolicyError),
+    /// A report of a live machine cannot be true.
+    Live(String),
     /// The host asked the run to stop.
     Interrupted,
 }
@@ -124,6 +126,7 @@ impl fmt::Display for Error {
             Self::Config(error) => error.fmt(f),
             Self::Simulation(error) => error.fmt(f),
             Self::Policy(error) => error.fmt(f),
+            Self::Live(what) => f.write_str(what),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }

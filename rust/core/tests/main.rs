@@ -7,6 +7,7 @@ mod determinism;
 mod english;
 mod events;
 mod laws;
+mod names;
 mod prices;
 mod setup;
 mod slurm;

@@ -9,7 +9,7 @@ use hetsched_core::policy::budget::draw::beyond_idle;
 use hetsched_core::policy::budget::least::LeastCaps;
 use hetsched_core::policy::budget::prices::{Price, Prices};
 use hetsched_core::policy::{Decisions, Facets, Jobs, Notice, Policy, View};
-use hetsched_core::power::pvt::{Kind, OnUnknownApp, VariationTable, tables};
+use hetsched_core::power::pvt::{OnUnknownApp, TableKind, VariationTable, tables};
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::Watts;
 use hetsched_core::workload::{JobColumns, JobId};
@@ -102,7 +102,7 @@ proptest! {
         let (workload, machine) = (columns.into_workload().unwrap(), machine.into_platform().unwrap());
         let table = VariationTable {
             apps: vec!["a".into()],
-            kind: Kind::Ratio,
+            kind: TableKind::Ratio,
             power: nodes.iter().map(|node| node.1).collect(),
             time_ratio: Vec::new(),
             name: "table".into(),

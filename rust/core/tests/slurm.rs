@@ -2,7 +2,7 @@
 
 use hetsched_core::policy::backfill::slurm::Slurm;
 use hetsched_core::policy::backfill::slurm::settings::{
-    Backfill, BeatLists, Main, Multifactor, Release, Saving, Settings, Timing,
+    BackfillRules, BeatLists, LoopTiming, Main, Multifactor, Saving, Settings, SlurmRelease,
 };
 use hetsched_core::sim::Options;
 use hetsched_core::units::{SimDuration, SimTime};
@@ -23,8 +23,8 @@ fn settings(ages: bool, sleeps: bool) -> Settings {
         exclude: vec![(0, 0)],
     };
     Settings {
-        release: Release::R2205,
-        timing: Timing {
+        release: SlurmRelease::R2205,
+        timing: LoopTiming {
             epoch: 1_800_000_017_250_000,
             started: Some(SimTime::from_micros(-70_300_000)),
             main_period: None,
@@ -45,7 +45,7 @@ fn settings(ages: bool, sleeps: bool) -> Settings {
             epilog: false,
             defer: false,
         },
-        backfill: Backfill {
+        backfill: BackfillRules {
             interval: Some(2),
             window: 240,
             resolution: 15,

@@ -107,7 +107,7 @@ pub(crate) fn table(nodes: usize) -> VariationTable {
     };
     VariationTable {
         apps: vec!["a".into(), "b".into()],
-        kind: hetsched_core::power::pvt::Kind::Watts,
+        kind: hetsched_core::power::pvt::TableKind::Watts,
         power: cells(3.7, 250.0),
         time_ratio: cells(0.05, 0.9),
         name: "table".into(),

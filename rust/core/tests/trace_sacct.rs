@@ -3,13 +3,15 @@
 use std::ops::ControlFlow;
 
 use hetsched_core::error::{Error, Result};
-use hetsched_core::trace::sacct::{CountColumn, Dump, NumberColumn, Options, WholeColumn, Zone, read_sacct};
+use hetsched_core::trace::sacct::{
+    Dump, SacctCountColumn, SacctNumberColumn, SacctOptions, SacctWholeColumn, Zone, read_sacct,
+};
 use proptest::prelude::*;
 
 const HEAD: &str = "JobID|JobName|User|State|Submit|Start|End|Elapsed|NNodes|NodeList|ConsumedEnergyRaw\n";
 
 fn read_with(data: &[u8], skip_bad_lines: bool) -> Result<Dump> {
-    let options = Options {
+    let options = SacctOptions {
         file: "dump",
         zone: Zone::utc(),
         columns: None,
@@ -43,10 +45,10 @@ fn steps_leave_their_energy() {
     ];
     let mut dump = read(dump_of(&rows).as_bytes()).unwrap();
     assert_eq!((dump.len(), dump.report.rows, dump.report.steps), (2, 3, 1));
-    let watts = dump.take_numbers(NumberColumn::Power);
+    let watts = dump.take_numbers(SacctNumberColumn::Power);
     assert!(watts[0] == 1.0 && watts[1].is_nan());
-    assert_eq!(dump.take_wholes(WholeColumn::JobId), [7, 9]);
-    assert_eq!(dump.take_counts(CountColumn::Status), [1, 0]);
+    assert_eq!(dump.take_wholes(SacctWholeColumn::JobId), [7, 9]);
+    assert_eq!(dump.take_counts(SacctCountColumn::Status), [1, 0]);
     assert_eq!((dump.log_id(0), dump.log_id(1)), ("7".to_owned(), "8_2".to_owned()));
 }
 
@@ -59,9 +61,13 @@ fn json_is_read_as_text_is() {
         "nodes": {"count": 1}, "statistics": {"energy": {"consumed": 3600}}}]}], "errors": []}"#;
     let text = dump_of(&[row("7", "COMPLETED", 0, "n1", ""), row("7.0", "COMPLETED", 0, "n1", "3600")]);
     let (mut json, mut text) = (read(json.as_bytes()).unwrap(), read(text.as_bytes()).unwrap());
-    for column in
-        [NumberColumn::Submit, NumberColumn::Runtime, NumberColumn::Start, NumberColumn::Power, NumberColumn::Energy]
-    {
+    for column in [
+        SacctNumberColumn::Submit,
+        SacctNumberColumn::Runtime,
+        SacctNumberColumn::Start,
+        SacctNumberColumn::Power,
+        SacctNumberColumn::Energy,
+    ] {
         assert_eq!(json.take_numbers(column), text.take_numbers(column), "{column:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Workloads of Batsim: read from a Python object, handed over as a frame.
 
-use hetsched_core::trace::batsim::{Options, read_batsim as read};
+use hetsched_core::trace::batsim::{BatsimOptions, read_batsim as read};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -19,7 +19,7 @@ pub(crate) fn read_batsim<'py>(
     skip_bad_lines: bool,
 ) -> PyResult<(Frame, Bound<'py, PyDict>)> {
     let loaded = dumps::read_blocks(py, read_block, |source, watch| {
-        read(source, &Options { file, flops_per_s, skip_bad_lines }, watch)
+        read(source, &BatsimOptions { file, flops_per_s, skip_bad_lines }, watch)
     })?;
     let counts = vec![("comm_ignored", loaded.comm_ignored), ("bad_lines", loaded.bad_lines)];
     let report = dumps::report(py, counts, &loaded.first_bad_lines)?;

@@ -6,7 +6,7 @@ use hetsched_core::error::config;
 use hetsched_core::platform::{Platform, PlatformColumns};
 use hetsched_core::power::caps::{BoundRatio, CapModel, CapTable, CapsSpec, StaticDraw};
 use hetsched_core::power::known::Rule;
-use hetsched_core::power::pvt::{ANY_APP, Kind, VariationTable};
+use hetsched_core::power::pvt::{ANY_APP, TableKind, VariationTable};
 use hetsched_core::workload::{self, Workload};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -139,7 +139,7 @@ impl PowerTable {
         name: &str,
     ) -> Self {
         let rows = |table: PyReadonlyArray2<'_, f64>| table.as_array().iter().copied().collect::<Vec<_>>();
-        let kind = if power_w.is_some() { Kind::Watts } else { Kind::Ratio };
+        let kind = if power_w.is_some() { TableKind::Watts } else { TableKind::Ratio };
         Self(VariationTable {
             apps,
             kind,

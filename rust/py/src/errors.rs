@@ -6,14 +6,14 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-static CLASSES: PyOnceLock<[Py<PyType>; 3]> = PyOnceLock::new();
+static CLASSES: PyOnceLock<[Py<PyType>; 4]> = PyOnceLock::new();
 
-/// `TraceError`, `ConfigError`, `SimulationError`.
-fn classes(py: Python<'_>) -> PyResult<&[Py<PyType>; 3]> {
+/// `TraceError`, `ConfigError`, `SimulationError`, `LiveError`.
+fn classes(py: Python<'_>) -> PyResult<&[Py<PyType>; 4]> {
     CLASSES.get_or_try_init(py, || {
         let module = py.import("hetsched.errors")?;
         let class = |name: &str| Ok::<_, PyErr>(module.getattr(name)?.cast_into::<PyType>()?.unbind());
-        Ok([class("TraceError")?, class("ConfigError")?, class("SimulationError")?])
+        Ok([class("TraceError")?, class("ConfigError")?, class("SimulationError")?, class("LiveError")?])
     })
 }
 
@@ -27,6 +27,7 @@ pub(crate) fn to_py(py: Python<'_>, error: Error) -> PyErr {
             Ok(raised) => Ok(*raised),
             Err(other) => simulation(py, &format!("the policy failed: {other}")),
         },
+        Error::Live(what) => live(py, &what),
         Error::Interrupted => Ok(PyKeyboardInterrupt::new_err(())),
     };
     raised.unwrap_or_else(|failure| failure)
@@ -51,4 +52,9 @@ fn config(py: Python<'_>, error: &ConfigError) -> PyResult<PyErr> {
 /// A run that cannot go on.
 pub(crate) fn simulation(py: Python<'_>, message: &str) -> PyResult<PyErr> {
     Ok(PyErr::from_value(classes(py)?[2].bind(py).call1((message,))?))
+}
+
+/// A live run that cannot go on as it stands.
+pub(crate) fn live(py: Python<'_>, message: &str) -> PyResult<PyErr> {
+    Ok(PyErr::from_value(classes(py)?[3].bind(py).call1((message,))?))
 }

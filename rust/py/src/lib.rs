@@ -31,6 +31,7 @@ mod dumps;
 mod errors;
 mod frame;
 mod gym;
+mod live;
 mod parts;
 mod pbs;
 mod queueing;
@@ -79,6 +80,7 @@ fn classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<columns::PowerTable>()?;
     module.add_class::<frame::Frame>()?;
     module.add_class::<gym::Agents>()?;
+    module.add_class::<live::Live>()?;
     module.add_class::<roles::jobs::Job>()?;
     module.add_class::<roles::jobs::Jobs>()?;
     module.add_class::<roles::jobs::Ended>()?;

@@ -1,6 +1,8 @@
 //! Accounting logs of PBS: read from a Python object, handed over column by column.
 
-use hetsched_core::trace::pbs::{CountColumn, Done, NumberColumn, Options, TextColumn, WholeColumn, read_pbs as read};
+use hetsched_core::trace::pbs::{
+    Done, PbsCountColumn, PbsNumberColumn, PbsOptions, PbsTextColumn, PbsWholeColumn, read_pbs as read,
+};
 use hetsched_core::trace::sacct::Zone;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -27,7 +29,7 @@ pub(crate) fn read_pbs(
 ) -> PyResult<PbsLog> {
     let done = dumps::read_blocks(py, read_block, |source, watch| {
         let zone = zone.map(|(since, offset)| Zone::new(since, offset));
-        read(source, &Options { file, zone, drop_never_ran, skip_bad_lines }, watch)
+        read(source, &PbsOptions { file, zone, drop_never_ran, skip_bad_lines }, watch)
     });
     done.map(PbsLog)
 }
@@ -57,53 +59,56 @@ impl PbsLog {
 }
 
 impl Jobs for Done {
-    type Number = NumberColumn;
-    type Whole = WholeColumn;
-    type Count = CountColumn;
-    type Text = TextColumn;
+    type Number = PbsNumberColumn;
+    type Whole = PbsWholeColumn;
+    type Count = PbsCountColumn;
+    type Text = PbsTextColumn;
 
-    const NUMBERS: &'static [(&'static str, NumberColumn)] = &[
-        ("walltime_s", NumberColumn::Walltime),
-        ("memory_gb", NumberColumn::Memory),
-        ("power_w", NumberColumn::Power),
-        ("observed_energy_j", NumberColumn::Energy),
-        ("start_at_s", NumberColumn::StartAt),
-        ("cancel_s", NumberColumn::Cancel),
-        ("runtime_s", NumberColumn::Runtime),
-        ("observed_end_s", NumberColumn::End),
-        ("observed_start_s", NumberColumn::Start),
-        ("submit_s", NumberColumn::Submit),
+    const NUMBERS: &'static [(&'static str, PbsNumberColumn)] = &[
+        ("walltime_s", PbsNumberColumn::Walltime),
+        ("memory_gb", PbsNumberColumn::Memory),
+        ("power_w", PbsNumberColumn::Power),
+        ("observed_energy_j", PbsNumberColumn::Energy),
+        ("start_at_s", PbsNumberColumn::StartAt),
+        ("cancel_s", PbsNumberColumn::Cancel),
+        ("runtime_s", PbsNumberColumn::Runtime),
+        ("observed_end_s", PbsNumberColumn::End),
+        ("observed_start_s", PbsNumberColumn::Start),
+        ("submit_s", PbsNumberColumn::Submit),
     ];
-    const WHOLES: &'static [(&'static str, WholeColumn)] =
-        &[("job_id", WholeColumn::JobId), ("array_id", WholeColumn::Array), ("depends_on", WholeColumn::DependsOn)];
-    const COUNTS: &'static [(&'static str, CountColumn)] = &[
-        ("node_count", CountColumn::Nodes),
-        ("cpus", CountColumn::Cpus),
-        ("gpus", CountColumn::Gpus),
-        ("trace_status", CountColumn::Status),
-        ("restarts", CountColumn::Restarts),
+    const WHOLES: &'static [(&'static str, PbsWholeColumn)] = &[
+        ("job_id", PbsWholeColumn::JobId),
+        ("array_id", PbsWholeColumn::Array),
+        ("depends_on", PbsWholeColumn::DependsOn),
     ];
-    const TEXTS: &'static [(&'static str, TextColumn)] = &[
-        ("user", TextColumn::User),
-        ("queue", TextColumn::Queue),
-        ("app", TextColumn::App),
-        ("account", TextColumn::Account),
-        ("constraint", TextColumn::Constraint),
+    const COUNTS: &'static [(&'static str, PbsCountColumn)] = &[
+        ("node_count", PbsCountColumn::Nodes),
+        ("cpus", PbsCountColumn::Cpus),
+        ("gpus", PbsCountColumn::Gpus),
+        ("trace_status", PbsCountColumn::Status),
+        ("restarts", PbsCountColumn::Restarts),
+    ];
+    const TEXTS: &'static [(&'static str, PbsTextColumn)] = &[
+        ("user", PbsTextColumn::User),
+        ("queue", PbsTextColumn::Queue),
+        ("app", PbsTextColumn::App),
+        ("account", PbsTextColumn::Account),
+        ("constraint", PbsTextColumn::Constraint),
     ];
 
-    fn numbers(&mut self, column: NumberColumn) -> Vec<f64> {
+    fn numbers(&mut self, column: PbsNumberColumn) -> Vec<f64> {
         self.take_numbers(column)
     }
 
-    fn wholes(&mut self, column: WholeColumn) -> Vec<i64> {
+    fn wholes(&mut self, column: PbsWholeColumn) -> Vec<i64> {
         self.take_wholes(column)
     }
 
-    fn counts(&mut self, column: CountColumn) -> Vec<i32> {
+    fn counts(&mut self, column: PbsCountColumn) -> Vec<i32> {
         self.take_counts(column)
     }
 
-    fn texts(&mut self, column: TextColumn) -> Vec<u32> {
+    fn texts(&mut self, column: PbsTextColumn) -> Vec<u32> {
         self.take_texts_of(column)
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hetsched_core::error::{Error, Result, SimulationError};
 use hetsched_core::policy::budget::Between;
-use hetsched_core::sim::log::Kind;
+use hetsched_core::sim::log::EntryKind;
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::sim::work::Cause;
 use hetsched_core::trace::decompress;
@@ -299,7 +299,7 @@ impl Records {
         let Some(log) = self.records.take_log() else { return Ok(None) };
         Frame::new(vec![
             ("time_s", frame::floats(log.time_s)),
-            ("kind", frame::words(&log.kind, None, Kind::name)?),
+            ("kind", frame::words(&log.kind, None, EntryKind::name)?),
             ("job_id", frame::longs_where(log.job_id, log.has_job)),
             ("node", frame::ints_or_null(log.node)),
             ("value", frame::nullable(log.value_w)),

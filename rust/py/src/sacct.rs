@@ -1,7 +1,8 @@
 //! Dumps of sacct: read from a Python object, handed over column by column.
 
 use hetsched_core::trace::sacct::{
-    CountColumn, Dump, NumberColumn, Options, TextColumn, WholeColumn, Zone, read_sacct as read,
+    Dump, SacctCountColumn, SacctNumberColumn, SacctOptions, SacctTextColumn, SacctWholeColumn, Zone,
+    read_sacct as read,
 };
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -32,7 +33,7 @@ pub(crate) fn read_sacct(
     skip_bad_lines: bool,
 ) -> PyResult<SacctDump> {
     let dump = dumps::read_blocks(py, read_block, |source, watch| {
-        let options = Options {
+        let options = SacctOptions {
             file,
             zone: Zone::new(zone_since, zone_offset),
             columns,
@@ -83,67 +84,67 @@ impl SacctDump {
 }
 
 impl Jobs for Dump {
-    type Number = NumberColumn;
-    type Whole = WholeColumn;
-    type Count = CountColumn;
-    type Text = TextColumn;
+    type Number = SacctNumberColumn;
+    type Whole = SacctWholeColumn;
+    type Count = SacctCountColumn;
+    type Text = SacctTextColumn;
 
-    const NUMBERS: &'static [(&'static str, NumberColumn)] = &[
-        ("submit_s", NumberColumn::Submit),
-        ("runtime_s", NumberColumn::Runtime),
-        ("walltime_s", NumberColumn::Walltime),
-        ("start_at_s", NumberColumn::StartAt),
-        ("cancel_s", NumberColumn::Cancel),
-        ("observed_end_s", NumberColumn::End),
-        ("observed_start_s", NumberColumn::Start),
-        ("suspended_s", NumberColumn::Suspended),
-        ("memory_gb", NumberColumn::Memory),
-        ("power_w", NumberColumn::Power),
-        ("observed_energy_j", NumberColumn::Energy),
+    const NUMBERS: &'static [(&'static str, SacctNumberColumn)] = &[
+        ("submit_s", SacctNumberColumn::Submit),
+        ("runtime_s", SacctNumberColumn::Runtime),
+        ("walltime_s", SacctNumberColumn::Walltime),
+        ("start_at_s", SacctNumberColumn::StartAt),
+        ("cancel_s", SacctNumberColumn::Cancel),
+        ("observed_end_s", SacctNumberColumn::End),
+        ("observed_start_s", SacctNumberColumn::Start),
+        ("suspended_s", SacctNumberColumn::Suspended),
+        ("memory_gb", SacctNumberColumn::Memory),
+        ("power_w", SacctNumberColumn::Power),
+        ("observed_energy_j", SacctNumberColumn::Energy),
     ];
 
-    const WHOLES: &'static [(&'static str, WholeColumn)] = &[
-        ("job_id", WholeColumn::JobId),
-        ("cpus", WholeColumn::Cpus),
-        ("priority", WholeColumn::Priority),
-        ("array_id", WholeColumn::Array),
-        ("het_id", WholeColumn::Het),
+    const WHOLES: &'static [(&'static str, SacctWholeColumn)] = &[
+        ("job_id", SacctWholeColumn::JobId),
+        ("cpus", SacctWholeColumn::Cpus),
+        ("priority", SacctWholeColumn::Priority),
+        ("array_id", SacctWholeColumn::Array),
+        ("het_id", SacctWholeColumn::Het),
     ];
 
-    const COUNTS: &'static [(&'static str, CountColumn)] = &[
-        ("node_count", CountColumn::Nodes),
-        ("slots", CountColumn::Slots),
-        ("gpus", CountColumn::Gpus),
-        ("array_limit", CountColumn::ArrayLimit),
-        ("trace_status", CountColumn::Status),
-        ("restarts", CountColumn::Restarts),
+    const COUNTS: &'static [(&'static str, SacctCountColumn)] = &[
+        ("node_count", SacctCountColumn::Nodes),
+        ("slots", SacctCountColumn::Slots),
+        ("gpus", SacctCountColumn::Gpus),
+        ("array_limit", SacctCountColumn::ArrayLimit),
+        ("trace_status", SacctCountColumn::Status),
+        ("restarts", SacctCountColumn::Restarts),
     ];
 
-    const TEXTS: &'static [(&'static str, TextColumn)] = &[
-        ("constraint", TextColumn::Constraint),
-        ("licences", TextColumn::Licences),
-        ("user", TextColumn::User),
-        ("account", TextColumn::Account),
-        ("queue", TextColumn::Queue),
-        ("qos", TextColumn::Qos),
-        ("reservation", TextColumn::Reservation),
-        ("app", TextColumn::App),
-        ("trace_state", TextColumn::State),
+    const TEXTS: &'static [(&'static str, SacctTextColumn)] = &[
+        ("constraint", SacctTextColumn::Constraint),
+        ("licences", SacctTextColumn::Licences),
+        ("user", SacctTextColumn::User),
+        ("account", SacctTextColumn::Account),
+        ("queue", SacctTextColumn::Queue),
+        ("qos", SacctTextColumn::Qos),
+        ("reservation", SacctTextColumn::Reservation),
+        ("app", SacctTextColumn::App),
+        ("trace_state", SacctTextColumn::State),
     ];
 
-    fn numbers(&mut self, column: NumberColumn) -> Vec<f64> {
+    fn numbers(&mut self, column: SacctNumberColumn) -> Vec<f64> {
         self.take_numbers(column)
     }
 
-    fn wholes(&mut self, column: WholeColumn) -> Vec<i64> {
+    fn wholes(&mut self, column: SacctWholeColumn) -> Vec<i64> {
         self.take_wholes(column)
     }
 
-    fn counts(&mut self, column: CountColumn) -> Vec<i32> {
+    fn counts(&mut self, column: SacctCountColumn) -> Vec<i32> {
         self.take_counts(column)
     }
 
-    fn texts(&mut self, column: TextColumn) -> Vec<u32> {
+    fn texts(&mut self, column: SacctTextColumn) -> Vec<u32> {
         self.take_texts(column)
     }
 

@@ -18,6 +18,7 @@ use pyo3::types::PyDict;
 use crate::columns::{JobColumns, Machine};
 use crate::errors::to_py;
 use crate::gym::choices;
+use crate::live::{self, Sheet};
 use crate::parts::policy_spec;
 use crate::roles::view::Labels;
 use crate::roles::{Objects, copies};
@@ -253,6 +254,18 @@ impl Session {
         Ok((simulation.done(), simulation.only_waits()))
     }
 
+    /// Keeps from now on what a live machine would report, and what it would be ordered.
+    fn chronicle(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.simulation.as_mut().ok_or_else(|| to_py(py, gone()))?.chronicle();
+        Ok(())
+    }
+
+    /// Takes the pages of the chronicle so far, one an instant: microseconds, reports and orders.
+    fn take_pages(&mut self, py: Python<'_>) -> PyResult<Vec<Sheet>> {
+        let simulation = self.simulation.as_mut().ok_or_else(|| to_py(py, gone()))?;
+        Ok(simulation.take_pages().iter().map(live::page).collect())
+    }
+
     /// Records of the run as if it stopped here; the run itself is used up.
     fn take_records(&mut self, py: Python<'_>) -> PyResult<Records> {
         let simulation = self.simulation.take().ok_or_else(|| to_py(py, gone()))?;
@@ -278,7 +291,7 @@ impl Session {
 /// Instant before all events.
 const BEFORE: SimTime = SimTime::from_micros(i64::MIN);
 
-fn instant(name: &str, seconds: f64) -> Result<SimTime> {
+pub(crate) fn instant(name: &str, seconds: f64) -> Result<SimTime> {
     SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))
 }
 
@@ -291,9 +304,9 @@ type Longs<'py> = PyReadonlyArray1<'py, i64>;
 type MaintenanceColumns<'py> = (Floats<'py>, Longs<'py>, Floats<'py>, Floats<'py>);
 
 /// Indices into a list of names, one per job, -1 for unknown; and the names.
-type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);
+pub(crate) type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);
 
-fn codes(column: Option<Codes<'_>>) -> (Vec<i64>, Vec<String>) {
+pub(crate) fn codes(column: Option<Codes<'_>>) -> (Vec<i64>, Vec<String>) {
     column.map(|(codes, names)| (codes.as_array().to_vec(), names)).unwrap_or_default()
 }
 

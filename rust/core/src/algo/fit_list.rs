@@ -131,7 +131,7 @@ impl ByClass {
 /// The smallest need, the smallest length, the fewest watts and the earliest submit in a block, not necessarily of one
 /// element.
 #[derive(Clone, Copy, Debug)]
-pub struct Smallest {
+pub struct LeastNeeds {
     units: i64,
     length: SimDuration,
     watts: i64,
@@ -146,7 +146,7 @@ impl Keyed for Waiting {
     }
 }
 
-impl Summary<Waiting> for Smallest {
+impl Summary<Waiting> for LeastNeeds {
     const EMPTY: Self = Self {
         units: i64::MAX,
         length: SimDuration::FOREVER,
@@ -242,7 +242,7 @@ impl Room {
     }
 
     /// True if some class of a block is not known to be refused.
-    fn lets_block_pass(&self, block: &Smallest) -> bool {
+    fn lets_block_pass(&self, block: &LeastNeeds) -> bool {
         block.classes.passes(&self.refused)
             && (block.length <= self.slack || block.classes.passes(&self.refused_beside))
     }
@@ -254,11 +254,11 @@ impl Room {
 }
 
 /// Waiting jobs in policy order.
-pub type Line = SortedBlocks<Waiting, Smallest>;
+pub type Line = SortedBlocks<Waiting, LeastNeeds>;
 
 impl Line {
     /// The first place at or after `from` whose element fits into `room` and is let pass by `refused`.
-    fn first_fit_unless(&self, from: blocks::Place, room: Room, refused: &Refused) -> Option<blocks::Place> {
+    fn first_fit_unless(&self, from: blocks::BlockPlace, room: Room, refused: &Refused) -> Option<blocks::BlockPlace> {
         let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,
@@ -276,10 +276,10 @@ impl Line {
     /// `wanted` must refuse all elements that dominate it (no fewer units, no shorter).
     fn first_where(
         &self,
-        (from, to): (blocks::Place, Option<blocks::Place>),
+        (from, to): (blocks::BlockPlace, Option<blocks::BlockPlace>),
         may: impl Fn(i64, SimDuration) -> bool,
         wanted: impl Fn(&Waiting) -> bool,
-    ) -> Option<blocks::Place> {
+    ) -> Option<blocks::BlockPlace> {
         let wide = |least: &Least| least.front.iter().any(|(units, length)| may(units, length));
         self.find_before(from, to, wide, |block| may(block.units, block.length), wanted)
     }

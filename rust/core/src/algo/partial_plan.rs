@@ -29,7 +29,7 @@ pub struct PartialPlan {
 
 /// A job and its start in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct PlannedStart {
     /// Its place in the queue.
     pub place: Place,
     /// Its needs.
@@ -53,7 +53,7 @@ struct Search {
 /// A job that is to be planned once those are that may be in its way.
 #[derive(Clone, Debug)]
 struct Step {
-    start: Start,
+    start: PlannedStart,
     /// Number of jobs that were planned when this start was found.
     seen: usize,
     search: Search,
@@ -91,7 +91,7 @@ impl Default for Search {
     }
 }
 
-impl Start {
+impl PlannedStart {
     /// Time for which it holds its units.
     fn length(&self) -> SimDuration {
         self.waiting.length.max(TICK)
@@ -123,7 +123,7 @@ impl PartialPlan {
 
     /// The next job in the queue's order that starts in time and is not planned yet. It stays so until it is
     /// [taken](Self::take).
-    pub fn next(&mut self, free: &mut Profile<i64>, queue: &FitList) -> Option<Start> {
+    pub fn next(&mut self, free: &mut Profile<i64>, queue: &FitList) -> Option<PlannedStart> {
         loop {
             self.put_off(free);
             if let Some(step) = self.in_the_way(free, queue) {
@@ -139,7 +139,7 @@ impl PartialPlan {
     }
 
     /// Plans a job where it starts.
-    pub fn take(&mut self, free: &mut Profile<i64>, start: &Start) {
+    pub fn take(&mut self, free: &mut Profile<i64>, start: &PlannedStart) {
         free.reserve(start.at, start.length(), start.waiting.units);
         self.planned.insert(start.waiting.key.row);
     }
@@ -194,7 +194,7 @@ impl PartialPlan {
                 refused.refuse(units, length);
                 continue;
             };
-            let start = Start { place, waiting, at };
+            let start = PlannedStart { place, waiting, at };
             // All ahead of it start late enough if they start no earlier than it ends.
             let from = if start.end() <= *before { place } else { Place::FRONT };
             let search = Search { before: start.end(), from, to: Some(place), refused: Staircase::default() };

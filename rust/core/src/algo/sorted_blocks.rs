@@ -52,12 +52,12 @@ pub struct SortedBlocks<T, S: Summary<T>, const BLOCK: usize = 64> {
 
 /// A place in a list, valid until the list changes. Places of elements are equal if and only if the elements are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct BlockPlace {
     block: usize,
     item: usize,
 }
 
-impl Place {
+impl BlockPlace {
     /// The list's first place.
     pub const FRONT: Self = Self { block: 0, item: 0 };
 }
@@ -100,7 +100,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
 
     /// The element at `place`, if the list reaches that far.
     #[must_use]
-    pub fn get(&self, place: Place) -> Option<&T> {
+    pub fn get(&self, place: BlockPlace) -> Option<&T> {
         self.blocks.get(place.block)?.items.get(place.item)
     }
 
@@ -179,10 +179,10 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
 
     /// Place of the element with this key.
     #[must_use]
-    pub fn place_of(&self, key: T::Key) -> Option<Place> {
+    pub fn place_of(&self, key: T::Key) -> Option<BlockPlace> {
         let block = self.block_of(key);
         let item = self.blocks.get(block)?.items.binary_search_by_key(&key, Keyed::key).ok()?;
-        Some(Place { block, item })
+        Some(BlockPlace { block, item })
     }
 
     /// The first element with this key or a later one.
@@ -193,24 +193,24 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
 
     /// Place of the first element that does not come before this key.
     #[must_use]
-    pub fn place_from(&self, key: T::Key) -> Place {
+    pub fn place_from(&self, key: T::Key) -> BlockPlace {
         let block = self.block_of(key);
         let items = self.blocks.get(block).map_or(&[][..], |block| &block.items);
-        Place { block, item: items.partition_point(|other| other.key() < key) }
+        BlockPlace { block, item: items.partition_point(|other| other.key() < key) }
     }
 
     /// Place of the first element after this key.
     #[must_use]
-    pub fn place_after(&self, key: T::Key) -> Place {
+    pub fn place_after(&self, key: T::Key) -> BlockPlace {
         let block = self.blocks.partition_point(|block| block.items.last().is_some_and(|last| last.key() <= key));
         let items = self.blocks.get(block).map_or(&[][..], |block| &block.items);
-        Place { block, item: items.partition_point(|other| other.key() <= key) }
+        BlockPlace { block, item: items.partition_point(|other| other.key() <= key) }
     }
 
     /// Number of elements after this key.
     #[must_use]
     pub fn count_after(&self, key: T::Key) -> usize {
-        let Place { block, item } = self.place_after(key);
+        let BlockPlace { block, item } = self.place_after(key);
         self.blocks[block..].iter().map(|block| block.items.len()).sum::<usize>() - item
     }
 
@@ -223,7 +223,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     ///
     /// # Panics
     /// If there is no element at `place`.
-    pub fn remove_at(&mut self, place: Place) -> (T, Place) {
+    pub fn remove_at(&mut self, place: BlockPlace) -> (T, BlockPlace) {
         self.len -= 1;
         let item = self.blocks[place.block].items.remove(place.item);
         if self.blocks[place.block].items.is_empty() {
@@ -235,7 +235,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         let next = if place.item < self.blocks[place.block].items.len() {
             place
         } else {
-            Place { block: place.block + 1, item: 0 }
+            BlockPlace { block: place.block + 1, item: 0 }
         };
         (item, next)
     }
@@ -257,23 +257,23 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// whose wider one fails `may`, are skipped.
     pub fn find(
         &self,
-        from: Place,
+        from: BlockPlace,
         may: impl Fn(&S::Wide) -> bool,
         may_hold: impl Fn(S) -> bool,
         wanted: impl FnMut(&T) -> bool,
-    ) -> Option<Place> {
+    ) -> Option<BlockPlace> {
         self.find_before(from, None, may, may_hold, wanted)
     }
 
     /// The same among the places before `to`.
     pub fn find_before(
         &self,
-        from: Place,
-        to: Option<Place>,
+        from: BlockPlace,
+        to: Option<BlockPlace>,
         may: impl Fn(&S::Wide) -> bool,
         may_hold: impl Fn(S) -> bool,
         mut wanted: impl FnMut(&T) -> bool,
-    ) -> Option<Place> {
+    ) -> Option<BlockPlace> {
         let mut block = self.guide.next(from.block, &may);
         while let Some(content) = self.blocks.get(block).filter(|_| to.is_none_or(|to| block <= to.block)) {
             if may_hold(content.summary) {
@@ -281,7 +281,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
                 let end = to.filter(|to| to.block == block).map_or(content.items.len(), |to| to.item);
                 let rest = content.items.get(first..end).unwrap_or(&[]);
                 if let Some(item) = rest.iter().position(&mut wanted) {
-                    return Some(Place { block, item: first + item });
+                    return Some(BlockPlace { block, item: first + item });
                 }
             }
             block = self.guide.next(block + 1, &may);
@@ -291,10 +291,10 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
 
     /// The place after `place`.
     #[must_use]
-    pub fn after(&self, place: Place) -> Place {
+    pub fn after(&self, place: BlockPlace) -> BlockPlace {
         match self.blocks.get(place.block) {
-            Some(block) if place.item + 1 >= block.items.len() => Place { block: place.block + 1, item: 0 },
-            _ => Place { block: place.block, item: place.item + 1 },
+            Some(block) if place.item + 1 >= block.items.len() => BlockPlace { block: place.block + 1, item: 0 },
+            _ => BlockPlace { block: place.block, item: place.item + 1 },
         }
     }
 
@@ -397,7 +397,7 @@ mod tests {
                 prop_assert_eq!(list.count_after(key), twin.range(key + 1..).count());
             }
             for bound in [0, 1, 5, 50] {
-                let found = list.find(Place::FRONT, |&least| least <= bound, |_| true, |item| item.0 % 97 <= bound);
+                let found = list.find(BlockPlace::FRONT, |&least| least <= bound, |_| true, |item| item.0 % 97 <= bound);
                 let expected = twin.iter().find(|key| **key % 97 <= bound);
                 prop_assert_eq!(found.and_then(|place| list.get(place)).map(|item| item.0), expected.copied());
             }
@@ -436,7 +436,7 @@ mod tests {
                 list.remove(twin.remove(removal.index(twin.len())));
                 for bound in [0, 1, 2, 5, 20] {
                     let is_wanted = |key: u32| key % 97 <= bound;
-                    let found = list.find(Place::FRONT, |&least| least <= bound, |_| true, |item| is_wanted(item.0));
+                    let found = list.find(BlockPlace::FRONT, |&least| least <= bound, |_| true, |item| is_wanted(item.0));
                     let expected = twin.iter().find(|&&key| is_wanted(key));
                     prop_assert_eq!(found.and_then(|place| list.get(place)).map(|item| item.0), expected.copied());
                 }

@@ -248,7 +248,7 @@ impl Cluster {
     }
 
     /// Takes the slots of a start and stores its nodes, ascending; returns their range.
-    fn take_nodes(&mut self, job: JobId, nodes: &[u32]) -> Result<Range<usize>, SimulationError> {
+    pub(super) fn take_nodes(&mut self, job: JobId, nodes: &[u32]) -> Result<Range<usize>, SimulationError> {
         let wanted = self.jobs().node_count(job);
         if nodes.len() != wanted as usize {
             return Err(SimulationError(format!("it asks for {wanted} nodes and was given {}", nodes.len())));

@@ -5,7 +5,7 @@
 //! own cap and the lowest that the allocator may set (operations page, rule 13).
 
 use crate::platform::Platform;
-use crate::power::in_force::{Allotted, CapsInForce, Profile};
+use crate::power::in_force::{Allotted, CapsInForce, DrawProfile};
 use crate::power::pvt::{JobDraws, Predicted};
 use crate::units::Watts;
 
@@ -23,7 +23,7 @@ pub enum Estimate {
 pub struct Counted<'a> {
     platform: &'a Platform,
     predicted: &'a Predicted,
-    of: Profile,
+    of: DrawProfile,
     caps: CapsInForce,
     /// Draws under the same cap on every node.
     draws: JobDraws<'a>,
@@ -36,7 +36,7 @@ impl<'a> Counted<'a> {
     pub fn new(
         platform: &'a Platform,
         predicted: &'a Predicted,
-        of: Profile,
+        of: DrawProfile,
         caps: CapsInForce,
         estimate: Estimate,
     ) -> Self {

@@ -39,6 +39,19 @@ impl Growth {
         }
     }
 
+    /// Checks that the jobs can join those that there are.
+    ///
+    /// # Errors
+    /// If nodes were to be divided into other cells, or jobs of a new kind looked after.
+    pub fn check(&self, cluster: &Cluster) -> Result<()> {
+        self.check_cells(cluster.cells())?;
+        if self.workload.has_malleable() && !cluster.workload().has_malleable() {
+            let expected = "none: no job of the session is, and nothing looks after sizes that change";
+            return Err(config("workload.malleable", "a malleable job", expected));
+        }
+        Ok(())
+    }
+
     /// Checks that nodes are divided into the same cells as before.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use crate::cluster::beliefs::Beliefs;
 use crate::cluster::truth::Truth;
 use crate::platform::Platform;
-use crate::power::in_force::Profile;
+use crate::power::in_force::DrawProfile;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::units::{SimDuration, SimTime, Watts};
@@ -170,8 +170,8 @@ impl<'a> Jobs<'a> {
 
     /// Profile of the job from which its caps are made, under these predictions.
     #[must_use]
-    pub fn profile(self, predicted: &Predicted, job: JobId) -> Profile {
-        Profile { app: self.app(job), own: self.known_draw(predicted, job) }
+    pub fn profile(self, predicted: &Predicted, job: JobId) -> DrawProfile {
+        DrawProfile { app: self.app(job), own: self.known_draw(predicted, job) }
     }
 
     /// Share of the watts of whole nodes for the slots that a job holds of each; all of them if nodes are not shared.

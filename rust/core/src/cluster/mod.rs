@@ -54,7 +54,7 @@ pub use crate::cluster::power::{Retimed, retimed};
 
 /// Phase of a job's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub enum Phase {
     /// Not submitted yet.
     Unborn,
     /// Submitted, and in no queue yet: it waits for an instant or for another job.
@@ -323,6 +323,12 @@ impl Cluster {
     #[must_use]
     pub fn node(&self, node: u32) -> NodeState {
         self.nodes[node as usize]
+    }
+
+    /// Phase of a job's life.
+    #[must_use]
+    pub fn phase(&self, job: JobId) -> Phase {
+        self.phases[job.0 as usize]
     }
 
     /// Moves the clock.

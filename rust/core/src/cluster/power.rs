@@ -10,7 +10,7 @@ use crate::cluster::counted::Counted;
 use crate::cluster::runs::{Run, RunId, Suspension};
 use crate::error::SimulationError;
 use crate::platform::node_state::NodeState;
-use crate::power::in_force::{Allotted, CapsInForce, Profile};
+use crate::power::in_force::{Allotted, CapsInForce, DrawProfile};
 use crate::power::pvt::ForAlike;
 use crate::units::{SimDuration, SimTime, Watts};
 
@@ -59,7 +59,7 @@ impl Cluster {
         run.caps.on_all().unwrap_or_else(|| run.caps.on(&self.predicted, self.profile(run), node))
     }
 
-    fn profile(&self, run: &Run) -> Profile {
+    fn profile(&self, run: &Run) -> DrawProfile {
         self.jobs().profile(&self.predicted, run.job)
     }
 

@@ -128,6 +128,16 @@ impl Cluster {
         Ok(true)
     }
 
+    /// Makes now the instant at which a node in transition arrives.
+    pub fn turn_now(&mut self, node: u32) {
+        let state = match self.node(node) {
+            NodeState::Booting { until } if until != self.now => NodeState::Booting { until: self.now },
+            NodeState::ShuttingDown { until } if until != self.now => NodeState::ShuttingDown { until: self.now },
+            _ => return,
+        };
+        self.enter(node, state);
+    }
+
     /// Takes a node down; its runs have ended.
     pub fn node_down(&mut self, node: u32) {
         self.slots.close(Span::of(node));

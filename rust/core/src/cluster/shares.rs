@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::algo::horizon::Split;
+use crate::algo::horizon::NodesByCell;
 use crate::platform::cells::Cells;
 use crate::platform::slots::Slots;
 use crate::workload::JobId;
@@ -15,7 +15,7 @@ pub struct Shares {
     /// Licences that no job holds.
     licences: Vec<i64>,
     /// Share of each running job, by row.
-    held: BTreeMap<u32, Split>,
+    held: BTreeMap<u32, NodesByCell>,
 }
 
 impl Shares {
@@ -81,7 +81,7 @@ impl Shares {
 
     /// Amounts that a release gives back: the share of the job in that row, or a node that was out of service.
     #[must_use]
-    pub fn of_release(&self, row: u32) -> Option<Split> {
+    pub fn of_release(&self, row: u32) -> Option<NodesByCell> {
         let out = || self.cells.cell_of(u32::MAX - row).map(|cell| vec![(cell, 1)]);
         self.held.get(&row).cloned().or_else(out)
     }

@@ -1,7 +1,11 @@
 //! Places of jobs that run before a policy decides.
 
-use crate::cluster::Cluster;
+use crate::cluster::decisions::Basis;
+use crate::cluster::runs::{Run, RunId};
 use crate::cluster::shares::Shares;
+use crate::cluster::{Cluster, Phase};
+use crate::error::SimulationError;
+use crate::units::Watts;
 use crate::workload::JobId;
 
 impl Cluster {
@@ -25,5 +29,16 @@ impl Cluster {
         }
         let fits = nodes.len() == count && self.check_groups(job).is_ok() && self.check_cells(job, &nodes).is_ok();
         fits.then_some(nodes)
+    }
+    /// Begins a run that has ended in this instant anew on other nodes, with the same attempt and begin. `watts` and
+    /// `basis` are what the policy counts for it there.
+    ///
+    /// # Errors
+    /// If the nodes cannot serve it.
+    pub fn adopt(&mut self, run: Run, nodes: &[u32], (watts, basis): (Watts, Basis)) -> Result<RunId, SimulationError> {
+        (self.phases[run.job.0 as usize], self.queued) = (Phase::Queued, self.queued + 1);
+        let places = self.take_nodes(run.job, nodes)?;
+        let claim = self.claim(run.job, watts);
+        self.begin(Run { claim, watts, basis, places, ..run })
     }
 }

@@ -12,7 +12,7 @@ use crate::platform::outages::Outages;
 use crate::platform::queues::Queues;
 use crate::platform::slots::Slots;
 use crate::power::budgets::Budgets;
-use crate::power::in_force::Profile;
+use crate::power::in_force::DrawProfile;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
 use crate::units::{SimTime, Watts};
@@ -96,7 +96,7 @@ impl View<'_> {
 
     /// Profile of the job from which its caps are made.
     #[must_use]
-    pub fn profile(&self, job: JobId) -> Profile {
+    pub fn profile(&self, job: JobId) -> DrawProfile {
         self.jobs.profile(self.predicted, job)
     }
 

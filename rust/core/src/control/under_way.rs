@@ -1,5 +1,7 @@
-//! Jobs that run before the policy decides: it counts them like those that another policy has started.
+//! Runs that the policy has not decided on: it counts them like those that another policy has started.
 
+use crate::cluster::Phase;
+use crate::cluster::runs::RunId;
 use crate::control::{Controller, Host};
 use crate::error::Result;
 use crate::policy::Notice;
@@ -7,24 +9,39 @@ use crate::units::Watts;
 use crate::workload::JobId;
 
 impl Controller {
-    /// Starts a held job now; false, and nothing has changed, if it does not fit.
+    /// Starts a job that does not run now, on these nodes.
     ///
     /// # Errors
-    /// If the policy fails, or the host cannot follow.
-    pub fn take_up(&mut self, job: JobId, host: &mut Host<'_>) -> Result<bool> {
-        let Some(nodes) = self.cluster.nodes_under_way(job) else { return Ok(false) };
-        if self.policy.forecast().is_some() {
-            self.foretold.joined.push(job);
-            self.foretell(&|| false)?;
+    /// If they cannot serve it, the policy fails, or the host cannot follow.
+    pub fn take_up(&mut self, job: JobId, nodes: &[u32], host: &mut Host<'_>) -> Result<()> {
+        if self.cluster.phase(job) == Phase::Queued {
+            self.tell(Notice::Withdrawn(job));
+        } else {
+            if self.policy.forecast().is_some() {
+                self.foretold.joined.push(job);
+                self.foretell(&|| false)?;
+            }
+            self.cluster.admit(job);
         }
-        self.cluster.admit(job);
-        let (watts, basis) = self.policy.appraise(&self.cluster.view(Watts::ZERO, &|| false), job, &nodes);
+        let (watts, basis) = self.policy.appraise(&self.cluster.view(Watts::ZERO, &|| false), job, nodes);
         self.tell(Notice::Inherited(job));
         self.decisions.clear();
-        self.decisions.start_with(job, |list| list.extend(&nodes));
+        self.decisions.start_with(job, |list| list.extend(nodes));
         self.decisions.revise(|start, _| (start.claim, start.basis) = (watts, basis.clone()));
         // It runs, whatever the budget: nothing is granted to it.
-        self.carry_out_under(None, host)?;
-        Ok(true)
+        self.carry_out_under(None, host)
+    }
+
+    /// Moves a run to the nodes on which it has really begun, ascending; it keeps its attempt and its begin.
+    ///
+    /// # Errors
+    /// If they cannot serve it.
+    pub fn adopt(&mut self, id: RunId, nodes: &[u32]) -> Result<()> {
+        let Some(run) = self.cluster.end(id)? else { return Ok(()) };
+        self.tell(Notice::Ended(run.job));
+        let counted = self.policy.appraise(&self.cluster.view(Watts::ZERO, &|| false), run.job, nodes);
+        self.tell(Notice::Inherited(run.job));
+        self.cluster.adopt(run, nodes, counted)?;
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! before: here are only numbers.
 
 use crate::algo::fit_list::ClassId;
-use crate::algo::horizon::{Split, Wish};
+use crate::algo::horizon::{NodesByCell, Wish};
 use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
 use crate::workload::JobId;
@@ -206,10 +206,10 @@ impl Cells {
 
     /// Amounts that the job takes of each thing on these nodes.
     #[must_use]
-    pub fn split_on(&self, job: JobId, nodes: &[u32]) -> Split {
+    pub fn split_on(&self, job: JobId, nodes: &[u32]) -> NodesByCell {
         let want = self.want(job);
         let on = |cell: u16| nodes.iter().filter(|&&node| self.of_node[node as usize] == cell).count();
-        let mut split: Split = match want.cells[..] {
+        let mut split: NodesByCell = match want.cells[..] {
             [only] => vec![(only, on(only))],
             ref several => several.iter().map(|&cell| (cell, on(cell))).collect(),
         }

@@ -4,7 +4,7 @@
 //! then exactly what it was there, to the last free node.
 
 use crate::algo::fit_list::Waiting;
-use crate::algo::horizon::Split;
+use crate::algo::horizon::NodesByCell;
 use crate::algo::horizon::cells::change;
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
@@ -17,7 +17,7 @@ use crate::workload::JobId;
 
 /// Buffers that a draft hands on to the next, so that a pass allocates nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct DraftMemory {
     puts: Vec<Put>,
     ends: Vec<Release>,
     /// Free nodes, once they were asked for; where nodes are shared, those that can serve a job.
@@ -27,7 +27,7 @@ pub struct Memory {
     /// Free amounts of each cell and licence, where nodes differ.
     free_parts: Vec<i64>,
     /// Amounts of these that each start takes, with its place among the starts and its planned end.
-    splits: Vec<(usize, SimTime, Split)>,
+    splits: Vec<(usize, SimTime, NodesByCell)>,
 }
 
 /// A start in a draft.
@@ -48,7 +48,7 @@ pub struct Mark {
 /// Starts so far, and what they leave.
 pub struct Draft<'a> {
     view: &'a View<'a>,
-    memory: &'a mut Memory,
+    memory: &'a mut DraftMemory,
     out: &'a mut Decisions,
     free_units: i64,
     granted: Watts,
@@ -60,7 +60,7 @@ pub struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// A machine as it is, for decisions that are added to `out`.
-    pub fn new(view: &'a View<'a>, memory: &'a mut Memory, out: &'a mut Decisions) -> Self {
+    pub fn new(view: &'a View<'a>, memory: &'a mut DraftMemory, out: &'a mut Decisions) -> Self {
         memory.puts.clear();
         memory.ends.clear();
         let shares = !view.platform.is_exclusive() || view.slots.lends();
@@ -111,7 +111,7 @@ impl<'a> Draft<'a> {
         let need = self.view.jobs.need(job, self.view.platform);
         self.free();
         let own = self.out.nodes_since(mark.decisions).to_vec();
-        let Memory { free, shared, .. } = &mut *self.memory;
+        let DraftMemory { free, shared, .. } = &mut *self.memory;
         for &node in &own {
             match shared {
                 Some(shared) => shared.give(node, need),
@@ -168,13 +168,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Planned end, use of cells and licences, and watts of each start so far.
-    pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &NodesByCell, Watts)> {
         self.memory.splits.iter().map(|(put, at, split)| (*at, split, self.memory.puts[*put].watts))
     }
 
     /// Use of cells and licences by the last start, if there has been one.
     #[must_use]
-    pub fn last_split(&self) -> Option<&Split> {
+    pub fn last_split(&self) -> Option<&NodesByCell> {
         self.memory.splits.last().map(|(.., split)| split)
     }
 
@@ -342,7 +342,7 @@ mod tests {
             exclusive in any::<bool>(),
         ) {
             let world = World::new(80, 6, 3, exclusive);
-            let (mut memory, mut out) = (Memory::default(), Decisions::default());
+            let (mut memory, mut out) = (DraftMemory::default(), Decisions::default());
             let view = world.view();
             let mut draft = Draft::new(&view, &mut memory, &mut out);
             for (row, (_, length, counted)) in (0..).zip(before) {
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn nothing_starts_where_nothing_is_chosen() {
         let world = World::new(2, 2, 1, true);
-        let (mut memory, mut out) = (Memory::default(), Decisions::default());
+        let (mut memory, mut out) = (DraftMemory::default(), Decisions::default());
         let view = world.view();
         let mut draft = Draft::new(&view, &mut memory, &mut out);
         let before = seen(&mut draft);

@@ -13,14 +13,14 @@ pub use added::{Rows, add, added, backfills, budgets, orders, placements};
 
 use crate::error::{Result, config};
 use crate::params::{Parameter, Params, Value};
-use crate::policy::analyzer::{Analyzer, first_runs::FirstRuns, tables::Tables};
+use crate::policy::analyzer::{Analyzer, first_runs::FirstRuns, tables::AsPredicted};
 use crate::policy::backfill::{Backfill, first_fit::FirstFit, none::NoBackfill, observed, starving::Starving};
 use crate::policy::budget::Budget;
 use crate::policy::compose::Parts;
 use crate::policy::gate::{Gate, until_profiled::UntilProfiled};
 use crate::policy::order::{self, Order, arrival::Fcfs, length, size, vahrm, wfp3::Wfp3};
 use crate::policy::placement::{
-    Placement, assignment::Assignment, first_runs::FirstRunsByLot, lowest_id::LowestId, observed::ObservedNodes,
+    Placement, assignment::ByMatching, first_runs::FirstRunsByLot, lowest_id::LowestId, observed::ObservedNodes,
     opportunity_cost::OpportunityCost, pools, random::Random, ranked,
 };
 use crate::policy::registry::parameters::{
@@ -292,7 +292,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         "the matching of this pass's jobs to the free nodes that is predicted to take the least energy",
         |params, _| {
             let timing = Timing::every(take_interval(params)?);
-            Ok((Box::new(Assignment::default()), Beside { timing, ..Beside::default() }))
+            Ok((Box::new(ByMatching::default()), Beside { timing, ..Beside::default() }))
         },
     )
     .with_parameters(&[Parameter {
@@ -312,7 +312,7 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
     plain::<dyn Placement>(
         "pools",
         "three pools by predicted watts, the most efficient emptied first, random nodes inside each",
-        |params, seed| Ok(Box::new(pools::Pools::new(take_borders(params)?, seed))),
+        |params, seed| Ok(Box::new(pools::ByPool::new(take_borders(params)?, seed))),
     )
     .with_parameters(POOLS)
     .using_chance()
@@ -375,7 +375,7 @@ fn together(
     }
     let (analyzer, placement): (Box<dyn Analyzer>, Box<dyn Placement>) = match profiling_ratio {
         Some(ratio) => (Box::new(FirstRuns::new(ratio)), Box::new(FirstRunsByLot::new(placement.part, seed))),
-        None => (Box::new(Tables), placement.part),
+        None => (Box::new(AsPredicted), placement.part),
     };
     // Without a budget every job fits, first run or not.
     let holds = profiling_ratio.is_some() && power.is_some();

@@ -57,7 +57,7 @@ pub struct CapsInForce {
 
 /// Properties of a job that a cap made for it depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct Profile {
+pub struct DrawProfile {
     /// Its application.
     pub app: Option<AppId>,
     /// Knowledge of its own draw.
@@ -89,7 +89,7 @@ impl CapsInForce {
 
     /// The cap in force on a node, W.
     #[must_use]
-    pub fn on(&self, predicted: &Predicted, of: Profile, node: u32) -> f64 {
+    pub fn on(&self, predicted: &Predicted, of: DrawProfile, node: u32) -> f64 {
         let allotted_w = match &self.allotted {
             Allotted::None => f64::INFINITY,
             Allotted::Watts(watts) => *watts,

@@ -24,7 +24,7 @@ pub use crate::power::pvt::draws::JobDraws;
 
 /// Form in which a table gives its watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TableKind {
     /// Watts.
     Watts,
     /// Factors on the job's nominal draw.
@@ -37,7 +37,7 @@ pub struct VariationTable {
     /// Names of the rows; `"*"` serves every named application that has none.
     pub apps: Vec<String>,
     /// Contents of `power`.
-    pub kind: Kind,
+    pub kind: TableKind,
     /// Watts or factors, row after row.
     pub power: Vec<f64>,
     /// Time factors, row after row; 1 = nominal. Empty = all nominal.
@@ -96,8 +96,8 @@ impl VariationTable {
 
     fn check_cells(&self, nodes: usize, faults: &mut Vec<Fault>) {
         let (most, rule) = match self.kind {
-            Kind::Watts => (MAX_NODE_WATTS, "watts from 0 to 1e6"),
-            Kind::Ratio => (MAX_RATIO, "a factor from 0 to 1000"),
+            TableKind::Watts => (MAX_NODE_WATTS, "watts from 0 to 1e6"),
+            TableKind::Ratio => (MAX_RATIO, "a factor from 0 to 1000"),
         };
         let wrong_power = self.power.iter().position(|value| !(0.0..=most).contains(value));
         let wrong_time = self.time_ratio.iter().position(|&value| !(value > 0.0 && value <= MAX_RATIO));
@@ -115,8 +115,8 @@ impl VariationTable {
 
     fn power_column(&self) -> &'static str {
         match self.kind {
-            Kind::Watts => "power_w",
-            Kind::Ratio => "power_ratio",
+            TableKind::Watts => "power_w",
+            TableKind::Ratio => "power_ratio",
         }
     }
 
@@ -316,7 +316,7 @@ impl Predicted {
     /// True if the predicted draw of a job of this application depends on what is known of its own draw.
     #[must_use]
     pub fn follows_own(&self, app: Option<AppId>) -> bool {
-        self.0.kind == Kind::Ratio || self.row(app).is_none()
+        self.0.kind == TableKind::Ratio || self.row(app).is_none()
     }
 
     /// Mean over the table's applications of the predicted draw (nominal draw times factor where the table holds factors)
@@ -326,11 +326,11 @@ impl Predicted {
         let cells = |row: usize| row * self.0.nodes + node as usize;
         let busy = self.0.busy[node as usize].watts();
         let (rows, sum) = match self.0.kind {
-            Kind::Watts => {
+            TableKind::Watts => {
                 let rows = self.0.watts.len() / self.0.nodes;
                 (rows, (0..rows).map(|row| self.0.watts[cells(row)].watts()).sum::<f64>())
             }
-            Kind::Ratio => {
+            TableKind::Ratio => {
                 let rows = self.0.ratios.len() / self.0.nodes;
                 (rows, (0..rows).map(|row| self.0.ratios[cells(row)] * busy).sum())
             }

@@ -62,7 +62,7 @@ impl OwnSlowdowns {
 #[cfg(test)]
 mod tests {
     use crate::platform::PlatformColumns;
-    use crate::power::pvt::{Kind, OnUnknownApp, VariationTable, tables};
+    use crate::power::pvt::{OnUnknownApp, TableKind, VariationTable, tables};
     use crate::workload::JobColumns;
 
     use super::*;
@@ -88,7 +88,7 @@ mod tests {
         let workload = JobColumns { app_names, ..JobColumns::default() }.into_workload().unwrap();
         let table = VariationTable {
             apps: vec!["fft".into(), "other".into()],
-            kind: Kind::Ratio,
+            kind: TableKind::Ratio,
             power: vec![1.0; 4],
             time_ratio: vec![0.5, 0.75, 1.5, 1.25],
             name: "table".into(),

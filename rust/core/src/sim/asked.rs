@@ -2,25 +2,15 @@
 
 use std::cell::RefCell;
 
+use crate::control::conductor::Conductor;
 use crate::error::{Result, SimulationError};
 use crate::platform::node_state::Class;
 use crate::policy::agent::{Seen, Shape, Told};
-use crate::sim::hands::Hands;
 use crate::sim::tally::Tally;
+use crate::sim::world::World;
 use crate::sim::{Simulation, Watch, look};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
-
-/// State of an instant.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Instant {
-    /// True if the monitor has looked in it.
-    pub(super) has_looked: bool,
-    /// True if it has a pass even if nothing happens.
-    pub(super) beat: bool,
-    /// True if an agent is asked in it.
-    pub(super) is_asked: bool,
-}
 
 /// Summary of a run for people.
 #[derive(Clone, Debug)]
@@ -41,15 +31,15 @@ impl Simulation {
     /// Summary of the run as it is now.
     #[must_use]
     pub fn glance(&mut self) -> Glance {
-        let front = self.controller.agent().and_then(|agent| agent.front());
-        let cluster = self.controller.cluster();
+        let front = self.conductor.controller_mut().agent().and_then(|agent| agent.front());
+        let cluster = self.conductor.cluster();
         let view = cluster.view(Watts::ZERO, &|| false);
         let count = |number: i32| usize::try_from(number).unwrap_or(0);
         Glance {
             nodes: view.nodes.iter().map(|state| state.class()).collect(),
             free: view.slots.free_units(),
-            jobs: [count(cluster.running()), count(cluster.queued()), self.history.done()],
-            power: (self.plant.draw(), self.controller.ceiling()),
+            jobs: [count(cluster.running()), count(cluster.queued()), self.world.history.done()],
+            power: (self.world.plant.draw(), self.conductor.controller().ceiling()),
             head: front.map(|job| (job, view.jobs.eligible(job))),
         }
     }
@@ -57,23 +47,23 @@ impl Simulation {
     /// True if an agent is asked: nothing happens until it has answered.
     #[must_use]
     pub fn is_asked(&self) -> bool {
-        self.instant.is_asked
+        self.conductor.is_asked()
     }
 
     /// The agent's observation, and the shape of its choices; `None` if there is no agent.
     pub fn seen(&mut self) -> Option<(&Seen, Shape)> {
-        self.controller.agent().map(|agent| (agent.seen(), agent.shape()))
+        self.conductor.controller_mut().agent().map(|agent| (agent.seen(), agent.shape()))
     }
 
     /// Running sums for rewards so far; `None` if there is no agent.
     #[must_use]
     pub fn tally(&self) -> Option<Tally> {
-        self.tally
+        self.world.tally
     }
 
     /// True if the action with this number can be chosen now.
     pub fn allows(&mut self, action: usize) -> bool {
-        self.is_asked() && self.controller.agent().is_some_and(|agent| agent.allows(action))
+        self.is_asked() && self.conductor.controller_mut().agent().is_some_and(|agent| agent.allows(action))
     }
 
     /// Carries out the action with this number and, if the pass is over then, the rest of the instant.
@@ -84,7 +74,7 @@ impl Simulation {
         if !self.allows(action) {
             return Err(SimulationError(format!("action {action} cannot be chosen now")).into());
         }
-        let shape = self.controller.agent().map(|agent| agent.shape());
+        let shape = self.conductor.controller_mut().agent().map(|agent| agent.shape());
         let told = shape.map_or(Told::Nothing, |shape| shape.told(action));
         self.go_on(told, watch)
     }
@@ -101,37 +91,24 @@ impl Simulation {
     }
 
     fn go_on(&mut self, told: Told, watch: &mut Watch<'_>) -> Result<()> {
-        let (watch, now, progress) = (RefCell::new(watch), self.now(), self.progress());
+        let watch = RefCell::new(watch);
         self.is_broken = true;
-        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
-        let mut hands =
-            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
-        let asks = controller.answer(told, &|| look(&watch, progress), &mut |cluster, decision, effect| {
-            hands.act(cluster, decision, effect)
-        })?;
-        self.note_pass(asks);
-        self.is_broken = false;
-        if !asks {
-            self.carry_on(now, &watch)?;
+        if !self.conductor.answer(told, &mut self.world, &|progress| look(&watch, progress))? {
+            self.world.record(self.conductor.controller());
         }
+        self.is_broken = false;
         Ok(())
     }
+}
 
-    /// Notes that a pass is over (its next alarm), or that an agent is asked in it. Everything but the alarm concerns
-    /// agents only.
-    pub(super) fn note_pass(&mut self, asks: bool) {
-        if !asks {
-            self.passes.set_alarm(self.controller.alarm());
-        }
-        if self.tally.is_none() {
-            return;
-        }
-        self.instant.is_asked = asks;
-        let (draw, ceiling) = (self.plant.draw(), self.controller.ceiling());
-        let must_act = asks && self.is_stuck();
-        let full = self.controller.cluster().platform().tdp();
-        let Self { controller, history, feeds, .. } = self;
-        let Some(agent) = controller.agent() else { return };
+impl World {
+    /// Notes for an agent that a pass is over, or that it is asked in it.
+    pub(super) fn note_pass(&mut self, conductor: &mut Conductor, asks: bool) {
+        let (draw, ceiling) = (self.plant.draw(), conductor.controller().ceiling());
+        let must_act = asks && conductor.is_stuck(self);
+        let full = conductor.cluster().platform().tdp();
+        let Self { history, feeds, .. } = self;
+        let Some(agent) = conductor.controller_mut().agent() else { return };
         if asks {
             agent.note_outside(draw, ceiling, full, must_act);
         } else {

@@ -4,7 +4,7 @@ use crate::platform::cells::Lack;
 use crate::platform::node_state::Class;
 use crate::platform::queues::Bar;
 use crate::policy::Eligible;
-use crate::sim::log::{Entry, Kind, Log};
+use crate::sim::log::{Entry, EntryKind, Log};
 use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy, Told};
 use crate::sim::segments::Segment;
 use crate::units::{SimDuration, SimTime, Watts};
@@ -109,7 +109,7 @@ pub struct LogColumns {
     /// Instant, s.
     pub time_s: Vec<f64>,
     /// Kind of the event.
-    pub kind: Vec<Kind>,
+    pub kind: Vec<EntryKind>,
     /// The job's id; 0 where there is none.
     pub job_id: Vec<i64>,
     /// True if there is one.

@@ -23,10 +23,6 @@ pub enum Event {
     Budget,
     /// A job is withdrawn.
     Cancel(JobId),
-    /// A timer runs out.
-    Timer,
-    /// A pass that waited for its interval is due.
-    PassDue,
 }
 
 impl Event {
@@ -39,7 +35,6 @@ impl Event {
             Self::NodeFailed(_) | Self::MaintenanceBegins(..) => 2,
             Self::Budget => 3,
             Self::Cancel(_) => Self::CANCEL,
-            Self::Timer | Self::PassDue => 6,
         }
     }
 
@@ -53,7 +48,7 @@ impl Event {
             | Self::MaintenanceEnds(_)
             | Self::Budget
             | Self::Cancel(_) => true,
-            Self::NodeReady(_) | Self::NodeOff(_) | Self::Timer | Self::PassDue => false,
+            Self::NodeReady(_) | Self::NodeOff(_) => false,
         }
     }
 

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use crate::cluster::growth::Growth;
-use crate::error::{Result, config};
+use crate::error::Result;
 use crate::power::pvt::Actual;
 use crate::sim::Simulation;
 use crate::sim::record::JobState;
-use crate::sim::waiting::Waiting;
-use crate::workload::JobId;
+use crate::sim::world::World;
 
 impl Simulation {
     /// Adds jobs, none of which is submitted before now; the workload has the present ones in their old rows.
@@ -16,33 +15,21 @@ impl Simulation {
     /// # Errors
     /// If the new ones ask for something that the run was not set up for; nothing has changed then.
     pub fn grow(&mut self, growth: Growth, actual: Actual) -> Result<()> {
-        let (growth, actual) = match &self.part {
+        let (growth, actual) = match &self.world.part {
             Some(part) => (part.grown(&growth), part.charged(&actual)),
             None => (growth, actual),
         };
-        growth.check_cells(self.controller.cluster().cells())?;
-        if growth.workload.has_malleable() && !self.controller.cluster().workload().has_malleable() {
-            let expected = "none: no job of the session is, and nothing looks after sizes that change";
-            return Err(config("workload.malleable", "a malleable job", expected));
-        }
+        growth.check(self.conductor.cluster())?;
         if growth.workload.has_profiles() {
             self.watch_draws();
         }
-        let Self { controller, plant, feeds, history, waiting, totals, .. } = self;
-        let (workload, now) = (Arc::clone(&growth.workload), controller.cluster().now());
-        let knows_ends = waiting.as_ref().is_some_and(Waiting::knows_ends);
-        match waiting {
-            Some(waiting) => waiting.grow(&workload),
-            None => *waiting = Waiting::new(&workload),
-        }
-        if let Some(waiting) = waiting.as_mut().filter(|_| !knows_ends) {
-            for job in controller.cluster().workload().jobs() {
-                if let Some((state, end)) = history.end_of(job) {
-                    waiting.remember(job, end.unwrap_or(now), state == JobState::Completed);
-                }
-            }
-        }
-        controller.grow(&growth, &|job: JobId| history.has_joined(job));
+        let Self { conductor, world, .. } = self;
+        let World { plant, feeds, history, totals, .. } = world;
+        let (workload, now) = (Arc::clone(&growth.workload), conductor.now());
+        conductor.grow(&growth, &|job| history.has_joined(job), &|job| {
+            let (state, end) = history.end_of(job)?;
+            Some((end.unwrap_or(now), state == JobState::Completed))
+        });
         plant.grow(Arc::clone(&workload), actual);
         history.grow(workload.len());
         totals.clairvoyant = workload.jobs().filter(|&job| workload.walltime(job).is_none()).count();
@@ -53,10 +40,10 @@ impl Simulation {
 
     /// Tracks draws from now on, as those of new jobs may change while they run; so far none has.
     fn watch_draws(&mut self) {
-        if !self.plant.watches_lives() {
-            let over = self.history.attempts_over(self.controller.cluster());
-            self.plant.watch_lives_of(self.controller.cluster(), over);
+        if !self.world.plant.watches_lives() {
+            let over = self.world.history.attempts_over(self.conductor.cluster());
+            self.world.plant.watch_lives_of(self.conductor.cluster(), over);
         }
-        self.history.watch_segments();
+        self.world.history.watch_segments();
     }
 }

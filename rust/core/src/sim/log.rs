@@ -12,7 +12,7 @@ use crate::workload::JobId;
 
 /// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum EntryKind {
     /// A budget from outside begins to hold or ends.
     Budget,
     /// The machine draws more than the budget.
@@ -59,7 +59,7 @@ pub struct Entry {
     /// Instant of the event.
     pub at: SimTime,
     /// Kind of the event.
-    pub kind: Kind,
+    pub kind: EntryKind,
     /// Job that it concerns, if any.
     pub job: Option<JobId>,
     /// Node that it concerns, if any.
@@ -94,7 +94,7 @@ struct Stretch {
     nodes: Span,
     /// Index of the step that each node adds to the draw.
     step: u32,
-    kind: Kind,
+    kind: EntryKind,
 }
 
 impl Log {
@@ -110,7 +110,7 @@ impl Log {
 
     /// Adds a row for each of several neighbouring nodes to which the same happened. The draw is `before` at first, and
     /// each row changes it by `step`.
-    pub(super) fn push_nodes(&mut self, at: SimTime, kind: Kind, nodes: Span, (before, step): (Watts, Watts)) {
+    pub(super) fn push_nodes(&mut self, at: SimTime, kind: EntryKind, nodes: Span, (before, step): (Watts, Watts)) {
         self.len += nodes.len() as usize;
         if self.goes_on(at, kind, step, before)
             && let Some(stretch) = self.stretches.last_mut()
@@ -124,7 +124,7 @@ impl Log {
     }
 
     /// True if such an event continues the last stretch, provided that its nodes do.
-    fn goes_on(&self, at: SimTime, kind: Kind, step: Watts, before: Watts) -> bool {
+    fn goes_on(&self, at: SimTime, kind: EntryKind, step: Watts, before: Watts) -> bool {
         let (Some(stretch), Some(&first)) = (self.stretches.last(), self.before.last()) else { return false };
         (stretch.at, stretch.kind, self.steps[stretch.step as usize]) == (at, kind, step)
             && self.others.last().is_none_or(|(place, _)| *place < self.stretches.len())
@@ -174,7 +174,7 @@ impl Log {
 
     /// Drops the rows of budgets for which `is_kept` is false.
     pub(super) fn keep_budgets(&mut self, is_kept: impl Fn(&Entry) -> bool) {
-        self.others.retain(|(_, entry)| entry.kind != Kind::Budget || is_kept(entry));
+        self.others.retain(|(_, entry)| entry.kind != EntryKind::Budget || is_kept(entry));
         let alone: usize = self.stretches.iter().map(|stretch| stretch.nodes.len() as usize).sum();
         self.len = alone + self.others.len();
     }
@@ -182,12 +182,12 @@ impl Log {
 
 impl Entry {
     /// Entry for an event that leaves the draw unchanged, unless further fields are set.
-    pub(super) fn new(at: SimTime, kind: Kind, draw: Watts) -> Self {
+    pub(super) fn new(at: SimTime, kind: EntryKind, draw: Watts) -> Self {
         Self { at, kind, job: None, node: None, value_w: f64::NAN, before: draw, after: draw }
     }
 }
 
-impl Kind {
+impl EntryKind {
     /// Name of the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -237,12 +237,12 @@ mod tests {
             for (gap, what, by, step, is_calm) in rows {
                 now += i64::from(!is_calm) * gap;
                 node = match by { 0 => node, 1 => node - 1, 5 => node + 7, _ => node + 1 };
-                let kind = if what < 3 { Kind::Wake } else { Kind::Sleep };
+                let kind = if what < 3 { EntryKind::Wake } else { EntryKind::Sleep };
                 let (at, before) = (SimTime::from_micros(now), draw);
                 draw += watts(if is_calm { 3 } else { step });
                 let entry = Entry { before, ..Entry::new(at, kind, draw) };
                 let entry = match (is_calm, what) {
-                    (false, 0) => Entry { kind: Kind::Budget, value_w: 5.0, ..entry },
+                    (false, 0) => Entry { kind: EntryKind::Budget, value_w: 5.0, ..entry },
                     (false, 1) => Entry { job: Some(JobId(1)), ..entry },
                     _ => Entry { node: Some(node), ..entry },
                 };
@@ -254,7 +254,7 @@ mod tests {
             prop_assert_eq!(said(&log), twin.iter().map(told).collect::<Vec<_>>());
             prop_assert_eq!(log.len(), twin.len());
             log.keep_budgets(|entry| entry.at.micros() % 2 == 0);
-            twin.retain(|entry| entry.kind != Kind::Budget || entry.at.micros() % 2 == 0);
+            twin.retain(|entry| entry.kind != EntryKind::Budget || entry.at.micros() % 2 == 0);
             prop_assert_eq!(said(&log), twin.iter().map(told).collect::<Vec<_>>());
             prop_assert_eq!(log.len(), twin.len());
         }
@@ -269,7 +269,7 @@ mod tests {
             let (mut together, mut one_by_one, mut now, mut draw) = (Log::default(), Log::default(), 0, watts(500));
             for (gap, what, node, count, step, descends) in rows {
                 now += gap;
-                let (at, kind) = (SimTime::from_micros(now), if what == 0 { Kind::Off } else { Kind::Ready });
+                let (at, kind) = (SimTime::from_micros(now), if what == 0 { EntryKind::Off } else { EntryKind::Ready });
                 let (first, step) = (node + 9, watts(step));
                 let mut nodes = Span::of(first);
                 let next = |by: u32| if descends { first - by } else { first + by };
@@ -293,7 +293,7 @@ mod tests {
         for count in 0..1_000 {
             let (before, after) = (watts(count), watts(count + 1));
             let node = Some(u32::try_from(5_000 - count).unwrap_or_default());
-            log.push(Entry { node, before, ..Entry::new(SimTime::from_micros(7), Kind::Sleep, after) });
+            log.push(Entry { node, before, ..Entry::new(SimTime::from_micros(7), EntryKind::Sleep, after) });
         }
         assert_eq!((log.len(), log.stretches.len()), (1_000, 1));
     }

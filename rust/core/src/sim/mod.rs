@@ -4,9 +4,8 @@
 //! are the history. `docs/background/rules.md` states the rules of a run; the order of events within an instant is in
 //! [`event`].
 
-mod arrivals;
 pub mod asked;
-mod beats;
+pub mod chronicle;
 pub mod columns;
 pub mod event;
 mod feeds;
@@ -17,7 +16,6 @@ mod lives;
 pub mod log;
 pub mod outage;
 mod part;
-mod passes;
 mod plant;
 pub mod record;
 pub mod segments;
@@ -27,45 +25,39 @@ mod succession;
 pub mod tally;
 pub mod timeline;
 mod under_way;
-mod waiting;
 pub mod work;
+mod world;
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::algo::event_heap::EventHeap;
-use crate::algo::span::Span;
 use crate::cluster::Cluster;
-use crate::cluster::runs::RunId;
 use crate::control::Controller;
-use crate::error::{Error, Result, SimulationError};
+use crate::control::conductor::Conductor;
+use crate::error::{Error, Result};
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
-use crate::platform::node_state::Class;
-use crate::platform::outages::Outage;
 use crate::platform::queues::Queues;
 use crate::policy::Policy;
 use crate::power::budgets::BudgetRow;
 use crate::power::pvt::{Actual, Predicted};
 use crate::power::slowest::Slowest;
-use crate::sim::asked::Instant;
-use crate::sim::beats::Beats;
+use crate::sim::chronicle::{Chronicle, Page};
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
-use crate::sim::hands::Hands;
 use crate::sim::limits::{Limits, Walltimes};
-use crate::sim::log::{Entry, Kind};
 use crate::sim::outage::OnFailure;
 use crate::sim::part::Part;
-use crate::sim::passes::{Due, Passes};
 use crate::sim::plant::Plant;
-use crate::sim::record::{History, JobState, Records, Totals};
+use crate::sim::record::{History, Records, Totals};
 use crate::sim::tally::Tally;
-use crate::sim::under_way::UnderWay;
-use crate::sim::waiting::Waiting;
-use crate::units::{SimDuration, SimTime, Watts};
+use crate::sim::world::World;
+use crate::units::{SimDuration, SimTime};
 use crate::workload::Workload;
+
+pub use crate::control::conductor::Progress;
 
 /// Options of a run.
 #[derive(Clone, Copy, Debug)]
@@ -82,54 +74,19 @@ pub struct Options {
     pub until: SimTime,
 }
 
-/// Progress of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Number of jobs in a final state.
-    pub done: usize,
-    /// Number of all jobs.
-    pub jobs: usize,
-    /// The virtual clock.
-    pub now: SimTime,
-}
-
 /// Callback that is shown the progress of the run now and then; a break stops the run.
 pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
 
-/// Number of instants, or of rounds within one instant, between two calls of the watch.
+/// Number of instants between two calls of the watch.
 const LOOK_EVERY: u64 = 512;
 
 /// A run: it can be stepped, forked and finished at any instant.
 #[derive(Clone)]
 pub struct Simulation {
-    controller: Controller,
-    plant: Plant,
-    feeds: Feeds,
-    history: History,
-    /// Events to come that the run itself has caused, other than ends: node transitions and timers.
-    coming: EventHeap<Event>,
-    options: Options,
-    passes: Passes,
-    totals: Totals,
+    conductor: Conductor,
+    world: World,
     /// True if an instant was begun and not ended, as something failed in it.
     is_broken: bool,
-    beats: Beats,
-    /// True if speeds may change while jobs run: the policy governs power or changes sizes, or there are caps.
-    governs: bool,
-    /// True if a budget has begun or ended in this instant.
-    has_budget_end: bool,
-    /// State of the instant.
-    instant: Instant,
-    /// Running sums for an agent's rewards, if there is one.
-    tally: Option<Tally>,
-    /// Jobs that wait outside the queue, if any may.
-    waiting: Option<Waiting>,
-    /// The nodes that serve jobs, if others never do.
-    part: Option<Arc<Part>>,
-    /// Budget of the last policy before this one that had any.
-    former_budget: Option<Watts>,
-    /// Jobs under way when the run begins, if there are any.
-    under_way: Option<UnderWay>,
 }
 
 impl Default for Options {
@@ -177,7 +134,7 @@ impl Simulation {
             measured: predicted.following(&workload),
             ..Totals::default()
         };
-        let (start, waiting) = (first.unwrap_or_default(), Waiting::new(&workload));
+        let start = first.unwrap_or_default();
         let stretch = options.walltimes == Walltimes::Stretch;
         let (machine, predicted) = match &part {
             Some(part) => part.machine(&platform, &predicted),
@@ -196,37 +153,32 @@ impl Simulation {
         let has_profiles = workload.has_profiles();
         let mut plant = Plant::new(start, workload, platform, actual, limits);
         let mut controller = Controller::new(cluster, policy);
-        let beats = controller.governor().map(|governor| Beats::of(governor));
         let tally = controller.agent().map(|_| Tally::default());
-        let governs = beats.is_some() || has_caps || controller.resizes();
-        if governs {
+        let conductor = Conductor::new(controller, has_caps);
+        if conductor.governs() {
             plant.watch_lives();
-            history.watch_power(beats.is_some_and(Beats::monitors));
+            history.watch_power(conductor.monitors());
         }
         if has_profiles {
             plant.watch_lives();
             history.watch_segments();
         }
-        Self {
+        let world = World {
             history,
             plant,
-            controller,
-            beats: beats.unwrap_or_default(),
-            governs,
-            has_budget_end: false,
-            instant: Instant::default(),
             tally,
-            waiting,
             feeds,
             coming: EventHeap::default(),
             options,
-            passes: Passes::default(),
             totals,
-            is_broken: false,
             part: part.map(Arc::new),
             former_budget: None,
             under_way: None,
-        }
+            asked: Vec::new(),
+            requeued: Vec::new(),
+            chronicle: Chronicle::default(),
+        };
+        Self { conductor, world, is_broken: false }
     }
 
     /// Declares, before anything has happened, that nodes differ in what jobs ask for.
@@ -234,7 +186,7 @@ impl Simulation {
     /// # Errors
     /// If that matters and the policy cannot take it into account.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
-        self.controller.divide(match &self.part {
+        self.conductor.controller_mut().divide(match &self.world.part {
             Some(part) => part.cells(&cells),
             None => cells,
         })
@@ -246,10 +198,10 @@ impl Simulation {
     /// If the policy cannot take queues into account.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
         if queues.preempt() {
-            self.plant.watch_lives();
-            self.history.watch_suspensions();
+            self.world.plant.watch_lives();
+            self.world.history.watch_suspensions();
         }
-        self.controller.line_up(match &self.part {
+        self.conductor.controller_mut().line_up(match &self.world.part {
             Some(part) => part.queues(&queues),
             None => queues,
         })
@@ -263,16 +215,16 @@ impl Simulation {
     pub fn schedule(&mut self, at: SimTime, event: Event) {
         let now = self.now();
         let at = match event {
-            Event::Cancel(job) => at.max(self.controller.cluster().workload().submit(job)).max(now),
+            Event::Cancel(job) => at.max(self.conductor.cluster().workload().submit(job)).max(now),
             _ => at,
         };
         if matches!(event, Event::NodeFailed(_)) {
-            self.history.watch_attempts();
+            self.world.history.watch_attempts();
         }
         if event.is_from_outside() {
-            self.feeds.announce(at, now, event);
+            self.world.feeds.announce(at, now, event);
         } else {
-            self.coming.push(at.max(now), event.rank(), event);
+            self.world.coming.push(at.max(now), event.rank(), event);
         }
     }
 
@@ -282,21 +234,34 @@ impl Simulation {
     pub fn add_budgets(&mut self, rows: Vec<BudgetRow>) {
         let now = self.now();
         let ends = rows.iter().flat_map(|row| [row.from, row.until]).filter(|&end| end >= now && end < SimTime::NEVER);
-        ends.for_each(|end| self.feeds.announce(end, now, Event::Budget));
-        self.history.show_budget();
-        self.controller.add_budgets(rows);
+        ends.for_each(|end| self.world.feeds.announce(end, now, Event::Budget));
+        self.world.history.show_budget();
+        self.world.chronicle.expect_budgets(&rows);
+        self.conductor.controller_mut().add_budgets(rows);
+    }
+
+    /// Keeps from now on what a live machine would report, and what it would be ordered.
+    pub fn chronicle(&mut self) {
+        self.world.chronicle = Chronicle::kept(self.conductor.monitors());
+        let rows = self.conductor.cluster().budgets().rows().to_vec();
+        self.world.chronicle.expect_budgets(&rows);
+    }
+
+    /// Takes the pages of the chronicle so far, one an instant.
+    pub fn take_pages(&mut self) -> Vec<Page> {
+        self.world.chronicle.take()
     }
 
     /// The last instant at which anything happened.
     #[must_use]
     pub fn now(&self) -> SimTime {
-        self.controller.cluster().now()
+        self.conductor.cluster().now()
     }
 
     /// The jobs.
     #[must_use]
     pub fn workload(&self) -> &Arc<Workload> {
-        self.controller.cluster().workload()
+        self.conductor.cluster().workload()
     }
 
     /// Runs to the end.
@@ -314,7 +279,7 @@ impl Simulation {
     /// # Errors
     /// Same as for [`Simulation::run`]; the run cannot be used any more then if it [is broken](Simulation::is_broken).
     pub fn step_until(&mut self, until: SimTime, watch: &mut Watch<'_>) -> Result<bool> {
-        let (watch, until) = (RefCell::new(watch), until.min(self.options.until));
+        let (watch, until) = (RefCell::new(watch), until.min(self.world.options.until));
         let mut instants = 0_u64;
         if self.is_asked() {
             return Ok(false);
@@ -327,7 +292,7 @@ impl Simulation {
                 return Ok(false);
             }
             instants += 1;
-            if instants.is_multiple_of(LOOK_EVERY) && look(&watch, self.progress()) {
+            if instants.is_multiple_of(LOOK_EVERY) && look(&watch, self.conductor.progress(&self.world)) {
                 return Err(Error::Interrupted);
             }
         }
@@ -337,7 +302,7 @@ impl Simulation {
     /// True if no event is left within the run, unless further ones are scheduled from outside.
     #[must_use]
     pub fn has_ended(&mut self) -> bool {
-        self.is_over() || self.next_time().is_none_or(|next| next > self.options.until)
+        self.is_over() || self.next_time().is_none_or(|next| next > self.world.options.until)
     }
 
     /// True if something failed within an instant, which leaves the run in an inconsistent state.
@@ -348,307 +313,53 @@ impl Simulation {
 
     /// Processes one instant; true if an agent is asked in it, whose answers then continue the instant.
     fn step(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
-        self.is_broken = true;
-        if let Some(tally) = &mut self.tally {
-            tally.advance(now - self.controller.cluster().now(), self.plant.draw());
+        let Self { conductor, world, is_broken } = self;
+        *is_broken = true;
+        world.advance(now, conductor.now())?;
+        let starts = world.has_start_due(now);
+        let is_asked = conductor.step(now, starts, world, &|progress| look(watch, progress))?;
+        if !is_asked {
+            world.record(conductor.controller());
         }
-        self.plant.advance(now)?;
-        self.controller.advance(now);
-        self.plant.turn(self.controller.cluster());
-        self.has_budget_end = false;
-        let beat = self.governs && self.runs_something() && self.beats.allots_at(now);
-        self.instant = Instant { has_looked: false, beat: beat || self.has_start_due(now), is_asked: false };
-        self.carry_on(now, watch)
-    }
-
-    /// Processes the rest of an instant after its last pass so far; true if an agent is asked.
-    fn carry_on(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
-        let mut rounds = 0_u64;
-        loop {
-            while self.absorb(now)? || self.instant.beat {
-                rounds += 1;
-                if rounds.is_multiple_of(LOOK_EVERY) && look(watch, self.progress()) {
-                    return Err(Error::Interrupted);
-                }
-                self.instant.beat = false;
-                if self.decide(now, watch)? {
-                    self.is_broken = false;
-                    return Ok(true);
-                }
-            }
-            // Jobs that would wait for ever get one more pass, and one after each emergency (operations page, rule 34).
-            if !self.governs {
-                break;
-            }
-            let acted = self.watch_draw(now)?;
-            let again = acted || !self.instant.has_looked;
-            self.instant.beat = self.beats.monitors() && again && self.is_stuck();
-            self.instant.has_looked = true;
-            if !self.instant.beat && !self.has_news() {
-                break;
-            }
-        }
-        self.settle();
-        let Self { controller, plant, history, .. } = self;
-        history.record(controller.cluster(), plant.draw(), || controller.ceiling());
-        self.is_broken = false;
-        Ok(false)
-    }
-
-    /// Settles the instant at its end: ends and plans follow the caps in force.
-    fn settle(&mut self) {
-        if self.governs {
-            let replanned = self.controller.settle();
-            self.plant.settle(self.controller.cluster(), &replanned);
-        } else {
-            self.plant.settle(self.controller.cluster(), &[]);
-        }
-    }
-
-    fn runs_something(&self) -> bool {
-        let cluster = self.controller.cluster();
-        cluster.running() > cluster.suspended()
+        *is_broken = false;
+        Ok(is_asked)
     }
 
     /// The next instant at which anything happens.
     fn next_time(&mut self) -> Option<SimTime> {
-        loop {
-            let next = self.next_known();
-            let Some(_) = self.passes.alarm().filter(|alarm| !alarm.is_sure && Some(alarm.at) == next) else {
-                return next;
-            };
-            let alarm = self.controller.look_further();
-            self.passes.set_alarm(alarm);
-        }
-    }
-
-    /// The next instant at which anything may happen, if the alarm is taken at its earliest possible time.
-    fn next_known(&self) -> Option<SimTime> {
-        let beat =
-            if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
-        let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
-        let log = self.under_way.as_ref().and_then(UnderWay::next_time);
-        let coming = [self.coming.next_time(), self.passes.alarm().map(|alarm| alarm.at)].into_iter();
-        let plant = [self.plant.next_end(), self.plant.next_turn()];
-        coming.chain(plant).chain([self.feeds.next_time(), beat, waiting, log]).flatten().min()
+        let next = self.world.next_time();
+        self.conductor.next_time(next)
     }
 
     /// True if nothing can happen to any job any more.
     fn is_over(&mut self) -> bool {
-        if self.follows_log() {
-            return false;
-        }
-        let Self { controller, feeds, .. } = self;
-        let cluster = controller.cluster();
-        if cluster.queued() > 0 || cluster.running() > 0 {
+        let Self { conductor, world, .. } = self;
+        let cluster = conductor.cluster();
+        if world.follows_log() || cluster.queued() > 0 || cluster.running() > 0 {
             return false;
         }
         let jobs = Arc::clone(cluster.workload());
         // Other jobs may depend on one that is turned away.
-        let is_nothing = |job| controller.refuses(job).is_some() && jobs.dependents(job).is_empty();
-        !feeds.may_start_one(is_nothing) && !self.may_still_join()
-    }
-
-    /// Empties the instant, in the order of engine rule 2; false if there was nothing.
-    fn absorb(&mut self, now: SimTime) -> Result<bool> {
-        let before = self.totals.events;
-        self.feeds.begin_round();
-        while let Some(slot) = self.plant.pop_end(now) {
-            self.totals.events += 1;
-            if let Some(id) = self.controller.cluster().runs().in_slot(slot) {
-                self.end(id, None)?;
-            }
-        }
-        self.absorb_outside(now, Event::NODES)?;
-        while self.coming.next_rank_at(now).is_some_and(|rank| rank < Event::SUBMIT) {
-            self.absorb_coming(now)?;
-        }
-        self.absorb_outside(now, Event::SUBMIT)?;
-        let others = self.totals.events - before;
-        let arrived = self.arrive(now);
-        let before_last = self.totals.events;
-        while self.coming.next_rank_at(now).is_some() {
-            self.absorb_coming(now)?;
-        }
-        self.totals.events += u64::from(self.passes.ring(now));
-        self.passes.note_round(others + (self.totals.events - before_last) == 0);
-        self.totals.events += arrived;
-        Ok(self.totals.events > before)
-    }
-
-    fn absorb_outside(&mut self, now: SimTime, rank: u8) -> Result<()> {
-        while let Some(event) = self.feeds.pop_outside(now, rank) {
-            self.absorb_one(event)?;
-        }
-        Ok(())
-    }
-
-    fn absorb_coming(&mut self, now: SimTime) -> Result<()> {
-        match self.coming.pop_at(now) {
-            Some(event) => self.absorb_one(event),
-            None => Ok(()),
-        }
-    }
-
-    /// Processes one event. One that changes nothing is not counted: a failed node fails again, or one that has not
-    /// failed is repaired.
-    fn absorb_one(&mut self, event: Event) -> Result<()> {
-        let happened = match event {
-            Event::NodeReady(nodes) => {
-                return self.enter(nodes, (Class::Idle, Kind::Ready), Controller::nodes_ready);
-            }
-            Event::NodeOff(nodes) => {
-                return self.enter(nodes, (Class::Off, Kind::Off), Controller::nodes_off);
-            }
-            Event::NodeRepaired(node) => self.end_outage(node, true)?,
-            Event::MaintenanceEnds(node) => self.end_outage(node, false)?,
-            Event::NodeFailed(node) => self.begin_outage(node, Outage::Failure)?,
-            Event::MaintenanceBegins(node, until) => self.begin_outage(node, Outage::Maintenance(until))?,
-            // Withdrawals are handled with the submissions (see `arrivals`).
-            Event::Cancel(_) => false,
-            Event::Budget => {
-                self.controller.budget_changed();
-                self.has_budget_end = true;
-                let (draw, ceiling) = (self.plant.draw(), self.controller.ceiling());
-                let value_w = ceiling.map_or(f64::NAN, Watts::watts);
-                let at = self.now();
-                self.history.note(Entry { value_w, ..Entry::new(at, Kind::Budget, draw) });
-                true
-            }
-            Event::Timer => {
-                self.controller.timer();
-                true
-            }
-            Event::PassDue => self.passes.is_owed(self.now()),
-        };
-        self.totals.events += u64::from(happened);
-        Ok(())
-    }
-
-    /// Moves nodes into another state, equal ones together, and their meters with them, unless `turn` returns false:
-    /// they have gone into yet another state since.
-    fn enter(
-        &mut self,
-        nodes: Span,
-        (class, kind): (Class, Kind),
-        turn: impl Fn(&mut Controller, Span) -> Result<bool, SimulationError>,
-    ) -> Result<()> {
-        let mut rest = Some(nodes);
-        while let Some(nodes) = rest {
-            let (alike, others) = self.controller.cluster().alike(nodes);
-            if turn(&mut self.controller, alike)? {
-                let (now, before) = (self.now(), self.plant.draw());
-                let step = self.plant.enter(now, alike, class);
-                self.history.note_nodes(now, kind, alike, (before, step));
-                self.totals.events += u64::from(alike.len());
-            }
-            rest = others;
-        }
-        Ok(())
-    }
-
-    /// Ends a run: with the state that the plant gives, unless `how` says that something else ended it.
-    fn end(&mut self, id: RunId, how: Option<JobState>) -> Result<()> {
-        if let Some(run) = self.controller.end(id)? {
-            let outcome = self.plant.end(self.controller.cluster(), id, &run);
-            let how = self.history.end(self.controller.cluster(), &run, &outcome, how);
-            self.note_end(run.job, how == JobState::Completed);
-        }
-        Ok(())
-    }
-
-    /// Makes a scheduling pass, unless the policy's interval delays it; true if an agent is asked in it.
-    fn decide(&mut self, now: SimTime, watch: &RefCell<&mut Watch<'_>>) -> Result<bool> {
-        if self.follow_log(now)? || !self.pass_is_due(now) {
-            return Ok(false);
-        }
-        self.totals.passes += 1;
-        let progress = self.progress();
-        let beat = self.beats.allots_at(now) || self.has_budget_end;
-        let draw = self.plant.draw();
-        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
-        let mut hands =
-            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
-        let asks = controller.decide(draw, beat, &|| look(watch, progress), &mut |cluster, decision, effect| {
-            hands.act(cluster, decision, effect)
-        })?;
-        self.note_pass(asks);
-        Ok(asks)
-    }
-
-    /// Brings the machine's draw down to the budget, if it is monitored now (operations page, rules 27 to 33); true if
-    /// anything was done.
-    fn watch_draw(&mut self, now: SimTime) -> Result<bool> {
-        let Some(ceiling) = self.controller.ceiling().filter(|_| self.beats.looks_at(now)) else { return Ok(false) };
-        let draw = self.plant.draw();
-        if self.controller.measured(draw)? <= ceiling.as_ceiling() {
-            return Ok(false);
-        }
-        let value_w = ceiling.watts();
-        self.history.note(Entry { value_w, ..Entry::new(now, Kind::Alert, draw) });
-        self.controller.alert()?;
-        let mut acted = false;
-        while self.relieve(now)? {
-            acted = true;
-            if self.controller.measured(self.plant.draw())? <= ceiling.as_ceiling() {
-                break;
-            }
-        }
-        Ok(acted)
-    }
-
-    /// Takes the next step of an emergency; false if there is none.
-    fn relieve(&mut self, now: SimTime) -> Result<bool> {
-        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
-        let mut hands =
-            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: true, asked: Vec::new() };
-        let acted = controller.relieve(&mut |cluster, decision, effect| hands.act(cluster, decision, effect))?;
-        for (id, asks) in hands.asked {
-            controller.note_asked(id, asks);
-        }
-        Ok(acted)
-    }
-
-    /// True if jobs wait or are suspended and no event is left that could change that.
-    fn is_stuck(&self) -> bool {
-        let cluster = self.controller.cluster();
-        let waits = cluster.queued() > 0 || cluster.suspended() > 0;
-        waits
-            && self.feeds.next_time().is_none()
-            && self.plant.next_end().is_none()
-            && self.coming.next_time().is_none()
-            && self.waiting.as_ref().is_none_or(|waiting| waiting.next_time().is_none())
-    }
-
-    fn pass_is_due(&mut self, now: SimTime) -> bool {
-        let due = self.passes.due(now, self.controller.timing());
-        if let Due::At(at) = due {
-            self.schedule(at, Event::PassDue);
-        }
-        due == Due::Now
+        let is_nothing = |job| conductor.controller_mut().refuses(job).is_some() && jobs.dependents(job).is_empty();
+        !world.feeds.may_start_one(is_nothing) && !conductor.may_still_join()
     }
 
     /// Assumes from now on that more budgets like these follow after the last, so that a job waits if it fits one of
     /// them. `rejects_between`: jobs that fit between no two of them are turned away.
     pub fn budgets_go_on(&mut self, rejects_between: bool) {
-        self.controller.budgets_go_on(rejects_between);
+        self.conductor.controller_mut().budgets_go_on(rejects_between);
     }
 
     /// Number of jobs in a final state.
     #[must_use]
     pub fn done(&self) -> usize {
-        self.history.done()
+        self.world.history.done()
     }
 
     /// True if nothing runs and no job is to be submitted.
     #[must_use]
     pub fn only_waits(&self) -> bool {
-        self.controller.cluster().running() == 0 && self.feeds.to_come().is_empty()
-    }
-
-    fn progress(&self) -> Progress {
-        let cluster = self.controller.cluster();
-        Progress { done: self.history.done(), jobs: cluster.workload().len(), now: cluster.now() }
+        self.conductor.cluster().running() == 0 && self.world.feeds.to_come().is_empty()
     }
 
     /// Closes the books at the end of the window: the last end, or `until` if there is more to come.
@@ -656,14 +367,16 @@ impl Simulation {
     /// # Errors
     /// If the energy outgrows its book.
     pub fn finish(mut self, until: SimTime) -> Result<Records> {
-        let until = until.min(self.options.until);
+        let until = until.min(self.world.options.until);
         let is_over = self.is_over();
         let is_done = is_over || self.next_time().is_none();
         if is_done {
-            let cluster = self.controller.cluster();
-            self.history.strand(|job| cluster.is_held(job));
+            let Self { conductor, world, .. } = &mut self;
+            world.history.strand(|job| conductor.cluster().is_held(job));
         }
-        let Self { mut controller, mut plant, feeds, mut history, mut totals, part, former_budget, .. } = self;
+        let World { mut plant, feeds, mut history, mut totals, part, former_budget, .. } = self.world;
+        (totals.events, totals.passes) = self.conductor.counts();
+        let mut controller = self.conductor.into_controller();
         if is_over {
             feeds.to_come().iter().for_each(|&job| {
                 controller.refuses(job).into_iter().for_each(|refusal| history.turn_away(job, refusal));

@@ -2,16 +2,16 @@
 //! 29 to 31).
 
 use crate::algo::span::Span;
-use crate::cluster::runs::RunId;
+use crate::control::conductor::Conductor;
+use crate::control::live::report::Report;
 use crate::error::{Result, config};
 use crate::platform::node_state::Class;
 use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::sim::Simulation;
 use crate::sim::event::Event;
-use crate::sim::log::{Entry, Kind};
-use crate::sim::record::JobState;
+use crate::sim::log::{Entry, EntryKind};
+use crate::sim::world::World;
 use crate::units::SimTime;
-use crate::workload::JobId;
 
 /// Treatment of jobs whose nodes go down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,70 +41,53 @@ impl Simulation {
     /// Adds windows of maintenance; one that is over already is ignored.
     pub fn add_maintenance(&mut self, windows: Vec<Maintenance>) {
         let now = self.now();
-        self.history.watch_attempts();
+        self.world.history.watch_attempts();
         for window in windows.into_iter().filter(|window| window.until > now) {
-            self.feeds.announce(window.from, now, Event::MaintenanceBegins(window.node, window.until));
-            self.feeds.announce(window.until, now, Event::MaintenanceEnds(window.node));
-            self.controller.plan_maintenance(window);
+            self.world.feeds.announce(window.from, now, Event::MaintenanceBegins(window.node, window.until));
+            self.world.feeds.announce(window.until, now, Event::MaintenanceEnds(window.node));
+            self.conductor.controller_mut().plan_maintenance(window);
         }
     }
 
     /// Adds a hold: no pass is made from one instant until another, so that no job starts, while runs go on.
     pub fn add_hold(&mut self, from: SimTime, until: SimTime) {
-        self.passes.hold(from, until);
+        self.conductor.hold(from, until);
     }
+}
 
+impl World {
     /// Begins an outage of a node; false if that changes nothing.
-    pub(super) fn begin_outage(&mut self, node: u32, why: Outage) -> Result<bool> {
-        let (now, before) = (self.now(), self.plant.draw());
-        let turn = self.controller.begin_outage(node, why);
-        let mut requeued = Vec::new();
+    pub(super) fn begin_outage(&mut self, conductor: &mut Conductor, node: u32, why: Outage) -> Result<bool> {
+        let (now, before) = (conductor.now(), self.plant.draw());
+        let turn = conductor.begin_outage(node, why, self)?;
+        let requeued = std::mem::take(&mut self.requeued);
         if turn == Turn::Turns {
-            for id in self.controller.cluster().runs_on(node) {
-                requeued.extend(self.lose(id, why)?);
-            }
-            self.controller.node_down(node);
             self.plant.enter(now, Span::of(node), Class::Down);
         }
         if turn != Turn::None {
-            let kind = if why == Outage::Failure { Kind::Failed } else { Kind::Out };
+            self.chronicle.report(|| Report::NodeDown(node));
+            let kind = if why == Outage::Failure { EntryKind::Failed } else { EntryKind::Out };
             let after = self.plant.draw();
             self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, after) });
             for job in requeued {
-                self.history.note(Entry { job: Some(job), ..Entry::new(now, Kind::Requeue, after) });
+                self.history.note(Entry { job: Some(job), ..Entry::new(now, EntryKind::Requeue, after) });
             }
         }
         Ok(turn != Turn::None)
     }
 
     /// Ends an outage of a node; false if that changes nothing.
-    pub(super) fn end_outage(&mut self, node: u32, is_repair: bool) -> Result<bool> {
-        let (now, before) = (self.now(), self.plant.draw());
-        let turn = self.controller.end_outage(node, is_repair)?;
+    pub(super) fn end_outage(&mut self, conductor: &mut Conductor, node: u32, is_repair: bool) -> Result<bool> {
+        let (now, before) = (conductor.now(), self.plant.draw());
+        let turn = conductor.controller_mut().end_outage(node, is_repair)?;
         if turn == Turn::Turns {
+            self.chronicle.report(|| Report::NodeUp(node));
             self.plant.enter(now, Span::of(node), Class::Idle);
         }
         if turn != Turn::None {
-            let kind = if is_repair { Kind::Repaired } else { Kind::Back };
+            let kind = if is_repair { EntryKind::Repaired } else { EntryKind::Back };
             self.history.note(Entry { node: Some(node), before, ..Entry::new(now, kind, self.plant.draw()) });
         }
         Ok(turn != Turn::None)
-    }
-
-    /// Ends a run that loses a node. Its job ends, or is requeued; a requeued one is returned.
-    fn lose(&mut self, id: RunId, why: Outage) -> Result<Option<JobId>> {
-        if self.options.on_failure == OnFailure::Fail {
-            let how = if why == Outage::Failure { JobState::Failed } else { JobState::Evicted };
-            self.end(id, Some(how))?;
-            return Ok(None);
-        }
-        let Some(run) = self.controller.end(id)? else { return Ok(None) };
-        let outcome = self.plant.end(self.controller.cluster(), id, &run);
-        self.history.requeue(self.controller.cluster(), &run, &outcome);
-        self.controller.requeue(&run);
-        if let Some(tally) = &mut self.tally {
-            tally.join(self.controller.cluster().workload(), run.job);
-        }
-        Ok(Some(run.job))
     }
 }

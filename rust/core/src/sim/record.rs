@@ -15,10 +15,10 @@ use crate::policy::budget::Between;
 use crate::policy::{Decision, Eligible, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
-use crate::sim::log::{Entry, Kind, Log};
+use crate::sim::log::{Entry, EntryKind, Log};
 use crate::sim::plant::Outcome;
 use crate::sim::segments::Segments;
-use crate::sim::timeline::{Overdraw, Row, Timeline};
+use crate::sim::timeline::{Overdraw, Timeline, TimelineRow};
 use crate::sim::work::{Cause, Work};
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
@@ -370,11 +370,6 @@ impl History {
         !matches!(state, Barred(_) | Lacking(_) | LeftOut | RejectedNodes | RejectedPower | RejectedSlots)
     }
 
-    /// True if a job that was turned away is so for good.
-    pub(super) fn is_rejected(&self, job: JobId) -> bool {
-        self.jobs.state[job.0 as usize] != JobState::LeftOut
-    }
-
     /// Records that a job is withdrawn.
     pub(super) fn cancel(&mut self, job: JobId, why: JobState) {
         self.jobs.state[job.0 as usize] = why;
@@ -389,14 +384,14 @@ impl History {
     /// Adds an entry to the log, and counts it if it is an alert.
     pub(super) fn note(&mut self, entry: Entry) {
         self.log.push(entry);
-        if let (Kind::Alert, Some(alerts)) = (entry.kind, &mut self.alerts) {
+        if let (EntryKind::Alert, Some(alerts)) = (entry.kind, &mut self.alerts) {
             *alerts += 1;
         }
     }
 
     /// Adds an entry for each of several equal nodes, to which the same happened one after the other. `draw` is the
     /// machine's draw before the first, and the step by which each changed it.
-    pub(super) fn note_nodes(&mut self, at: SimTime, kind: Kind, nodes: Span, draw: (Watts, Watts)) {
+    pub(super) fn note_nodes(&mut self, at: SimTime, kind: EntryKind, nodes: Span, draw: (Watts, Watts)) {
         self.log.push_nodes(at, kind, nodes, draw);
     }
 
@@ -409,10 +404,10 @@ impl History {
         let [busy, idle, off, transition, down] = cluster.classes();
         let suspended = cluster.suspended();
         let counts = [busy, idle, off, transition, down, cluster.queued(), cluster.running() - suspended];
-        let row = Row {
+        let row = TimelineRow {
             budget_w: self.budget_w(ceiling),
             suspended: self.tells_suspended().then_some(suspended),
-            ..Row::new(draw, counts)
+            ..TimelineRow::new(draw, counts)
         };
         self.timeline.record(cluster.now(), row);
     }
@@ -602,7 +597,7 @@ impl History {
     pub(super) fn tell_only(&mut self, at: SimTime, more: usize, draw: Watts, ceiling: Option<Watts>) {
         self.log.keep_budgets(|entry| entry.at == at);
         let value_w = ceiling.map_or(f64::NAN, Watts::watts);
-        let entry = Entry { value_w, ..Entry::new(at, Kind::Budget, draw) };
+        let entry = Entry { value_w, ..Entry::new(at, EntryKind::Budget, draw) };
         std::iter::repeat_n(entry, more).for_each(|entry| self.log.push(entry));
     }
 
@@ -611,7 +606,8 @@ impl History {
         self.timeline = Timeline::default();
         let idle = cluster.classes().iter().sum();
         let (budget_w, suspended) = (self.budget_w(|| ceiling), self.tells_suspended().then_some(0));
-        self.timeline.record(start, Row { budget_w, suspended, ..Row::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
+        self.timeline
+            .record(start, TimelineRow { budget_w, suspended, ..TimelineRow::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
     }
 
     /// Overdraw: how long and how far the draw exceeded a budget.

@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::cluster::Cluster;
 use crate::cluster::growth::Growth;
+use crate::control::Controller;
+use crate::control::live::Live;
 use crate::control::pools::{Ground, Pools};
 use crate::error::{ConfigError, Result, config};
 use crate::platform::Platform;
@@ -20,6 +23,7 @@ use crate::power::budgets::BudgetRow;
 use crate::power::caps::{CapsKind, CapsSpec};
 use crate::power::known::{KnownDraws, Rule};
 use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_with_caps};
+use crate::power::slowest::Slowest;
 use crate::sim::limits::Walltimes;
 use crate::sim::{Options, Simulation};
 use crate::units::SimTime;
@@ -309,20 +313,66 @@ impl Setup<'_> {
     }
 
     fn of_kind(self, kind: Kind, parts: Parts, (actual, predicted): (Actual, Predicted)) -> Result<Simulation> {
-        let (jobs, platform, options) = (self.workload, self.platform, self.options);
-        let policy: Box<dyn Policy> = match kind {
+        let (jobs, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
+        if let Kind::Part(nodes) = &kind {
+            let serving = platform.part(nodes);
+            let policy = Box::new(Composed::in_part(self.spec.name, parts, &serving, platform)?);
+            return Ok(Simulation::of_part(nodes, jobs, platform.clone(), (actual, predicted), policy, options));
+        }
+        let policy = self.policy(kind, parts, &predicted)?;
+        Ok(Simulation::new(jobs, platform.clone(), actual, predicted, policy, options))
+    }
+
+    /// Makes what decides about the whole machine.
+    fn policy(self, kind: Kind, parts: Parts, predicted: &Predicted) -> Result<Box<dyn Policy>> {
+        Ok(match kind {
             Kind::Own(scheduler) => scheduler,
-            Kind::Agent(agent) => Box::new(agent.policy(self.spec, parts, platform, self.seed)?),
-            Kind::Pools(queues) => Box::new(self.pools(&queues, &parts, &predicted)?),
-            Kind::Part(nodes) => {
-                let serving = platform.part(&nodes);
-                let policy = Box::new(Composed::in_part(self.spec.name, parts, &serving, platform)?);
-                let (jobs, machine) = (Arc::clone(jobs), platform.clone());
-                return Ok(Simulation::of_part(&nodes, jobs, machine, (actual, predicted), policy, options));
+            Kind::Agent(agent) => Box::new(agent.policy(self.spec, parts, self.platform, self.seed)?),
+            Kind::Pools(queues) => Box::new(self.pools(&queues, &parts, predicted)?),
+            Kind::Part(_) => {
+                let expected = "none that have only some of the nodes while there is a budget for all of them";
+                return Err(config("queues", "queues of some nodes", expected));
             }
-            Kind::Whole => Box::new(Composed::new(self.spec.name, parts, platform)?),
-        };
-        Ok(Simulation::new(Arc::clone(jobs), platform.clone(), actual, predicted, policy, options))
+            Kind::Whole => Box::new(Composed::new(self.spec.name, parts, self.platform)?),
+        })
+    }
+
+    /// Makes a controller for a live machine, to which nothing has happened since `start`.
+    ///
+    /// # Errors
+    /// If something in the setup is invalid, or two things in it do not go together.
+    pub fn live(mut self, start: SimTime, own: &dyn OwnParts) -> Result<Live> {
+        let Prepared { parts, actual, predicted, kind, queues } = self.prepared(own)?;
+        let cells = self.cells.take().map(Arc::new);
+        let (workload, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
+        let mut policy = self.policy(kind, parts, &predicted)?;
+        if options.kill_at_walltime {
+            policy.enforce_limits(options.kill_grace);
+        }
+        let stretches = options.walltimes == Walltimes::Stretch;
+        let slowest = stretches.then(|| Slowest::new(&predicted, platform.len(), workload.app_names().len()));
+        let platform = Arc::new(platform.clone());
+        let cluster = Cluster::new(start, workload, platform, Arc::new(predicted), slowest);
+        let mut live = Live::new(Controller::new(cluster, policy), actual.has_caps());
+        if let Some(cells) = cells {
+            live.controller_mut().divide(cells)?;
+        }
+        if let Some(queues) = queues {
+            live.controller_mut().line_up(queues)?;
+        }
+        Ok(live)
+    }
+
+    /// Adds jobs to a live machine. The jobs of this setup are those that it has, in their old rows, and more.
+    ///
+    /// # Errors
+    /// If something in the setup is invalid, or the controller was not set up for what the new jobs ask for; it is
+    /// unchanged then.
+    pub fn growing(mut self, live: &mut Live, own: &dyn OwnParts) -> Result<()> {
+        let Prepared { predicted, queues, .. } = self.prepared(own)?;
+        let cells = self.cells.take().map(Arc::new);
+        let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
+        live.grow(&Growth { workload, predicted, cells, queues, groups: self.groups.take() })
     }
 
     /// Makes a policy for each pool, with separate parts; one sleep rule covers the nodes of all pools.

@@ -16,10 +16,10 @@ pub struct Timeline {
     pub budget_w: Vec<f64>,
     /// Number of suspended jobs; empty if none ever is.
     pub suspended: Vec<i32>,
-    last: Option<Row>,
+    last: Option<TimelineRow>,
     peak: Watts,
     /// `last` and `peak` as they were before the last row.
-    before: (Option<Row>, Watts),
+    before: (Option<TimelineRow>, Watts),
 }
 
 /// Numbers of nodes that are busy, idle, off, in transition and down, and of jobs that wait and run.
@@ -27,7 +27,7 @@ pub type Counts = [i32; 7];
 
 /// One row of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Row {
+pub struct TimelineRow {
     /// Draw of the machine.
     pub draw: Watts,
     /// Numbers of nodes and jobs.
@@ -38,7 +38,7 @@ pub struct Row {
     pub suspended: Option<i32>,
 }
 
-impl Row {
+impl TimelineRow {
     /// Row of a run in which neither budgets change nor jobs are suspended.
     #[must_use]
     pub fn new(draw: Watts, counts: Counts) -> Self {
@@ -74,7 +74,7 @@ impl Timeline {
     }
 
     /// Adds a row if anything has changed since the last one; of several rows at one instant the last counts.
-    pub fn record(&mut self, now: SimTime, row: Row) {
+    pub fn record(&mut self, now: SimTime, row: TimelineRow) {
         if self.last != Some(row) {
             if self.time_s.last() == Some(&now.seconds()) {
                 self.truncate(self.time_s.len() - 1);
@@ -91,14 +91,14 @@ impl Timeline {
     /// Counts suspended jobs from now on; the rows so far get 0.
     pub(super) fn tell_suspended(&mut self) {
         self.suspended = vec![0; self.time_s.len()];
-        self.last = self.last.map(|last| Row { suspended: Some(0), ..last });
+        self.last = self.last.map(|last| TimelineRow { suspended: Some(0), ..last });
     }
 
     /// Shows the budget in force from now on; the rows so far get `before`.
     pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
         self.budget_w = vec![before.map_or(f64::NAN, Watts::watts); self.time_s.len()];
         let budget_w = Some(before.map_or(f64::INFINITY, Watts::watts));
-        self.last = self.last.map(|last| Row { budget_w, ..last });
+        self.last = self.last.map(|last| TimelineRow { budget_w, ..last });
     }
 
     /// The highest draw recorded.
@@ -153,7 +153,7 @@ impl Timeline {
         found
     }
 
-    fn push(&mut self, now: SimTime, row: Row) {
+    fn push(&mut self, now: SimTime, row: TimelineRow) {
         self.time_s.push(now.seconds());
         self.power_w.push(row.draw.watts());
         for (column, count) in self.counts.iter_mut().zip(row.counts) {
@@ -176,7 +176,7 @@ mod tests {
     fn the_peak_is_that_of_the_rows_that_are_kept() {
         let mut timeline = Timeline::default();
         for (second, watts) in [(0, 100), (10, 150), (20, 900)] {
-            let row = Row::new(Watts::of_system(f64::from(watts)), [0; 7]);
+            let row = TimelineRow::new(Watts::of_system(f64::from(watts)), [0; 7]);
             timeline.record(SimTime::from_micros(second * 1_000_000), row);
         }
         timeline.go_back(SimTime::from_micros(15_000_000));
@@ -188,14 +188,14 @@ mod tests {
         let mut timeline = Timeline::default();
         // 100 W, above twice in a row with no gap, at the budget, above again until the end, which closes at 60 s.
         for (second, watts) in [(0, 100), (10, 150), (20, 170), (25, 120), (40, 121)] {
-            let row = Row::new(Watts::of_system(f64::from(watts)), [0; 7]);
+            let row = TimelineRow::new(Watts::of_system(f64::from(watts)), [0; 7]);
             timeline.record(SimTime::from_micros(second * 1_000_000), row);
         }
         timeline.close(SimTime::from_micros(60_000_000));
         let now = SimTime::from_micros(60_000_000);
         // What is written down of an instant twice was never so in between.
-        timeline.record(now, Row::new(Watts::of_system(900.0), [0; 7]));
-        timeline.record(now, Row::new(Watts::of_system(121.0), [0; 7]));
+        timeline.record(now, TimelineRow::new(Watts::of_system(900.0), [0; 7]));
+        timeline.record(now, TimelineRow::new(Watts::of_system(121.0), [0; 7]));
         assert_eq!((timeline.peak(), timeline.time_s.len()), (Watts::of_system(170.0), 6));
         let over = timeline.beyond(Watts::of_system(120.0));
         assert_eq!(over, Overdraw { count: 2, seconds: 35.0, most_w: 50.0 });

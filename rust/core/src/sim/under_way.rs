@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::control::conductor::{Conductor, Why};
 use crate::error::Result;
 use crate::sim::Simulation;
-use crate::sim::hands::Hands;
-use crate::sim::record::JobState;
+use crate::sim::world::World;
 use crate::units::SimTime;
 use crate::workload::{JobId, Workload};
 
@@ -52,9 +52,11 @@ impl Simulation {
     /// that it names if these are free, or else on the lowest free ones; a job that does not fit is withdrawn. The
     /// policy makes its first pass at `until`, and decides on all other jobs.
     pub(super) fn begin_under_way(&mut self, until: SimTime) {
-        self.under_way = Some(UnderWay::new(self.workload(), until));
+        self.world.under_way = Some(UnderWay::new(self.workload(), until));
     }
+}
 
+impl World {
     /// True if the log, and not yet the policy, decides what starts.
     pub(super) fn follows_log(&self) -> bool {
         self.under_way.as_ref().is_some_and(|log| !log.is_over)
@@ -66,27 +68,21 @@ impl Simulation {
     }
 
     /// Starts the jobs that start now according to the log; true if the policy does not decide yet.
-    pub(super) fn follow_log(&mut self, now: SimTime) -> Result<bool> {
+    pub(super) fn follow_log(&mut self, conductor: &mut Conductor) -> Result<bool> {
+        let now = conductor.now();
         while let Some(job) = self.under_way.as_mut().and_then(|log| log.pop(now)) {
-            self.take_up(job, now)?;
+            self.take_up(conductor, job)?;
         }
         let Some(log) = &mut self.under_way else { return Ok(false) };
         log.is_over |= now >= log.until;
         Ok(!log.is_over)
     }
 
-    fn take_up(&mut self, job: JobId, now: SimTime) -> Result<()> {
-        if let Some(refusal) = self.controller.hold(job) {
-            self.history.turn_away(job, refusal);
-            self.note_refused(job);
-            return Ok(());
-        }
-        let Self { controller, plant, feeds, history, coming, tally, waiting, .. } = self;
-        let mut hands =
-            Hands { now, plant, feeds, history, coming, tally, waiting, in_emergency: false, asked: Vec::new() };
-        let fits = controller.take_up(job, &mut |cluster, decision, effect| hands.act(cluster, decision, effect))?;
-        if !fits {
-            self.withdraw(job, JobState::Cancelled);
+    fn take_up(&mut self, conductor: &mut Conductor, job: JobId) -> Result<()> {
+        if let Some(refusal) = conductor.controller_mut().hold(job) {
+            conductor.turn_away(job, refusal, self);
+        } else if !conductor.take_up(job, self)? {
+            conductor.withdraw(job, Why::Asked, self);
         }
         Ok(())
     }

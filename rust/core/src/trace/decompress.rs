@@ -44,15 +44,15 @@ const FOREIGN: [(&[u8], &str); 4] =
     [(b"BZh", "bzip2"), (b"\xfd7zXZ", "xz"), (b"PK\x03\x04", "zip"), (b"PAR1", "Parquet")];
 
 /// Called with the bytes done and the bytes in all; breaks to stop the work.
-pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
+pub type ReadWatch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
 
 /// Calls `watch`, and stops if it breaks.
-pub(super) fn look(watch: &mut Watch<'_>, done: usize, all: usize) -> Result<()> {
+pub(super) fn look(watch: &mut ReadWatch<'_>, done: usize, all: usize) -> Result<()> {
     if watch(done, all).is_break() { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 /// The text of a log in `data`: itself, or what gzip or zstd packed.
-pub(super) fn text<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result<Cow<'a, [u8]>> {
+pub(super) fn text<'a>(data: &'a [u8], file: &str, watch: &mut ReadWatch<'_>) -> Result<Cow<'a, [u8]>> {
     if let Some((_, format)) = FOREIGN.iter().find(|(magic, _)| data.starts_with(magic)) {
         return Err(file_fault(file, format!("{format} data"), TEXT));
     }
@@ -79,7 +79,7 @@ pub(super) fn text<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Res
 /// assert!(unpacked(b"\x1f\x8b\x08", "log.csv.gz", go_on).is_err());
 /// # Ok::<(), hetsched_core::error::Error>(())
 /// ```
-pub fn unpacked<'a>(data: &'a [u8], file: &str, watch: &mut Watch<'_>) -> Result<Cow<'a, [u8]>> {
+pub fn unpacked<'a>(data: &'a [u8], file: &str, watch: &mut ReadWatch<'_>) -> Result<Cow<'a, [u8]>> {
     if data.starts_with(GZIP) {
         Unpacking::new(data, file, watch, "gzip").gzip().map(Cow::Owned)
     } else if data.starts_with(ZSTD) || is_skippable(data) {
@@ -195,7 +195,7 @@ fn is_skippable(data: &[u8]) -> bool {
 struct Unpacking<'a, 'w> {
     rest: &'a [u8],
     file: &'a str,
-    watch: &'a mut Watch<'w>,
+    watch: &'a mut ReadWatch<'w>,
     format: &'static str,
     packed: usize,
     most: usize,
@@ -203,7 +203,7 @@ struct Unpacking<'a, 'w> {
 }
 
 impl<'a, 'w> Unpacking<'a, 'w> {
-    fn new(rest: &'a [u8], file: &'a str, watch: &'a mut Watch<'w>, format: &'static str) -> Self {
+    fn new(rest: &'a [u8], file: &'a str, watch: &'a mut ReadWatch<'w>, format: &'static str) -> Self {
         let (packed, most) = (rest.len(), most_text(rest.len(), PLENTY));
         Self { rest, file, watch, format, packed, most, text: Vec::new() }
     }

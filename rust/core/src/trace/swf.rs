@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Result, TraceError, config};
 
-use super::decompress::{self, Watch, look};
+use super::decompress::{self, ReadWatch, look};
 use super::fault::{TEXT, file_fault, is_binary, line_fault, quoted};
 use super::job::{Job, Refusal};
 use super::line::{self, FIELDS, Fields, field};
@@ -67,7 +67,7 @@ pub struct SwfOptions<'a> {
 /// assert_eq!(report.header.max_nodes, Some(4));
 /// # Ok::<(), hetsched_core::error::Error>(())
 /// ```
-pub fn read_swf(data: &[u8], options: &SwfOptions<'_>, watch: &mut Watch<'_>) -> Result<(SwfColumns, SwfReport)> {
+pub fn read_swf(data: &[u8], options: &SwfOptions<'_>, watch: &mut ReadWatch<'_>) -> Result<(SwfColumns, SwfReport)> {
     if options.procs_per_node == Some(0) {
         return Err(config("procs_per_node", "0", "a whole number of at least 1"));
     }
@@ -116,7 +116,7 @@ impl<'a> Reader<'a> {
         self.columns.try_reserve(rows).map_err(|_| file_fault(self.file, found(), TEXT))
     }
 
-    fn read_lines(&mut self, watch: &mut Watch<'_>) -> Result<()> {
+    fn read_lines(&mut self, watch: &mut ReadWatch<'_>) -> Result<()> {
         let mut start = if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         while start < self.text.len() {
             if self.report.lines.is_multiple_of(LINES_A_LOOK) {

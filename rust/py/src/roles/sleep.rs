@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::node_state::NodeState;
-use hetsched_core::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
+use hetsched_core::policy::sleep::rest::{IdleNode, Rest, RestChoice, Scene};
 use hetsched_core::policy::sleep::rules::NodeRule;
 use hetsched_core::units::{SimDuration, SimTime};
 use hetsched_core::workload::JobId;
@@ -141,7 +141,7 @@ impl Answer {
     }
 
     /// Checks the answer, and writes the choice it makes into `choice`.
-    fn choice(self, scene: &Scene<'_>, choice: &mut Choice) -> std::result::Result<(), String> {
+    fn choice(self, scene: &Scene<'_>, choice: &mut RestChoice) -> std::result::Result<(), String> {
         let (idle, off): (Vec<_>, Vec<_>) = (scene.idle(), scene.off().collect());
         let is_idle = |node: u32| idle.binary_search_by_key(&node, |one| one.node).is_ok();
         choice.sleep = known(&self.sleep, "to sleep", "idle", is_idle)?;
@@ -175,7 +175,7 @@ fn known(given: &[i64], what: &str, state: &str, is: impl Fn(u32) -> bool) -> st
 }
 
 impl Rest for OwnSleep {
-    fn rest(&mut self, scene: &Scene<'_>, choice: &mut Choice) -> Result<()> {
+    fn rest(&mut self, scene: &Scene<'_>, choice: &mut RestChoice) -> Result<()> {
         let (part, view) = (&self.0, scene.view);
         let queue = (scene.queue)();
         Python::attach(|py| {

@@ -32,7 +32,7 @@ pub struct Place {
     key: QueueKey,
     /// Line of that job (0 is the main one, then the lanes) and its place there, unless the queue has changed since.
     line: usize,
-    at: blocks::Place,
+    at: blocks::BlockPlace,
 }
 
 impl Place {
@@ -43,12 +43,12 @@ impl Place {
     const END: Self = Self::before(QueueKey::LAST);
 
     const fn before(key: QueueKey) -> Self {
-        Self { key, line: 0, at: blocks::Place::FRONT }
+        Self { key, line: 0, at: blocks::BlockPlace::FRONT }
     }
 
     /// Place of the first job of a line that is at this place or behind it.
-    fn within(self, line: &Line) -> blocks::Place {
-        if self == Self::FRONT { blocks::Place::FRONT } else { line.place_from(self.key) }
+    fn within(self, line: &Line) -> blocks::BlockPlace {
+        if self == Self::FRONT { blocks::BlockPlace::FRONT } else { line.place_from(self.key) }
     }
 }
 
@@ -113,7 +113,7 @@ impl FitList {
     #[must_use]
     pub fn get(&self, place: Place) -> Option<&Waiting> {
         if self.lanes.is_empty() && place == Place::FRONT {
-            return self.main.get(blocks::Place::FRONT);
+            return self.main.get(blocks::BlockPlace::FRONT);
         }
         self.at(place).or_else(|| self.at(self.settled(place)))
     }
@@ -137,7 +137,7 @@ impl FitList {
     }
 
     /// The first of the places that `find` gives for each line.
-    fn first(&self, find: impl Fn(usize, &Line) -> Option<blocks::Place>) -> Place {
+    fn first(&self, find: impl Fn(usize, &Line) -> Option<blocks::BlockPlace>) -> Place {
         if self.lanes.is_empty() {
             let found = find(0, &self.main).and_then(|at| Some((at, self.main.get(at)?)));
             return found.map_or(Place::END, |(at, waiting)| Place { key: waiting.key, line: 0, at });
@@ -207,7 +207,7 @@ impl FitList {
     }
 
     /// The first place after `place`, with `next` giving the successor within its line.
-    fn behind(&self, place: Place, next: impl Fn(&Line) -> blocks::Place) -> Place {
+    fn behind(&self, place: Place, next: impl Fn(&Line) -> blocks::BlockPlace) -> Place {
         self.first(|line, own| Some(if line == place.line { next(own) } else { own.place_after(place.key) }))
     }
 

@@ -8,7 +8,7 @@
 use crate::units::{SimDuration, SimTime};
 
 /// Amounts by thing.
-pub type Split = Vec<(u16, i64)>;
+pub type NodesByCell = Vec<(u16, i64)>;
 
 /// A number of some things together, and an amount of each of others.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +33,12 @@ impl Wish<'_> {
 
     /// Amount taken of each thing, if there is enough.
     #[must_use]
-    pub fn split(&self, free: &[i64]) -> Option<Split> {
+    pub fn split(&self, free: &[i64]) -> Option<NodesByCell> {
         if self.room(free) < self.count {
             return None;
         }
         let mut left = self.count;
-        let mut split = Split::with_capacity(self.any_of.len() + self.each.len() + 1);
+        let mut split = NodesByCell::with_capacity(self.any_of.len() + self.each.len() + 1);
         for &thing in self.any_of {
             let taken = free[usize::from(thing)].clamp(0, left);
             if taken > 0 {
@@ -200,7 +200,7 @@ impl CellProfile {
     /// The earliest instant, not before `from`, from which `wish` can be had for `length`, which is longer than zero, and
     /// what it takes then; none if there is no such instant.
     #[must_use]
-    pub fn earliest(&self, from: SimTime, length: SimDuration, wish: &Wish<'_>) -> Option<(SimTime, Split)> {
+    pub fn earliest(&self, from: SimTime, length: SimDuration, wish: &Wish<'_>) -> Option<(SimTime, NodesByCell)> {
         self.earliest_by(from, SimTime::NEVER, length, wish)
     }
 
@@ -212,7 +212,7 @@ impl CellProfile {
         by: SimTime,
         length: SimDuration,
         wish: &Wish<'_>,
-    ) -> Option<(SimTime, Split)> {
+    ) -> Option<(SimTime, NodesByCell)> {
         let (mut start, mut looks) = (from, Vec::new());
         while start < by {
             self.look(&mut looks, start, wish);
@@ -320,7 +320,7 @@ mod tests {
         std::array::from_fn(|thing| during.iter().map(|free| free[thing]).min().unwrap())
     }
 
-    fn by_definition(every: &Every, from: usize, length: usize, wish: &Wish<'_>) -> Option<(SimTime, Split)> {
+    fn by_definition(every: &Every, from: usize, length: usize, wish: &Wish<'_>) -> Option<(SimTime, NodesByCell)> {
         (from..INSTANTS).find_map(|start| Some((at(start), wish.split(&throughout(every, start, length))?)))
     }
 
@@ -333,7 +333,7 @@ mod tests {
             wishes in prop::collection::vec((0..7_usize, 1..9_i64, 0..3_i64, 1..25_usize, 0..30_usize), 1..20),
             by in 0..60_usize,
         ) {
-            let mut releases: Vec<(usize, Split)> =
+            let mut releases: Vec<(usize, NodesByCell)> =
                 releases.into_iter().map(|(end, cell, nodes, tokens)| (end, vec![(cell, nodes), (3, tokens)])).collect();
             releases.sort_by_key(|release| release.0);
             let mut every: Every = vec![free; INSTANTS];
@@ -386,7 +386,7 @@ mod tests {
                 now += passes;
                 profile.advance(at(now));
                 if goes && !there.is_empty() {
-                    let (end, split): (usize, Split) = there.remove(end % there.len());
+                    let (end, split): (usize, NodesByCell) = there.remove(end % there.len());
                     profile.add_from(at(end), &split, -1);
                 } else {
                     let split = vec![(thing, amount)];
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn cells_that_are_free_one_after_the_other_are_not_enough() {
-        let releases: [(SimTime, Split); 2] = [(at(10), vec![(0, 2)]), (at(30), vec![(1, 2)])];
+        let releases: [(SimTime, NodesByCell); 2] = [(at(10), vec![(0, 2)]), (at(30), vec![(1, 2)])];
         let mut profile = CellProfile::default();
         profile.reset(at(0), 2);
         profile.add_from(at(0), &[(1, 2)], 1);

@@ -1,6 +1,6 @@
 //! Free capacity of each node in a window of time, and its simplest form: whole nodes, free or not.
 
-use crate::algo::horizon::Need;
+use crate::algo::horizon::NodeNeed;
 use crate::algo::node_set::NodeSet;
 
 /// Free capacity of each node in a window.
@@ -16,7 +16,7 @@ pub trait Freedom: Clone + PartialEq + 'static {
     type Lot<'c, 'n>;
 
     /// Prepares a need.
-    fn ask<'c>(facts: &'c Self::Facts<'c>, need: &Need) -> Self::Ask<'c>;
+    fn ask<'c>(facts: &'c Self::Facts<'c>, need: &NodeNeed) -> Self::Ask<'c>;
 
     /// Prepares so many slots on each of `nodes`, in the memory of `set`.
     fn lot<'c, 'n>(
@@ -69,7 +69,7 @@ impl Freedom for NodeSet {
 
     type Lot<'c, 'n> = &'n NodeSet;
 
-    fn ask(_facts: &(), need: &Need) -> u32 {
+    fn ask(_facts: &(), need: &NodeNeed) -> u32 {
         need.nodes
     }
 

@@ -16,7 +16,7 @@ pub mod windows;
 use crate::units::SimDuration;
 
 pub use amount::{Amount, Lanes};
-pub use cells::{CellProfile, Split, Wish};
+pub use cells::{CellProfile, NodesByCell, Wish};
 pub use freedom::Freedom;
 pub use profile::Profile;
 pub use slot_table::SlotTable;
@@ -24,7 +24,7 @@ pub use windows::Windows;
 
 /// A job's need of named nodes, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Need {
+pub struct NodeNeed {
     /// Nodes.
     pub nodes: u32,
     /// Slots on each of them, or whatever stands for the job's share of a node; ignored where jobs get whole nodes.

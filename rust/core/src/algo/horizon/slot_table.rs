@@ -3,7 +3,7 @@
 //! Counts are stored as bit planes: a *plane* holds one bit of the counts of 64 nodes, and the nodes that have enough
 //! are found for all 64 at once, from the lowest bit to the highest.
 
-use crate::algo::horizon::{Freedom, Need};
+use crate::algo::horizon::{Freedom, NodeNeed};
 use crate::algo::node_set::NodeSet;
 
 const BITS: usize = u64::BITS as usize;
@@ -151,11 +151,11 @@ fn all_if_bit(count: i32, place: usize) -> u64 {
 impl Freedom for SlotTable {
     type Facts<'c> = ();
 
-    type Ask<'c> = Need;
+    type Ask<'c> = NodeNeed;
 
     type Lot<'c, 'n> = (&'n [u32], i32);
 
-    fn ask(_facts: &(), need: &Need) -> Need {
+    fn ask(_facts: &(), need: &NodeNeed) -> NodeNeed {
         *need
     }
 
@@ -163,12 +163,12 @@ impl Freedom for SlotTable {
         held
     }
 
-    fn fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
+    fn fitting(&self, ask: &NodeNeed, nodes: &mut NodeSet) -> bool {
         nodes.fill(self.nodes);
         self.keep_fitting(ask, nodes)
     }
 
-    fn keep_fitting(&self, ask: &Need, nodes: &mut NodeSet) -> bool {
+    fn keep_fitting(&self, ask: &NodeNeed, nodes: &mut NodeSet) -> bool {
         self.keep_having(nodes, ask.slots);
         nodes.len() >= ask.nodes
     }
@@ -178,7 +178,7 @@ impl Freedom for SlotTable {
         (self.depth, self.nodes) = (other.depth, other.nodes);
     }
 
-    fn suffices(&self, ask: &Need) -> bool {
+    fn suffices(&self, ask: &NodeNeed) -> bool {
         let last = (1 << (self.nodes as usize % BITS)) - 1;
         let (mut found, groups) = (0, self.nodes.div_ceil(u64::BITS) as usize);
         (0..groups).any(|group| {
@@ -217,12 +217,12 @@ mod tests {
 
     const NODES: u32 = 70;
 
-    fn need(nodes: u32, slots: i32) -> Need {
-        Need { nodes, slots, microwatts: 0, length: crate::units::SimDuration::ZERO }
+    fn need(nodes: u32, slots: i32) -> NodeNeed {
+        NodeNeed { nodes, slots, microwatts: 0, length: crate::units::SimDuration::ZERO }
     }
 
     /// A table and its twin: a number for each node, and whether the node is closed.
-    fn agree(table: &SlotTable, twin: &[(i64, bool)], ask: &Need, own: &NodeSet) -> Result<(), TestCaseError> {
+    fn agree(table: &SlotTable, twin: &[(i64, bool)], ask: &NodeNeed, own: &NodeSet) -> Result<(), TestCaseError> {
         let has = |&node: &u32| !twin[node as usize].1 && twin[node as usize].0 >= i64::from(ask.slots);
         let (all, some): (Vec<_>, Vec<_>) = ((0..NODES).filter(has).collect(), own.iter().filter(has).collect());
         let mut nodes = NodeSet::default();

@@ -4,7 +4,7 @@
 //! to overlapping groups. A job may take those nodes that have enough in all windows it would run through; the caller
 //! chooses among them.
 
-use crate::algo::horizon::{Freedom, Need};
+use crate::algo::horizon::{Freedom, NodeNeed};
 use crate::algo::node_set::NodeSet;
 use crate::units::{SimDuration, SimTime};
 
@@ -28,7 +28,7 @@ struct Window<F> {
 
 /// Something that comes back, and its instant.
 #[derive(Clone, Copy, Debug)]
-pub struct Return<'a> {
+pub struct NodeReturn<'a> {
     /// The instant; one that has passed counts as now.
     pub at: SimTime,
     /// The nodes that come back.
@@ -55,7 +55,7 @@ impl<F: Freedom> Windows<F> {
         facts: &'c F::Facts<'c>,
         now: SimTime,
         (free, microwatts): (F, i64),
-        returns: impl IntoIterator<Item = Return<'a>>,
+        returns: impl IntoIterator<Item = NodeReturn<'a>>,
     ) -> Self {
         let all = vec![Window { begins: now, free, microwatts }];
         let mut windows = Self { all, spare: Vec::new(), scratch: NodeSet::default() };
@@ -71,7 +71,7 @@ impl<F: Freedom> Windows<F> {
     }
 
     /// Adds returns, ascending by instant, to windows of which none begins later than the first of them.
-    pub fn give_back<'a, 'c>(&mut self, facts: &'c F::Facts<'c>, returns: impl IntoIterator<Item = Return<'a>>) {
+    pub fn give_back<'a, 'c>(&mut self, facts: &'c F::Facts<'c>, returns: impl IntoIterator<Item = NodeReturn<'a>>) {
         let mut set = std::mem::take(&mut self.scratch);
         for back in returns {
             let last = self.all.len() - 1;
@@ -139,7 +139,7 @@ impl<F: Freedom> Windows<F> {
     pub fn earliest<'c>(
         &mut self,
         facts: &'c F::Facts<'c>,
-        need: &Need,
+        need: &NodeNeed,
         (from, until): (SimTime, SimTime),
         mut pick: impl FnMut(&F, &NodeSet) -> bool,
     ) -> Option<SimTime> {
@@ -150,7 +150,7 @@ impl<F: Freedom> Windows<F> {
     }
 
     /// True if `need` is free from the first window's beginning on for its length.
-    pub fn may_start<'c>(&mut self, facts: &'c F::Facts<'c>, need: &Need) -> bool {
+    pub fn may_start<'c>(&mut self, facts: &'c F::Facts<'c>, need: &NodeNeed) -> bool {
         let mut common = std::mem::take(&mut self.scratch);
         let bad = self.common(0, self.all[0].begins, (need, &F::ask(facts, need)), &mut common);
         self.scratch = common;
@@ -160,7 +160,7 @@ impl<F: Freedom> Windows<F> {
     fn earliest_with(
         &self,
         common: &mut NodeSet,
-        (need, ask): (&Need, &F::Ask<'_>),
+        (need, ask): (&NodeNeed, &F::Ask<'_>),
         (from, until): (SimTime, SimTime),
         pick: &mut impl FnMut(&F, &NodeSet) -> bool,
     ) -> Option<SimTime> {
@@ -180,7 +180,7 @@ impl<F: Freedom> Windows<F> {
     }
 
     /// True if a window by itself has what is needed.
-    fn lets(&self, index: usize, need: &Need, ask: &F::Ask<'_>) -> bool {
+    fn lets(&self, index: usize, need: &NodeNeed, ask: &F::Ask<'_>) -> bool {
         let window = &self.all[index];
         window.microwatts >= need.microwatts && window.free.suffices(ask)
     }
@@ -192,7 +192,7 @@ impl<F: Freedom> Windows<F> {
         &self,
         first: usize,
         start: SimTime,
-        (need, ask): (&Need, &F::Ask<'_>),
+        (need, ask): (&NodeNeed, &F::Ask<'_>),
         common: &mut NodeSet,
     ) -> Option<usize> {
         let (window, is_counted) = (&self.all[first], self.all[first].free.is_counted());
@@ -220,7 +220,7 @@ impl<F: Freedom> Windows<F> {
 
     /// The next window in which a job may start, if one that starts in the window `first` has too little because of the
     /// window `bad`: a job that starts in between runs through that, too.
-    fn after(&self, first: usize, bad: usize, (need, ask): (&Need, &F::Ask<'_>), common: &mut NodeSet) -> usize {
+    fn after(&self, first: usize, bad: usize, (need, ask): (&NodeNeed, &F::Ask<'_>), common: &mut NodeSet) -> usize {
         if bad == first || self.all[bad].microwatts < need.microwatts || !self.all[bad].free.fitting(ask, common) {
             return bad + 1;
         }
@@ -229,7 +229,7 @@ impl<F: Freedom> Windows<F> {
     }
 
     /// Promises `nodes` from `at` on, which is not before the first window.
-    pub fn hold<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, need: &Need, nodes: &[u32]) {
+    pub fn hold<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, need: &NodeNeed, nodes: &[u32]) {
         self.promise(facts, (at, need, nodes), true);
     }
 
@@ -245,12 +245,12 @@ impl<F: Freedom> Windows<F> {
     }
 
     /// Undoes [`Windows::hold`] with the same arguments, whatever has been held since; nothing comes back of the past.
-    pub fn drop<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, need: &Need, nodes: &[u32]) {
+    pub fn drop<'c>(&mut self, facts: &'c F::Facts<'c>, at: SimTime, need: &NodeNeed, nodes: &[u32]) {
         self.promise(facts, (at, need, nodes), false);
     }
 
     /// Makes a promise if `is_made`, or else undoes it.
-    fn promise<'c>(&mut self, facts: &'c F::Facts<'c>, (at, need, nodes): (SimTime, &Need, &[u32]), is_made: bool) {
+    fn promise<'c>(&mut self, facts: &'c F::Facts<'c>, (at, need, nodes): (SimTime, &NodeNeed, &[u32]), is_made: bool) {
         let mut set = std::mem::take(&mut self.scratch);
         let lot = self.all[0].free.lot(facts, (nodes, need.slots), &mut set);
         self.change(at, need.length, |window| {
@@ -336,12 +336,12 @@ mod tests {
         SimTime::from_micros(micros)
     }
 
-    fn need(nodes: u32, slots: i32, microwatts: i64, micros: i64) -> Need {
-        Need { nodes, slots, microwatts, length: SimDuration::from_micros(micros) }
+    fn need(nodes: u32, slots: i32, microwatts: i64, micros: i64) -> NodeNeed {
+        NodeNeed { nodes, slots, microwatts, length: SimDuration::from_micros(micros) }
     }
 
     /// Takes the lowest-numbered of `nodes`, if there are enough.
-    fn lowest(nodes: impl Iterator<Item = u32>, need: &Need, out: &mut Vec<u32>) -> bool {
+    fn lowest(nodes: impl Iterator<Item = u32>, need: &NodeNeed, out: &mut Vec<u32>) -> bool {
         out.extend(nodes.take(need.nodes as usize));
         out.len() == need.nodes as usize
     }
@@ -367,7 +367,7 @@ mod tests {
     struct Cells(Vec<(Vec<i32>, i64)>);
 
     impl Cells {
-        fn change(&mut self, start: i64, need: &Need, nodes: &[u32], sign: i32) {
+        fn change(&mut self, start: i64, need: &NodeNeed, nodes: &[u32], sign: i32) {
             let end = (start + need.length.micros()).min(CELLS);
             for cell in &mut self.0[usize::try_from(start).unwrap()..usize::try_from(end.max(start)).unwrap()] {
                 for &node in nodes {
@@ -378,7 +378,7 @@ mod tests {
         }
 
         /// The nodes that have what is needed throughout, if the watts are there, too.
-        fn free_throughout(&self, start: i64, need: &Need) -> Option<Vec<u32>> {
+        fn free_throughout(&self, start: i64, need: &NodeNeed) -> Option<Vec<u32>> {
             let first = usize::try_from(start).unwrap();
             let last = first + usize::try_from(need.length.micros()).unwrap().max(1);
             let during = &self.0[first.min(self.0.len() - 1)..last.clamp(first + 1, self.0.len()).max(1)];
@@ -387,7 +387,7 @@ mod tests {
             watts.then(|| (0..NODES).filter(has).collect())
         }
 
-        fn earliest(&self, from: i64, need: &Need, likes: impl Fn(u32) -> bool) -> Option<(SimTime, Vec<u32>)> {
+        fn earliest(&self, from: i64, need: &NodeNeed, likes: impl Fn(u32) -> bool) -> Option<(SimTime, Vec<u32>)> {
             (from..CELLS).find_map(|start| {
                 let chosen = self.free_throughout(start, need)?.into_iter().filter(|&node| likes(node));
                 let mut nodes = Vec::new();
@@ -410,10 +410,14 @@ mod tests {
             cells.change(0, &need(1, slots, 2, *end), nodes, -1);
         }
         let watts = 20 - 2 * i64::try_from(running.len()).unwrap();
-        let back =
-            running.iter().map(|(end, nodes)| Return { at: at(*end), nodes, what: What::Slots(slots), microwatts: 2 });
+        let back = running.iter().map(|(end, nodes)| NodeReturn {
+            at: at(*end),
+            nodes,
+            what: What::Slots(slots),
+            microwatts: 2,
+        });
         let mut windows = Windows::new(&(), at(0), (free, watts), back);
-        let (mut held, mut copy): (Vec<(SimTime, Need, Vec<u32>)>, _) = (Vec::new(), windows.clone());
+        let (mut held, mut copy): (Vec<(SimTime, NodeNeed, Vec<u32>)>, _) = (Vec::new(), windows.clone());
         for (index, &(nodes, few, microwatts, length, from, fussy)) in wishes.iter().enumerate() {
             let need = need(nodes, few.min(slots), microwatts, length);
             let likes = |node: u32| !fussy || node.is_multiple_of(2);
@@ -479,7 +483,7 @@ mod tests {
         let (job, outage) = (need(1, 1, 0, 50), need(1, 2, 0, 30));
         windows.hold(&(), at(0), &job, &[0]);
         windows.hold(&(), at(10), &outage, &[0]);
-        let first = |windows: &mut Windows<SlotTable>, wish: &Need| {
+        let first = |windows: &mut Windows<SlotTable>, wish: &NodeNeed| {
             let mut out = Vec::new();
             let found = windows
                 .earliest(&(), wish, (at(0), SimTime::NEVER), |_, free| lowest(free.iter().take(1), wish, &mut out));

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::platform::Platform;
 use crate::policy::agent::{Agent, Shape, steering_caps};
 use crate::policy::compose::{Composed, Parts};
-use crate::policy::placement::rules::Rules;
+use crate::policy::placement::rules::PlacementRules;
 use crate::policy::registry::{PartSpec, PolicySpec};
 
 /// Choices open to an agent.
@@ -32,7 +32,7 @@ impl Choices {
         let caps = parts.power.as_deref().filter(|_| self.sets_caps).map(|power| power.levels().to_vec());
         let levels = caps.as_ref().map_or(0, |caps| caps.len() + 1);
         parts.backfill = Box::new(Agent::new(Shape { rows: self.rows, rules: rules.len(), levels }));
-        parts.placement = Box::new(Rules::new(rules));
+        parts.placement = Box::new(PlacementRules::new(rules));
         let policy = Composed::new(spec.name, parts, platform)?;
         Ok(match caps {
             Some(caps) => steering_caps(policy, &caps),

@@ -8,7 +8,7 @@ use crate::cluster::counted::Estimate;
 use crate::cluster::runs::{Run, RunId};
 use crate::policy::View;
 use crate::policy::allocator::running;
-use crate::power::in_force::{Allotted, CapsInForce, Profile};
+use crate::power::in_force::{Allotted, CapsInForce, DrawProfile};
 use crate::power::pvt::NodeLikeness;
 use crate::units::Watts;
 
@@ -30,7 +30,7 @@ struct Likeness {
 /// Nodes that draw alike, with one of them as a sample and its draw at the slowdown that was looked at last.
 #[derive(Clone, Debug)]
 struct Kind {
-    of: Profile,
+    of: DrawProfile,
     caps: CapsInForce,
     estimate: Estimate,
     node: u32,

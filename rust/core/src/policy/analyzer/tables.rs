@@ -6,9 +6,9 @@ use crate::workload::JobId;
 
 /// Counts every job as predicted: there is nothing to learn.
 #[derive(Clone, Copy, Debug)]
-pub struct Tables;
+pub struct AsPredicted;
 
-impl Analyzer for Tables {
+impl Analyzer for AsPredicted {
     fn estimate(&self, _jobs: Jobs<'_>, _job: JobId) -> Estimate {
         Estimate::Predicted
     }

@@ -7,7 +7,7 @@
 //! that can serve the job, a start what it takes where it goes.
 
 use crate::algo::fit_list::{ByClass, ClassId, FitList, Place, Room, Waiting};
-use crate::algo::horizon::{CellProfile, Split, Wish};
+use crate::algo::horizon::{CellProfile, NodesByCell, Wish};
 use crate::algo::staircase::Staircase;
 use crate::cluster::shares::Shares;
 use crate::error::Result;
@@ -103,7 +103,7 @@ impl ByCell {
     }
 
     /// Split that the job would take if it started now alongside the promises made so far; none if it does not fit.
-    fn fits_now(&mut self, desk: &Desk<'_>, cells: &Cells, waiting: &Waiting) -> Option<Split> {
+    fn fits_now(&mut self, desk: &Desk<'_>, cells: &Cells, waiting: &Waiting) -> Option<NodesByCell> {
         let job = JobId(waiting.key.row);
         let (wish, number) = (cells.wish(job, desk.view.jobs.node_count(job)), cells.number(job));
         self.free.clear();
@@ -123,7 +123,7 @@ impl ByCell {
     }
 
     /// Offer to start a job now, with its claim by cell, licence and watts, if it delays no promise.
-    fn offer(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting) -> Result<Option<(Offer, Split)>> {
+    fn offer(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting) -> Result<Option<(Offer, NodesByCell)>> {
         let now = desk.view.now;
         if !self.has_watts(now, waiting.length, waiting.watts) {
             return Ok(None);
@@ -149,7 +149,7 @@ impl ByCell {
     }
 
     /// True if the offer's split is free throughout: the cells may differ from those that were asked for.
-    fn has_cells(&self, now: SimTime, length: SimDuration, split: &Split) -> bool {
+    fn has_cells(&self, now: SimTime, length: SimDuration, split: &NodesByCell) -> bool {
         length == SimDuration::ZERO || split.iter().all(|&part| self.profile.holds(now, length, part))
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::algo::horizon::{CellProfile, Split};
+use crate::algo::horizon::{CellProfile, NodesByCell};
 use crate::algo::releases::{Change, Release};
 use crate::cluster::shares::Shares;
 use crate::policy::View;
@@ -15,7 +15,7 @@ use crate::units::SimTime;
 pub(super) struct CellBase {
     back: CellProfile,
     /// Parts to be released, by row of the running job.
-    splits: BTreeMap<u32, Split>,
+    splits: BTreeMap<u32, NodesByCell>,
     /// Instant of the last call, and the number of changes of the releases followed by then.
     seen: Option<(SimTime, u64)>,
 }

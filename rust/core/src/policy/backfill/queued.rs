@@ -2,7 +2,7 @@
 
 use std::iter::zip;
 
-use crate::algo::horizon::{Freedom, Need};
+use crate::algo::horizon::{Freedom, NodeNeed};
 use crate::algo::node_set::NodeSet;
 use crate::platform::queues::Queues;
 use crate::policy::View;
@@ -22,7 +22,7 @@ pub(super) struct Queued<F> {
 
 /// Request of a job among the nodes of its queue.
 pub(super) struct Asked<'c, A> {
-    need: Need,
+    need: NodeNeed,
     ask: A,
     /// None: there are no queues.
     own: Option<&'c NodeSet>,
@@ -83,8 +83,8 @@ fn job_of(told: i32) -> JobId {
 }
 
 /// The need with a job's slots in place of its row.
-fn told_plainly<F: Part>(view: &View<'_>, need: &Need) -> Need {
-    Need { slots: F::told(view, job_of(need.slots)), ..*need }
+fn told_plainly<F: Part>(view: &View<'_>, need: &NodeNeed) -> NodeNeed {
+    NodeNeed { slots: F::told(view, job_of(need.slots)), ..*need }
 }
 
 impl<F: Part> Freedom for Queued<F> {
@@ -94,7 +94,7 @@ impl<F: Part> Freedom for Queued<F> {
 
     type Lot<'c, 'n> = Held<'c, F::Lot<'c, 'n>>;
 
-    fn ask<'c>(view: &'c View<'c>, need: &Need) -> Self::Ask<'c> {
+    fn ask<'c>(view: &'c View<'c>, need: &NodeNeed) -> Self::Ask<'c> {
         let job = job_of(need.slots);
         let queues = view.queues.map(|queues| (queues.nodes(job), usize::from(queues.number(job))));
         let need = told_plainly::<F>(view, need);
@@ -191,7 +191,7 @@ impl<F: Part> Chosen for Queued<F> {
         job.0.cast_signed()
     }
 
-    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &NodeNeed, nodes: &mut Vec<u32>) {
         let spreads = view.queues.is_some_and(|queues| queues.spreads(job_of(need.slots)));
         self.free.choose(view, Own { spreads, ..own }, &told_plainly::<F>(view, need), nodes);
     }

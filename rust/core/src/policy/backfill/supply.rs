@@ -1,6 +1,6 @@
 //! Free capacity of each node where nodes differ: slots, GPUs and memory. Licences belong to no node.
 
-use crate::algo::horizon::{Freedom, Need};
+use crate::algo::horizon::{Freedom, NodeNeed};
 use crate::algo::node_set::NodeSet;
 use crate::platform::cells::{Cells, Want};
 use crate::policy::View;
@@ -82,7 +82,7 @@ impl Freedom for Supply {
 
     type Lot<'c, 'n> = (&'c View<'c>, JobId, &'n [u32]);
 
-    fn ask<'c>(view: &'c View<'c>, need: &Need) -> Asked<'c> {
+    fn ask<'c>(view: &'c View<'c>, need: &NodeNeed) -> Asked<'c> {
         let job = job_of(need.slots);
         let slots = i64::from(view.jobs.need(job, view.platform));
         Asked { view, job, want: cells(view).want(job), slots, nodes: need.nodes }
@@ -174,7 +174,7 @@ impl Chosen for Supply {
         job.0.cast_signed()
     }
 
-    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &NodeNeed, nodes: &mut Vec<u32>) {
         let asked = Self::ask(view, need);
         let spreads = view.queues.is_some_and(|queues| queues.spreads(asked.job));
         let fullness = |node: u32| if spreads { -self.slots[node as usize] } else { self.slots[node as usize] };

@@ -1,7 +1,7 @@
 //! Offers on heterogeneous nodes: a number of nodes of each cell, chosen by the placement within it.
 
 use crate::algo::fit_list::Waiting;
-use crate::algo::horizon::Split;
+use crate::algo::horizon::NodesByCell;
 use crate::algo::node_set::NodeSet;
 use crate::cluster::shares::Shares;
 use crate::error::Result;
@@ -18,7 +18,7 @@ use crate::workload::JobId;
 /// Nodes that a job of some cells is tried on.
 enum Where<'a> {
     /// A number of nodes of each cell, as the placement chooses.
-    In(&'a Split),
+    In(&'a NodesByCell),
     /// The nodes where it adds the fewest watts.
     WhereItAddsLeast,
 }
@@ -31,13 +31,13 @@ impl Desk<'_> {
     }
 
     /// Starts of this pass: planned end, split over cells and licences, and watts.
-    pub fn started(&self) -> impl Iterator<Item = (SimTime, &Split, Watts)> {
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &NodesByCell, Watts)> {
         self.draft.started()
     }
 
     /// Split of the last offer's job over cells and licences.
     #[must_use]
-    pub fn offered(&self) -> Split {
+    pub fn offered(&self) -> NodesByCell {
         self.draft.last_split().cloned().unwrap_or_default()
     }
 
@@ -56,7 +56,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
-    pub fn offer_in(&mut self, waiting: &Waiting, split: &Split) -> Result<Option<Offer>> {
+    pub fn offer_in(&mut self, waiting: &Waiting, split: &NodesByCell) -> Result<Option<Offer>> {
         let Some(cells) = self.view.shares.map(Shares::cells) else { return Ok(None) };
         if self.left().is_some_and(|left| self.least_watts(waiting) > left) {
             return Ok(None);

@@ -34,7 +34,7 @@ use crate::workload::JobId;
 /// Memory that a policy keeps from pass to pass, so that a pass allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    draft: draft::Memory,
+    draft: draft::DraftMemory,
     together: Together,
     turns: Turns,
     refusals: Refusals,
@@ -439,7 +439,7 @@ mod tests {
     use super::*;
     use crate::algo::fit_list::ClassId;
     use crate::algo::releases::Claim;
-    use crate::policy::analyzer::tables::Tables;
+    use crate::policy::analyzer::tables::AsPredicted;
     use crate::policy::budget::least::LeastCaps;
     use crate::policy::budget::system_budget::{Limit, SystemBudget};
     use crate::policy::placement::lowest_id::LowestId;
@@ -464,7 +464,7 @@ mod tests {
         let mut power =
             Power::new(&SystemBudget::of(Limit::Watts(1000.0)), world.platform(), world.platform(), false).unwrap();
         let (mut memory, mut out) = (Memory::default(), Decisions::default());
-        let ask = Ask { view: &view, analyzer: &Tables, least: &LeastCaps::None };
+        let ask = Ask { view: &view, analyzer: &AsPredicted, least: &LeastCaps::None };
         let mut desk = Desk::new(ask, &mut placement, Some(&mut power), &mut memory, &mut out);
         act(&mut desk);
         desk.finish(None).unwrap();

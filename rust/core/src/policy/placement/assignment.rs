@@ -18,7 +18,7 @@ use crate::workload::JobId;
 
 /// Minimum-weight matching.
 #[derive(Clone, Debug, Default)]
-pub struct Assignment {
+pub struct ByMatching {
     rates: Rates,
     types: Types,
     /// Nodes of the columns.
@@ -124,7 +124,7 @@ impl Rate {
 /// Reference draw, large enough that rounding to whole picowatts makes no two factors alike.
 const REFERENCE_W: f64 = 1e6;
 
-impl Assignment {
+impl ByMatching {
     /// Fills in the weights: a row per type, a column per free node.
     fn weigh(&mut self, free: &NodeSet) -> Result<()> {
         self.nodes.clear();
@@ -151,7 +151,7 @@ impl Assignment {
     }
 }
 
-impl Placement for Assignment {
+impl Placement for ByMatching {
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
         self.match_all(ask, &[job], free, nodes)?;
         Ok(Choice::Chosen)
@@ -162,7 +162,7 @@ impl Placement for Assignment {
     }
 }
 
-impl Joint for Assignment {
+impl Joint for ByMatching {
     fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()> {
         let view = ask.view;
         self.types.gather(view, jobs, &mut self.rates);

@@ -24,7 +24,7 @@ pub struct Borders {
 
 /// Placement pool by pool.
 #[derive(Clone, Debug)]
-pub struct Pools {
+pub struct ByPool {
     borders: Borders,
     lots: Lots,
     /// The nodes of each pool, from the most efficient down; sorted when first asked for.
@@ -43,7 +43,7 @@ impl Borders {
     }
 }
 
-impl Pools {
+impl ByPool {
     /// Pools between these borders, in the run with this seed.
     #[must_use]
     pub fn new(borders: Borders, seed: u64) -> Self {
@@ -65,7 +65,7 @@ fn pools(borders: Borders, view: &View<'_>) -> [NodeSet; 3] {
     })
 }
 
-impl Placement for Pools {
+impl Placement for ByPool {
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
         let pools = self.sorted.get_or_insert_with(|| pools(self.borders, ask.view));
         let mut left = ask.view.jobs.node_count(job);

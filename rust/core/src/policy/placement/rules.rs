@@ -9,12 +9,12 @@ use crate::workload::JobId;
 
 /// Places each job by the rule that is followed; all rules are notified of events.
 #[derive(Clone)]
-pub struct Rules {
+pub struct PlacementRules {
     rules: Vec<Box<dyn Placement>>,
     followed: usize,
 }
 
-impl Rules {
+impl PlacementRules {
     /// A choice of these rules, at least one; the first is followed until another is chosen.
     #[must_use]
     pub fn new(rules: Vec<Box<dyn Placement>>) -> Self {
@@ -22,7 +22,7 @@ impl Rules {
     }
 }
 
-impl Placement for Rules {
+impl Placement for PlacementRules {
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
         self.rules[self.followed].choose(ask, job, free, nodes)
     }

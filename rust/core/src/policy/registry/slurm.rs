@@ -4,7 +4,7 @@ use crate::error::{Error, Result, config};
 use crate::params::{Parameter, Params, Value};
 use crate::policy::backfill::slurm::Slurm;
 use crate::policy::backfill::slurm::settings::{
-    Backfill, BeatLists, Main, Multifactor, NodeLine, Release, Saving, Settings, Timing,
+    BackfillRules, BeatLists, LoopTiming, Main, Multifactor, NodeLine, Saving, Settings, SlurmRelease,
 };
 use crate::policy::registry::take::all_faults;
 use crate::units::{MAX_SECONDS, SimDuration, SimTime};
@@ -420,7 +420,7 @@ struct Taker<'a> {
 
 impl Taker<'_> {
     fn settings(&mut self) -> Settings {
-        let release = self.choice("release", &Release::NAMES, "22.05");
+        let release = self.choice("release", &SlurmRelease::NAMES, "22.05");
         let is_builtin = self.choice("scheduler_type", &["backfill", "builtin"], "backfill") == "builtin";
         let (defer, epilog) = (self.flag("defer"), self.flag("epilog"));
         let mut backfill = self.backfill();
@@ -428,7 +428,7 @@ impl Taker<'_> {
             backfill.interval = None;
         }
         Settings {
-            release: Release::named(&release).unwrap_or(Release::R2205),
+            release: SlurmRelease::named(&release).unwrap_or(SlurmRelease::R2205),
             timing: self.timing(),
             beats: BeatLists {
                 main: self.beats("main_beats"),
@@ -457,8 +457,8 @@ impl Taker<'_> {
         }
     }
 
-    fn timing(&mut self) -> Timing {
-        Timing {
+    fn timing(&mut self) -> LoopTiming {
+        LoopTiming {
             epoch: self.seconds("epoch_s", 0.0, 0.0).micros(),
             started: self.maybe_instant("started_s"),
             main_period: self.maybe_seconds("main_period_s", 0.001),
@@ -471,10 +471,10 @@ impl Taker<'_> {
         }
     }
 
-    fn backfill(&mut self) -> Backfill {
+    fn backfill(&mut self) -> BackfillRules {
         let (max_test, records) = (self.count("bf_max_job_test", 500, 1), self.count("bf_node_space_size", 0, 0));
         let licences = self.flag("bf_licenses");
-        Backfill {
+        BackfillRules {
             interval: self.interval("bf_interval", 30),
             window: 60 * self.whole("bf_window", 1440, 1),
             resolution: self.whole("bf_resolution", 60, 1),

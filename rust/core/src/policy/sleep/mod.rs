@@ -31,7 +31,7 @@ use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::oldest::Oldest;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rest::{Choice, IdleNode, Rest, Scene};
+use crate::policy::sleep::rest::{IdleNode, Rest, RestChoice, Scene};
 use crate::policy::sleep::resting::Resting;
 use crate::policy::sleep::rules::{NodeRule, Rules};
 use crate::policy::{Decisions, View};
@@ -460,9 +460,9 @@ impl Sleep {
         view: &View<'_>,
         outlook: &dyn Planned,
         (waiting, queue): (usize, &dyn Fn() -> Vec<JobId>),
-    ) -> Result<(Wakes, Choice)> {
+    ) -> Result<(Wakes, RestChoice)> {
         let wakes = outlook.wakes(self, view);
-        let mut choice = Choice::default();
+        let mut choice = RestChoice::default();
         if let Some(standby) = view.standby.filter(|_| self.tells_no_node_apart(view)) {
             self.oldest.follow(view.slots.holding(1), standby);
         }

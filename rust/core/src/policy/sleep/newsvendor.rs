@@ -5,7 +5,7 @@
 //! of the time in which nodes are free. All of it comes from the past.
 
 use crate::error::Result;
-use crate::policy::sleep::rest::{Alike, Choice, IdleNode, Rest, Scene};
+use crate::policy::sleep::rest::{Alike, IdleNode, Rest, RestChoice, Scene};
 use crate::policy::sleep::rules::NodeRule;
 use crate::units::{SimDuration, SimTime};
 
@@ -56,7 +56,7 @@ impl Newsvendor {
 }
 
 impl Rest for Newsvendor {
-    fn rest(&mut self, scene: &Scene<'_>, choice: &mut Choice) -> Result<()> {
+    fn rest(&mut self, scene: &Scene<'_>, choice: &mut RestChoice) -> Result<()> {
         let now = scene.view.now;
         let window = *self.window.get_or_insert_with(|| window(scene.rules));
         if window <= INSTANT {
@@ -95,7 +95,7 @@ struct Stay {
 }
 
 /// Puts those of the first `excess` spared nodes to sleep that have idled for long enough.
-fn rest_each(scene: &Scene<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut Choice) -> Stay {
+fn rest_each(scene: &Scene<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut RestChoice) -> Stay {
     let mut spared = scene.idle_descending().filter(|one| is_spared(one, now, scene.rules));
     let is_ripe = |one: &IdleNode| one.since.saturating_add(hold) <= now;
     let (go, stay): (Vec<IdleNode>, Vec<_>) = spared.by_ref().take(excess as usize).partition(is_ripe);
@@ -105,7 +105,7 @@ fn rest_each(scene: &Scene<'_>, excess: u32, (now, hold): (SimTime, SimDuration)
 }
 
 /// The same where all nodes are alike: the spared ones are then the highest.
-fn rest_alike(alike: &Alike<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut Choice) -> Stay {
+fn rest_alike(alike: &Alike<'_>, excess: u32, (now, hold): (SimTime, SimDuration), choice: &mut RestChoice) -> Stay {
     let first = excess.min(alike.spared);
     let by = now.saturating_add(SimDuration::ZERO - hold);
     let oldest = alike.split(first, by, &mut choice.sleep);

@@ -4,7 +4,7 @@ use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::named::{self, FirstJobs};
-use crate::policy::sleep::rest::Choice;
+use crate::policy::sleep::rest::RestChoice;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Sleep, Wakes, idle, idle_up_to};
 use crate::units::{SimDuration, SimTime};
@@ -32,7 +32,7 @@ pub(super) trait Planned {
     fn free(&self, view: &View<'_>) -> u32;
 
     /// Removes from a choice what there is no room for.
-    fn limit(&self, view: &View<'_>, choice: &mut Choice) {
+    fn limit(&self, view: &View<'_>, choice: &mut RestChoice) {
         let _ = (view, choice);
     }
 }

@@ -20,7 +20,7 @@ pub trait Rest: DynClone + Send + Sync {
     ///
     /// # Errors
     /// If it cannot decide, or the host interrupts.
-    fn rest(&mut self, scene: &Scene<'_>, choice: &mut Choice) -> Result<()>;
+    fn rest(&mut self, scene: &Scene<'_>, choice: &mut RestChoice) -> Result<()>;
 }
 
 dyn_clone::clone_trait_object!(Rest);
@@ -110,7 +110,7 @@ impl Alike<'_> {
 
 /// Nodes chosen by a [`Rest`] part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct RestChoice {
     /// Idle nodes that go to sleep, first to last.
     pub sleep: Vec<u32>,
     /// Nodes that are off and are woken.

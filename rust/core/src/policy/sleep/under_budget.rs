@@ -14,7 +14,7 @@ use crate::policy::budget::outlook::Outlook;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::composed::in_turn;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rest::Choice;
+use crate::policy::sleep::rest::RestChoice;
 use crate::policy::sleep::wake_plan::{Need, WakePlan};
 use crate::policy::sleep::{Leave, Sleep, Wakes, idle};
 use crate::policy::{Decisions, View};
@@ -215,7 +215,7 @@ impl Planned for UnderBudget {
         u32::try_from(self.plan.borrow().left()).unwrap_or(0)
     }
 
-    fn limit(&self, view: &View<'_>, choice: &mut Choice) {
+    fn limit(&self, view: &View<'_>, choice: &mut RestChoice) {
         let (mut plan, mut room) = (self.plan.borrow_mut(), self.room.borrow_mut());
         choice.wake.retain(|&node| plan.wake_beside(node, &mut room));
         if self.is_stuck {

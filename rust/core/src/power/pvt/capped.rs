@@ -8,7 +8,7 @@ use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Clock, StaticD
 use crate::power::known::{Belief, KnownDraw};
 use crate::power::pvt::check::bounds_of;
 use crate::power::pvt::draws::{Draws, JobDraws, part_of};
-use crate::power::pvt::{Actual, Kind, OnUnknownApp, Predicted, VariationTable, few, uncapped};
+use crate::power::pvt::{Actual, OnUnknownApp, Predicted, TableKind, VariationTable, few, uncapped};
 use crate::units::Watts;
 use crate::workload::{AppId, JobId, Workload};
 
@@ -143,8 +143,8 @@ impl Model {
             KnownDraw::Tdp => self.tdp[node],
         };
         let draw_w = match (draws.kind, row) {
-            (Kind::Watts, Some(row)) => self.table[row * draws.nodes + node],
-            (Kind::Ratio, Some(row)) => nominal() * draws.ratios[row * draws.nodes + node],
+            (TableKind::Watts, Some(row)) => self.table[row * draws.nodes + node],
+            (TableKind::Ratio, Some(row)) => nominal() * draws.ratios[row * draws.nodes + node],
             (_, None) => nominal(),
         };
         Uncapped { draw_w, static_w: self.static_draw.on(node, draw_w) }
@@ -441,7 +441,9 @@ pub(super) fn by_model(
             bounds: bounds.clone(),
             busy: given(&model.busy_w, &draws.busy),
             tdp: given(&model.tdp_w, &draws.tdp),
-            table: table.filter(|table| table.kind == Kind::Watts).map_or_else(Vec::new, |table| table.power.clone()),
+            table: table
+                .filter(|table| table.kind == TableKind::Watts)
+                .map_or_else(Vec::new, |table| table.power.clone()),
             alike: Vec::new(),
         };
         made.number_alike(draws);

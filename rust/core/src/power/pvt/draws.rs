@@ -6,7 +6,7 @@ use crate::error::{ConfigError, Fault, Result};
 use crate::platform::Platform;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::capped::{Capped, Caps};
-use crate::power::pvt::{ANY_APP, Kind, MOST_FAULTS, OnUnknownApp, VariationTable, few};
+use crate::power::pvt::{ANY_APP, MOST_FAULTS, OnUnknownApp, TableKind, VariationTable, few};
 use crate::units::Watts;
 use crate::workload::{AppId, Workload};
 
@@ -15,7 +15,7 @@ const NO_ROW: u32 = u32::MAX;
 /// Draws and speeds by job and node, from a table where it has a row, from the job or the platform where it has none.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
-    pub(super) kind: Kind,
+    pub(super) kind: TableKind,
     pub(super) nodes: usize,
     /// Picowatts or factors, row after row.
     pub(super) watts: Vec<Watts>,
@@ -42,7 +42,7 @@ impl Draws {
         let none = vec![NO_ROW; workload.app_names().len()];
         let Some(table) = table else {
             return Ok(Self {
-                kind: Kind::Watts,
+                kind: TableKind::Watts,
                 nodes,
                 watts: Vec::new(),
                 ratios: Vec::new(),
@@ -61,8 +61,8 @@ impl Draws {
         }
         let watts = |values: &[f64]| values.iter().map(|&w| Watts::from_watts(w).unwrap_or_default()).collect();
         let (watts, ratios) = match table.kind {
-            Kind::Watts => (watts(&table.power), Vec::new()),
-            Kind::Ratio => (Vec::new(), table.power.clone()),
+            TableKind::Watts => (watts(&table.power), Vec::new()),
+            TableKind::Ratio => (Vec::new(), table.power.clone()),
         };
         let time_ratio = table.time_ratio.clone();
         Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None })
@@ -94,8 +94,8 @@ impl Draws {
         let busy = if own == KnownDraw::Tdp { &self.tdp } else { &self.busy };
         let measured = own.stated().map(|watts| Watts::from_watts(watts).unwrap_or_default());
         match (self.kind, row) {
-            (Kind::Watts, Some(row)) => JobDraws::Watts(&self.watts[row]),
-            (Kind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy, ratios: &self.ratios[row] },
+            (TableKind::Watts, Some(row)) => JobDraws::Watts(&self.watts[row]),
+            (TableKind::Ratio, Some(row)) => JobDraws::Ratio { measured, busy, ratios: &self.ratios[row] },
             (_, None) => measured.map_or(JobDraws::Watts(busy), JobDraws::Measured),
         }
     }

@@ -46,7 +46,7 @@ fn jobs(jobs: &[(i64, f64, f64)]) -> Workload {
 }
 
 /// A table of the rows `cpu` and `mem`.
-fn table(kind: Kind, power: &[f64], time_ratio: &[f64]) -> VariationTable {
+fn table(kind: TableKind, power: &[f64], time_ratio: &[f64]) -> VariationTable {
     let (power, time_ratio) = (power.to_vec(), time_ratio.to_vec());
     VariationTable { apps: vec!["cpu".into(), "mem".into()], kind, power, time_ratio, name: "table".into() }
 }
@@ -61,7 +61,7 @@ fn page_tables() -> Vec<CapTable> {
     let both = |cpu: f64, mem: f64| [cpu, cpu, mem, mem];
     [(100.0, 100.0, 2.0, 1.25), (150.0, 150.0, 1.25, 1.0), (NONE, 200.0, 1.0, 1.0)]
         .map(|(cap_w, watts, cpu, mem)| {
-            let actual = table(Kind::Watts, &both(watts, watts), &both(cpu, mem));
+            let actual = table(TableKind::Watts, &both(watts, watts), &both(cpu, mem));
             CapTable { cap_w, actual, predicted: None }
         })
         .into()
@@ -194,7 +194,7 @@ fn rule_3_the_draw_is_the_callers_number_and_not_whole_picowatts() {
     let factor = 1.0 + (1.0 / speed - 1.0);
     assert_ne!(factor, 1.5);
     let of_50 = || model(StaticDraw::Watts(vec![50.0]), 1.0, 1.0, 0.2);
-    let (_, tabled) = by_model(&[1.0], Some(&table(Kind::Watts, &[raw, raw], &[])), of_50());
+    let (_, tabled) = by_model(&[1.0], Some(&table(TableKind::Watts, &[raw, raw], &[])), of_50());
     assert_eq!(tabled.under(CPU, UNKNOWN, 0, 150.0), (watts(150.0), factor));
     let (_, busy) = by_model(&[raw], None, CapModel { busy_w: vec![raw], ..of_50() });
     assert_eq!(busy.under(None, UNKNOWN, 0, 150.0).1, factor);
@@ -203,15 +203,15 @@ fn rule_3_the_draw_is_the_callers_number_and_not_whole_picowatts() {
     assert_eq!(rounded.under(None, UNKNOWN, 0, 150.0).1, 1.5);
     let (_, tdp) = by_model(&[1.0], None, CapModel { tdp_w: vec![raw], ..of_50() });
     assert_eq!(tdp.under(None, KnownDraw::Tdp, 0, 150.0).1, factor);
-    let (_, ratio) = by_model(&[1.0], Some(&table(Kind::Ratio, &[0.7, 1.0], &[])), of_50());
+    let (_, ratio) = by_model(&[1.0], Some(&table(TableKind::Ratio, &[0.7, 1.0], &[])), of_50());
     let speed = (150.0 - 50.0) / (300.1 * 0.7 - 50.0);
     assert_eq!(ratio.under(CPU, KnownDraw::Watts(300.1), 0, 150.0).1, 1.0 + (1.0 / speed - 1.0));
 }
 
 #[test]
 fn the_model_serves_predicted_tables_with_their_own_draws() {
-    let actual = table(Kind::Watts, &[250.0, 130.0], &[1.0, 1.0]);
-    let believed = table(Kind::Watts, &[150.0, 130.0], &[2.0, 1.0]);
+    let actual = table(TableKind::Watts, &[250.0, 130.0], &[1.0, 1.0]);
+    let believed = table(TableKind::Watts, &[150.0, 130.0], &[2.0, 1.0]);
     let caps = CapsSpec::Model(model(StaticDraw::Watts(vec![50.0]), 1.0, 1.0, 0.2));
     let (platform, workload) = (platform(&[200.0], true), jobs(&[]));
     let both = tables_with_caps(&platform, &workload, Some(&actual), Some(&believed), &caps, OnUnknownApp::Error);
@@ -277,7 +277,7 @@ fn faults_of_own_caps_name_the_job_and_what_works() {
         refusal(&jobs(&[(-1, 150.0, 0.0)]), None, &tables),
         "cap_w of job 7: found 150, expected no cap, or a row for job 7 (no application) in the tables by cap"
     );
-    let watts = table(Kind::Watts, &[200.0, 240.0, 100.0, 100.0], &[]);
+    let watts = table(TableKind::Watts, &[200.0, 240.0, 100.0, 100.0], &[]);
     let of_80 = CapsSpec::Model(model(StaticDraw::Watts(vec![80.0; 2]), 1.0, 1.0, 0.2));
     assert_eq!(
         refusal(&jobs(&[(0, 111.99, 0.0), (1, 90.0, 0.0)]), Some(&watts), &of_80),
@@ -397,7 +397,7 @@ proptest! {
         p in 0.0..500.0_f64, t in 0.1..5.0_f64, s in 0.0..500.0_f64, a in exponents(), b in 0.0..=1.0_f64,
         least in 1e-3..0.99_f64, c in 0.001..600.0_f64,
     ) {
-        let tabled = table(Kind::Watts, &[p, 1.0], &[t, 1.0]);
+        let tabled = table(TableKind::Watts, &[p, 1.0], &[t, 1.0]);
         let (actual, predicted) = by_model(&[1.0], Some(&tabled), model(StaticDraw::Watts(vec![s]), a, b, least));
         let (draw, factor) = restated([p, t, s, a, b, least], c);
         prop_assert_eq!(actual.under(CPU, UNKNOWN, 0, c), (watts(draw), factor));
@@ -409,7 +409,7 @@ proptest! {
     fn rule_3_a_cap_not_below_the_draw_changes_nothing(
         own in 0.0..500.0_f64, ratio in 0.0..2.0_f64, t in 0.1..5.0_f64, a in exponents(), above in 0.0..10.0_f64,
     ) {
-        let tabled = table(Kind::Ratio, &[ratio, 1.0], &[t, 1.0]);
+        let tabled = table(TableKind::Ratio, &[ratio, 1.0], &[t, 1.0]);
         let (_, predicted) = by_model(&[1.0], Some(&tabled), model(StaticDraw::Ratio(0.3), a, 0.7, 0.2));
         let own = KnownDraw::Watts(own);
         for cap_w in [own.watts() * ratio, own.watts() * ratio + above] {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::error::{Error, Result, TraceError};
 use crate::units::MAX_SECONDS;
 
-use super::decompress::{self, Watch};
+use super::decompress::{self, ReadWatch};
 use super::fault::{file_fault, quoted};
 use super::sacct::index::Texts;
 use super::sacct::text::unread;
@@ -29,7 +29,7 @@ const EXPECTED: &str = "a workload of Batsim's: JSON with `jobs` and `profiles`"
 
 /// Options of reading a workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct BatsimOptions<'a> {
     /// Name for messages.
     pub file: &'a str,
     /// Speed of a node, for profiles of work.
@@ -105,16 +105,20 @@ fn text(texts: &Texts, code: u32) -> Option<&str> {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use hetsched_core::trace::batsim::{Options, read_batsim};
+/// use hetsched_core::trace::batsim::{BatsimOptions, read_batsim};
 ///
 /// let text = br#"{"jobs": [{"id": "w0!7", "subtime": 5, "res": 2, "profile": "p"}],
 ///     "profiles": {"p": {"type": "delay", "delay": 60}}}"#;
-/// let options = Options { file: "load.json", flops_per_s: None, skip_bad_lines: false };
+/// let options = BatsimOptions { file: "load.json", flops_per_s: None, skip_bad_lines: false };
 /// let loaded = read_batsim(Box::new(&text[..]), &options, &mut |_, _| ControlFlow::Continue(()))?;
 /// assert_eq!((loaded.runtime_s, loaded.node_count), (vec![60.0], vec![2]));
 /// # Ok::<(), hetsched_core::error::Error>(())
 /// ```
-pub fn read_batsim(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Loaded> {
+pub fn read_batsim(
+    source: Box<dyn BufRead + '_>,
+    options: &BatsimOptions<'_>,
+    watch: &mut ReadWatch<'_>,
+) -> Result<Loaded> {
     let mut source = decompress::stream(source, options.file)?;
     let head = source.fill_buf().map_err(|error| unread(options.file, &error))?;
     if matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {
@@ -171,7 +175,7 @@ fn damaged(file: &str, error: &serde_json::Error) -> Error {
 }
 
 /// Final steps: lengths, repeated ids, and the faults of all jobs, in the order of the file.
-fn settled(reading: Reading<'_>, options: &Options<'_>) -> Result<Loaded> {
+fn settled(reading: Reading<'_>, options: &BatsimOptions<'_>) -> Result<Loaded> {
     let Reading { columns, ids, names, people, mut profiles, nb_res, jobs, bad, mut faults, .. } = reading;
     let rows = columns.place.len();
     let mut is_taken = vec![false; ids.len()];

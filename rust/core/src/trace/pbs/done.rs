@@ -15,7 +15,7 @@ const TIMEOUT: i32 = -29;
 
 /// Columns of texts, by number.
 #[derive(Clone, Copy, Debug)]
-pub enum TextColumn {
+pub enum PbsTextColumn {
     /// User who submitted the job.
     User,
     /// Queue that it was submitted to.
@@ -30,7 +30,7 @@ pub enum TextColumn {
 
 /// Columns of numbers; NaN = unknown.
 #[derive(Clone, Copy, Debug)]
-pub enum NumberColumn {
+pub enum PbsNumberColumn {
     /// Submission.
     Submit,
     /// Length of the last attempt.
@@ -55,7 +55,7 @@ pub enum NumberColumn {
 
 /// Columns of whole numbers; -1 = unknown.
 #[derive(Clone, Copy, Debug)]
-pub enum WholeColumn {
+pub enum PbsWholeColumn {
     /// Number of the job.
     JobId,
     /// Number of its array.
@@ -66,7 +66,7 @@ pub enum WholeColumn {
 
 /// Columns of counts; -1 = unknown.
 #[derive(Clone, Copy, Debug)]
-pub enum CountColumn {
+pub enum PbsCountColumn {
     /// Nodes.
     Nodes,
     /// CPUs in all.
@@ -306,14 +306,14 @@ impl Done {
     }
 
     /// Takes a column of texts.
-    pub fn take_texts_of(&mut self, column: TextColumn) -> Vec<u32> {
+    pub fn take_texts_of(&mut self, column: PbsTextColumn) -> Vec<u32> {
         let columns = &mut self.jobs.columns;
         let own = std::mem::take(match column {
-            TextColumn::User => &mut columns.user,
-            TextColumn::Queue => &mut columns.queue,
-            TextColumn::App => &mut columns.app,
-            TextColumn::Account => &mut columns.account,
-            TextColumn::Constraint => {
+            PbsTextColumn::User => &mut columns.user,
+            PbsTextColumn::Queue => &mut columns.queue,
+            PbsTextColumn::App => &mut columns.app,
+            PbsTextColumn::Account => &mut columns.account,
+            PbsTextColumn::Constraint => {
                 return self.order.iter().map(|job| self.jobs.rare.constraint.get(job).copied().unwrap_or(0)).collect();
             }
         });
@@ -322,36 +322,36 @@ impl Done {
 
     /// Takes a column of numbers. Its source is moved out, so that derived columns must be taken before those they are
     /// derived from: submission and start last.
-    pub fn take_numbers(&mut self, column: NumberColumn) -> Vec<f64> {
+    pub fn take_numbers(&mut self, column: PbsNumberColumn) -> Vec<f64> {
         match column {
-            NumberColumn::Submit => {
+            PbsNumberColumn::Submit => {
                 let own = std::mem::take(&mut self.jobs.columns.submit);
                 self.at(&own)
             }
-            NumberColumn::Start => {
+            PbsNumberColumn::Start => {
                 let own = std::mem::take(&mut self.jobs.columns.start);
                 self.each(|row, job| self.only(row, false, own[job]))
             }
-            NumberColumn::End => {
+            PbsNumberColumn::End => {
                 let own = std::mem::take(&mut self.jobs.columns.end);
                 self.each(|row, job| self.only(row, false, own[job]))
             }
-            NumberColumn::StartAt => {
+            PbsNumberColumn::StartAt => {
                 let own = std::mem::take(&mut self.jobs.columns.etime);
                 self.each(|row, job| self.start_at(row, job, own[job]))
             }
-            NumberColumn::Walltime => {
+            PbsNumberColumn::Walltime => {
                 let own = std::mem::take(&mut self.jobs.columns.walltime_s);
                 self.at(&own)
             }
-            NumberColumn::Memory => {
+            PbsNumberColumn::Memory => {
                 let own = std::mem::take(&mut self.jobs.columns.memory_gb);
                 self.each(|row, job| own[job] / f64::from(self.node_count[row]))
             }
-            NumberColumn::Runtime => self.each(|row, job| self.runtime(row, job)),
-            NumberColumn::Cancel => self.each(|row, job| self.only(row, true, self.cancelled(job))),
-            NumberColumn::Energy => self.each(|row, job| self.energy(row, job)),
-            NumberColumn::Power => self.each(|row, job| {
+            PbsNumberColumn::Runtime => self.each(|row, job| self.runtime(row, job)),
+            PbsNumberColumn::Cancel => self.each(|row, job| self.only(row, true, self.cancelled(job))),
+            PbsNumberColumn::Energy => self.each(|row, job| self.energy(row, job)),
+            PbsNumberColumn::Power => self.each(|row, job| {
                 let watts = self.energy(row, job) / (self.runtime(row, job) * f64::from(self.node_count[row]));
                 if watts > 0.0 && watts <= MOST_WATTS { watts } else { f64::NAN }
             }),
@@ -390,11 +390,11 @@ impl Done {
 
     /// A column of whole numbers.
     #[must_use]
-    pub fn take_wholes(&mut self, column: WholeColumn) -> Vec<i64> {
+    pub fn take_wholes(&mut self, column: PbsWholeColumn) -> Vec<i64> {
         match column {
-            WholeColumn::JobId => std::mem::take(&mut self.job_id),
-            WholeColumn::DependsOn => self.depends_on.clone(),
-            WholeColumn::Array => self.each(|_, job| match self.jobs.name(job) {
+            PbsWholeColumn::JobId => std::mem::take(&mut self.job_id),
+            PbsWholeColumn::DependsOn => self.depends_on.clone(),
+            PbsWholeColumn::Array => self.each(|_, job| match self.jobs.name(job) {
                 Name::Task(own, _) => own,
                 _ => -1,
             }),
@@ -403,19 +403,19 @@ impl Done {
 
     /// A column of counts.
     #[must_use]
-    pub fn take_counts(&mut self, column: CountColumn) -> Vec<i32> {
+    pub fn take_counts(&mut self, column: PbsCountColumn) -> Vec<i32> {
         match column {
-            CountColumn::Nodes => self.node_count.clone(),
-            CountColumn::Cpus => {
+            PbsCountColumn::Nodes => self.node_count.clone(),
+            PbsCountColumn::Cpus => {
                 let own = std::mem::take(&mut self.jobs.columns.cpus);
                 self.at(&own)
             }
-            CountColumn::Gpus => self.each(|row, job| match self.jobs.rare.gpus.get(&number(job)) {
+            PbsCountColumn::Gpus => self.each(|row, job| match self.jobs.rare.gpus.get(&number(job)) {
                 Some((gpus, _)) => gpus / self.node_count[row] + i32::from(gpus % self.node_count[row] != 0),
                 None => NO_COUNT,
             }),
-            CountColumn::Status => self.outcome.iter().map(|outcome| outcome.status()).collect(),
-            CountColumn::Restarts => self.each(|_, job| {
+            PbsCountColumn::Status => self.outcome.iter().map(|outcome| outcome.status()).collect(),
+            PbsCountColumn::Restarts => self.each(|_, job| {
                 let ends = self.jobs.rare.attempts.get(&number(job)).map_or(0, Vec::len);
                 i32::try_from(ends / 2).unwrap_or(i32::MAX)
             }),

@@ -12,7 +12,7 @@ use super::fields::{Fields, Unread};
 use super::jobs::{BY_STAMP, Jobs, flag, number, submitted};
 use super::record::{Name, Record};
 use super::stamps::{Stamp, Stamps};
-use super::{Options, Report};
+use super::{PbsOptions, Report};
 
 const A_RECORD: &str = "a record: MM/DD/YYYY HH:MM:SS;T;ID;key=value …";
 const KINDS: &[u8] = b"QSEDAR";
@@ -30,10 +30,10 @@ pub(super) struct Log {
     pub(super) last_s: f64,
 }
 
-type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
+type ReadWatch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// Reads a log.
-pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Log> {
+pub(super) fn read(source: Box<dyn BufRead + '_>, options: &PbsOptions<'_>, watch: &mut ReadWatch<'_>) -> Result<Log> {
     let mut text = Text::new(source, options.file);
     let mut reader = Reader {
         jobs: Jobs::default(),
@@ -75,7 +75,7 @@ struct Reader {
 
 impl Reader {
     /// Skips a line that cannot be parsed, or returns the fault.
-    fn refuse(&mut self, text: &mut Text<'_>, line: Line, fault: Unread, options: &Options<'_>) -> Result<()> {
+    fn refuse(&mut self, text: &mut Text<'_>, line: Line, fault: Unread, options: &PbsOptions<'_>) -> Result<()> {
         let number = text.line;
         let has_fields = memchr::memchr_iter(b';', text.bytes(line)).count() > 2;
         let is_cut = !line.is_whole || !has_fields;

@@ -15,17 +15,17 @@ use std::io::BufRead;
 
 use crate::error::{Result, TraceError};
 
-use super::decompress::{self, Watch};
+use super::decompress::{self, ReadWatch};
 use super::fault::file_fault;
 pub use super::sacct::Zone;
-pub use done::{CountColumn, Done, NumberColumn, TextColumn, WholeColumn};
+pub use done::{Done, PbsCountColumn, PbsNumberColumn, PbsTextColumn, PbsWholeColumn};
 
 /// Maximum number of bad lines that are reported one by one.
 const FAULTS_KEPT: usize = 3;
 
 /// Options for reading a log.
 #[derive(Clone, Debug)]
-pub struct Options<'a> {
+pub struct PbsOptions<'a> {
     /// Name for messages.
     pub file: &'a str,
     /// Zone of local stamps; None: derived from the records that also have instants.
@@ -119,15 +119,15 @@ impl Report {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use hetsched_core::trace::pbs::{NumberColumn, Options, read_pbs};
+/// use hetsched_core::trace::pbs::{PbsNumberColumn, PbsOptions, read_pbs};
 ///
 /// let text = b"05/01/2024 12:01:00;E;7.srv;ctime=60 start=70 end=130 Resource_List.nodect=2 Exit_status=0\n";
-/// let options = Options { file: "log", zone: None, drop_never_ran: false, skip_bad_lines: false };
+/// let options = PbsOptions { file: "log", zone: None, drop_never_ran: false, skip_bad_lines: false };
 /// let mut done = read_pbs(Box::new(&text[..]), &options, &mut |_, _| ControlFlow::Continue(()))?;
-/// assert_eq!(done.take_numbers(NumberColumn::Runtime), [60.0]);
+/// assert_eq!(done.take_numbers(PbsNumberColumn::Runtime), [60.0]);
 /// # Ok::<(), hetsched_core::error::Error>(())
 /// ```
-pub fn read_pbs(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Done> {
+pub fn read_pbs(source: Box<dyn BufRead + '_>, options: &PbsOptions<'_>, watch: &mut ReadWatch<'_>) -> Result<Done> {
     let mut source = decompress::stream(source, options.file)?;
     let head = source.fill_buf().map_err(|error| super::sacct::text::unread(options.file, &error))?;
     if matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..]) {

@@ -34,7 +34,7 @@ pub struct Dump {
 
 /// A column of texts by number.
 #[derive(Clone, Copy, Debug)]
-pub enum TextColumn {
+pub enum SacctTextColumn {
     /// `constraint`, as Slurm writes it.
     Constraint,
     /// `licences`, likewise.
@@ -57,7 +57,7 @@ pub enum TextColumn {
 
 /// A column of seconds, or other numbers; NaN = unknown.
 #[derive(Clone, Copy, Debug)]
-pub enum NumberColumn {
+pub enum SacctNumberColumn {
     /// `submit_s`.
     Submit,
     /// `runtime_s`.
@@ -84,7 +84,7 @@ pub enum NumberColumn {
 
 /// A column of whole numbers; -1 = unknown.
 #[derive(Clone, Copy, Debug)]
-pub enum WholeColumn {
+pub enum SacctWholeColumn {
     /// `job_id`.
     JobId,
     /// `cpus`.
@@ -99,7 +99,7 @@ pub enum WholeColumn {
 
 /// A column of small whole numbers; -1 = unknown.
 #[derive(Clone, Copy, Debug)]
-pub enum CountColumn {
+pub enum SacctCountColumn {
     /// `node_count`.
     Nodes,
     /// `slots`.
@@ -206,45 +206,45 @@ impl Dump {
     }
 
     /// Takes a column of texts.
-    pub fn take_texts(&mut self, column: TextColumn) -> Vec<u32> {
+    pub fn take_texts(&mut self, column: SacctTextColumn) -> Vec<u32> {
         let rows = &mut self.rows;
         let own = std::mem::take(match column {
-            TextColumn::Constraint => &mut rows.constraint,
-            TextColumn::Licences => &mut rows.licences,
-            TextColumn::User => &mut rows.user,
-            TextColumn::Account => &mut rows.account,
-            TextColumn::Queue => &mut rows.queue,
-            TextColumn::Qos => &mut rows.qos,
-            TextColumn::Reservation => &mut rows.reservation,
-            TextColumn::App => &mut rows.app,
-            TextColumn::State => &mut rows.state,
+            SacctTextColumn::Constraint => &mut rows.constraint,
+            SacctTextColumn::Licences => &mut rows.licences,
+            SacctTextColumn::User => &mut rows.user,
+            SacctTextColumn::Account => &mut rows.account,
+            SacctTextColumn::Queue => &mut rows.queue,
+            SacctTextColumn::Qos => &mut rows.qos,
+            SacctTextColumn::Reservation => &mut rows.reservation,
+            SacctTextColumn::App => &mut rows.app,
+            SacctTextColumn::State => &mut rows.state,
         });
         self.at(&own)
     }
 
     /// Takes a column of numbers. Ends must be taken after cancellations, and starts after both.
-    pub fn take_numbers(&mut self, column: NumberColumn) -> Vec<f64> {
+    pub fn take_numbers(&mut self, column: SacctNumberColumn) -> Vec<f64> {
         let rows = &mut self.rows;
         let own = match column {
-            NumberColumn::Cancel => {
+            SacctNumberColumn::Cancel => {
                 return self.each(|row| if self.never_ran(row) { self.rows.end_s[row] } else { f64::NAN });
             }
-            NumberColumn::End => {
+            SacctNumberColumn::End => {
                 let own = std::mem::take(&mut rows.end_s);
                 return self.each(|row| if self.never_ran(row) { f64::NAN } else { own[row] });
             }
-            NumberColumn::StartAt => {
+            SacctNumberColumn::StartAt => {
                 let own = std::mem::take(&mut rows.start_at_s);
                 return self.each(|row| if self.limit(row).is_some() { f64::NAN } else { own[row] });
             }
-            NumberColumn::Power => return std::mem::take(&mut self.power_w),
-            NumberColumn::Submit => &mut rows.submit_s,
-            NumberColumn::Runtime => &mut rows.runtime_s,
-            NumberColumn::Walltime => &mut rows.walltime_s,
-            NumberColumn::Start => &mut rows.start_s,
-            NumberColumn::Suspended => &mut rows.suspended_s,
-            NumberColumn::Memory => &mut rows.memory_gb,
-            NumberColumn::Energy => &mut rows.energy_j,
+            SacctNumberColumn::Power => return std::mem::take(&mut self.power_w),
+            SacctNumberColumn::Submit => &mut rows.submit_s,
+            SacctNumberColumn::Runtime => &mut rows.runtime_s,
+            SacctNumberColumn::Walltime => &mut rows.walltime_s,
+            SacctNumberColumn::Start => &mut rows.start_s,
+            SacctNumberColumn::Suspended => &mut rows.suspended_s,
+            SacctNumberColumn::Memory => &mut rows.memory_gb,
+            SacctNumberColumn::Energy => &mut rows.energy_j,
         };
         let own = std::mem::take(own);
         self.at(&own)
@@ -260,16 +260,16 @@ impl Dump {
     }
 
     /// Takes a column of whole numbers.
-    pub fn take_wholes(&mut self, column: WholeColumn) -> Vec<i64> {
+    pub fn take_wholes(&mut self, column: SacctWholeColumn) -> Vec<i64> {
         match column {
-            WholeColumn::JobId => std::mem::take(&mut self.job_id),
-            WholeColumn::Cpus => self.each(|row| known_cpus(self.rows.cpus[row])),
-            WholeColumn::Priority => {
+            SacctWholeColumn::JobId => std::mem::take(&mut self.job_id),
+            SacctWholeColumn::Cpus => self.each(|row| known_cpus(self.rows.cpus[row])),
+            SacctWholeColumn::Priority => {
                 let own = std::mem::take(&mut self.rows.priority);
                 self.at(&own)
             }
-            WholeColumn::Array => self.each(|row| self.array(row).unwrap_or(-1)),
-            WholeColumn::Het => self.each(|row| match self.rows.name[row] {
+            SacctWholeColumn::Array => self.each(|row| self.array(row).unwrap_or(-1)),
+            SacctWholeColumn::Het => self.each(|row| match self.rows.name[row] {
                 Name { number, part: Part::Component(_) } => number,
                 _ => -1,
             }),
@@ -277,19 +277,19 @@ impl Dump {
     }
 
     /// Takes a column of counts.
-    pub fn take_counts(&mut self, column: CountColumn) -> Vec<i32> {
+    pub fn take_counts(&mut self, column: SacctCountColumn) -> Vec<i32> {
         match column {
-            CountColumn::Nodes => self.at(&self.rows.node_count),
-            CountColumn::Slots => self.each(|row| {
+            SacctCountColumn::Nodes => self.at(&self.rows.node_count),
+            SacctCountColumn::Slots => self.each(|row| {
                 let (cpus, nodes) = (known_cpus(self.rows.cpus[row]), i64::from(self.rows.node_count[row]).max(1));
                 if cpus < 0 { -1 } else { i32::try_from((cpus + nodes - 1) / nodes).unwrap_or(i32::MAX) }
             }),
-            CountColumn::Gpus => self.each(|row| i32::from(self.rows.gpus[row])),
-            CountColumn::ArrayLimit => {
+            SacctCountColumn::Gpus => self.each(|row| i32::from(self.rows.gpus[row])),
+            SacctCountColumn::ArrayLimit => {
                 self.each(|row| self.limit(row).map_or(-1, |limit| i32::try_from(limit).unwrap_or(i32::MAX)))
             }
-            CountColumn::Status => self.each(|row| i32::from(self.rows.status[row])),
-            CountColumn::Restarts => self.each(|row| self.rows.restarts[row].max(0)),
+            SacctCountColumn::Status => self.each(|row| i32::from(self.rows.status[row])),
+            SacctCountColumn::Restarts => self.each(|row| self.rows.restarts[row].max(0)),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result, TraceError};
 use crate::trace::fault::file_fault;
 use crate::trace::utf8::Utf8;
 
-use super::Options;
+use super::SacctOptions;
 use super::book::{Book, StepEnergy};
 use super::energy::Counted;
 use super::hosts;
@@ -20,7 +20,7 @@ use super::tres::Tres;
 use super::value::is_null;
 use super::zone::Instant;
 
-type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
+type ReadWatch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// The members of a job that are read.
 const MEMBERS: [&str; 21] = [
@@ -48,7 +48,11 @@ const MEMBERS: [&str; 21] = [
 ];
 
 /// Reads a dump in JSON.
-pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Book> {
+pub(super) fn read(
+    source: Box<dyn BufRead + '_>,
+    options: &SacctOptions<'_>,
+    watch: &mut ReadWatch<'_>,
+) -> Result<Book> {
     let mut reading = Reading { options, watch, book: Book::default(), jobs: 0, has_jobs: false, stop: None };
     let mut parser = serde_json::Deserializer::from_reader(BufReader::new(Utf8::new(source)));
     let outcome = Root(&mut reading).deserialize(&mut parser).and_then(|()| parser.end());
@@ -68,8 +72,8 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
 
 /// State of reading a dump.
 struct Reading<'a> {
-    options: &'a Options<'a>,
-    watch: &'a mut Watch<'a>,
+    options: &'a SacctOptions<'a>,
+    watch: &'a mut ReadWatch<'a>,
     book: Book,
     jobs: u64,
     has_jobs: bool,

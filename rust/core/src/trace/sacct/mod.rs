@@ -30,15 +30,15 @@ use std::io::BufRead;
 
 use crate::error::Result;
 
-use super::decompress::{self, Watch};
+use super::decompress::{self, ReadWatch};
 use super::fault::file_fault;
-pub use dump::{CountColumn, Dump, NumberColumn, TextColumn, WholeColumn};
+pub use dump::{Dump, SacctCountColumn, SacctNumberColumn, SacctTextColumn, SacctWholeColumn};
 pub use report::Report;
 pub use zone::Zone;
 
 /// Options for reading a dump.
 #[derive(Clone, Debug)]
-pub struct Options<'a> {
+pub struct SacctOptions<'a> {
     /// Name for messages.
     pub file: &'a str,
     /// Zone of local times.
@@ -66,10 +66,10 @@ pub struct Options<'a> {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use hetsched_core::trace::sacct::{NumberColumn, Options, Zone, read_sacct};
+/// use hetsched_core::trace::sacct::{SacctNumberColumn, SacctOptions, Zone, read_sacct};
 ///
 /// let text = b"JobID|Submit|Elapsed|NNodes\n7|2024-05-01T12:00:00|00:01:00|2\n7.batch|||1\n";
-/// let options = Options {
+/// let options = SacctOptions {
 ///     file: "dump.txt",
 ///     zone: Zone::utc(),
 ///     columns: None,
@@ -80,10 +80,14 @@ pub struct Options<'a> {
 /// };
 /// let mut dump = read_sacct(Box::new(&text[..]), &options, &mut |_, _| ControlFlow::Continue(()))?;
 /// assert_eq!((dump.len(), dump.report.steps), (1, 1));
-/// assert_eq!(dump.take_numbers(NumberColumn::Runtime), [60.0]);
+/// assert_eq!(dump.take_numbers(SacctNumberColumn::Runtime), [60.0]);
 /// # Ok::<(), hetsched_core::error::Error>(())
 /// ```
-pub fn read_sacct(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Dump> {
+pub fn read_sacct(
+    source: Box<dyn BufRead + '_>,
+    options: &SacctOptions<'_>,
+    watch: &mut ReadWatch<'_>,
+) -> Result<Dump> {
     let mut source = decompress::stream(source, options.file)?;
     let head = source.fill_buf().map_err(|error| text::unread(options.file, &error))?;
     refuse_wide(head, options.file)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::error::{Error, Result, TraceError};
 use crate::trace::fault::{file_fault, line_fault, quoted};
 
-use super::Options;
+use super::SacctOptions;
 use super::book::Book;
 use super::header::{Found, Header};
 use super::name;
@@ -21,10 +21,14 @@ const MOST_JOINED: usize = 16;
 /// Bytes between two calls of the watch.
 const STEP: usize = 4 << 20;
 
-type Watch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
+type ReadWatch<'a> = dyn FnMut(usize) -> Result<()> + 'a;
 
 /// Reads a dump of text.
-pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Book> {
+pub(super) fn read(
+    source: Box<dyn BufRead + '_>,
+    options: &SacctOptions<'_>,
+    watch: &mut ReadWatch<'_>,
+) -> Result<Book> {
     let clock = Clock::new(options.zone.clone());
     let text = Text::new(source, options.file);
     let mut dump = Rows {
@@ -58,7 +62,7 @@ pub(super) fn read(source: Box<dyn BufRead + '_>, options: &Options<'_>, watch: 
 /// State of reading a dump.
 struct Rows<'a> {
     text: Text<'a>,
-    options: &'a Options<'a>,
+    options: &'a SacctOptions<'a>,
     clock: Clock,
     header: Option<Header>,
     has: Has,

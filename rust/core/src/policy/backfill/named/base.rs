@@ -5,8 +5,8 @@
 //! while there are any, the windows are made again in every pass.
 
 use crate::algo::fit_list::Waiting;
-use crate::algo::horizon::windows::{Return, What};
-use crate::algo::horizon::{Need, Windows};
+use crate::algo::horizon::windows::{NodeReturn, What};
+use crate::algo::horizon::{NodeNeed, Windows};
 use crate::cluster::runs::{Run, RunId};
 use crate::policy::View;
 use crate::policy::backfill::named::chosen::Chosen;
@@ -45,7 +45,7 @@ struct Held {
     /// The run; none: nothing is held.
     run: Option<RunId>,
     until: SimTime,
-    need: Need,
+    need: NodeNeed,
     nodes: Vec<u32>,
 }
 
@@ -58,13 +58,13 @@ impl<F> Default for Base<F> {
 
 impl Held {
     const NOTHING: Self = {
-        let need = Need { nodes: 0, slots: 0, microwatts: 0, length: SimDuration::ZERO };
+        let need = NodeNeed { nodes: 0, slots: 0, microwatts: 0, length: SimDuration::ZERO };
         Self { run: None, until: SimTime::NEVER, need, nodes: Vec::new() }
     };
 
     /// Its need for the rest of its time.
-    fn need_from(&self, now: SimTime) -> Need {
-        Need { length: self.until - now, ..self.need }
+    fn need_from(&self, now: SimTime) -> NodeNeed {
+        NodeNeed { length: self.until - now, ..self.need }
     }
 }
 
@@ -122,7 +122,7 @@ impl<F: Chosen> Base<F> {
     pub(super) fn windows(&mut self, view: &View<'_>) -> Option<&Windows<F>> {
         let windows = self.windows.as_mut()?;
         if self.state == State::Begun {
-            let ends = view.runs.iter().map(|(_, run)| Return {
+            let ends = view.runs.iter().map(|(_, run)| NodeReturn {
                 at: until(view, run),
                 nodes: view.runs.nodes(run),
                 what: What::Slots(F::told(view, run.job)),
@@ -180,7 +180,7 @@ impl<F: Chosen> Base<F> {
             self.held.resize(slot + 1, Held::NOTHING);
         }
         let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-        let need = Need { nodes: count, slots: F::told(view, run.job), microwatts: 0, length: SimDuration::ZERO };
+        let need = NodeNeed { nodes: count, slots: F::told(view, run.job), microwatts: 0, length: SimDuration::ZERO };
         let held = &mut self.held[slot];
         (held.run, held.until, held.need) = (Some(id), until(view, run), need);
         held.nodes.clear();

@@ -1,6 +1,6 @@
 //! Free nodes for a plan of named nodes, and the choice of those that a job takes.
 
-use crate::algo::horizon::{Freedom, Need, SlotTable, Windows};
+use crate::algo::horizon::{Freedom, NodeNeed, SlotTable, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
 use crate::policy::backfill::named::base::Base;
@@ -35,7 +35,7 @@ pub(in crate::policy::backfill) trait Chosen: Freedom + std::fmt::Debug {
 
     /// Appends the nodes that a job takes, of those that it may take, when this is free: sorted by [`Claim`], then
     /// fullest or emptiest first, then lowest.
-    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>);
+    fn choose(&self, view: &View<'_>, own: Own<'_>, need: &NodeNeed, nodes: &mut Vec<u32>);
 
     /// Its part of the memory.
     fn kept(memory: &mut Memory) -> &mut Kept<Self>;
@@ -82,13 +82,13 @@ impl Own<'_> {
 /// Free capacity of each node, where a job may take only some of the nodes.
 pub(in crate::policy::backfill) trait Part: Chosen {
     /// True if enough of the nodes `own` are free for the job.
-    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool;
+    fn suffices_of(&self, own: &NodeSet, need: &NodeNeed) -> bool;
 
     /// Number of the nodes `own` that are free, where a node is either free or not.
     fn count_of(&self, own: &NodeSet) -> Option<u32>;
 
     /// Like [`Freedom::fitting`], among the nodes `own`.
-    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool;
+    fn fitting_of(&self, own: &NodeSet, need: &NodeNeed, nodes: &mut NodeSet) -> bool;
 
     /// Adds the number of nodes of a lot in each set, where a node is either free or not.
     fn count_by_set(lot: &Self::Lot<'_, '_>, sets: &[NodeSet], counts: &mut [u32]);
@@ -134,7 +134,7 @@ impl Chosen for NodeSet {
         now
     }
 
-    fn choose(&self, _view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, _view: &View<'_>, own: Own<'_>, need: &NodeNeed, nodes: &mut Vec<u32>) {
         if own.kept.is_empty() && own.asleep.is_none() {
             return own.nodes.copy_lowest(need.nodes, nodes);
         }
@@ -162,7 +162,7 @@ impl Chosen for SlotTable {
         now
     }
 
-    fn choose(&self, _view: &View<'_>, own: Own<'_>, need: &Need, nodes: &mut Vec<u32>) {
+    fn choose(&self, _view: &View<'_>, own: Own<'_>, need: &NodeNeed, nodes: &mut Vec<u32>) {
         let fullness = |node| if own.spreads { -self.of(node) } else { self.of(node) };
         let place = |&node: &u32| (own.claim(node), fullness(node), node);
         if need.nodes == 1 {
@@ -179,7 +179,7 @@ impl Chosen for SlotTable {
 }
 
 impl Part for NodeSet {
-    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+    fn suffices_of(&self, own: &NodeSet, need: &NodeNeed) -> bool {
         self.common(own) >= need.nodes
     }
 
@@ -187,7 +187,7 @@ impl Part for NodeSet {
         Some(self.common(own))
     }
 
-    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool {
+    fn fitting_of(&self, own: &NodeSet, need: &NodeNeed, nodes: &mut NodeSet) -> bool {
         nodes.copy_common(self, own);
         nodes.len() >= need.nodes
     }
@@ -202,7 +202,7 @@ impl Part for NodeSet {
 }
 
 impl Part for SlotTable {
-    fn suffices_of(&self, own: &NodeSet, need: &Need) -> bool {
+    fn suffices_of(&self, own: &NodeSet, need: &NodeNeed) -> bool {
         self.has(own, need.slots, need.nodes)
     }
 
@@ -210,7 +210,7 @@ impl Part for SlotTable {
         None
     }
 
-    fn fitting_of(&self, own: &NodeSet, need: &Need, nodes: &mut NodeSet) -> bool {
+    fn fitting_of(&self, own: &NodeSet, need: &NodeNeed, nodes: &mut NodeSet) -> bool {
         nodes.copy_from(own);
         self.keep_fitting(need, nodes)
     }

@@ -1,8 +1,8 @@
 //! Free nodes from now on, before any promise: running jobs end, and nodes come and go.
 
 use crate::algo::fit_list::Waiting;
-use crate::algo::horizon::windows::{Return, What};
-use crate::algo::horizon::{Need, Windows};
+use crate::algo::horizon::windows::{NodeReturn, What};
+use crate::algo::horizon::{NodeNeed, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::standby::Standby;
 use crate::platform::outages::Maintenance;
@@ -66,7 +66,7 @@ impl<'a, F: Chosen> Future<'a, F> {
     }
 
     /// Calls [`Windows::may_start`] for the length of the need.
-    pub(super) fn may_start(&mut self, need: &Need) -> bool {
+    pub(super) fn may_start(&mut self, need: &NodeNeed) -> bool {
         self.look(self.view.now.saturating_add(need.length));
         self.windows.may_start(F::facts(self.view), need)
     }
@@ -74,7 +74,7 @@ impl<'a, F: Chosen> Future<'a, F> {
     /// Calls [`Windows::earliest`] as far ahead as it takes, where `pick` takes any nodes.
     pub(super) fn earliest(
         &mut self,
-        need: &Need,
+        need: &NodeNeed,
         (mut from, until): (SimTime, SimTime),
         mut pick: impl FnMut(&F, &NodeSet) -> bool,
     ) -> Option<SimTime> {
@@ -93,7 +93,7 @@ impl<'a, F: Chosen> Future<'a, F> {
     }
 
     /// Calls [`Windows::hold`] for what [`Self::earliest`] has found.
-    pub(super) fn hold(&mut self, at: SimTime, need: &Need, nodes: &[u32]) {
+    pub(super) fn hold(&mut self, at: SimTime, need: &NodeNeed, nodes: &[u32]) {
         self.windows.hold(F::facts(self.view), at, need, nodes);
     }
 
@@ -133,7 +133,7 @@ pub(super) fn units_back_now(view: &View<'_>) -> i64 {
 }
 
 /// Free nodes over time from what is free now and what returns, with all maintenance that is known applied.
-pub(super) fn known_by_now<F: Chosen>(now: F, view: &View<'_>, returns: Vec<Return<'_>>) -> Windows<F> {
+pub(super) fn known_by_now<F: Chosen>(now: F, view: &View<'_>, returns: Vec<NodeReturn<'_>>) -> Windows<F> {
     let facts = F::facts(view);
     let mut windows = Windows::new(facts, view.now, (now, 0), []);
     in_service(&mut windows, view, returns);
@@ -144,11 +144,15 @@ pub(super) fn known_by_now<F: Chosen>(now: F, view: &View<'_>, returns: Vec<Retu
 }
 
 /// Adds what returns to what is free now; nodes that sleep or are out of service return, too, if they are to.
-pub(super) fn in_service<'a, F: Chosen>(windows: &mut Windows<F>, view: &'a View<'a>, mut returns: Vec<Return<'a>>) {
+pub(super) fn in_service<'a, F: Chosen>(
+    windows: &mut Windows<F>,
+    view: &'a View<'a>,
+    mut returns: Vec<NodeReturn<'a>>,
+) {
     let soonest = view.now.saturating_add(TICK);
     let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
     let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
-    returns.extend(comebacks.iter().map(|back| Return {
+    returns.extend(comebacks.iter().map(|back| NodeReturn {
         at: if back.at_once { view.now } else { back.at.max(soonest) },
         nodes: std::slice::from_ref(&back.node),
         what: What::Node(whole),
@@ -163,8 +167,8 @@ pub(super) fn in_service<'a, F: Chosen>(windows: &mut Windows<F>, view: &'a View
 }
 
 /// Need of a waiting job.
-pub(super) fn need<F: Chosen>(view: &View<'_>, waiting: &Waiting) -> Need {
+pub(super) fn need<F: Chosen>(view: &View<'_>, waiting: &Waiting) -> NodeNeed {
     let job = JobId(waiting.key.row);
     let length = waiting.length.max(TICK);
-    Need { nodes: view.jobs.node_count(job), slots: F::told(view, job), microwatts: 0, length }
+    NodeNeed { nodes: view.jobs.node_count(job), slots: F::told(view, job), microwatts: 0, length }
 }

@@ -176,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::algo::horizon::windows::{Return, What};
+    use crate::algo::horizon::windows::{NodeReturn, What};
     use crate::algo::horizon::{SlotTable, Windows};
     use crate::platform::queues::{Queue, QueueColumns, Queues};
     use crate::policy::backfill::named::chosen::Memory;
@@ -203,7 +203,7 @@ mod tests {
     fn plan(view: &View<'_>, case: &Case, only_what_matters: bool) -> Outcome {
         let nodes: Vec<_> = case.returns.iter().map(|&(at, node)| (at, [node])).collect();
         let returns =
-            nodes.iter().map(|(at, node)| Return { at: *at, nodes: node, what: What::Node(2), microwatts: 0 });
+            nodes.iter().map(|(at, node)| NodeReturn { at: *at, nodes: node, what: What::Node(2), microwatts: 0 });
         let lent = |node| nodes.iter().any(|(_, lent)| lent[0] == node);
         let free = (0..NODES).map(|node| if lent(node) { 0 } else { 2 });
         let windows = Windows::new(view, view.now, (Queued::new(view, SlotTable::new(2, free)), 0), returns);

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{FitList, Place, QueueKey};
-use crate::algo::horizon::windows::{Return, What};
-use crate::algo::horizon::{Need, SlotTable, Windows};
+use crate::algo::horizon::windows::{NodeReturn, What};
+use crate::algo::horizon::{NodeNeed, SlotTable, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::standby::Standby;
@@ -47,7 +47,7 @@ struct Urgent<'a> {
     without: BTreeMap<u16, Windows<Table>>,
     /// Plan of running and promised jobs; suspended ones hold nothing.
     running: Windows<Table>,
-    promised: Vec<(SimTime, Need, Vec<u32>)>,
+    promised: Vec<(SimTime, NodeNeed, Vec<u32>)>,
     /// Slots of running jobs on each node.
     used: Vec<u32>,
     on_nodes: Vec<Vec<RunId>>,
@@ -133,7 +133,7 @@ impl<'a> Urgent<'a> {
     }
 
     /// Start and nodes of an urgent job, if it starts by `until`.
-    fn find(&mut self, job: JobId, need: &Need, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
+    fn find(&mut self, job: JobId, need: &NodeNeed, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
         let (now, asleep) = (self.view.now, asleep(self.view));
         let choose = |nodes: &mut Vec<u32>, free: &Table, throughout: &NodeSet| {
             free.choose(
@@ -218,7 +218,7 @@ impl<'a> Urgent<'a> {
             self.on_nodes[node as usize].retain(|&other| other != id);
         }
         let (end, for_ever) = (self.planned_end(run), self.for_ever(run));
-        let so_far = Need { length: end - self.view.now, ..for_ever };
+        let so_far = NodeNeed { length: end - self.view.now, ..for_ever };
         self.running.drop(self.view, self.view.now, &so_far, nodes);
         self.any.hold(self.view, end, &for_ever, nodes);
         let numbers: Vec<_> = self.without.keys().copied().filter(|&by| !self.is_preempted(by, run.job)).collect();
@@ -235,13 +235,13 @@ impl<'a> Urgent<'a> {
     }
 
     /// Claim of a run, without end.
-    fn for_ever(&self, run: &Run) -> Need {
+    fn for_ever(&self, run: &Run) -> NodeNeed {
         let nodes = u32::try_from(self.view.runs.nodes(run).len()).unwrap_or(u32::MAX);
-        Need { nodes, slots: Table::told(self.view, run.job), microwatts: 0, length: SimDuration::FOREVER }
+        NodeNeed { nodes, slots: Table::told(self.view, run.job), microwatts: 0, length: SimDuration::FOREVER }
     }
 
     /// Holds the nodes of an urgent job that starts or is planned.
-    fn promise(&mut self, at: SimTime, need: Need, nodes: &[u32]) {
+    fn promise(&mut self, at: SimTime, need: NodeNeed, nodes: &[u32]) {
         self.any.hold(self.view, at, &need, nodes);
         self.running.hold(self.view, at, &need, nodes);
         self.without.values_mut().for_each(|windows| windows.hold(self.view, at, &need, nodes));
@@ -256,7 +256,7 @@ impl<'a> Urgent<'a> {
             let Some(run) = view.runs.get(id) else { continue };
             let nodes = view.runs.nodes(run);
             let left = run.suspension.map_or_else(|| run.planned_end.max(now) - now, |suspension| suspension.left);
-            let need = Need { length: left.max(TICK), ..self.for_ever(run) };
+            let need = NodeNeed { length: left.max(TICK), ..self.for_ever(run) };
             let have_room = |_: &Table, throughout: &NodeSet| nodes.iter().all(|&node| throughout.contains(node));
             let found = self.running.earliest(self.view, &need, (now, SimTime::NEVER), have_room);
             let until = found.unwrap_or(SimTime::NEVER).saturating_add(need.length);
@@ -264,7 +264,7 @@ impl<'a> Urgent<'a> {
                 desk.resume(id);
             }
             let length = if until == SimTime::NEVER { SimDuration::FOREVER } else { until - now };
-            self.running.hold(self.view, now, &Need { length, ..need }, nodes);
+            self.running.hold(self.view, now, &NodeNeed { length, ..need }, nodes);
         }
         Ok(())
     }
@@ -298,7 +298,7 @@ fn plan(view: &View<'_>, holds: impl Fn(&Run) -> Holds) -> Windows<Table> {
         }
         if held == Holds::UntilItsEnd {
             let at = run.planned_end.max(soonest);
-            returns.push(Return { at, nodes, what: What::Slots(Table::told(view, run.job)), microwatts: 0 });
+            returns.push(NodeReturn { at, nodes, what: What::Slots(Table::told(view, run.job)), microwatts: 0 });
         }
     }
     known_by_now(Queued::new(view, SlotTable::new(whole, free)), view, returns)

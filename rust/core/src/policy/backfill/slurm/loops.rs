@@ -1,7 +1,7 @@
 //! Beats of the main loop and of the backfill agent: when each runs next (rules 4 to 11).
 
 use crate::policy::backfill::slurm::clock::{Beats, Clock, just_after};
-use crate::policy::backfill::slurm::settings::{Release, Settings};
+use crate::policy::backfill::slurm::settings::{Settings, SlurmRelease};
 use crate::units::{SimDuration, SimTime};
 
 /// Period of the main loop before it slept until whole seconds, in microseconds.
@@ -40,9 +40,9 @@ impl MainLoop {
         let (timing, started) = (&settings.timing, clock.second(settings.timing.started()));
         let period = timing.main_period.map_or(MAIN_PERIOD, SimDuration::micros);
         let ticks = match (timing.main_phase, timing.main_period) {
-            (Some(first), None) if settings.release >= Release::R2311 => Beats::periodic(first, SECOND),
+            (Some(first), None) if settings.release >= SlurmRelease::R2311 => Beats::periodic(first, SECOND),
             (Some(first), _) => Beats::periodic(first, period),
-            (None, None) if settings.release >= Release::R2311 => {
+            (None, None) if settings.release >= SlurmRelease::R2311 => {
                 Beats::periodic(clock.next_whole(just_after(timing.started())), SECOND)
             }
             (None, _) => Beats::periodic(timing.started().saturating_add(SimDuration::from_micros(period)), period),

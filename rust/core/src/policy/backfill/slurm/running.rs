@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::algo::fit_list::Waiting;
 use crate::algo::node_set::NodeSet;
 use crate::policy::backfill::slurm::nodes::Nodes;
-use crate::policy::backfill::slurm::settings::Release;
+use crate::policy::backfill::slurm::settings::SlurmRelease;
 use crate::units::SimTime;
 
 /// Progress of an allocation.
@@ -73,7 +73,7 @@ pub(super) struct Question<'a> {
 pub(super) struct Rules {
     pub(super) window_linear: i64,
     pub(super) kill_wait: i64,
-    pub(super) release: Release,
+    pub(super) release: SlurmRelease,
 }
 
 /// Answer of the will-run test.
@@ -170,7 +170,7 @@ impl Running {
                 && free.len() >= ask.need
             {
                 let end = self.list[last].end;
-                if ask.is_silent && rules.release < Release::R2505 && ask.later.is_some_and(|later| end > later) {
+                if ask.is_silent && rules.release < SlurmRelease::R2505 && ask.later.is_some_and(|later| end > later) {
                     return Some(Answer { start: end, nodes: Vec::new(), is_guess: false });
                 }
                 return self.answer(choose(&free, ask.need)?, last, (ask, rules));
@@ -186,7 +186,7 @@ impl Running {
     fn answer(&self, chosen: Vec<u32>, last: usize, (ask, rules): (Question<'_>, Rules)) -> Option<Answer> {
         let uses = |job: &Allocation| chosen.iter().any(|&node| job.set.contains(node));
         let mut end = self.list[last].end;
-        if rules.release >= Release::R2505 {
+        if rules.release >= SlurmRelease::R2505 {
             end = self.list[..=last].iter().rev().find(|job| uses(job)).map_or(end, |job| job.end);
         }
         let is_guess = end <= ask.now;
@@ -215,7 +215,7 @@ impl Groups<'_> {
                 more = false;
                 break;
             };
-            if rules.release >= Release::R2411 && ask.later.is_some_and(|later| job.end > later) {
+            if rules.release >= SlurmRelease::R2411 && ask.later.is_some_and(|later| job.end > later) {
                 more = false;
                 break;
             }
@@ -258,7 +258,7 @@ mod tests {
     use crate::platform::PlatformColumns;
     use crate::units::SimDuration;
 
-    const RULES: Rules = Rules { window_linear: 0, kill_wait: 2, release: Release::R2205 };
+    const RULES: Rules = Rules { window_linear: 0, kill_wait: 2, release: SlurmRelease::R2205 };
 
     fn nodes(count: usize) -> Nodes {
         let alike = |value: f64| vec![value; count];

@@ -4,7 +4,7 @@ use crate::platform::node_state::NodeState;
 use crate::policy::backfill::slurm::clock::{Beats, Clock, just_after};
 use crate::policy::backfill::slurm::nodes::{Nodes, Power};
 use crate::policy::backfill::slurm::running::Running;
-use crate::policy::backfill::slurm::settings::{Release, Saving, Settings};
+use crate::policy::backfill::slurm::settings::{Saving, Settings, SlurmRelease};
 use crate::units::{SimDuration, SimTime};
 
 /// The power-saving thread.
@@ -38,7 +38,7 @@ impl Saver {
         let started = settings.timing.started();
         let first =
             settings.timing.scan_phase.unwrap_or_else(|| started.saturating_add(SimDuration::from_micros(1_000_000)));
-        let buckets = settings.release >= Release::R2405;
+        let buckets = settings.release >= SlurmRelease::R2405;
         Some(Self {
             wakes: Beats::periodic(first, 1_000_000).unless_listed(&settings.beats.scan),
             seen: started,

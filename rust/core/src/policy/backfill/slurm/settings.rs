@@ -4,7 +4,7 @@ use crate::units::{SimDuration, SimTime};
 
 /// Releases of Slurm that schedule differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Release {
+pub enum SlurmRelease {
     /// 22.05.
     R2205,
     /// 23.02.
@@ -19,7 +19,7 @@ pub enum Release {
     R2505,
 }
 
-impl Release {
+impl SlurmRelease {
     /// Names of all releases, ascending.
     pub const NAMES: [&'static str; 6] = ["22.05", "23.02", "23.11", "24.05", "24.11", "25.05"];
 
@@ -35,15 +35,15 @@ impl Release {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Release whose rules hold.
-    pub release: Release,
+    pub release: SlurmRelease,
     /// Clock and latencies.
-    pub timing: Timing,
+    pub timing: LoopTiming,
     /// Explicit beats, where a recording gives them.
     pub beats: BeatLists,
     /// Main loop.
     pub main: Main,
     /// Backfill loop.
-    pub backfill: Backfill,
+    pub backfill: BackfillRules,
     /// Seconds between the signal at a job's limit and its kill.
     pub kill_wait: i64,
     /// True if a `PrologSlurmctld` lets jobs start as soon as their nodes have booted.
@@ -58,7 +58,7 @@ pub struct Settings {
 
 /// Clock and latencies.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Timing {
+pub struct LoopTiming {
     /// Microseconds of Unix time at the log's zero.
     pub epoch: i64,
     /// Start of the controller; none: a minute before the run begins.
@@ -79,7 +79,7 @@ pub struct Timing {
     pub start: SimDuration,
 }
 
-impl Timing {
+impl LoopTiming {
     /// Start of the controller, once it is settled.
     #[must_use]
     pub fn started(&self) -> SimTime {
@@ -92,7 +92,7 @@ impl Settings {
     #[must_use]
     pub fn started_by(&self, begin: SimTime) -> Self {
         let started = self.timing.started.unwrap_or(SimTime::from_micros(begin.micros() - 60_000_000));
-        Self { timing: Timing { started: Some(started), ..self.timing.clone() }, ..self.clone() }
+        Self { timing: LoopTiming { started: Some(started), ..self.timing.clone() }, ..self.clone() }
     }
 }
 
@@ -136,7 +136,7 @@ pub struct Main {
 
 /// Settings of the backfill loop; times in seconds, counts of 0 are no limit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Backfill {
+pub struct BackfillRules {
     /// `bf_interval`; none: no backfill.
     pub interval: Option<i64>,
     /// `bf_window`.

@@ -1,94 +1,75 @@
 //! Line 5 of an instant: submissions, then withdrawals, then the jobs that have become eligible or hopeless (operations
 //! page on machines, rule 27).
 
-use crate::sim::Simulation;
-use crate::sim::event::Event;
-use crate::sim::log::{Entry, Kind};
-use crate::sim::record::JobState;
-use crate::sim::waiting::{Verdict, Waiting};
+use crate::control::Refusal;
+use crate::control::conductor::waiting::{Verdict, Waiting};
+use crate::control::conductor::{Conductor, Fact, Plant, Why, Withdrawal};
+use crate::error::Result;
 use crate::units::SimTime;
 use crate::workload::JobId;
 
-impl Simulation {
+impl Conductor {
     /// Processes all of line 5; returns the number of events that changed anything.
-    pub(super) fn arrive(&mut self, now: SimTime) -> u64 {
-        let mut events = 0;
-        while let Some(job) = self.feeds.pop_submit(now) {
-            events += 1;
-            self.submit(job);
-        }
-        while let Some(event) = self.feeds.pop_outside(now, Event::CANCEL) {
-            if let Event::Cancel(job) = event {
-                events += u64::from(self.withdraw(job, JobState::Cancelled));
-            }
-        }
+    pub(super) fn arrive(&mut self, now: SimTime, plant: &mut impl Plant) -> Result<u64> {
+        let mut events = plant.bring_jobs(self)?;
         if self.waiting.is_some() {
             while let Some(job) = self.waiting.as_mut().and_then(|waiting| waiting.pop_cancel(now)) {
-                events += u64::from(self.withdraw(job, JobState::Cancelled));
+                events += u64::from(self.withdraw(job, Why::Foreseen, plant));
             }
-            events += self.admit_all(now);
+            events += self.admit_all(now, plant);
         }
-        events
+        Ok(events)
     }
 
     /// Submits a job: it joins the queue, or is held first if jobs of this run may have to wait for something, or it is
     /// turned away.
-    fn submit(&mut self, job: JobId) {
-        let Self { controller, waiting, history, tally, under_way, .. } = self;
-        let start = controller.cluster().workload().observed_start(job);
-        if under_way.as_ref().is_some_and(|log| log.starts(start)) {
-            return;
-        }
+    pub fn submit(&mut self, job: JobId, plant: &mut impl Plant) {
+        let Self { controller, waiting, .. } = self;
         if let Some(need) = controller.between(job) {
-            history.note_between(job, need);
+            plant.note(controller.cluster(), Fact::Between(job, need));
         }
         let refusal = if waiting.is_some() { controller.hold(job) } else { controller.submit(job) };
         if let Some(refusal) = refusal {
-            history.turn_away(job, refusal);
-            self.note_refused(job);
+            self.turn_away(job, refusal, plant);
         } else if let Some(waiting) = waiting {
             waiting.submit(job);
-        } else if let Some(tally) = tally {
-            tally.join(controller.cluster().workload(), job);
+        } else {
+            plant.note(controller.cluster(), Fact::Joined(job));
         }
     }
 
     /// Notes that a job will not join the queue. That counts as its end, unless it is only left out because no start is
     /// known for it.
-    pub(super) fn note_refused(&mut self, job: JobId) {
-        if self.history.is_rejected(job) {
+    pub fn turn_away(&mut self, job: JobId, refusal: Refusal, plant: &mut impl Plant) {
+        plant.note(self.controller.cluster(), Fact::TurnedAway(job, refusal));
+        if refusal != Refusal::LeftOut {
             self.note_end(job, false);
         }
     }
 
-    /// Notes that a job has ended, for which others may wait.
-    pub(super) fn note_end(&mut self, job: JobId, ok: bool) {
+    /// Notes that a job has ended, for which others may wait; `ok`: it has completed.
+    pub fn note_end(&mut self, job: JobId, ok: bool) {
         if let Some(waiting) = &mut self.waiting {
             waiting.end(job, self.controller.cluster().now(), ok);
         }
     }
 
     /// Withdraws a job; false if it runs or has ended.
-    pub(super) fn withdraw(&mut self, job: JobId, why: JobState) -> bool {
+    pub fn withdraw(&mut self, job: JobId, why: Why, plant: &mut impl Plant) -> bool {
         let Some(was_queued) = self.controller.withdraw(job) else { return false };
-        if let Some(tally) = self.tally.as_mut().filter(|_| was_queued) {
-            tally.leave(self.controller.cluster().workload(), job);
-        }
-        self.history.cancel(job, why);
-        let (at, draw) = (self.now(), self.plant.draw());
-        self.history.note(Entry { job: Some(job), ..Entry::new(at, Kind::Cancel, draw) });
+        plant.note(self.controller.cluster(), Fact::Withdrawn(Withdrawal { job, was_queued, why }));
         self.note_end(job, false);
         true
     }
 
     /// Admits the jobs that have nothing to wait for any more, and withdraws those that wait for something that will
     /// not come, until nothing changes. Returns their number.
-    fn admit_all(&mut self, now: SimTime) -> u64 {
+    fn admit_all(&mut self, now: SimTime, plant: &mut impl Plant) -> u64 {
         let mut events = 0;
         loop {
             let mut eligible = Vec::new();
             while let Some(job) = self.waiting.as_mut().and_then(|waiting| waiting.pop_news(now)) {
-                events += u64::from(self.look_at(job, now, &mut eligible));
+                events += u64::from(self.look_at(job, now, &mut eligible, plant));
             }
             if eligible.is_empty() {
                 return events;
@@ -97,13 +78,13 @@ impl Simulation {
             eligible.dedup();
             events += eligible.len() as u64;
             for job in eligible {
-                self.admit(job);
+                self.admit(job, plant);
             }
         }
     }
 
     /// Looks at a job that may have nothing to wait for any more; true if it is withdrawn.
-    fn look_at(&mut self, job: JobId, now: SimTime, eligible: &mut Vec<JobId>) -> bool {
+    fn look_at(&mut self, job: JobId, now: SimTime, eligible: &mut Vec<JobId>, plant: &mut impl Plant) -> bool {
         let Some(waiting) = self.waiting.as_mut().filter(|_| self.controller.cluster().is_held(job)) else {
             return false;
         };
@@ -117,26 +98,20 @@ impl Simulation {
                 eligible.push(job);
                 false
             }
-            Verdict::Hopeless => self.withdraw(job, JobState::Hopeless),
+            Verdict::Hopeless => self.withdraw(job, Why::Hopeless, plant),
         }
     }
 
     /// Lets a held job join the queue, or turns it away if the budget has changed since and it does not fit any more.
-    fn admit(&mut self, job: JobId) {
-        let Self { controller, history, tally, feeds, .. } = self;
-        if let Some(refusal) = controller.admit(job) {
-            history.turn_away(job, refusal);
-            self.note_refused(job);
-            return;
-        }
-        feeds.note_joined(job);
-        if let Some(tally) = tally {
-            tally.join(controller.cluster().workload(), job);
+    pub fn admit(&mut self, job: JobId, plant: &mut impl Plant) {
+        match self.controller.admit(job) {
+            Some(refusal) => self.turn_away(job, refusal, plant),
+            None => plant.note(self.controller.cluster(), Fact::Joined(job)),
         }
     }
 
     /// True if a submitted job is still to join the queue or to be withdrawn.
-    pub(super) fn may_still_join(&mut self) -> bool {
+    pub fn may_still_join(&mut self) -> bool {
         let Self { controller, waiting, .. } = self;
         waiting.as_mut().is_some_and(|waiting| waiting.may_change(|job| controller.cluster().is_held(job)))
     }

@@ -1,0 +1,305 @@
+"""`Controller`: a policy in the hands of a host, which informs it of what happens and carries out what it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from hetsched import _core
+from hetsched.checks import Faults, shown
+from hetsched.errors import ConfigError, LiveError
+from hetsched.features.feature import Setting
+from hetsched.live.decisions import Decision
+from hetsched.live.notices import Notice
+from hetsched.live.told import decisions_of, reports_of
+from hetsched.naming import named_in
+from hetsched.platform import Platform
+from hetsched.policy import Policy
+from hetsched.roles import Scheduler
+from hetsched.run.options import RunOptions
+from hetsched.run.session_changes import app_order, appended, conformed_jobs
+from hetsched.run.simulation import Run, check_inputs, policy_of
+from hetsched.workload import Workload
+
+_OF_RUNS = ("until_s", "on_failure")
+"""Options of the engine that say what a plant does."""
+
+_LATEST_US = 10**18
+
+Deed: TypeAlias = tuple[int, tuple[Notice, ...]] | pl.DataFrame
+"""A step, or jobs that were added."""
+
+
+@named_in("hetsched")
+class Controller:
+    """A policy at work on a machine that its host watches and steers: the scheduler of `simulate`, without a plant.
+
+    It has no clock, no threads and no files. The host gives notices of what has happened (`hetsched.live.notices`) and
+    gets decisions (`hetsched.live.decisions`), which count as carried out at once; if one could not be, the host says
+    so with ``StartFailed``. Notices of one instant are taken into account in the order of docs/background/live.md,
+    whatever their order in the list, and those about an earlier attempt than the present change nothing.
+
+    Parameters
+    ----------
+    platform
+        The machine, with the tables of its nodes' draw if there are any.
+    policy
+        As in `simulate`.
+    workload
+        Jobs that are known from the beginning; each joins the queue once the host gives ``Submitted``. Runtimes in it
+        are not read: plans go by walltimes.
+    seed
+        From 0 to 2⁶⁴ - 1; all chance comes from it.
+
+    Raises
+    ------
+    ConfigError
+        As `simulate`; if a job has no walltime; if the policy repeats a log or measures utilizations beforehand.
+
+    Examples
+    --------
+    >>> import polars as pl, hetsched as hs
+    >>> from hetsched.live import Ended, Submitted
+    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "walltime_s": [60, 60], "node_count": [2, 1]})
+    >>> controller = hs.Controller(hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300), "easy")
+    >>> controller.add_jobs(jobs)
+    >>> controller.step(0, [Submitted(1), Submitted(2)])
+    [Start(number=1, job=1, attempt=1, nodes=(0, 1), cap_w=None, granted_w=None)]
+    >>> controller.step(41_500_000, [Ended(1, 1, "completed")])
+    [Start(number=2, job=2, attempt=1, nodes=(0,), cap_w=None, granted_w=None)]
+    >>> controller.next_us is None
+    True
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        policy: str | Policy | Mapping[str, Any] | Scheduler | type[Scheduler] = "easy",
+        *,
+        workload: Workload | None = None,
+        seed: int = 0,
+    ) -> None:
+        faults = Faults()
+        check_inputs(_no_jobs() if workload is None else workload, platform, faults)
+        options = RunOptions(seed=seed).checked(faults)
+        faults.check()
+        jobs = _no_jobs() if workload is None else blind(workload)
+        self._begin(Setting(jobs, platform, policy_of(policy), options))
+
+    @classmethod
+    def of(cls, setting: Setting) -> Controller:
+        """A controller of the ingredients of a run, without its plant and what comes from outside."""
+        made = cls.__new__(cls)
+        options = replace(setting.options, events=None, until_s=None, bound=False)
+        made._begin(replace(setting, workload=blind(setting.as_submitted), submitted=None, options=options))
+        return made
+
+    def _begin(self, given: Setting) -> None:
+        self._given = given
+        self._setting = _settled(given)
+        self._reached_us: int | None = None
+        self._decided = 0
+        self._deeds: list[Deed] = []
+        self._apps: tuple[str, ...] | None = None
+        self._know(given.workload)
+        # Whatever is wrong with the policy on this machine is said now.
+        self._engine = _engine_of(self._setting, start_us=0)
+
+    def _know(self, workload: Workload) -> None:
+        self._ids: list[int] = workload.to_polars()["job_id"].to_list()
+        self._rows = {job: row for row, job in enumerate(self._ids)}
+
+    @property
+    def reached_us(self) -> int | None:
+        """The instant of the last step, microseconds of the run's clock; None before the first."""
+        return self._reached_us
+
+    @property
+    def next_us(self) -> int | None:
+        """The next instant at which a step is wanted even if nothing happens, such as a timer; None: there is none."""
+        return None if self._reached_us is None else self._engine.next_us
+
+    @property
+    def late(self) -> int:
+        """Number of notices that came too late to change anything."""
+        return self._engine.late
+
+    @property
+    def setting(self) -> Setting:
+        """The ingredients of the run, which a journal keeps."""
+        return self._given
+
+    @property
+    def jobs(self) -> Workload:
+        """All jobs so far, in rows that never change; their runtimes are their walltimes."""
+        return self._given.workload
+
+    def add_jobs(self, frame: pl.DataFrame | Workload) -> None:
+        """Add jobs, which join the queue once the host gives ``Submitted`` or ``Eligible``.
+
+        Parameters
+        ----------
+        frame
+            The columns of a workload; ``runtime_s`` may be missing and is not read, ``walltime_s`` must be there. A
+            job gets the next row, and rows are never used again: of jobs that join the queue at one instant, those go
+            first that were added first.
+
+        Raises
+        ------
+        ConfigError
+            If a job has no walltime or the number of another one, or asks for what the controller was not set up for
+            (as `hetsched.Session.inject`); nothing has changed then.
+        TraceError
+            If the jobs are no workload.
+        """
+        before = self._given.workload
+        own = frame.to_polars() if isinstance(frame, Workload) else frame
+        new = conformed_jobs(_blind_frame(own, "jobs"), before, from_s=-1e12)
+        both = appended(before, new) if len(before) else Workload.from_polars(new, source=before.source)
+        apps = app_order(self._apps, before, both)
+        given = replace(self._given, workload=both, apps=apps)
+        setting = _settled(given)
+        if self._reached_us is None:
+            self._engine = _engine_of(setting, start_us=0)
+        else:
+            self._engine = _engine_of(setting, start_us=self._reached_us, extends=self._engine)
+        self._given, self._setting, self._apps = given, setting, apps
+        self._know(both)
+        self._deeds.append(new)
+
+    def step(self, t_us: int, notices: Iterable[Notice] = ()) -> list[Decision]:
+        """Take the notices of one instant into account, and decide until nothing more is decided.
+
+        Parameters
+        ----------
+        t_us
+            The instant, microseconds of the run's clock; after the last one.
+        notices
+            Everything that has happened since the last step. None, or ``Tick()``: nothing has, and it is `next_us`.
+
+        Returns
+        -------
+        list of Decision
+            In the order in which they are to be carried out, each with a number of its own.
+
+        Raises
+        ------
+        ConfigError
+            If `t_us` is no instant after the last, or a notice is about no job or node that there is.
+        LiveError
+            If a notice cannot be true, such as a start on a busy node: the host's picture of the machine and ours
+            differ.
+        SimulationError
+            If the policy decides what cannot be carried out. An exception of an object in a role is raised as it is.
+
+        After an error nothing has changed: notices that are true go into the next step.
+        """
+        faults = Faults()
+        faults.whole("t_us", t_us, low=-_LATEST_US, high=_LATEST_US)
+        faults.check()
+        if self._reached_us is not None and t_us <= self._reached_us:
+            raise ConfigError([("t_us", shown(t_us), f"microseconds after {self._reached_us:,}, the last step")])
+        told = tuple(notices)
+        reports = reports_of(told, self._rows)
+        engine = self._engine if self._reached_us is not None else _engine_of(self._setting, start_us=t_us)
+        orders = engine.step(t_us, reports)
+        self._engine, self._reached_us = engine, t_us
+        decisions = decisions_of(orders, self._ids, self._decided + 1)
+        self._decided += len(decisions)
+        self._deeds.append((t_us, told))
+        return decisions
+
+    def __reduce__(self) -> tuple[object, ...]:
+        first = self._deeds_before()
+        return _restored, (_core.__version__, first, tuple(self._deeds), self._decided)
+
+    def _deeds_before(self) -> Setting:
+        """Ingredients as they were before jobs were added."""
+        added = sum(len(deed) for deed in self._deeds if isinstance(deed, pl.DataFrame))
+        count = len(self._ids) - added
+        jobs = self._given.workload
+        first = _no_jobs() if count == 0 else jobs.head(count)
+        return replace(self._given, workload=first, apps=None)
+
+
+def _restored(version: str, given: Setting, deeds: Sequence[Deed], decided: int) -> Controller:
+    """A controller that does again what another one has done."""
+    if version != _core.__version__:
+        raise LiveError(f"a controller of hetsched {version} cannot be taken up by {_core.__version__}")
+    made = Controller.__new__(Controller)
+    made._begin(given)
+    for deed in deeds:
+        if isinstance(deed, pl.DataFrame):
+            made.add_jobs(deed)
+        else:
+            made.step(*deed)
+    if made._decided != decided:
+        raise LiveError(f"a controller made {decided:,} decisions, and {made._decided:,} when it was taken up again")
+    return made
+
+
+def blind(workload: Workload) -> Workload:
+    """The same jobs in the same rows without what only their runs will show: runtimes are walltimes.
+
+    Raises
+    ------
+    ConfigError
+        If a job has no walltime.
+    """
+    frame = _blind_frame(workload.to_polars(), "workload")
+    return Workload(frame, source=workload.source, report=workload.report, history=workload.history)
+
+
+def _blind_frame(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    if not isinstance(frame, pl.DataFrame):
+        raise ConfigError([(name, type(frame).__name__, "a polars DataFrame with a row a job, or a Workload")])
+    expected = "seconds above 0: a policy plans by walltimes, and knows no runtime"
+    if "walltime_s" not in frame.columns:
+        if len(frame):
+            raise ConfigError([(f"{name}.walltime_s", "no such column", expected)])
+        return frame
+    faults = Faults(name)
+    without = frame.with_row_index("row_").filter(pl.col("walltime_s").is_null() | ~(pl.col("walltime_s") > 0))
+    for job in without["job_id"].head(10) if "job_id" in frame.columns else ():
+        faults.note("walltime_s", f"none of job {job}", expected)
+    faults.check()
+    return frame.with_columns(runtime_s=pl.col("walltime_s").cast(pl.Float64))
+
+
+def _no_jobs() -> Workload:
+    columns = {"job_id": pl.Int64, "submit_s": pl.Float64, "runtime_s": pl.Float64, "node_count": pl.Int64}
+    return Workload.from_polars(pl.DataFrame(schema=columns), source="live")
+
+
+def _settled(given: Setting) -> Setting:
+    """Ingredients as decisions see them, once they are checked."""
+    needs, faults = given.policy.needs, Faults()
+    if {"observed_starts", "observed_nodes"} & needs.keys():
+        faults.note(
+            "policy", f"`{given.policy.name}`", "one that decides: a log of what is yet to happen does not exist"
+        )
+    if "utilizations" in needs:
+        faults.note(
+            "policy", f"`{given.policy.name}` with utilizations to be measured", "u_l and u_h: no run goes before"
+        )
+    faults.check()
+    setting: Setting = Run(**{name: value for name, value in vars(given).items() if name in Run.__dataclass_fields__})
+    setting.check()
+    for settle in setting.asked("settle"):
+        setting = settle(setting)
+    return setting
+
+
+def _engine_of(setting: Setting, *, start_us: int, extends: _core.Live | None = None) -> _core.Live:
+    keywords = {name: value for engine in setting.asked("engine") for name, value in engine(setting).items()}
+    keywords.pop("budgets", None)
+    options = {name: value for name, value in setting.options.of_engine.items() if name not in _OF_RUNS}
+    jobs, apps = setting.workload, setting.apps
+    columns = jobs._core_columns if apps is None else jobs._columns_ending(None, apps)
+    parts = setting.policy._begun(setting.options.seed)
+    return _core.Live(
+        columns, setting.platform._machine, parts, start_us=start_us, extends=extends, **options, **keywords
+    )

@@ -1,0 +1,576 @@
+//! Conductor: the course of an instant under a controller, whatever machine it is.
+//!
+//! An instant is emptied, then a pass is made; what the pass causes at the same instant makes another round, until
+//! nothing is left (engine rule 2). Whether the machine is simulated or real, it is a [`Plant`]: it brings what happens,
+//! and follows what is decided.
+
+mod arrivals;
+mod beats;
+mod passes;
+mod waiting;
+
+use crate::algo::event_heap::EventHeap;
+use crate::cluster::growth::Growth;
+use crate::cluster::runs::{Run, RunId};
+use crate::cluster::{Cluster, Retimed};
+use crate::control::conductor::beats::Beats;
+use crate::control::conductor::passes::{Due, Passes};
+use crate::control::conductor::waiting::Waiting;
+use crate::control::{Controller, Effect, Refusal};
+use crate::error::{Error, Result, SimulationError};
+use crate::platform::outages::{Outage, Turn};
+use crate::policy::Decision;
+use crate::policy::agent::Told;
+use crate::policy::budget::Between;
+use crate::units::{SimTime, Watts};
+use crate::workload::JobId;
+
+/// Machine under a conductor: a simulated one, or a real one as far as its host knows it.
+pub trait Plant {
+    /// Present draw of the machine, as it is measured now.
+    fn draw(&mut self) -> Watts;
+
+    /// Brings what happens now on the machine, at the begin of a round: ends of runs, then node transitions, failures
+    /// and budgets. Returns the number of events that changed anything.
+    ///
+    /// # Errors
+    /// If something cannot have happened.
+    fn bring_machine(&mut self, conductor: &mut Conductor) -> Result<u64>;
+
+    /// Brings the jobs that are submitted now, and then the withdrawals. Returns the number of events that changed
+    /// anything.
+    ///
+    /// # Errors
+    /// If something cannot have happened.
+    fn bring_jobs(&mut self, conductor: &mut Conductor) -> Result<u64>;
+
+    /// Loses a run whose node goes down: its job ends, or is requeued.
+    ///
+    /// # Errors
+    /// If its nodes do not serve it.
+    fn lose(&mut self, conductor: &mut Conductor, id: RunId, why: Outage) -> Result<()>;
+
+    /// Follows a decision that the cluster has carried out.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn act(
+        &mut self,
+        cluster: &Cluster,
+        decision: &Decision,
+        effect: Effect,
+        in_emergency: bool,
+    ) -> Result<(), SimulationError>;
+
+    /// Follows something that has become of a job, or of the machine, without a decision of the policy.
+    fn note(&mut self, cluster: &Cluster, fact: Fact);
+
+    /// Takes the measured draws beyond idle of the runs that an emergency has suspended, as they were before.
+    fn take_asked(&mut self) -> Vec<(RunId, Watts)>;
+
+    /// True if nothing more will happen on the machine by itself.
+    fn is_still(&self) -> bool;
+
+    /// Number of jobs in a final state.
+    fn done(&self) -> usize;
+
+    /// Decides in the policy's place, as long as that is not to decide; true if it did.
+    ///
+    /// # Errors
+    /// If its decisions cannot be carried out.
+    fn leads(&mut self, _conductor: &mut Conductor) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Follows the end of a pass, or its interruption if the policy's agent is asked.
+    fn end_pass(&mut self, _conductor: &mut Conductor, _asks: bool) {}
+
+    /// Settles the instant at its end: ends follow the caps in force.
+    fn settle(&mut self, _cluster: &Cluster, _replanned: &[Retimed]) {}
+}
+
+/// Something that has become of a job, or of the machine, without a decision of the policy.
+#[derive(Clone, Copy, Debug)]
+pub enum Fact {
+    /// A job was turned away.
+    TurnedAway(JobId, Refusal),
+    /// A job fits between no two budgets to come.
+    Between(JobId, Between),
+    /// A job has joined the queue.
+    Joined(JobId),
+    /// A job was withdrawn.
+    Withdrawn(Withdrawal),
+    /// The machine draws more than the budget, so that an emergency begins.
+    Alert(Watts),
+}
+
+/// Withdrawal of a job that did not run.
+#[derive(Clone, Copy, Debug)]
+pub struct Withdrawal {
+    /// The job.
+    pub job: JobId,
+    /// True if it was in the queue.
+    pub was_queued: bool,
+    /// Reason for it.
+    pub why: Why,
+}
+
+/// Reason for which a job is withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Somebody has withdrawn it.
+    Asked,
+    /// It said beforehand that it would be withdrawn now.
+    Foreseen,
+    /// It waited for something that will not come any more.
+    Hopeless,
+}
+
+/// Progress of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Number of jobs in a final state.
+    pub done: usize,
+    /// Number of all jobs.
+    pub jobs: usize,
+    /// The clock.
+    pub now: SimTime,
+}
+
+/// Callback that is shown the progress now and then; true if it wants to stop.
+pub type Look<'a> = dyn Fn(Progress) -> bool + 'a;
+
+/// Number of rounds within one instant between two looks.
+const LOOK_EVERY: u64 = 512;
+
+/// Pass to come that the policy or its timing has asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    /// A timer runs out.
+    Timer,
+    /// A pass that waited for its interval is due.
+    PassDue,
+}
+
+/// State of an instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Instant {
+    /// True if the monitor has looked in it.
+    has_looked: bool,
+    /// True if it has a pass even if nothing happens.
+    beat: bool,
+    /// True if an agent is asked in it.
+    is_asked: bool,
+}
+
+/// A controller in time: it makes passes when they are due.
+#[derive(Clone)]
+pub struct Conductor {
+    controller: Controller,
+    /// Timers, and passes that were put off.
+    calls: EventHeap<Call>,
+    passes: Passes,
+    beats: Beats,
+    /// True if speeds may change while jobs run: the policy governs power or changes sizes, or there are caps.
+    governs: bool,
+    instant: Instant,
+    /// True if a budget has begun or ended in this instant.
+    has_budget_end: bool,
+    /// Jobs that wait outside the queue, if any may.
+    waiting: Option<Waiting>,
+    /// Number of events so far that changed anything.
+    events: u64,
+    /// Number of passes so far.
+    made: u64,
+}
+
+impl Conductor {
+    /// Conducts a controller to which nothing has happened. `governs`: speeds may change, whatever the policy does.
+    #[must_use]
+    pub fn new(mut controller: Controller, governs: bool) -> Self {
+        let beats = controller.governor().map(|governor| Beats::of(governor));
+        let waiting = Waiting::new(controller.cluster().workload());
+        Self {
+            governs: governs || beats.is_some() || controller.resizes(),
+            beats: beats.unwrap_or_default(),
+            controller,
+            calls: EventHeap::default(),
+            passes: Passes::default(),
+            instant: Instant::default(),
+            has_budget_end: false,
+            waiting,
+            events: 0,
+            made: 0,
+        }
+    }
+
+    /// The controller.
+    #[must_use]
+    pub fn controller(&self) -> &Controller {
+        &self.controller
+    }
+
+    /// The controller, for what its host informs it of.
+    pub fn controller_mut(&mut self) -> &mut Controller {
+        &mut self.controller
+    }
+
+    /// The cluster.
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
+        self.controller.cluster()
+    }
+
+    /// The last instant.
+    #[must_use]
+    pub fn now(&self) -> SimTime {
+        self.cluster().now()
+    }
+
+    /// True if speeds may change while jobs run.
+    #[must_use]
+    pub fn governs(&self) -> bool {
+        self.governs
+    }
+
+    /// True if the draw is monitored.
+    #[must_use]
+    pub fn monitors(&self) -> bool {
+        self.beats.monitors()
+    }
+
+    /// Numbers of events that changed anything, and of passes.
+    #[must_use]
+    pub fn counts(&self) -> (u64, u64) {
+        (self.events, self.made)
+    }
+
+    /// True if an agent is asked: nothing happens until it has answered.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        self.instant.is_asked
+    }
+
+    /// Adds a hold: no pass is made from one instant until another, so that no job starts, while runs go on.
+    pub fn hold(&mut self, from: SimTime, until: SimTime) {
+        self.passes.hold(from, until);
+    }
+
+    /// Informs the policy that a budget from outside begins to hold, or ends.
+    pub fn budget_changed(&mut self) {
+        self.controller.budget_changed();
+        self.has_budget_end = true;
+    }
+
+    /// Ends a run; `None` if it was over already. Jobs that wait for its job are looked at once
+    /// [the state is known](Conductor::note_end).
+    ///
+    /// # Errors
+    /// If its nodes do not serve it.
+    pub fn end(&mut self, id: RunId) -> Result<Option<Run>> {
+        Ok(self.controller.end(id)?)
+    }
+
+    /// Begins an outage of a node, which loses the runs on it.
+    ///
+    /// # Errors
+    /// If a run cannot end.
+    pub fn begin_outage(&mut self, node: u32, why: Outage, plant: &mut impl Plant) -> Result<Turn> {
+        let turn = self.controller.begin_outage(node, why);
+        if turn == Turn::Turns {
+            for id in self.cluster().runs_on(node) {
+                plant.lose(self, id, why)?;
+            }
+            self.controller.node_down(node);
+        }
+        Ok(turn)
+    }
+
+    /// Adds jobs, the earlier ones in their old rows. `has_joined` is true for the earlier ones that have joined the
+    /// queue; `end_of` gives the ends of those that are over, and true for those that completed.
+    pub fn grow(
+        &mut self,
+        growth: &Growth,
+        has_joined: &dyn Fn(JobId) -> bool,
+        end_of: &dyn Fn(JobId) -> Option<(SimTime, bool)>,
+    ) {
+        let knows_ends = self.waiting.as_ref().is_some_and(Waiting::knows_ends);
+        match &mut self.waiting {
+            Some(waiting) => waiting.grow(&growth.workload),
+            None => self.waiting = Waiting::new(&growth.workload),
+        }
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| !knows_ends) {
+            for job in self.controller.cluster().workload().jobs() {
+                if let Some((end, ok)) = end_of(job) {
+                    waiting.remember(job, end, ok);
+                }
+            }
+        }
+        self.controller.grow(growth, has_joined);
+    }
+
+    /// Goes on under the controller that `next` makes of the present one. It makes a pass at `at`.
+    ///
+    /// # Errors
+    /// If `next` fails.
+    pub fn succeed<T>(
+        mut self,
+        at: SimTime,
+        next: impl FnOnce(Controller) -> Result<(Controller, T)>,
+    ) -> Result<(Self, T)> {
+        let (mut controller, more) = next(self.controller)?;
+        let beats = controller.governor().map(|governor| Beats::of(governor));
+        let governs = self.governs || beats.is_some() || controller.resizes();
+        let mut calls = EventHeap::default();
+        calls.push(at, 0, Call::PassDue);
+        let passes = std::mem::take(&mut self.passes).owing(at);
+        Ok((Self { controller, governs, beats: beats.unwrap_or_default(), calls, passes, ..self }, more))
+    }
+
+    /// Processes one instant; true if an agent is asked in it, whose [answers](Conductor::answer) then continue the
+    /// instant. With `pass`, a pass is made even if nothing happens.
+    ///
+    /// # Errors
+    /// If the policy fails, decides what cannot be carried out, or `look` wants to stop.
+    pub fn step(&mut self, now: SimTime, pass: bool, plant: &mut impl Plant, look: &Look<'_>) -> Result<bool> {
+        self.controller.advance(now);
+        let beat = self.governs && self.runs_something() && self.beats.allots_at(now);
+        self.instant = Instant { beat: beat || pass, ..Instant::default() };
+        self.has_budget_end = false;
+        self.carry_on(now, plant, look)
+    }
+
+    /// Goes on with an instant in which an agent was asked; true if it is asked again.
+    ///
+    /// # Errors
+    /// Same as for [`Conductor::step`].
+    pub fn answer(&mut self, told: Told, plant: &mut impl Plant, look: &Look<'_>) -> Result<bool> {
+        let now = self.now();
+        let progress = self.progress(plant);
+        let Self { controller, calls, waiting, .. } = self;
+        let asks = controller.answer(told, &|| look(progress), &mut |cluster, decision, effect| {
+            follow(cluster, &effect, decision, calls, waiting.as_mut());
+            plant.act(cluster, decision, effect, false)
+        })?;
+        self.note_pass(asks, plant);
+        if asks { Ok(true) } else { self.carry_on(now, plant, look) }
+    }
+
+    /// Processes the rest of an instant after its last pass so far; true if an agent is asked.
+    fn carry_on(&mut self, now: SimTime, plant: &mut impl Plant, look: &Look<'_>) -> Result<bool> {
+        let mut rounds = 0_u64;
+        loop {
+            while self.absorb(now, plant)? || self.instant.beat {
+                rounds += 1;
+                if rounds.is_multiple_of(LOOK_EVERY) && look(self.progress(plant)) {
+                    return Err(Error::Interrupted);
+                }
+                self.instant.beat = false;
+                if self.decide(now, plant, look)? {
+                    return Ok(true);
+                }
+            }
+            // Jobs that would wait for ever get one more pass, and one after each emergency (operations page, rule 34).
+            if !self.governs {
+                break;
+            }
+            let acted = self.watch_draw(now, plant)?;
+            let again = acted || !self.instant.has_looked;
+            self.instant.beat = self.beats.monitors() && again && self.is_stuck(plant);
+            self.instant.has_looked = true;
+            if !self.instant.beat && !self.has_news() {
+                break;
+            }
+        }
+        self.settle(plant);
+        Ok(false)
+    }
+
+    /// Settles the instant at its end: ends and plans follow the caps in force.
+    pub fn settle(&mut self, plant: &mut impl Plant) {
+        let replanned = if self.governs { self.controller.settle() } else { Vec::new() };
+        plant.settle(self.controller.cluster(), &replanned);
+    }
+
+    fn runs_something(&self) -> bool {
+        self.cluster().running() > self.cluster().suspended()
+    }
+
+    /// The next instant at which anything happens, if the plant's next one is `plant`.
+    pub fn next_time(&mut self, plant: Option<SimTime>) -> Option<SimTime> {
+        loop {
+            let next = [self.next_known(), plant].into_iter().flatten().min();
+            let Some(_) = self.passes.alarm().filter(|alarm| !alarm.is_sure && Some(alarm.at) == next) else {
+                return next;
+            };
+            let alarm = self.controller.look_further();
+            self.passes.set_alarm(alarm);
+        }
+    }
+
+    /// The next instant at which a pass may be due, if the alarm is taken at its earliest possible time.
+    fn next_known(&self) -> Option<SimTime> {
+        let beat =
+            if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
+        let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
+        let alarm = self.passes.alarm().map(|alarm| alarm.at);
+        [self.calls.next_time(), alarm, beat, waiting].into_iter().flatten().min()
+    }
+
+    /// Empties the instant, in the order of engine rule 2; false if there was nothing.
+    fn absorb(&mut self, now: SimTime, plant: &mut impl Plant) -> Result<bool> {
+        let mut others = plant.bring_machine(self)?;
+        let arrived = self.arrive(now, plant)?;
+        while let Some(call) = self.calls.pop_at(now) {
+            others += u64::from(self.hear(call, now));
+        }
+        others += u64::from(self.passes.ring(now));
+        self.passes.note_round(others == 0);
+        self.events += others + arrived;
+        Ok(others + arrived > 0)
+    }
+
+    /// Hears a call; false if it is no longer of interest.
+    fn hear(&mut self, call: Call, now: SimTime) -> bool {
+        match call {
+            Call::Timer => {
+                self.controller.timer();
+                true
+            }
+            Call::PassDue => self.passes.is_owed(now),
+        }
+    }
+
+    /// Makes a scheduling pass, unless the policy's interval delays it; true if an agent is asked in it.
+    fn decide(&mut self, now: SimTime, plant: &mut impl Plant, look: &Look<'_>) -> Result<bool> {
+        if plant.leads(self)? || !self.pass_is_due(now) {
+            return Ok(false);
+        }
+        self.made += 1;
+        let progress = self.progress(plant);
+        let beat = self.beats.allots_at(now) || self.has_budget_end;
+        let draw = plant.draw();
+        let Self { controller, calls, waiting, .. } = self;
+        let asks = controller.decide(draw, beat, &|| look(progress), &mut |cluster, decision, effect| {
+            follow(cluster, &effect, decision, calls, waiting.as_mut());
+            plant.act(cluster, decision, effect, false)
+        })?;
+        self.note_pass(asks, plant);
+        Ok(asks)
+    }
+
+    /// Notes that a pass is over (its next alarm), or that an agent is asked in it.
+    fn note_pass(&mut self, asks: bool, plant: &mut impl Plant) {
+        if !asks {
+            let alarm = self.controller.alarm();
+            self.passes.set_alarm(alarm);
+        }
+        self.instant.is_asked = asks;
+        plant.end_pass(self, asks);
+    }
+
+    /// Starts a held job now, whatever the policy; false, and nothing has changed, if it does not fit.
+    ///
+    /// # Errors
+    /// If the policy fails, or the plant cannot follow.
+    pub fn take_up(&mut self, job: JobId, plant: &mut impl Plant) -> Result<bool> {
+        let Some(nodes) = self.cluster().nodes_under_way(job) else { return Ok(false) };
+        self.take_up_on(job, &nodes, plant)?;
+        Ok(true)
+    }
+
+    /// Takes into account that a job that does not run has been started on these nodes, whatever the policy.
+    ///
+    /// # Errors
+    /// If they cannot serve it, the policy fails, or the plant cannot follow.
+    pub fn take_up_on(&mut self, job: JobId, nodes: &[u32], plant: &mut impl Plant) -> Result<()> {
+        let Self { controller, calls, waiting, .. } = self;
+        controller.take_up(job, nodes, &mut |cluster, decision, effect| {
+            follow(cluster, &effect, decision, calls, waiting.as_mut());
+            plant.act(cluster, decision, effect, false)
+        })
+    }
+
+    /// Brings the machine's draw down to the budget, if it is monitored now (operations page, rules 27 to 33); true if
+    /// anything was done.
+    fn watch_draw(&mut self, now: SimTime, plant: &mut impl Plant) -> Result<bool> {
+        let Some(ceiling) = self.controller.ceiling().filter(|_| self.beats.looks_at(now)) else { return Ok(false) };
+        if self.controller.measured(plant.draw())? <= ceiling.as_ceiling() {
+            return Ok(false);
+        }
+        plant.note(self.controller.cluster(), Fact::Alert(ceiling));
+        self.controller.alert()?;
+        let mut acted = false;
+        while self.relieve(plant)? {
+            acted = true;
+            if self.controller.measured(plant.draw())? <= ceiling.as_ceiling() {
+                break;
+            }
+        }
+        Ok(acted)
+    }
+
+    /// Takes the next step of an emergency; false if there is none.
+    fn relieve(&mut self, plant: &mut impl Plant) -> Result<bool> {
+        let Self { controller, calls, waiting, .. } = self;
+        let acted = controller.relieve(&mut |cluster, decision, effect| {
+            follow(cluster, &effect, decision, calls, waiting.as_mut());
+            plant.act(cluster, decision, effect, true)
+        })?;
+        for (id, asks) in plant.take_asked() {
+            self.controller.note_asked(id, asks);
+        }
+        Ok(acted)
+    }
+
+    /// True if jobs wait or are suspended and no event is left that could change that.
+    pub fn is_stuck(&self, plant: &impl Plant) -> bool {
+        let waits = self.cluster().queued() > 0 || self.cluster().suspended() > 0;
+        let none_waits = self.waiting.as_ref().is_none_or(|waiting| waiting.next_time().is_none());
+        waits && plant.is_still() && self.calls.next_time().is_none() && none_waits
+    }
+
+    fn pass_is_due(&mut self, now: SimTime) -> bool {
+        let due = self.passes.due(now, self.controller.timing());
+        if let Due::At(at) = due {
+            self.calls.push(at, 0, Call::PassDue);
+        }
+        due == Due::Now
+    }
+
+    /// Progress of the run.
+    #[must_use]
+    pub fn progress(&self, plant: &impl Plant) -> Progress {
+        let cluster = self.cluster();
+        Progress { done: plant.done(), jobs: cluster.workload().len(), now: cluster.now() }
+    }
+
+    /// Returns the controller.
+    #[must_use]
+    pub fn into_controller(self) -> Controller {
+        self.controller
+    }
+}
+
+/// Follows a decision that the cluster has carried out: timers, and ends for which jobs may wait.
+fn follow(
+    cluster: &Cluster,
+    effect: &Effect,
+    decision: &Decision,
+    calls: &mut EventHeap<Call>,
+    waiting: Option<&mut Waiting>,
+) {
+    let over = match (effect, decision) {
+        (Effect::Timer(at), _) => {
+            calls.push(*at, 0, Call::Timer);
+            None
+        }
+        (Effect::Rejected(job, _), _) => Some(*job),
+        (Effect::Ended(..), Decision::Requeue(_)) => None,
+        (Effect::Ended(_, run), _) => Some(run.job),
+        _ => None,
+    };
+    if let Some((job, waiting)) = over.zip(waiting) {
+        waiting.end(job, cluster.now(), false);
+    }
+}

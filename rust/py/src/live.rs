@@ -1,0 +1,283 @@
+//! Live machines: a controller in the hands of a host in Python.
+
+use hetsched_core::control::live::Live as Core;
+use hetsched_core::control::live::report::Report;
+use hetsched_core::control::orders::{Order, Which};
+use hetsched_core::error::{Error, Result, SimulationError, config};
+use hetsched_core::power::pvt::OnUnknownApp;
+use hetsched_core::sim::Options;
+use hetsched_core::sim::chronicle::Page;
+use hetsched_core::sim::limits::{Walltimes, kill_grace};
+use hetsched_core::sim::setup::{Setup, Tables};
+use hetsched_core::units::{SimTime, Watts};
+use hetsched_core::workload::JobId;
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::{JobColumns, Machine};
+use crate::errors::to_py;
+use crate::parts::policy_spec;
+use crate::roles::view::Labels;
+use crate::roles::{Objects, copies};
+use crate::run::run_detached;
+use crate::session::{Codes, codes};
+
+/// A report or an order: its kind, the job's row (-1: none) or a budget's begin in microseconds, attempt, nodes, a word,
+/// and two numbers (NaN: none).
+pub(crate) type Told = (String, i64, u32, Vec<u32>, String, f64, f64);
+
+/// An instant: microseconds, reports and orders.
+pub(crate) type Sheet = (i64, Vec<Told>, Vec<Told>);
+
+/// A policy at work on a machine that its host watches and steers.
+#[pyclass(module = "hetsched._core")]
+pub(crate) struct Live {
+    /// `None` once an instant has failed and could not be taken back.
+    core: Option<Core>,
+    /// True if parts of its policy are Python objects, so that it runs with the interpreter held.
+    holds: bool,
+    labels: Labels,
+}
+
+#[pymethods]
+impl Live {
+    #[new]
+    #[pyo3(signature = (jobs, machine, policy, *, start_us, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
+        walltimes = "fixed", on_unknown_app = "error", known_w = None, unfit = None, users = None, accounts = None,
+        queues = None, cells = None, queueing = None, groups = None, extends = None))]
+    #[expect(clippy::too_many_arguments, reason = "one an option")]
+    fn new(
+        py: Python<'_>,
+        jobs: &JobColumns,
+        machine: &Machine,
+        policy: &Bound<'_, PyDict>,
+        start_us: i64,
+        seed: u64,
+        kill_at_walltime: bool,
+        kill_grace_s: f64,
+        walltimes: &str,
+        on_unknown_app: &str,
+        known_w: Option<PyReadonlyArray1<'_, f64>>,
+        unfit: Option<&str>,
+        users: Option<Codes<'_>>,
+        accounts: Option<Codes<'_>>,
+        queues: Option<Codes<'_>>,
+        cells: Option<&Bound<'_, PyDict>>,
+        queueing: Option<&Bound<'_, PyDict>>,
+        groups: Option<PyReadonlyArray1<'_, u32>>,
+        extends: Option<PyRefMut<'_, Self>>,
+    ) -> PyResult<Self> {
+        let groups = groups.map(|groups| groups.as_array().iter().copied().collect());
+        let nodes = machine.platform.len();
+        let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
+        let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
+        let spec = policy_spec(policy)?;
+        let labels = Labels::new(codes(users), codes(accounts), codes(queues), jobs.0.app_names());
+        let objects = Objects::of(policy, labels.clone())?;
+        let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
+        let mut extended = extends;
+        let growing = match &mut extended {
+            Some(live) => Some(live.copied(py)?),
+            None => None,
+        };
+        let made = run_detached(
+            py,
+            false,
+            None,
+            |_, _, _| Ok(()),
+            |_| {
+                let options = Options {
+                    kill_at_walltime,
+                    kill_grace: kill_grace(kill_grace_s)?,
+                    walltimes: Walltimes::from_name(walltimes)?,
+                    ..Options::default()
+                };
+                let unknown = OnUnknownApp::from_name(on_unknown_app)?;
+                let Machine { platform, actual, predicted, caps, known_draws: known } = machine;
+                let (actual, predicted) = (actual.as_ref(), predicted.as_ref());
+                let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
+                let setup = Setup {
+                    workload: &jobs.0,
+                    platform,
+                    tables,
+                    spec,
+                    seed,
+                    options,
+                    agent: None,
+                    cells,
+                    queues: queueing,
+                    budgets: None,
+                    groups,
+                    from: None,
+                };
+                let Some((mut live, _)) = growing else {
+                    let mut live = setup.live(SimTime::from_micros(start_us), &objects)?;
+                    if let Some(unfit) = unfit {
+                        live.controller_mut().budgets_go_on(unfit == "reject");
+                    }
+                    return Ok(live);
+                };
+                setup.growing(&mut live, &objects)?;
+                Ok(live)
+            },
+        )?;
+        if let Some(live) = &mut extended {
+            live.labels.become_like(&labels);
+        }
+        let labels = extended.as_ref().map_or(labels, |live| live.labels.clone());
+        Ok(Self { core: Some(made), holds: objects.is_any(), labels })
+    }
+
+    /// Takes the reports of an instant into account and decides; returns the orders. If it raises, nothing has changed.
+    fn step(&mut self, py: Python<'_>, t_us: i64, reports: Vec<Told>) -> PyResult<Vec<Told>> {
+        let core = self.core.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        let (jobs, nodes) = (core.cluster().workload().len(), core.cluster().platform().len());
+        let read = reports.into_iter().map(|told| report(told, jobs, nodes));
+        let reports = read.collect::<Result<Vec<_>>>().map_err(|error| to_py(py, error))?;
+        let (before, labels) = self.copied(py)?;
+        let mut core = self.core.take().ok_or_else(|| to_py(py, gone()))?;
+        let orders = run_detached(
+            py,
+            self.holds,
+            None,
+            |_, _, _| Ok(()),
+            |look| {
+                let look = std::cell::RefCell::new(look);
+                core.step(SimTime::from_micros(t_us), reports, &|| (look.borrow_mut())(&[]).is_break())
+            },
+        );
+        if orders.is_err() {
+            (core, self.labels) = (before, labels);
+        }
+        self.core = Some(core);
+        Ok(orders?.iter().map(order).collect())
+    }
+
+    /// The next instant at which a step is wanted even if nothing is reported, microseconds.
+    #[getter]
+    fn next_us(&mut self, py: Python<'_>) -> PyResult<Option<i64>> {
+        let core = self.core.as_mut().ok_or_else(|| to_py(py, gone()))?;
+        Ok(core.next_time().filter(|&next| next < SimTime::NEVER).map(SimTime::micros))
+    }
+
+    /// Number of reports that came too late to change anything.
+    #[getter]
+    fn late(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.core.as_ref().ok_or_else(|| to_py(py, gone()))?.late())
+    }
+}
+
+impl Live {
+    fn copied(&self, py: Python<'_>) -> PyResult<(Core, Labels)> {
+        let core = self.core.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        copies::forking(|| (core.clone(), self.labels.forked()))
+    }
+}
+
+fn gone() -> Error {
+    Error::Simulation(SimulationError("this controller failed: nothing can be done with it".to_owned()))
+}
+
+fn report((kind, row, attempt, nodes, _, one, other): Told, jobs: usize, machine: u32) -> Result<Report> {
+    let job = || match u32::try_from(row) {
+        Ok(row) if (row as usize) < jobs => Ok(JobId(row)),
+        _ => Err(config("notices", format!("the job in row {row}"), "a job that was added")),
+    };
+    if let Some(node) = nodes.iter().find(|&&node| node >= machine) {
+        return Err(config("notices", format!("node {node}"), format!("a number below {machine}")));
+    }
+    let which = || Ok::<_, Error>(Which { job: job()?, attempt });
+    let node = nodes.first().copied().unwrap_or_default();
+    Ok(match kind.as_str() {
+        "ended" => Report::Ended(which()?, one > 0.0),
+        "start_failed" => Report::StartFailed(which()?, nodes),
+        "node_up" => Report::NodeUp(node),
+        "node_off" => Report::NodeOff(node),
+        "node_down" => Report::NodeDown(node),
+        "requeued" => Report::Requeued(job()?),
+        "power" => Report::Power(Watts::of_system(one)),
+        "budget" => {
+            let from = Some(row).filter(|&from| from != NOW).map(SimTime::from_micros);
+            Report::Budget(Watts::of_system(one), from, until(other))
+        }
+        "submitted" => Report::Submitted(job()?),
+        "eligible" => Report::Eligible(job()?),
+        "withdrawn" => Report::Withdrawn(job()?),
+        "started" => Report::Started(which()?, nodes),
+        other => return Err(config("notices", format!("`{other}`"), "a kind of notices")),
+    })
+}
+
+/// Begin of a budget that begins now.
+const NOW: i64 = i64::MIN;
+
+/// Instant of a number of microseconds; never, if it is none.
+#[expect(clippy::cast_possible_truncation, reason = "instants are whole microseconds within the range of the clock")]
+fn until(micros: f64) -> SimTime {
+    if micros.is_nan() { SimTime::NEVER } else { SimTime::from_micros(micros as i64) }
+}
+
+/// A page of a chronicle.
+pub(crate) fn page(page: &Page) -> Sheet {
+    let reports = page.reports.iter().map(|(report, how)| told(report, how.map_or("", |how| how.name())));
+    (page.at.micros(), reports.collect(), page.orders.iter().map(order).collect())
+}
+
+fn told(report: &Report, word: &str) -> Told {
+    let none = f64::NAN;
+    let of_run = |kind: &str, which: &Which, nodes: &[u32]| {
+        (kind.to_owned(), i64::from(which.job.0), which.attempt, nodes.to_vec(), word.to_owned(), none, none)
+    };
+    let of_job =
+        |kind: &str, job: &JobId| (kind.to_owned(), i64::from(job.0), 0, Vec::new(), String::new(), none, none);
+    let of_node = |kind: &str, number: &u32| (kind.to_owned(), -1, 0, vec![*number], String::new(), none, none);
+    let of_power = |kind: &str, watts: &Watts, from: i64, until: f64| {
+        (kind.to_owned(), from, 0, Vec::new(), String::new(), watts.watts(), until)
+    };
+    match report {
+        Report::Ended(which, _) => of_run("ended", which, &[]),
+        Report::StartFailed(which, nodes) => of_run("start_failed", which, nodes),
+        Report::Started(which, nodes) => of_run("started", which, nodes),
+        Report::NodeUp(number) => of_node("node_up", number),
+        Report::NodeOff(number) => of_node("node_off", number),
+        Report::NodeDown(number) => of_node("node_down", number),
+        Report::Requeued(job) => of_job("requeued", job),
+        Report::Submitted(job) => of_job("submitted", job),
+        Report::Eligible(job) => of_job("eligible", job),
+        Report::Withdrawn(job) => of_job("withdrawn", job),
+        Report::Power(watts) => of_power("power", watts, -1, none),
+        Report::Budget(watts, from, until) => {
+            let until = if *until == SimTime::NEVER { none } else { until.micros() as f64 };
+            of_power("budget", watts, from.map_or(NOW, SimTime::micros), until)
+        }
+    }
+}
+
+fn order(order: &Order) -> Told {
+    let none = f64::NAN;
+    let of_run = |kind: &str, which: &Which, nodes: &[u32], why: &str| {
+        (kind.to_owned(), i64::from(which.job.0), which.attempt, nodes.to_vec(), why.to_owned(), none, none)
+    };
+    let of_nodes = |kind: &str, nodes: &[u32]| (kind.to_owned(), -1, 0, nodes.to_vec(), String::new(), none, none);
+    match order {
+        Order::Start { run, nodes, cap_w, granted_w } => {
+            let (kind, row, attempt, nodes, why, ..) = of_run("start", run, nodes, "");
+            (kind, row, attempt, nodes, why, cap_w.unwrap_or(none), granted_w.unwrap_or(none))
+        }
+        Order::Reject(job, why) => {
+            ("reject".to_owned(), i64::from(job.0), 0, Vec::new(), (*why).to_owned(), none, none)
+        }
+        Order::Cap(which, cap_w) => {
+            let (kind, row, attempt, nodes, why, _, other) = of_run("cap", which, &[], "");
+            (kind, row, attempt, nodes, why, cap_w.unwrap_or(none), other)
+        }
+        Order::Suspend(which) => of_run("suspend", which, &[], ""),
+        Order::Resume(which) => of_run("resume", which, &[], ""),
+        Order::Requeue(which) => of_run("requeue", which, &[], ""),
+        Order::Kill(which, why) => of_run("kill", which, &[], why),
+        Order::Resize(which, nodes) => of_run("resize", which, nodes, ""),
+        Order::Wake(nodes) => of_nodes("wake", nodes),
+        Order::Sleep(nodes) => of_nodes("sleep", nodes),
+    }
+}

@@ -1,0 +1,251 @@
+"""The controller as a host sees it."""
+
+from __future__ import annotations
+
+import pickle
+import random
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hetsched as hs
+from hetsched.errors import LiveError
+from hetsched.live import (
+    Budget,
+    Eligible,
+    Ended,
+    NodeDown,
+    NodeOff,
+    NodeUp,
+    Requeued,
+    Sleep,
+    Start,
+    Started,
+    StartFailed,
+    Submitted,
+    Tick,
+    Wake,
+    Withdrawn,
+)
+
+SECOND = 1_000_000
+
+
+def platform(nodes: int = 4, **more: object) -> hs.Platform:
+    return hs.Platform.homogeneous(nodes=nodes, idle_w=100, tdp_w=300, **more)
+
+
+def jobs(*sizes: int, walltime_s: float = 60.0, first: int = 1) -> pl.DataFrame:
+    ids = list(range(first, first + len(sizes)))
+    return pl.DataFrame({"job_id": ids, "node_count": sizes}).with_columns(submit_s=0.0, walltime_s=walltime_s)
+
+
+def controller(*sizes: int, policy: object = "easy", nodes: int = 4) -> hs.Controller:
+    made = hs.Controller(platform(nodes), policy)
+    made.add_jobs(jobs(*sizes))
+    return made
+
+
+def brief(decisions: list) -> list:
+    return [(type(one).__name__, one.job, one.attempt, one.nodes) for one in decisions]
+
+
+def test_runtimes_need_not_be_there_and_are_not_read():
+    plain = controller(2, 4, 2)
+    known = hs.Controller(platform(), "easy")
+    known.add_jobs(jobs(2, 4, 2).with_columns(runtime_s=pl.Series([1e9, float("nan"), 3.0])))
+    told = [Submitted(job) for job in (1, 2, 3)]
+    assert plain.step(0, told) == known.step(0, told)
+    assert known.jobs.to_polars()["runtime_s"].to_list() == [60.0] * 3
+
+
+def test_order_within_an_instant_is_by_kind_and_job_not_by_arrival():
+    rng, seen = random.Random(4), []
+    for _ in range(6):
+        made = controller(4, 2, 1, 1, 2)
+        made.step(0, [Submitted(1)])
+        told = [Submitted(5), Submitted(2), Submitted(4), Submitted(3), Ended(1, 1, "completed"), NodeDown(3)]
+        rng.shuffle(told)
+        seen.append(made.step(SECOND, told))
+    assert all(one == seen[0] for one in seen)
+    assert brief(seen[0]) == [("Start", 2, 1, (0, 1)), ("Start", 3, 1, (2,))]
+
+
+def test_a_start_that_failed_goes_back_to_its_old_place_and_bad_nodes_are_out():
+    made = controller(2, 4)
+    made.step(0, [Submitted(1), Submitted(2)])
+    again = made.step(SECOND, [StartFailed(1, 1, "no shell", (0,))])
+    assert brief(again) == [("Start", 1, 2, (1, 2))]
+    # What is said of the first attempt is of no interest any more.
+    assert made.step(2 * SECOND, [Ended(1, 1, "failed"), Started(1, 1, (0, 1))]) == []
+    assert made.late == 2
+    assert brief(made.step(3 * SECOND, [Ended(1, 2, "completed"), NodeUp((0,))])) == [("Start", 2, 1, (0, 1, 2, 3))]
+
+
+def test_starts_are_confirmed_moved_and_taken_up():
+    made = controller(1, 1, 2, 4)
+    made.step(0, [Submitted(1), Submitted(4)])
+    assert made.step(SECOND, [Started(1, 1, (0,))]) == []
+    assert made.late == 0
+    # Somebody else has it on node 3, and has started job 2 on node 0.
+    assert made.step(2 * SECOND, [Started(1, 1, (3,)), Submitted(2), Started(2, 1, (0,))]) == []
+    assert brief(made.step(3 * SECOND, [Submitted(3)])) == [("Start", 3, 1, (1, 2))]
+    done = [Ended(1, 1, "completed"), Ended(2, 1, "completed"), Ended(3, 1, "failed")]
+    assert brief(made.step(4 * SECOND, done)) == [("Start", 4, 1, (0, 1, 2, 3))]
+
+
+def test_what_cannot_be_names_both_jobs_and_changes_nothing():
+    made = controller(1, 1)
+    made.step(0, [Submitted(1)])
+    with pytest.raises(LiveError, match=r"job 2 cannot have started on node 0: job 1 runs there"):
+        made.step(SECOND, [Submitted(2), Started(2, 1, (0,))])
+    # The same instant is free, and job 2 has never been heard of.
+    assert brief(made.step(SECOND, [Submitted(2)])) == [("Start", 2, 1, (1,))]
+
+
+@pytest.mark.parametrize(
+    ("notices", "text"),
+    [
+        ([Ended(2, 1, "completed")], "attempt 1 of job 2 cannot have ended: the job waits, after 0 starts"),
+        ([Ended(1, 2, "completed")], "attempt 2 of job 1 cannot have ended: the job runs, after 1 starts"),
+        ([Started(3, 1, (1,))], "attempt 1 of job 3 cannot have started: the job has not been submitted"),
+        ([NodeOff((0,))], "node 0 cannot be off: it is busy"),
+        ([Requeued(1)], "job 1 cannot be queued again: it runs"),
+        ([Withdrawn(1)], "job 1 cannot be withdrawn: it runs"),
+        ([Started(2, 1, (1, 2))], "job 2 cannot have started on 2 nodes: it asks for 4"),
+    ],
+)
+def test_impossible_notices(notices, text):
+    made = controller(1, 4, 1)
+    made.step(0, [Submitted(1), Submitted(2)])
+    before = pickle.dumps(made)
+    with pytest.raises(LiveError, match=text.replace("(", r"\(")):
+        made.step(SECOND, notices)
+    assert pickle.dumps(made) == before
+    assert made.step(SECOND, []) == []
+
+
+def test_what_is_said_twice_is_counted_and_changes_nothing():
+    made = controller(1, 1)
+    made.step(0, [Submitted(1)])
+    assert made.step(SECOND, [Submitted(1), NodeUp((2,)), Started(1, 1, (0,)), Tick()]) == []
+    assert made.late == 2
+    made.step(2 * SECOND, [Ended(1, 1, "completed")])
+    made.step(3 * SECOND, [Ended(1, 1, "completed"), Withdrawn(1)])
+    assert made.late == 4
+
+
+def test_instants_go_on_and_ids_are_known():
+    made = controller(1)
+    made.step(5, [Submitted(1)])
+    for t_us in (5, 4, True, 1.5, 10**19):
+        with pytest.raises(hs.ConfigError, match="t_us"):
+            made.step(t_us, [])
+    with pytest.raises(hs.ConfigError, match="job 9, expected a job that has been added"):
+        made.step(6, [Submitted(9)])
+    with pytest.raises(hs.ConfigError, match="node 7"):
+        made.step(6, [NodeDown(7)])
+    with pytest.raises(hs.ConfigError, match=r"notices of hetsched\.live"):
+        made.step(6, ["submitted"])
+    assert made.reached_us == 5
+    assert made.step(6, []) == []
+
+
+def test_jobs_are_added_on_the_way_and_rows_are_not_used_again():
+    made = controller(4)
+    made.step(0, [Submitted(1)])
+    made.add_jobs(jobs(2, 2, first=2))
+    with pytest.raises(hs.ConfigError, match="a number that no job of the session has"):
+        made.add_jobs(jobs(1, first=3))
+    with pytest.raises(hs.ConfigError, match="walltime_s"):
+        made.add_jobs(pl.DataFrame({"job_id": [8], "submit_s": [0.0], "node_count": [1]}))
+    assert made.step(SECOND, [Submitted(3), Submitted(2)]) == []
+    started = made.step(2 * SECOND, [Ended(1, 1, "completed")])
+    assert brief(started) == [("Start", 2, 1, (0, 1)), ("Start", 3, 1, (2, 3))]
+
+
+def test_jobs_may_wait_for_the_hosts_word():
+    made = controller(1, 1)
+    assert brief(made.step(0, [Eligible(1)])) == [("Start", 1, 1, (0,))]
+    made.add_jobs(jobs(1, first=7).with_columns(depends_on=pl.Series([2])))
+    assert brief(made.step(1, [Submitted(7), Submitted(2)])) == [("Start", 2, 1, (1,))]
+    assert brief(made.step(2, [Ended(2, 1, "completed")])) == [("Start", 7, 1, (1,))]
+
+
+def test_a_lost_node_ends_its_run_and_the_host_may_queue_it_again():
+    made = controller(2, 2)
+    made.step(0, [Submitted(1)])
+    assert made.step(SECOND, [NodeDown(1, "kernel panic")]) == []
+    assert brief(made.step(2 * SECOND, [Requeued(1), Ended(1, 1, "failed")])) == [("Start", 1, 2, (0, 2))]
+    assert made.late == 1
+
+
+def test_sleep_and_timers():
+    policy = hs.Policy(sleep={"name": "timeout", "min_idle_s": 10})
+    made = hs.Controller(platform(2, off_w=5, boot_s=30, shutdown_s=5), policy)
+    made.add_jobs(jobs(1))
+    assert made.step(0) == []
+    assert made.next_us == 10 * SECOND
+    (asleep,) = made.step(10 * SECOND, [Tick()])
+    assert isinstance(asleep, Sleep)
+    assert set(asleep.nodes) == {0, 1}
+    made.step(16 * SECOND, [NodeOff((0, 1))])
+    (woken,) = made.step(20 * SECOND, [Submitted(1)])
+    assert isinstance(woken, Wake)
+    assert len(woken.nodes) == 1
+    # It takes longer than the platform says.
+    (start,) = made.step(70 * SECOND, [NodeUp(woken.nodes)])
+    assert isinstance(start, Start)
+    assert start.nodes == woken.nodes
+
+
+def test_budgets_hold_until_they_end():
+    made = controller(4, 4, policy=hs.Policy.preset("vahrm", length="walltime", budget_w=2000))
+    made.step(0, [Budget(700.0, 60 * SECOND), Submitted(1)])
+    assert made.next_us == 60 * SECOND
+    assert brief(made.step(60 * SECOND, [])) == [("Start", 1, 1, (0, 1, 2, 3))]
+
+
+def test_a_pickled_controller_goes_on_where_it_was():
+    made = controller(3, 2, 1, policy="random")
+    numbers = [one.number for one in made.step(0, [Submitted(1), Submitted(2)])]
+    made.add_jobs(jobs(1, first=9))
+    other = pickle.loads(pickle.dumps(made))
+    told = [Ended(1, 1, "completed"), Submitted(9), Submitted(3)]
+    mine = made.step(SECOND, told)
+    assert mine == other.step(SECOND, told)
+    assert numbers == [1]
+    assert mine[0].number == 2
+
+
+class Broken:
+    """An order that fails at its second pass."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def rank(self, jobs: object, view: object) -> np.ndarray:
+        self.calls += 1
+        if self.calls == 2:
+            raise RuntimeError("no idea")
+        return np.zeros(len(jobs))
+
+
+def test_an_exception_of_a_policy_leaves_the_controller_as_it_was():
+    made = controller(1, 1, policy=hs.Policy(order=Broken()))
+    assert len(made.step(0, [Submitted(1)])) == 1
+    with pytest.raises(RuntimeError, match="no idea"):
+        made.step(1, [Submitted(2)])
+    # The copy that took its place has been called once, and is called for the second time now.
+    with pytest.raises(RuntimeError, match="no idea"):
+        made.step(1, [Submitted(2)])
+    assert made.step(1, [Ended(1, 1, "completed")]) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "text"), [("replay", "`replay`"), (hs.Policy(placement={"name": "pools", "measured": True}), "measured")]
+)
+def test_policies_that_need_what_is_yet_to_happen_are_refused(policy, text):
+    with pytest.raises(hs.ConfigError, match=text):
+        hs.Controller(platform(), policy)
