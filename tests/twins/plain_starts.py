@@ -59,13 +59,18 @@ def plain_starts(result: hs.Result, workload: hs.Workload, platform: hs.Platform
     for row in result.jobs.iter_rows(named=True):
         if row["start_s"] is None:
             continue
-        one = plain_job(row, asked[row["job_id"]], platform, limits, until)
+        one = plain_job({**row, "profiling": profiling(row, result)}, asked[row["job_id"]], platform, limits, until)
         if is_whole(row, result) and abs(drawn(one, row, until) - row["energy_j"]) <= 1e-9 * row["energy_j"]:
             jobs.append(one)
         else:
             left_out.append(row["job_id"])
     down = outages(result)
     return PlainStarts(integral(jobs, down, platform.nodes), sum(map(blind, jobs), Fraction(0)), jobs, left_out)
+
+
+def profiling(row: Mapping[str, Any], result: hs.Result) -> float:
+    """By how much a first run is longer than others."""
+    return float(result.provenance["policy"]["order"]["profiling_ratio"]) if row.get("profiled") else 1.0
 
 
 def stopped_at(result: hs.Result, until_s: float | None) -> int | None:
@@ -100,6 +105,13 @@ def plain_job(
     given_s = limits.get("given_s", {}).get(row["job_id"])
     longer = asked["node_count"] / len(row["nodes"]) if asked.get("speedup") == "linear" else 1.0
     lengths = {node: length(row, asked, (factor(row, platform, node), longer), limits) for node in usable}
+    ran = None if row["end_s"] is None else round(row["end_s"] * SECOND) - start
+    slowest = max(lengths[node] for node in row["nodes"])
+    if given_s is None and ran not in (None, slowest):
+        # Slurm's main loop looks now and then for jobs that are beyond their limits: until then they run.
+        unlimited = {**limits, "kill_at_walltime": False}
+        paces = {node: (factor(row, platform, node), longer) for node in usable}
+        lengths = {node: min(length(row, asked, paces[node], unlimited), ran) for node in usable}
     if given_s is not None:
         lengths = dict.fromkeys(usable, round(given_s * SECOND))
     if until is not None:
@@ -142,7 +154,7 @@ def length(
 ) -> int:
     """Rule 2, in the engine's whole microseconds; paces of the node and of the job's size."""
     comm, (pace, longer) = round((asked.get("comm_s") or 0.0) * SECOND), paces
-    runs = math.ceil(round(row["nominal_runtime_s"] * SECOND) * (pace * longer)) + comm
+    runs = math.ceil(round(row["nominal_runtime_s"] * SECOND) * (pace * longer * row["profiling"])) + comm
     if not limits.get("kill_at_walltime", True) or row["walltime_s"] is None:
         return runs
     walltime_pace = pace * longer if limits.get("walltimes") == "stretch" else longer

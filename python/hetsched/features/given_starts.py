@@ -68,7 +68,7 @@ def given_of(ended: Ended) -> tuple[Given, Mask]:
     """The jobs of the bound, and which rows of the run's jobs they are.
 
     A job is left out that failed or was killed, suspended, resized, or drew at any time what the table does not say.
-    One that ended when the log or a schedule says, and not by the rules of the engine, keeps that length.
+    One that ended when the log or a schedule says keeps that length on any nodes.
     """
     setting, jobs = ended.setting, ended.jobs()
     whole = _ran_in_one_stretch(ended, jobs)
@@ -101,19 +101,31 @@ def given_of(ended: Ended) -> tuple[Given, Mask]:
         grace=round(options.kill_grace_s * TICKS_S),
         stretches=options.walltimes == "stretch",
     )
-    return _as_it_ran(given, frame, end, whole)
+    has_given_ends = setting.is_metered or setting.needs("observed_starts")
+    return _as_it_ran(given, frame, end, whole, has_given_ends=has_given_ends)
 
 
-def _as_it_ran(given: Given, frame: pl.DataFrame, end: Ints, whole: Mask) -> tuple[Given, Mask]:
-    """The jobs that drew what the table says, those of other lengths than by the rules with the lengths they had."""
+def _as_it_ran(
+    given: Given, frame: pl.DataFrame, end: Ints, whole: Mask, *, has_given_ends: bool
+) -> tuple[Given, Mask]:
+    """The jobs that drew what the table says, those of other lengths than by the rules with the lengths they had.
+
+    A given end is that on any nodes. Otherwise a scheduler has ended the job, such as Slurm's, which looks for jobs
+    beyond their limits now and then: on other nodes it might have been done before.
+    """
     slowest, watts = _on_own_nodes(given, frame)
     ran = end - given.start
     drawn_j = watts * ran / TICKS_S
     is_plain = np.abs(frame["energy_j"].to_numpy() - drawn_j) <= _DRAWN_RATIO * drawn_j
     is_in = whole.copy()
     is_in[whole] = is_plain
-    fixed = np.where(given.lengths(slowest) == ran, -1, ran)
-    return replace(given, fixed=fixed).some(is_plain), is_in
+    is_ruled = given.lengths(slowest) == ran
+    if has_given_ends:
+        given = replace(given, fixed=np.where(is_ruled, -1, ran))
+    elif not is_ruled.all():
+        walltime = np.where(is_ruled, given.walltime, FOREVER)
+        given = replace(given, walltime=walltime, left=np.where(is_ruled, given.left, np.minimum(given.left, ran)))
+    return given.some(is_plain), is_in
 
 
 def _on_own_nodes(given: Given, frame: pl.DataFrame) -> tuple[Floats, Floats]:
