@@ -548,3 +548,24 @@ def assign(
 def assign_types(
     cost: npt.NDArray[np.float64], counts: npt.NDArray[np.uint32], /
 ) -> tuple[list[npt.NDArray[np.intp]], float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+
+_Spans: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+_Certificate: TypeAlias = tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+]
+
+def least_cost_over_time(
+    cost: npt.NDArray[np.float64],
+    kinds: tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]],
+    capacity: npt.NDArray[np.uint64],
+    supplies: _Spans,
+    outages: _Spans,
+    *,
+    certified: bool = False,
+) -> tuple[float, float, int, int, int, _Certificate | None]: ...
