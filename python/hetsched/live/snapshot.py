@@ -11,6 +11,8 @@ from hetsched.live.notices import Budget, notice_of
 from hetsched.live.records import Record
 from hetsched.naming import named_in
 
+__all__ = ["Over", "Running", "Snapshot", "Waiting"]
+
 State: TypeAlias = tuple[
     list[tuple[tuple[int, int], int]],
     list[tuple[tuple[int, int], list[int], int]],

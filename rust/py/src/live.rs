@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use hetsched_core::control::live::Live as Core;
 use hetsched_core::control::live::report::Report;
 use hetsched_core::control::live::snapshot::{Snapshot, Standing};
-use hetsched_core::control::orders::{Order, Which};
+use hetsched_core::control::orders::{HostOrder, Which};
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::pvt::OnUnknownApp;
@@ -341,30 +341,30 @@ fn told(report: &Report, word: &str) -> Told {
     }
 }
 
-fn order(order: &Order) -> Told {
+fn order(order: &HostOrder) -> Told {
     let none = f64::NAN;
     let of_run = |kind: &str, which: &Which, nodes: &[u32], why: &str| {
         (kind.to_owned(), i64::from(which.job.0), which.attempt, nodes.to_vec(), why.to_owned(), none, none)
     };
     let of_nodes = |kind: &str, nodes: &[u32]| (kind.to_owned(), -1, 0, nodes.to_vec(), String::new(), none, none);
     match order {
-        Order::Start { run, nodes, cap_w, granted_w } => {
+        HostOrder::Start { run, nodes, cap_w, granted_w } => {
             let (kind, row, attempt, nodes, why, ..) = of_run("start", run, nodes, "");
             (kind, row, attempt, nodes, why, cap_w.unwrap_or(none), granted_w.unwrap_or(none))
         }
-        Order::Reject(job, why) => {
+        HostOrder::Reject(job, why) => {
             ("reject".to_owned(), i64::from(job.0), 0, Vec::new(), (*why).to_owned(), none, none)
         }
-        Order::Cap(which, cap_w) => {
+        HostOrder::Cap(which, cap_w) => {
             let (kind, row, attempt, nodes, why, _, other) = of_run("cap", which, &[], "");
             (kind, row, attempt, nodes, why, cap_w.unwrap_or(none), other)
         }
-        Order::Suspend(which) => of_run("suspend", which, &[], ""),
-        Order::Resume(which) => of_run("resume", which, &[], ""),
-        Order::Requeue(which) => of_run("requeue", which, &[], ""),
-        Order::Kill(which, why) => of_run("kill", which, &[], why),
-        Order::Resize(which, nodes) => of_run("resize", which, nodes, ""),
-        Order::Wake(nodes) => of_nodes("wake", nodes),
-        Order::Sleep(nodes) => of_nodes("sleep", nodes),
+        HostOrder::Suspend(which) => of_run("suspend", which, &[], ""),
+        HostOrder::Resume(which) => of_run("resume", which, &[], ""),
+        HostOrder::Requeue(which) => of_run("requeue", which, &[], ""),
+        HostOrder::Kill(which, why) => of_run("kill", which, &[], why),
+        HostOrder::Resize(which, nodes) => of_run("resize", which, nodes, ""),
+        HostOrder::Wake(nodes) => of_nodes("wake", nodes),
+        HostOrder::Sleep(nodes) => of_nodes("sleep", nodes),
     }
 }
