@@ -21,6 +21,7 @@ ELSEWHERE = {
     "reproduce": "test_reproduce.py",
     "new policy": "test_new.py",
     "policies": "test_policies_and_demo.py: it repeats the registry, whose words change",
+    "run": "tests/live/test_run.py: real jobs take different times",
     "report": "no table: a line for its page",
 }
 """Verbs whose screens are kept by tests of their own."""

@@ -19,6 +19,7 @@ from hetsched.run.options import RunOptions
 
 VERBS = (
     "simulate",
+    "run",
     "compare",
     "whatif",
     "sweep",

@@ -244,8 +244,9 @@ def simulate(
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
     journal
-        A folder for what a live machine would have told a `Controller`, and its decisions (`read_journal`). Not under a
-        contract, with a predictor, with maintenance or holds, or under a policy that repeats a log. None: none.
+        A folder for the notices that a live machine would have given a `Controller`, and the decisions upon them
+        (`read_journal`). Not under a contract, with a predictor, with maintenance, holds, or budgets announced during
+        the run, or under a policy that repeats a log. None: none.
     until_s
         Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
     predictor
