@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Tick,
         Withdrawn,
     )
+    from hetsched.live.snapshot import Over, Running, Snapshot, Waiting
 
 __all__ = [
     "Budget",
@@ -53,19 +54,23 @@ __all__ = [
     "NodeOff",
     "NodeUp",
     "Notice",
+    "Over",
     "Power",
     "Reject",
     "Requeue",
     "Requeued",
     "Resize",
     "Resume",
+    "Running",
     "Sleep",
+    "Snapshot",
     "Start",
     "StartFailed",
     "Started",
     "Submitted",
     "Suspend",
     "Tick",
+    "Waiting",
     "Wake",
     "Withdrawn",
 ]
@@ -73,7 +78,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        for module in ("decisions", "notices"):
+        for module in ("decisions", "notices", "snapshot"):
             home = import_module(f"hetsched.live.{module}")
             if name in home.__all__:
                 globals()[name] = getattr(home, name)

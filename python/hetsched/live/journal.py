@@ -1,4 +1,4 @@
-"""Journals read again: what a controller was told and has decided, its replay, and the run's result."""
+"""Journals read again: notices and decisions of a controller, its replay, and the run's result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Journal:
         return read_saved(path).setting
 
     def replay(self) -> Controller:
-        """A controller that has been told all of it, and has decided the same.
+        """A controller that has been given all notices, and has decided the same.
 
         Raises
         ------
@@ -72,6 +72,9 @@ class Journal:
         for number, instant in enumerate(self.instants, start=2):
             if instant.jobs is not None:
                 controller.add_jobs(instant.jobs)
+                continue
+            if instant.snapshot is not None:
+                controller.rebuild(instant.t_us, instant.snapshot)
                 continue
             decided = controller.step(instant.t_us, instant.notices)
             if tuple(decided) != instant.decisions:
@@ -136,7 +139,7 @@ def _frame(records: Iterable[tuple[int, Notice | Decision]]) -> pl.DataFrame:
 
 
 def read_journal(folder: str | os.PathLike[str]) -> Journal:
-    """Read the journal of a run: what its controller was told and has decided.
+    """Read the journal of a run: notices and decisions of its controller.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class Axes:
             if options[platform_name].bound:
                 with noted_within(f"platform `{platform_name}`", faults):
                     own = Faults()
-                    check_bound(platform, own)
+                    check_bound(options[platform_name].bound, platform, own)
                     own.check()
             # A platform has several names where runs on it have several options.
             found += self._check_workloads(platform_name, setup, faults, said.setdefault(id(platform), set()))

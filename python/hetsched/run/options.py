@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_args
 
 from hetsched.checks import Faults, shown
-from hetsched.params import Declared, Parameter, choice, flag, number, whole
-from hetsched.typing import OnFailure, OnUnknownApp, Walltimes
+from hetsched.params import Declared, Parameter, choice, flag, flag_or, number, whole
+from hetsched.typing import Bound, OnFailure, OnUnknownApp, Walltimes
 
 if TYPE_CHECKING:
     from hetsched.contract.contract import Contract
@@ -69,8 +69,13 @@ class RunOptions(Declared):
             OnUnknownApp, "Applications that the table does not hold are an error, or run at nominal draw and speed."
         ),
     )
-    bound: bool = field(
-        default=False, metadata=flag("Also compute the least job energy that any placement could reach.")
+    bound: bool | Bound = field(
+        default=False,
+        metadata=flag_or(
+            Bound,
+            "Also compute the least job energy that any placement could reach: in the run's window; starts: given the "
+            "run's own starts; all: both.",
+        ),
     )
     until_s: float | None = field(
         default=None, metadata=number(-1e12, 1e12, "Stop at this second of the log's clock.", "seconds")
@@ -134,7 +139,7 @@ class RunKeywords(TypedDict, total=False):
     kill_grace_s: float
     walltimes: Walltimes
     on_unknown_app: OnUnknownApp
-    bound: bool
+    bound: bool | Bound
     until_s: float | None
     predictor: AnyPredictor | None
     events: Events | None
