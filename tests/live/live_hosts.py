@@ -13,7 +13,7 @@ from hetsched.live.launchers import SHIM
 from hetsched.live.sealed import read_sealed, write_json
 
 ZYGOTE = str(Path(__file__).with_name("zygote.py"))
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 class Zygote:
