@@ -1,4 +1,4 @@
-"""What runs saved, and of what: placement and timing told apart, next to the waits that it cost."""
+"""Savings of runs, split into placement and timing, next to the waits that they cost."""
 
 from __future__ import annotations
 

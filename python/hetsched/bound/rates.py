@@ -1,4 +1,4 @@
-"""What nodes draw and how long they take, by table row; and grids of values with the shares of jobs between them."""
+"""Draws of nodes and times that they take, by table row; and grids of values with the shares of jobs between them."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _stop(ended: Ended) -> float | None:
 
 
 def _size_pace(setting: Setting, rows: Ints, size: Ints) -> Floats:
-    """By how much longer a run is at the size it has than at the one that was asked for."""
+    """Factor by which a run is longer at the size it has than at the one that was asked for."""
     columns = size_columns(setting.workload.to_polars())
     if not columns:
         return np.ones(len(rows))
@@ -193,7 +193,7 @@ def _size_pace(setting: Setting, rows: Ints, size: Ints) -> Floats:
 
 
 def _profiling_pace(setting: Setting, frame: pl.DataFrame) -> Floats:
-    """By how much a first run under a policy that profiles is longer or shorter."""
+    """Factor by which a first run under a policy that profiles is longer or shorter."""
     ratio = (setting.policy.parts["order"] or {}).get("profiling_ratio")
     if "profiled" not in frame.columns or ratio is None:
         return np.ones(len(frame))

@@ -69,7 +69,7 @@ _SHARED_WIDTH = 16
 
 
 def shares_tables(shares: pl.DataFrame) -> Group:
-    """What placement and timing saved, with the waits, as `hetsched.analysis.placement_and_timing` gives it."""
+    """Tables of savings by placement and timing, with the waits; from `hetsched.analysis.placement_and_timing`."""
     tables = []
     for grid in shares_grids(shares):
         rows = [[_name(_title(policy), _SHARED_WIDTH), *numbers] for policy, *numbers in grid.rows]

@@ -1,6 +1,6 @@
 //! Transportation over time: costs, supplies and outages in, the least cost and what certifies it out.
 
-use hetsched_core::algo::transport::{Costs, Kind, Outage, Problem, Stretch, Supply, least_cost_unless};
+use hetsched_core::algo::transport::{FlowStretch, Kind, NodeCosts, NodeOutage, Problem, Supply, least_cost_unless};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -28,7 +28,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn note(&mut self, stretch: &Stretch<'_, '_>) {
+    fn note(&mut self, stretch: &FlowStretch<'_, '_>) {
         self.from.push(stretch.from);
         self.until.push(stretch.until);
         self.least.push(stretch.least);
@@ -76,13 +76,13 @@ pub(crate) fn least_cost_over_time<'py>(
     let kinds: Vec<Kind> = kinds.collect();
     let (values, capacity) = (cost.as_slice()?, capacity.as_slice()?);
     let supplies = spans(&supplies, |kind, amount, from, until| Supply { kind, amount, from, until });
-    let outages = spans(&outages, |node, amount, from, until| Outage { node, amount, from, until });
+    let outages = spans(&outages, |node, amount, from, until| NodeOutage { node, amount, from, until });
     let silent = |_: Python<'_>, _: &Py<PyAny>, _: &[f64]| Ok(());
     let (least, seen) = run_detached(py, false, None, silent, |look| {
-        let costs = Costs::new(rows, nodes, values)?;
+        let costs = NodeCosts::new(rows, nodes, values)?;
         let problem = Problem { costs, kinds: &kinds, capacity, supplies: &supplies, outages: &outages };
         let mut seen = Seen::default();
-        let note = &mut |stretch: &Stretch<'_, '_>| {
+        let note = &mut |stretch: &FlowStretch<'_, '_>| {
             if certified {
                 seen.note(stretch);
             }

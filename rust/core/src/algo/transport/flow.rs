@@ -11,11 +11,11 @@
 
 use super::holdings::{FREE, Holdings};
 use super::search::Search;
-use super::{Costs, Kind};
+use super::{Kind, NodeCosts};
 
 /// Lower bound of the cost of any placement, certified by the labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Value {
+pub struct FlowValue {
     /// The bound, per unit of time; never below 0.
     pub least: f64,
     /// Sum of the absolute values of all terms, for an allowance for rounding.
@@ -45,7 +45,7 @@ impl<'c> Flow<'c> {
     /// # Panics
     /// If there is not a capacity for each node.
     #[must_use]
-    pub fn new(costs: Costs<'c>, kinds: &'c [Kind], capacity: &[u64]) -> Self {
+    pub fn new(costs: NodeCosts<'c>, kinds: &'c [Kind], capacity: &[u64]) -> Self {
         assert_eq!(capacity.len(), costs.nodes(), "a capacity a node");
         Self {
             kinds,
@@ -158,7 +158,7 @@ impl<'c> Flow<'c> {
     ///
     /// `prices` is room to work in.
     #[must_use]
-    pub fn value(&self, prices: &mut Vec<f64>) -> Value {
+    pub fn value(&self, prices: &mut Vec<f64>) -> FlowValue {
         prices.clear();
         prices.resize(self.capacity.len(), 0.0);
         let mut work = 0.0;
@@ -170,7 +170,7 @@ impl<'c> Flow<'c> {
             }
         }
         let worth: f64 = prices.iter().zip(&self.capacity).map(|(price, &units)| price * units as f64).sum();
-        Value { least: (work - worth).max(0.0), terms: work.abs() + worth }
+        FlowValue { least: (work - worth).max(0.0), terms: work.abs() + worth }
     }
 
     /// The holder of a kind, which joins if it has no units.

@@ -5,7 +5,7 @@
 //!
 //! Kinds of one row of costs take the same free node first, whatever their factors: it is looked for once a row.
 
-use super::{Costs, Kind};
+use super::{Kind, NodeCosts};
 
 /// Holder of what no kind holds.
 pub(super) const FREE: usize = 0;
@@ -67,7 +67,7 @@ struct Holder {
 /// All holders and their units.
 #[derive(Debug)]
 pub(super) struct Holdings<'c> {
-    rows: Costs<'c>,
+    rows: NodeCosts<'c>,
     /// Cheapest free units by row of costs, with the row's cost.
     free: Moves,
     holders: Vec<Holder>,
@@ -103,7 +103,7 @@ impl Holder {
 
 impl<'c> Holdings<'c> {
     /// Nodes with so many units each, all free.
-    pub(super) fn new(rows: Costs<'c>, capacity: &[u64]) -> Self {
+    pub(super) fn new(rows: NodeCosts<'c>, capacity: &[u64]) -> Self {
         let mut free = Holder::new(capacity.len());
         free.moves.resize(1);
         let known = Moves { lengths: vec![UNKNOWN; rows.rows()], nodes: vec![NOWHERE; rows.rows()] };

@@ -22,12 +22,12 @@ mod tests;
 
 use crate::error::{Result, config};
 
-pub use self::flow::{Flow, Value};
-pub use self::over_time::{Least, Outage, Problem, Stretch, Supply, least_cost, least_cost_unless};
+pub use self::flow::{Flow, FlowValue};
+pub use self::over_time::{FlowStretch, LeastCost, NodeOutage, Problem, Supply, least_cost, least_cost_unless};
 
 /// Rows of costs by node, per unit of time: at least 0, or +inf where a kind may not be.
 #[derive(Clone, Copy, Debug)]
-pub struct Costs<'a> {
+pub struct NodeCosts<'a> {
     nodes: usize,
     values: &'a [f64],
 }
@@ -41,7 +41,7 @@ pub struct Kind {
     pub scale: f64,
 }
 
-impl<'a> Costs<'a> {
+impl<'a> NodeCosts<'a> {
     /// Takes the costs, row after row.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Supplies that come and go, nodes that leave and return, and the least cost of it all integrated over time.
 
-use super::{Costs, Flow, Kind};
+use super::{Flow, Kind, NodeCosts};
 use crate::error::{Error, Result, config};
 
 /// Units of a kind that are there from one instant to another.
@@ -18,7 +18,7 @@ pub struct Supply {
 
 /// Units of a node that are out of service from one instant to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
+pub struct NodeOutage {
     /// The node.
     pub node: u32,
     /// Number of units.
@@ -33,7 +33,7 @@ pub struct Outage {
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
     /// Rows of costs on nodes.
-    pub costs: Costs<'a>,
+    pub costs: NodeCosts<'a>,
     /// Kinds of demand.
     pub kinds: &'a [Kind],
     /// Units of each node.
@@ -41,12 +41,12 @@ pub struct Problem<'a> {
     /// What is to be placed.
     pub supplies: &'a [Supply],
     /// What is not in service.
-    pub outages: &'a [Outage],
+    pub outages: &'a [NodeOutage],
 }
 
 /// The least cost, integrated over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Least {
+pub struct LeastCost {
     /// Cost × time; before any allowance for rounding.
     pub total: f64,
     /// Sum of the absolute values of all terms of it.
@@ -61,7 +61,7 @@ pub struct Least {
 
 /// A stretch of time between two changes, with what certifies its least cost.
 #[derive(Debug)]
-pub struct Stretch<'s, 'c> {
+pub struct FlowStretch<'s, 'c> {
     /// First instant.
     pub from: i64,
     /// Instant of the next change.
@@ -85,7 +85,7 @@ enum Change {
 ///
 /// # Errors
 /// If a supply or an outage names a kind or a node that there is not.
-pub fn least_cost(problem: &Problem<'_>) -> Result<Least> {
+pub fn least_cost(problem: &Problem<'_>) -> Result<LeastCost> {
     least_cost_unless(problem, &mut |_| {}, &mut || false)
 }
 
@@ -95,13 +95,13 @@ pub fn least_cost(problem: &Problem<'_>) -> Result<Least> {
 /// As for [`least_cost`]; and [`Error::Interrupted`].
 pub fn least_cost_unless(
     problem: &Problem<'_>,
-    seen: &mut dyn FnMut(&Stretch<'_, '_>),
+    seen: &mut dyn FnMut(&FlowStretch<'_, '_>),
     interrupted: &mut dyn FnMut() -> bool,
-) -> Result<Least> {
+) -> Result<LeastCost> {
     check(problem)?;
     let changes = changes(problem);
     let mut flow = Flow::new(problem.costs, problem.kinds, problem.capacity);
-    let (mut least, mut prices) = (Least { changes: changes.len(), ..Least::default() }, Vec::new());
+    let (mut least, mut prices) = (LeastCost { changes: changes.len(), ..LeastCost::default() }, Vec::new());
     for (place, &(at, change)) in changes.iter().enumerate() {
         if interrupted() {
             return Err(Error::Interrupted);
@@ -111,7 +111,7 @@ pub fn least_cost_unless(
         let value = flow.value(&mut prices);
         least.total += value.least * (until - at) as f64;
         least.terms += value.terms * (until - at) as f64;
-        seen(&Stretch { from: at, until, flow: &flow, least: value.least });
+        seen(&FlowStretch { from: at, until, flow: &flow, least: value.least });
     }
     least.searches = flow.searches();
     Ok(least)

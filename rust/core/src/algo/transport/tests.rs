@@ -51,7 +51,7 @@ impl Plain {
 }
 
 /// Most units of these that fit on nodes of this capacity, and the least cost of so many.
-fn plainly(costs: &Costs<'_>, all: &[Kind], units: &[u64], capacity: &[u64]) -> (u64, f64) {
+fn plainly(costs: &NodeCosts<'_>, all: &[Kind], units: &[u64], capacity: &[u64]) -> (u64, f64) {
     let (kinds, nodes, mut plain) = (all.len(), costs.nodes(), Plain::default());
     for (kind, &amount) in units.iter().enumerate() {
         plain.arc(0, 2 + kind, amount, 0.0);
@@ -102,7 +102,7 @@ fn cost() -> impl Strategy<Value = f64> {
     prop_oneof![4 => (0..4_i32).prop_map(f64::from), 4 => 0.0..400.0_f64, 1 => Just(f64::INFINITY)]
 }
 
-type Case = (usize, Vec<f64>, Vec<Kind>, Vec<u64>, Vec<Supply>, Vec<Outage>);
+type Case = (usize, Vec<f64>, Vec<Kind>, Vec<u64>, Vec<Supply>, Vec<NodeOutage>);
 
 fn case() -> impl Strategy<Value = Case> {
     (1..4_usize, 1..6_usize, 1..7_usize).prop_flat_map(|(rows, kinds, nodes)| {
@@ -115,7 +115,7 @@ fn case() -> impl Strategy<Value = Case> {
             until: from + length,
         });
         // Disjoint by node: the first node's is early, the second's late.
-        let outage = (0..nodes, 0..12_i64, 1..9_i64).prop_map(|(node, from, length)| Outage {
+        let outage = (0..nodes, 0..12_i64, 1..9_i64).prop_map(|(node, from, length)| NodeOutage {
             node: u32::try_from(node).unwrap(),
             amount: 1,
             from,
@@ -134,7 +134,7 @@ fn case() -> impl Strategy<Value = Case> {
 
 fn problem(case: &Case) -> Problem<'_> {
     let (rows, values, kinds, capacity, supplies, outages) = case;
-    let costs = Costs::new(*rows, capacity.len(), values).unwrap();
+    let costs = NodeCosts::new(*rows, capacity.len(), values).unwrap();
     Problem { costs, kinds, capacity, supplies, outages }
 }
 
@@ -165,7 +165,7 @@ proptest! {
     fn labels_prove_the_cost_of_the_placement(case in case()) {
         let problem = problem(&case);
         let mut wrong = Vec::new();
-        let seen = &mut |stretch: &Stretch<'_, '_>| {
+        let seen = &mut |stretch: &FlowStretch<'_, '_>| {
             let cost = stretch.flow.cost();
             if (cost - stretch.least).abs() > 1e-9 * (1.0 + cost) {
                 wrong.push((stretch.from, cost, stretch.least));
@@ -187,7 +187,7 @@ fn one(kind: u32, amount: u64, from: i64, until: i64) -> Supply {
 fn a_job_that_comes_later_takes_the_better_node_and_gives_it_back() {
     // Kind 0 costs 1 or 2, kind 1 costs 1 or 10: while both run, kind 0 gives way.
     let values = [1.0, 2.0, 1.0, 10.0];
-    let costs = Costs::new(2, 2, &values).unwrap();
+    let costs = NodeCosts::new(2, 2, &values).unwrap();
     let supplies = [one(0, 1, 0, 30), one(1, 1, 10, 20)];
     let problem =
         Problem { costs, kinds: &AS_THEY_ARE[..costs.rows()], capacity: &[1, 1], supplies: &supplies, outages: &[] };
@@ -198,8 +198,8 @@ fn a_job_that_comes_later_takes_the_better_node_and_gives_it_back() {
 #[test]
 fn nodes_out_of_service_serve_nothing() {
     let values = [1.0, 5.0];
-    let costs = Costs::new(1, 2, &values).unwrap();
-    let outages = [Outage { node: 0, amount: 1, from: 2, until: 4 }];
+    let costs = NodeCosts::new(1, 2, &values).unwrap();
+    let outages = [NodeOutage { node: 0, amount: 1, from: 2, until: 4 }];
     let problem = Problem {
         costs,
         kinds: &AS_THEY_ARE[..costs.rows()],
@@ -212,7 +212,7 @@ fn nodes_out_of_service_serve_nothing() {
 
 #[test]
 fn what_ends_makes_room_for_what_begins_in_the_same_instant() {
-    let costs = Costs::new(1, 1, &[3.0]).unwrap();
+    let costs = NodeCosts::new(1, 1, &[3.0]).unwrap();
     let supplies = [one(0, 1, 5, 9), one(0, 1, 0, 5), one(0, 1, 9, 9)];
     let problem =
         Problem { costs, kinds: &AS_THEY_ARE[..costs.rows()], capacity: &[1], supplies: &supplies, outages: &[] };
@@ -222,7 +222,7 @@ fn what_ends_makes_room_for_what_begins_in_the_same_instant() {
 
 #[test]
 fn units_without_room_are_counted_and_left_out() {
-    let costs = Costs::new(2, 1, &[3.0, f64::INFINITY]).unwrap();
+    let costs = NodeCosts::new(2, 1, &[3.0, f64::INFINITY]).unwrap();
     let supplies = [one(0, 2, 0, 1), one(1, 1, 0, 1)];
     let problem =
         Problem { costs, kinds: &AS_THEY_ARE[..costs.rows()], capacity: &[1], supplies: &supplies, outages: &[] };
@@ -232,7 +232,7 @@ fn units_without_room_are_counted_and_left_out() {
 
 #[test]
 fn an_interruption_ends_it() {
-    let costs = Costs::new(1, 1, &[3.0]).unwrap();
+    let costs = NodeCosts::new(1, 1, &[3.0]).unwrap();
     let problem = Problem {
         costs,
         kinds: &AS_THEY_ARE[..costs.rows()],
@@ -246,9 +246,9 @@ fn an_interruption_ends_it() {
 
 #[test]
 fn faulty_numbers_are_named() {
-    let error = Costs::new(1, 2, &[1.0, f64::NAN]).unwrap_err().to_string();
+    let error = NodeCosts::new(1, 2, &[1.0, f64::NAN]).unwrap_err().to_string();
     assert!(error.contains("cost[0, 1]"), "{error}");
-    let costs = Costs::new(1, 1, &[1.0]).unwrap();
+    let costs = NodeCosts::new(1, 1, &[1.0]).unwrap();
     let faulty = Problem {
         costs,
         kinds: &AS_THEY_ARE[..costs.rows()],
