@@ -58,7 +58,7 @@ from hetsched.run.events import Events, read_events
 from hetsched.run.result import Result, read_result
 from hetsched.run.session import Session, read_session
 from hetsched.run.simulation import Progress
-from hetsched.typing import Impute, OnFailure, OnUnknownApp, Walltimes
+from hetsched.typing import Bound, Impute, OnFailure, OnUnknownApp, Walltimes
 from hetsched.validation import Inspection, Validation, inspect, predict_waits
 from hetsched.validation.horizons import Horizons
 from hetsched.whatif import WhatIf
@@ -160,7 +160,7 @@ def compare(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -237,6 +237,7 @@ def meter(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
+    bound: bool | Bound = False,
     events: Events | None = None,
     on_failure: OnFailure = "fail",
     contract: Contract | None = None,
@@ -264,6 +265,9 @@ def meter(
     on_unknown_app
         ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
         what they would without a table.
+    bound
+        Whether the summary also holds the least energies that other placements could have reached: as in `simulate`.
+        A job with a given end keeps its length on any nodes.
     events, contract
         Prices and carbon intensities, and a contract that the schedule is metered against: as in `simulate`.
 
@@ -340,7 +344,7 @@ def simulate(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -376,12 +380,15 @@ def simulate(
     bound
         Whether the summary also holds ``energy_bound_j``, the least job energy that any placement of these jobs could
         have reached within this run's window (docs/background/bounds.md), and what sleeping nodes could save
-        (docs/background/sleeping-nodes.md).
+        (docs/background/sleeping-nodes.md). ``"starts"``: ``energy_bound_starts_j`` in their place, the least job
+        energy with every job started when it was, and ``energy_blind_j``, that of nodes chosen blindly. ``"all"``:
+        both.
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
     journal
-        A folder for what a live machine would have told a `Controller`, and its decisions (`read_journal`). Not under a
-        contract, with a predictor, with maintenance or holds, or under a policy that repeats a log. None: none.
+        A folder for the notices that a live machine would have given a `Controller`, and the decisions upon them
+        (`read_journal`). Not under a contract, with a predictor, with maintenance, holds, or budgets announced during
+        the run, or under a policy that repeats a log. None: none.
     until_s
         Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
     predictor
@@ -463,7 +470,7 @@ def sweep(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -561,7 +568,7 @@ def validate(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,
@@ -638,7 +645,7 @@ def what_if(
     kill_grace_s: float = 0.0,
     walltimes: Walltimes = "fixed",
     on_unknown_app: OnUnknownApp = "error",
-    bound: bool = False,
+    bound: bool | Bound = False,
     until_s: float | None = None,
     predictor: AnyPredictor | None = None,
     events: Events | None = None,

@@ -434,6 +434,13 @@ class Session:
     def take_pages(self) -> list[tuple[int, list[_Told], list[_Told]]]: ...
 
 _Told: TypeAlias = tuple[str, int, int, list[int], str, float, float]
+_State: TypeAlias = tuple[
+    list[tuple[tuple[int, int], int]],
+    list[tuple[tuple[int, int], list[int], int]],
+    list[tuple[tuple[int, int], bool]],
+    list[tuple[int, str]],
+    list[tuple[float, int, int, int]],
+]
 
 @final
 class Live:
@@ -462,6 +469,8 @@ class Live:
         extends: Live | None = None,
     ) -> Live: ...
     def step(self, t_us: int, reports: list[_Told]) -> list[_Told]: ...
+    def snapshot(self) -> _State: ...
+    def rebuild(self, t_us: int, state: _State) -> None: ...
     @property
     def next_us(self) -> int | None: ...
     @property
@@ -539,3 +548,24 @@ def assign(
 def assign_types(
     cost: npt.NDArray[np.float64], counts: npt.NDArray[np.uint32], /
 ) -> tuple[list[npt.NDArray[np.intp]], float, npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+
+_Spans: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+_Certificate: TypeAlias = tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.float64],
+]
+
+def least_cost_over_time(
+    cost: npt.NDArray[np.float64],
+    kinds: tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]],
+    capacity: npt.NDArray[np.uint64],
+    supplies: _Spans,
+    outages: _Spans,
+    *,
+    certified: bool = False,
+) -> tuple[float, float, int, int, int, _Certificate | None]: ...

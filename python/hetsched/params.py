@@ -84,7 +84,7 @@ class Parameter(Mapping[str, "Parameter"]):
         """Allowed values, in words."""
         words = self.form or (f"one of {listed(self.known)}" if self.known else "text")
         if self.kind is bool:
-            words = "true or false"
+            words = f"true or false, or one of {listed(self.known)}" if self.known else "true or false"
         if self.is_number:
             # An end that no value comes near says nothing.
             bounds = f"from {self.low:g}" + (f" to {self.high:,.10g}" if self.high < 1e6 else "")
@@ -106,7 +106,11 @@ class Parameter(Mapping[str, "Parameter"]):
         return self.kind(value) if self.is_number else value
 
     def _check(self, value: Any, faults: Faults) -> None:
-        if self.known:
+        if self.kind is bool and (isinstance(value, bool) or value in self.known):
+            return
+        if self.kind is bool and self.known:
+            faults.add(self.name, value, self.range + did_you_mean(str(value), self.known))
+        elif self.known:
             if not isinstance(value, str) or value not in self.known:
                 faults.add(self.name, value, replace(self, absent="").range + did_you_mean(str(value), self.known))
         elif self.kind is int:
@@ -125,7 +129,9 @@ class Parameter(Mapping[str, "Parameter"]):
         if self.absent and text == "none":
             return None
         try:
-            return _FLAGS[text] if self.kind is bool else self.kind(text) if self.is_number else text
+            if self.kind is bool:
+                return text if text in self.known else _FLAGS[text]
+            return self.kind(text) if self.is_number else text
         except (ValueError, KeyError):
             faults.add(self.name, text, self.range)
             return None
@@ -148,6 +154,11 @@ def number(low: float, high: float = math.inf, doc: str = "", unit: str = "", *,
 def flag(doc: str = "") -> Parameter:
     """True or false."""
     return Parameter(doc, kind=bool)
+
+
+def flag_or(words: Any, doc: str = "") -> Parameter:
+    """True, false, or one of some words: those of a `Literal`."""
+    return Parameter(doc, known=get_args(words), kind=bool)
 
 
 def choice(words: Any, doc: str = "", *, form: str = "", absent: str = "") -> Parameter:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 __all__ = [
     "Allocation",
     "BelowIdle",
+    "Bound",
     "Cancelled",
     "Illegal",
     "Impute",
@@ -30,6 +31,9 @@ Allocation: TypeAlias = Literal["concentrate", "spread"]
 
 BelowIdle: TypeAlias = Literal["keep", "clip"]
 """Watts of a device below its idle draw are kept, or set to it."""
+
+Bound: TypeAlias = Literal["starts", "all"]
+"""Bounds of a run other than that of its window: given its starts, or both."""
 
 Cancelled: TypeAlias = Literal["keep", "drop"]
 """Jobs of a log that were cancelled before they ran are kept with a length of 0, or left out."""

@@ -207,6 +207,38 @@ def test_savings_are_held_against_what_was_attainable(hetsched, folder):
     assert any(line.startswith("     least any placement could reach") for line in one.out.splitlines())
 
 
+@pytest.mark.parametrize("word", ["starts", "all"])
+def test_placement_and_timing_are_told_apart_beside_the_waits(hetsched, folder, word):
+    jobs = {"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [1, 1], "app": ["a", "a"]}
+    pl.DataFrame(jobs).write_parquet("own.parquet")
+    pl.DataFrame({"app": ["a"] * 2, "node": [0, 1], "power_w": [300.0, 100.0]}).write_csv("watts.csv")
+    options = ("--nodes", 2, "--table", "watts.csv", "--policies", "naive,paa", "--bound", word)
+    shown = hetsched("compare", *options, "own.parquet").out
+    rows = [line.split() for line in shown.split("Saved by placement and by timing, and the waits")[1].splitlines()]
+    # Blind placement draws 200 W on average: naive is at 300 W, paa at the bound.
+    assert ["naive", "-100.00", "0.00", "0.00", "0.00"] in [row[:5] for row in rows]
+    assert ["paa", "100.00", "66.67", "66.67", "0.00"] in [row[:5] for row in rows]
+    found = json.loads(hetsched("compare", "own.parquet", *options, "--json").out)
+    assert [row["placement_j"] for row in found["shares"]] == [0.0, pytest.approx(2 * 60 * 200.0)]
+    assert ("energy_bound_j" in found["summary"]["paa"], "attained" in found) == (word == "all", word == "all")
+    page = hetsched("compare", "own.parquet", *options, "--report", "page.html")
+    assert page.code == 0, page.err
+    assert "Saved by placement and by timing" in (folder / "page.html").read_text()
+
+
+def test_a_bound_without_a_word_is_the_windows_whatever_follows(hetsched):
+    pl.DataFrame(SINGLES).write_parquet("own.parquet")
+    for given in (("--bound", "own.parquet"), ("own.parquet", "--bound"), ("--bound=true", "own.parquet")):
+        said = json.loads(hetsched("simulate", *given, "--nodes", 2, "--json").out)["summary"]
+        assert ("energy_bound_j" in said, "energy_bound_starts_j" in said) == (True, False)
+    said = hetsched("simulate", "own.parquet", "--nodes", 2, "--bound=start")
+    assert said.err.endswith("--bound: found `start`, expected one of starts, all; did you mean `starts`?")
+    asked = ("compare", "own.parquet", "--nodes", 2, "--policies", "naive,paa", "--metrics", "energy_bound_starts_j")
+    expected = "expected --bound starts as well, which computes it"
+    assert hetsched(*asked, "--bound").err.endswith(expected)
+    assert hetsched(*asked, "--bound", "all").code == 0
+
+
 # Two nodes, of 100 W idle, that boot and shut down in a minute; there is nothing to save where both always serve.
 SLEEPY = """[[classes]]
 name = "node"

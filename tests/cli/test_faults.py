@@ -11,6 +11,7 @@ from messages import without_warnings
 import hetsched as hs
 from hetsched.cli.app import VERBS
 from hetsched.errors import SimulationError
+from hetsched.report import canvas
 
 GOOD = "1 0 -1 60 4 -1 -1 4 120 -1 1 3 1 7 1 -1 -1 -1\n"
 PRESETS = (
@@ -317,8 +318,8 @@ def test_a_wrong_unit_is_reported_with_the_right_one(hetsched, folder):
             "frobnicate",
             [
                 (
-                    "unknown command `frobnicate`; known: simulate, compare, whatif, sweep, report, import, inspect, "
-                    "validate, generate, provision, policies, machines, reproduce, demo, power, new"
+                    "unknown command `frobnicate`; known: simulate, run, compare, whatif, sweep, report, import, "
+                    "inspect, validate, generate, provision, policies, machines, reproduce, demo, power, new"
                 )
             ],
         ),
@@ -364,7 +365,8 @@ def test_a_log_that_does_not_say_how_large_its_machine_is_needs_an_option(hetsch
     assert said.code == 2
 
 
-def test_a_folder_of_pictures_may_have_a_dot_in_its_name(hetsched, folder):
+def test_a_folder_of_pictures_may_have_a_dot_in_its_name(hetsched, folder, monkeypatch):
+    monkeypatch.setattr(canvas, "picture_bytes", lambda figure, suffix: b"")
     (folder / "there.d").mkdir()
     for place in ("there.d", "new.d/", "load-0.5", ".hidden"):
         assert hetsched("simulate", "small.swf", "--plot", place).code == 0

@@ -25,6 +25,7 @@ ELSEWHERE = {
         ("slurm doctor", "slurm conf", "slurm platform", "slurm run", "slurm leave", "slurm sweep", "slurm status"),
         "test_slurm_verbs.py",
     ),
+    "run": "tests/live/test_run.py: real jobs take different times",
     "report": "no table: a line for its page",
 }
 """Verbs whose screens are kept by tests of their own."""

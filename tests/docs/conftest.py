@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hetsched import experiments
+from hetsched.report import canvas
 from hetsched.testing import conforming
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,8 +31,8 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def few_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tries few smaller inputs where an example shows that a part has a fault: it does not show the smallest."""
-    monkeypatch.setattr(conforming, "_MOST_TRIES", 30)
+    """Tries few smaller inputs where a page shows that a part has a fault: it does not show the smallest."""
+    monkeypatch.setattr(conforming, "_MOST_TRIES", 10)
 
 
 @pytest.fixture
@@ -45,3 +46,9 @@ def shared_reports(quick_report: Callable[..., Any], monkeypatch: pytest.MonkeyP
         return quick_report(name) if "quick" in asked <= {"quick", "out"} else whole(name, **options)
 
     monkeypatch.setattr(experiments, "reproduce", reproduce)
+
+
+@pytest.fixture
+def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures that a page asks for are made, not rendered: tests of each figure and of the command render them."""
+    monkeypatch.setattr(canvas, "picture_bytes", lambda figure, suffix: b"")

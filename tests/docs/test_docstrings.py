@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.testing import conforming
 
 
 class Finder(doctest.DocTestFinder):
@@ -48,8 +49,10 @@ def examples() -> list[doctest.DocTest]:
 
 
 @pytest.mark.parametrize("docstring", examples(), ids=lambda docstring: docstring.name.removeprefix("hetsched."))
-@pytest.mark.usefixtures("few_tries", "workplace")
-def test_the_examples_of_a_docstring_run(docstring: doctest.DocTest) -> None:
+@pytest.mark.usefixtures("workplace")
+def test_the_examples_of_a_docstring_run(docstring: doctest.DocTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    # By then the inputs that show a part's fault are as small as they are shown.
+    monkeypatch.setattr(conforming, "_MOST_TRIES", 30)
     said: list[str] = []
     outcome = doctest.DocTestRunner(optionflags=SAME_BUT_FOR_SPACE).run(docstring, out=said.append)
     assert outcome.failed == 0, "".join(said)

@@ -41,7 +41,7 @@ def caps_need_whole_nodes() -> bool:
 
 
 def no_bound_is_known_under_caps() -> bool:
-    with pytest.raises(hs.ConfigError, match="no bound is known"):
+    with pytest.raises(hs.ConfigError, match="no window's bound is known"):
         hs.simulate(jobs(), PLATFORM.with_cap_model(static_w=50), bound=True)
     return True
 
@@ -85,7 +85,7 @@ HELD = {
         sleep_under_a_budget_is_by_counts_alone
     ),
     "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
-    "No bound on savings is known under caps.": no_bound_is_known_under_caps,
+    "No bound on savings in a window is known under caps.": no_bound_is_known_under_caps,
     "Queues have limits, priorities and, under `plan` on nodes that offer the same, urgent jobs.": (
         queues_preempt_by_plan_on_like_nodes
     ),

@@ -131,7 +131,7 @@ PARSERS = [
 # What is shown as an example must not be what runs warn of.
 @pytest.mark.filterwarnings("error::hetsched.errors.RunWarning")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-@pytest.mark.usefixtures("few_tries", "shared_reports")
+@pytest.mark.usefixtures("blank_pictures", "few_tries", "shared_reports")
 def test_every_example_of_a_page_runs(page: Path, workplace: Path) -> None:
     if page.name == "learn-a-policy.md":
         pytest.importorskip("gymnasium")

@@ -58,8 +58,8 @@ def test_a_coarse_grid_is_a_bound_too(seed: int, is_ratio: bool, is_tight: bool,
     window_s = result.summary()["makespan_s"] * (1.0 if is_tight else 3.0)
     sharp_j = energy_bound(result.jobs, platform, window_s=window_s, kill_at_walltime=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hetsched.bound._CELLS_TO_SOLVE", cells)
-        patch.setattr("hetsched.bound._CELLS_TO_CERTIFY", cells)
+        patch.setattr("hetsched.bound.window._CELLS_TO_SOLVE", cells)
+        patch.setattr("hetsched.bound.window._CELLS_TO_CERTIFY", cells)
         coarse_j = energy_bound(result.jobs, platform, window_s=window_s, kill_at_walltime=True)
     assert 0 < coarse_j <= sharp_j * (1 + 1e-6)
     assert sharp_j <= result.summary()["job_energy_j"]

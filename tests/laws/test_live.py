@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -146,3 +147,23 @@ def test_jobs_that_wait_for_others_are_eligible_alike(data: st.DataObject) -> No
     )
     policy = data.draw(st.sampled_from(["fcfs", "easy", "conservative", "fair-share", "hetsched"]))
     replayed(hs.Workload.from_polars(jobs), data.draw(platforms(max_nodes=4)), policy)
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_controller_that_is_rebuilt_on_the_way_decides_what_it_would_have(data: st.DataObject) -> None:
+    workload = data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2))
+    platform = data.draw(platforms(max_nodes=4))
+    policy = data.draw(st.sampled_from(["fcfs", "easy", "conservative", "cgva-fcfs-b", "ljf"]))
+    with tempfile.TemporaryDirectory() as folder:
+        hs.simulate(workload, platform, policy, journal=folder)
+        instants = hs.read_journal(folder).instants
+    cut = data.draw(st.integers(0, len(instants)))
+    before = hs.Controller(platform, policy, workload=workload)
+    for instant in instants[:cut]:
+        before.step(instant.t_us, instant.notices)
+    after = hs.Controller(platform, policy, workload=workload)
+    after.rebuild(instants[cut - 1].t_us if cut else -1, before.snapshot())
+    for instant in instants[cut:]:
+        decided = [replace(decision, number=0) for decision in after.step(instant.t_us, instant.notices)]
+        assert decided == [replace(decision, number=0) for decision in instant.decisions]

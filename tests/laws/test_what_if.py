@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -254,15 +255,20 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 SCRIPT = """
-import sys, warnings
-import hetsched as hs
+import sys
 sys.path.insert(0, sys.argv[2])
-from test_what_if import work
-warnings.simplefilter("ignore")
-log, machine = work(800)
-settings = {"nodes": ["+10%", "-10%"], "backfill.depth": [1, 2, 4, 8], "sleep": ["none", "timeout", "planned"]}
-hs.what_if(log, machine, "easy", settings, workers=int(sys.argv[3]), out=sys.argv[1])
+from test_what_if import answer
+answer(sys.argv[1], int(sys.argv[3]))
 """
+
+
+def answer(folder: str, workers: int) -> None:
+    """Asks for 24 settings."""
+    log, machine = work(800)
+    asked = {"nodes": ["+10%", "-10%"], "backfill.depth": [1, 2, 4, 8], "sleep": ["none", "timeout", "planned"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        hs.what_if(log, machine, "easy", asked, workers=workers, out=folder)
 
 
 STOPS = (4, 13) if settings.get_current_profile_name() == "long" else (8,)
@@ -276,7 +282,7 @@ def test_killed_and_restarted_it_repeats_no_run_and_gives_the_same_bytes(tmp_pat
         words = [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(Path(__file__).parent), str(workers)]
         return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": PACKAGE}, start_new_session=True)
 
-    assert start("whole", 1).wait() == 0
+    answer(str(tmp_path / "whole"), 1)
     journal, kills = tmp_path / "cut" / "whatif.jsonl", 0
     for wanted in STOPS:
         process = start("cut", 2)

@@ -59,14 +59,36 @@ def runs(draw: st.DrawFn) -> tuple[hs.Result, hs.Platform]:
     return hs.simulate(workload, platform, policy, events=events, on_failure=how), platform
 
 
-@given(runs())
-@settings(max_examples=3 * settings().max_examples)
-def test_gaps_are_those_of_the_plain_twin(case: tuple[hs.Result, hs.Platform]) -> None:
-    result, platform = case
+def agree(result: hs.Result, platform: hs.Platform) -> None:
     found, expected = gaps(result, platform).rows(), plain_gaps(result, platform)
     assert [row[:4] for row in found] == [row[:4] for row in expected]
     for own, plain in zip(found, expected, strict=True):
         assert own[4:] == pytest.approx(plain[4:], rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize(("between_s", "after_s", "least_j"), [(12.0, 2.0, 1200.0), (30.0, 7.0, 250.0)])
+def test_gaps_too_short_to_sleep_through_and_shorter_than_a_shutdown(
+    between_s: float, after_s: float, least_j: float
+) -> None:
+    """Random runs seldom have them: 5 s to shut down at 50 W and 20 s to boot at 0 W, where idle nodes draw 100 W."""
+    sleeps = {"off_w": 0.0, "boot_s": 20.0, "shutdown_s": 5.0, "boot_w": 0.0, "shutdown_w": 50.0}
+    platform = hs.Platform([hs.NodeClass("n", 2, 100.0, 400.0, **sleeps)])
+    second_s = 10.0 + between_s
+    jobs = {
+        "job_id": [1, 2, 3],
+        "submit_s": [0.0, second_s, second_s],
+        "runtime_s": [10.0, 10.0, 10.0 + after_s],
+        "node_count": [2, 1, 1],
+    }
+    result = hs.simulate(hs.Workload.from_polars(pl.DataFrame(jobs)), platform, "easy")
+    agree(result, platform)
+    assert gaps(result, platform).filter(pl.col("start_s") == 10.0)["least_j"].to_list() == [least_j] * 2
+
+
+@given(runs())
+@settings(max_examples=3 * settings().max_examples)
+def test_gaps_are_those_of_the_plain_twin(case: tuple[hs.Result, hs.Platform]) -> None:
+    agree(*case)
 
 
 @given(runs())

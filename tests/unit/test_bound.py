@@ -13,7 +13,8 @@ import pytest
 
 import hetsched as hs
 from hetsched.analysis import attained_ratio
-from hetsched.bound import Demand, energy_bound, lower_bound, node_prices
+from hetsched.bound import energy_bound
+from hetsched.bound.window import Demand, lower_bound, node_prices
 
 NAME = "energy_bound_j"
 

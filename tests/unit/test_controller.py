@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 
@@ -18,13 +19,17 @@ from hetsched.live import (
     NodeDown,
     NodeOff,
     NodeUp,
+    Over,
     Requeued,
+    Running,
     Sleep,
+    Snapshot,
     Start,
     Started,
     StartFailed,
     Submitted,
     Tick,
+    Waiting,
     Wake,
     Withdrawn,
 )
@@ -217,6 +222,34 @@ def test_a_pickled_controller_goes_on_where_it_was():
     assert mine == other.step(SECOND, told)
     assert numbers == [1]
     assert mine[0].number == 2
+
+
+def test_a_rebuilt_controller_goes_on_with_what_runs_and_waits():
+    made = controller(4, 2, 2, 1, 1)
+    made.step(0, [Submitted(1)])
+    made.step(5 * SECOND, [Submitted(2), Submitted(3)])
+    made.step(10 * SECOND, [Ended(1, 1, "completed"), Submitted(4)])
+    made.step(20 * SECOND, [StartFailed(2, 1, "lost", (0,))])
+    state = made.snapshot()
+    assert state == Snapshot(
+        waiting=(Waiting(2, 0, 1),),
+        running=(Running(3, 1, (2, 3), 10 * SECOND), Running(4, 1, (1,), 20 * SECOND)),
+        over=(Over(1, 0, "completed"),),
+        down=(0,),
+    )
+    assert Snapshot.from_json(json.loads(json.dumps(state.to_json()))) == state
+    other = hs.Controller(platform(), "easy")
+    other.add_jobs(made.jobs)
+    other.rebuild(21 * SECOND, state)
+    assert other.snapshot() == state
+    told = [Ended(3, 1, "failed"), NodeUp((0,)), Submitted(5)]
+    mine, its = made.step(30 * SECOND, told), other.step(30 * SECOND, told)
+    assert brief(mine) == brief(its) == [("Start", 2, 2, (0, 2)), ("Start", 5, 1, (3,))]
+    again = pickle.loads(pickle.dumps(other))
+    assert again.snapshot() == other.snapshot()
+    with pytest.raises(LiveError, match=r"job 4 cannot have started on node 0: job 2 runs there"):
+        other.rebuild(40 * SECOND, Snapshot(running=(Running(2, 1, (0, 1), 0), Running(4, 1, (0,), 0))))
+    assert again.snapshot() == other.snapshot()
 
 
 class Broken:

@@ -244,9 +244,19 @@ def test_caps_of_jobs_need_a_platform_that_knows_them() -> None:
         hs.simulate(workload, PLAIN)
 
 
-def test_no_bound_is_known_under_caps() -> None:
-    with pytest.raises(hs.ConfigError, match=r"bound: found `?[Tt]rue`?, expected false: no bound is known"):
-        hs.simulate(hs.Workload.from_polars(jobs()), BY_CAP, bound=True)
+@pytest.mark.parametrize("bound", [True, "all"])
+def test_no_bound_of_the_window_is_known_under_caps(bound: object) -> None:
+    with pytest.raises(hs.ConfigError, match=rf'bound: found `{bound}`, expected False or "starts": no window'):
+        hs.simulate(hs.Workload.from_polars(jobs()), BY_CAP, bound=bound)
+
+
+@needs_caps
+def test_jobs_that_caps_slow_are_left_out_of_the_bound_given_the_starts() -> None:
+    workload = hs.Workload.from_polars(jobs(cap_w=[150.0, None]))
+    result = hs.simulate(workload, BY_CAP, bound="starts")
+    summary, (capped, free) = result.summary(), result.jobs["energy_j"].to_list()
+    assert (summary["bound_left_out_jobs"], summary["bound_left_out_energy_j"]) == (1, capped)
+    assert 0 < summary["energy_bound_starts_j"] <= free
 
 
 @needs_caps

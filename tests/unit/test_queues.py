@@ -10,6 +10,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.features.queues import naming_nodes
+from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -390,3 +391,17 @@ def test_a_policy_that_counts_gets_a_backfill_that_names_nodes_where_queues_shar
     assert naming_nodes(easy, alone) is easy
     assert naming_nodes(found, shared) is found
     assert naming_nodes(None, shared) is None
+
+
+@pytest.mark.parametrize("more", [{}, {"walltime_s": [20.0, 20.0]}, {"walltime_s": [None, 20.0]}])
+@pytest.mark.parametrize("named", [{}, {"queue": ["b", None]}])
+def test_jobs_that_name_no_queue_are_in_the_default_one_whatever_they_say_of_their_time(
+    more: dict[str, Any], named: dict[str, Any]
+) -> None:
+    machine = platform(hs.Queue("a", "0", default=True), hs.Queue("b", "1-3"))
+    jobs = {"job_id": [1, 2], "submit_s": [0.0, 0.0], "runtime_s": [10.0, 10.0], "node_count": [1, 1]}
+    frame = pl.DataFrame({**jobs, **more, **named}, schema_overrides={"walltime_s": pl.Float64} if more else None)
+    result = hs.simulate(hs.Workload.from_polars(frame), machine, "easy")
+    expected = [[1], [0]] if named else [[0], [0]]
+    assert result.jobs["nodes"].to_list() == expected
+    check_schedule(result, hs.Workload.from_polars(frame), machine)

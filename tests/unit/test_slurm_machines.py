@@ -337,7 +337,8 @@ def test_limits_of_boots_and_shutdowns_are_assumed_as_their_times(conf: Conf) ->
 def test_names_and_weights_are_kept(conf: Conf, tmp_path: Path) -> None:
     platform = conf("NodeName=n[1-3] Weight=4\nNodeName=x,y07\nPartitionName=p Nodes=ALL\n")
     assert hs.Platform.from_dict(platform.to_dict()) == platform
-    assert pickle.loads(pickle.dumps(platform)).node_names == platform.node_names
+    there = pickle.loads(pickle.dumps(platform))
+    assert (there.node_names, there._files) == (platform.node_names, platform._files)
     (tmp_path / "machine.toml").write_text(
         '[[classes]]\nname = "a"\ncount = 3\nidle_w = 100\ntdp_w = 400\nnode_names = "n[1-2,07]"\nweight = 4\n'
     )

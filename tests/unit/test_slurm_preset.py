@@ -17,6 +17,7 @@ import pytest
 import hetsched as hs
 from hetsched.errors import ConfigError, PolicyWarning
 from hetsched.policy.parts import parts
+from hetsched.policy.policy import parse_policy
 from hetsched.policy.slurm_conf import RELEASES
 from hetsched.policy.slurm_options import OPTIONS, Covered
 from hetsched.whatif.slurm_lines import fitted
@@ -57,6 +58,14 @@ def test_settings_are_those_of_the_file_and_changes_go_first(conf: Path) -> None
     assert changed.parts["order"] == {"name": "shortest"}
     assert changed.name.startswith("slurm:conf=slurm.conf:order=shortest:")
     assert backfill(changed)["release"] == "23.11"
+
+
+def test_a_path_may_have_colons_in_it() -> None:
+    Path("a:b").mkdir()
+    Path("a:b", "slurm.conf").write_text(CONF, encoding="utf-8")
+    policy = parse_policy("slurm:conf=a:b/slurm.conf:bf_window=900")
+    assert (backfill(policy)["bf_interval"], backfill(policy)["bf_window"]) == (9, 900)
+    assert backfill(parse_policy(policy.name)) == backfill(policy)
 
 
 def test_every_argument_has_the_default_of_the_engine() -> None:

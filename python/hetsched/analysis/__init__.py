@@ -10,6 +10,7 @@ from hetsched.analysis.ratios import (
     student_t_quantile,
 )
 from hetsched.analysis.recalibration import recalibrated
+from hetsched.analysis.shares import placement_and_timing
 from hetsched.analysis.starts import (
     START_CLASSES,
     held_jobs_resubmitted,
@@ -52,6 +53,7 @@ __all__ = [
     "paired_weeks",
     "pareto",
     "pinball",
+    "placement_and_timing",
     "ratios_to_baseline",
     "recalibrated",
     "run_bins",

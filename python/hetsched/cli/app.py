@@ -12,12 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
-from hetsched.cli.declare import as_command
+from hetsched.cli.declare import as_command, with_values
 from hetsched.cli.first_screen import show
 from hetsched.cli.terminal import INTERRUPTED, begin, ended
+from hetsched.run.options import RunOptions
 
 VERBS = (
     "simulate",
+    "run",
     "compare",
     "whatif",
     "sweep",
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def command() -> Any:
         # Made here, as it takes time in which Ctrl-C may come.
-        return _app().main(args=given, prog_name="hetsched", standalone_mode=False)
+        return _app().main(args=with_values(given, RunOptions), prog_name="hetsched", standalone_mode=False)
 
     code = ended(command, debug="--debug" in given)
     if code == INTERRUPTED and arguments is None:

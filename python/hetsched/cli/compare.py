@@ -94,7 +94,7 @@ def compare(
 ) -> None:
     """Schedule a job log under several policies, and show them side by side."""
     from hetsched.many.compare import compared
-    from hetsched.report.tables import comparison_table
+    from hetsched.report.tables import comparison_table, shares_tables
 
     policies, baseline = _checked(faults, contest, inputs, run, wanted)
     options = run.options()
@@ -117,6 +117,8 @@ def compare(
         )
     written = wanted.write(found, machine)
     screen.show(comparison_table(found.table, baseline=baseline, width=screen.width, currency=found.currency))
+    if not found.shares.is_empty():
+        screen.show(shares_tables(found.shares))
     for note in [*([] if measured is None else [measured.note]), *found.notes]:
         screen.say(note)
     screen.give({**found.to_dict(), "assumed": machine.assumed_w}, written)

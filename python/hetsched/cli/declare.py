@@ -91,6 +91,32 @@ def one_of(known: Sequence[str]) -> Reader:
     return read
 
 
+_BARE = "true"
+"""The value of an option that may stand without one."""
+
+
+def _flag_or(known: Sequence[str]) -> Reader:
+    """Reader of an option that may stand without a value: true, or one of the `known` words."""
+
+    def read(faults: Faults, option: str, text: str) -> bool | str:
+        if text in (_BARE, "false"):
+            return text == _BARE
+        faults.choice(option, text, known)
+        return text
+
+    return read
+
+
+def with_values(arguments: Sequence[str], group: Any) -> list[str]:
+    """Arguments in which options that may stand without a value have one: ``--bound LOG`` is ``--bound=true LOG``."""
+    words = {_derived(one).name: one.known for one in parameters_of(group).values() if one.kind is bool and one.known}
+    following = [*arguments, ""][1:]
+    return [
+        f"{given}={_BARE}" if given in words and after not in (*words[given], _BARE, "false") else given
+        for given, after in zip(arguments, following, strict=True)
+    ]
+
+
 def whole(low: int, high: int | None = None) -> Reader:
     """Reader of whole numbers; without `high`, of 31 bits."""
 
@@ -173,6 +199,8 @@ def group_of(group: type, given: Mapping[str, Any], faults: Faults) -> Any:
                 faults.add(declared.name, value, "true or false")
             # A flag counts as given where it differs from what holds without it.
             texts[name] = isinstance(value, bool) and value is not default
+        elif isinstance(value, bool) and name in _switches(group):
+            texts[name] = str(value).lower()
         elif value is None or not isinstance(value, str | int | float) or isinstance(value, bool):
             if value is not None:
                 faults.add(declared.name, value, "a number or a text")
@@ -190,6 +218,17 @@ def _options(group: type) -> Iterator[tuple[str, Option]]:
             yield name, declared
         elif is_dataclass(declared):
             yield from _options(declared)  # type: ignore[arg-type]
+
+
+def _switches(group: Any) -> set[str]:
+    """Options of a group that may stand without a value."""
+    found: set[str] = set()
+    for _, declared, _ in _parameters(group):
+        if is_dataclass(declared):
+            found |= _switches(declared)
+    if issubclass(group, Declared):
+        found |= {name for name, one in parameters_of(group).items() if one.kind is bool and one.known}
+    return found
 
 
 def _defaults(group: type) -> dict[str, Any]:
@@ -223,6 +262,8 @@ def _derived(parameter: Parameter) -> Option:
     name = f"--{parameter.name.replace('_', '-')}"
     if parameter.kind is bool and parameter.default:
         return flag(name.replace("--", "--no-"), f"Do not {parameter.doc[:1].lower()}{parameter.doc[1:]}", RUN)
+    if parameter.kind is bool and parameter.known:
+        return option(name, f"[{'|'.join(parameter.known)}]", parameter.doc, RUN, read=_flag_or(parameter.known))
     if parameter.kind is bool:
         return flag(name, parameter.doc, RUN)
     if parameter.known:
@@ -249,7 +290,9 @@ def _text_of(default: Any, declared: Option) -> Any:
     """A default as its text, which the help shows; a flag counts as not given."""
     if declared.kind is bool:
         return False
-    return f"{default:.12g}" if isinstance(default, int | float) else default or None
+    if isinstance(default, int | float) and not isinstance(default, bool):
+        return f"{default:.12g}"
+    return default or None
 
 
 def _made(thing: Any, given: Mapping[str, Any], faults: Faults) -> Any:

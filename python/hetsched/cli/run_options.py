@@ -149,11 +149,11 @@ class RunGiven:
 
     def check_metrics(self, faults: Faults, place: str, keys: Sequence[str], *, settings: Collection[str] = ()) -> None:
         """Note metrics that there are not, and those that need what these runs do not have; some have `settings`."""
-        from hetsched.run.metrics import METRICS, metrics_named
+        from hetsched.run.metrics import METRICS, metrics_named, missing_of_bound
 
         with noted(faults):
             metrics_named(keys, parameter=place)
-        missing = {} if self.plain.bound else {"bound": "--bound as well, which computes it"}
+        missing = missing_of_bound(self.plain.bound, "--bound", "--bound starts")
         if self.events is None and self.contract is None and not {"events", "contract"} & {*settings}:
             missing["prices"] = "--events or --contract as well, with prices or carbon intensities"
             missing["limits"] = "--contract as well, with limits"

@@ -282,6 +282,10 @@ class Screen:
         """A sentence, wrapped at words everywhere."""
         self._print(text)
 
+    def warn(self, text: str) -> None:
+        """A line on standard error, while a command goes on."""
+        _write(text)
+
     def command(self, text: str) -> None:
         """A command, whole however long it is: to be copied."""
         self._console.print(text, soft_wrap=True)

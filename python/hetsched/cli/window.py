@@ -101,11 +101,11 @@ class WindowOptions(SpanOptions):
         """True if metrics are those of a part of the run."""
         return self.warm_up_s is not None or self.cool_down_s is not None
 
-    def check(self, faults: Faults, *, until_s: float | None, bound: bool, has_contract: bool) -> None:
+    def check(self, faults: Faults, *, until_s: float | None, bound: object, has_contract: bool) -> None:
         """Note options that have no meaning for a part of a run."""
         if self.is_measured and until_s is not None:
             faults.add("--until-s", until_s, "nothing with a measuring window, which needs the whole run")
-        if self.is_measured and bound:
+        if self.is_measured and bound is not False:
             faults.note("--bound", "it", "nothing with a measuring window: it is of a whole run")
         if self.is_measured and has_contract:
             faults.note("--contract", "it", "nothing with a measuring window: a bill is of a whole run")

@@ -10,6 +10,7 @@ import polars as pl
 
 from hetsched.bound import energy_bound
 from hetsched.features.feature import Ended, Found, Metrics
+from hetsched.features.given_starts import starts_metrics
 from hetsched.units import TICKS_S, micros
 
 if TYPE_CHECKING:
@@ -188,7 +189,20 @@ def after(ended: Ended) -> Found:
     return Found(metrics=lambda _before: _metrics(ended))
 
 
+def outages_of(ended: Ended) -> pl.DataFrame:
+    """Spans of a run in which nodes are failed or in maintenance: ``node, start, end``, in whole microseconds."""
+    window = (ended.totals["window_start_s"] or 0.0, ended.totals["window_end_s"] or 0.0)
+    return _outages(ended.happened(), micros(pl.Series(window)))
+
+
 def _metrics(ended: Ended) -> Metrics:
+    bound = ended.setting.options.bound
+    of_window = {} if bound == "starts" else _window_metrics(ended)
+    of_starts = {} if bound is True else starts_metrics(ended, outages_of(ended))
+    return {**of_window, **of_starts}
+
+
+def _window_metrics(ended: Ended) -> Metrics:
     run, window = ended.setting, (ended.totals["window_start_s"] or 0.0, ended.totals["window_end_s"] or 0.0)
     least_j = energy_bound(ended.jobs(), run.platform, window_s=window[1] - window[0], **run.options.limits)
     gaps = _gaps_of(ended.segments(), ended.happened(), ended.timeline, run.platform)

@@ -139,7 +139,7 @@ _IN_PLAY: dict[str, Callable[[Setting], bool]] = {
     "slurm": lambda run: "node_lines" in (run.policy.parts["backfill"] or {}),
     "eligibility": lambda run: run.asks("constraint", "gpus", "device", "memory_gb", "licences"),
     "labels": lambda run: run.needs("groups") or bool(run.policy.own),
-    "bound": lambda run: run.options.bound,
+    "bound": lambda run: bool(run.options.bound),
 }
 """When each feature is in play, by the name of its file; sleep comes after contracts, to whose cost it adds wear."""
 

@@ -92,7 +92,7 @@ def settled(workload: Workload, platform: Platform) -> Workload:
     assert queues is not None
     given = [queue.max_walltime_s if queue.default_walltime_s is None else queue.default_walltime_s for queue in queues]
     own = frame["walltime_s"] if "walltime_s" in frame.columns else pl.Series([None] * len(frame), dtype=pl.Float64)
-    if not own.null_count() or all(walltime_s is None for walltime_s in given):
+    if frame is before and (not own.null_count() or all(walltime_s is None for walltime_s in given)):
         return workload
     filled = own.fill_null(_of_queue(frame, queues, given, pl.Float64))
     if frame is before and filled.null_count() == own.null_count():

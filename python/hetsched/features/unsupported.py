@@ -43,9 +43,9 @@ def _check_sizes(run: Setting) -> None:
     if not columns:
         return
     faults = Faults("")
-    if run.options.bound:
-        expected = "false: the least energy of nodes at work is that of jobs on as many nodes as they ask for"
-        faults.note("bound", "true, with a sizing", expected)
+    if run.options.bound not in (False, "starts"):
+        expected = 'false or "starts": the least energy in a window is that of jobs on as many nodes as they ask for'
+        faults.note("bound", f"{str(run.options.bound).lower()}, with a sizing", expected)
     if not run.platform.exclusive and "malleable" in columns and callable(getattr(sizing, "resizes", None)):
         expected = "a platform with exclusive=True, or a sizing without `resizes`: jobs keep their size on shared nodes"
         faults.note("policy.backfill.sizing", f"`{type(sizing).__name__}`, which resizes malleable jobs", expected)

@@ -14,6 +14,7 @@ from hetsched.errors import ConfigError, LiveError
 from hetsched.features.feature import Setting
 from hetsched.live.decisions import Decision
 from hetsched.live.notices import Notice
+from hetsched.live.snapshot import Snapshot, snapshot_of, state_of
 from hetsched.live.told import decisions_of, reports_of
 from hetsched.naming import named_in
 from hetsched.platform import Platform
@@ -29,8 +30,8 @@ _OF_RUNS = ("until_s", "on_failure")
 
 _LATEST_US = 10**18
 
-Deed: TypeAlias = tuple[int, tuple[Notice, ...]] | pl.DataFrame
-"""A step, or jobs that were added."""
+Deed: TypeAlias = tuple[int, tuple[Notice, ...]] | tuple[int, Snapshot] | pl.DataFrame
+"""A step, a rebuild, or jobs that were added."""
 
 
 @named_in("hetsched")
@@ -197,11 +198,7 @@ class Controller:
 
         After an error nothing has changed: notices that are true go into the next step.
         """
-        faults = Faults()
-        faults.whole("t_us", t_us, low=-_LATEST_US, high=_LATEST_US)
-        faults.check()
-        if self._reached_us is not None and t_us <= self._reached_us:
-            raise ConfigError([("t_us", shown(t_us), f"microseconds after {self._reached_us:,}, the last step")])
+        self._check_instant(t_us)
         told = tuple(notices)
         reports = reports_of(told, self._rows)
         engine = self._engine if self._reached_us is not None else _engine_of(self._setting, start_us=t_us)
@@ -211,6 +208,46 @@ class Controller:
         self._decided += len(decisions)
         self._deeds.append((t_us, told))
         return decisions
+
+    def snapshot(self) -> Snapshot:
+        """The state of machine and jobs by now, as far as the controller knows it.
+
+        Jobs that wait for other jobs are left out, as if they had not been submitted.
+        """
+        return snapshot_of(self._engine.snapshot(), self._ids)
+
+    def rebuild(self, t_us: int, snapshot: Snapshot) -> None:
+        """Begin again with the machine in a state, whatever the controller knew of it before.
+
+        The policy learns of it as one that has just been started: of what only it remembers, such as usage by user or
+        draws it has learned, nothing is left. Nothing is decided; the next `step` makes a pass.
+
+        Parameters
+        ----------
+        t_us
+            The instant; after the last step.
+        snapshot
+            The state, with instants that may lie in the past.
+
+        Raises
+        ------
+        ConfigError
+            If `t_us` is no instant after the last, or there is no such job or node.
+        LiveError
+            If two runs are on one node, or one on a node that does not serve. Nothing has changed then.
+        """
+        self._check_instant(t_us)
+        engine = _engine_of(self._setting, start_us=t_us)
+        engine.rebuild(t_us, state_of(snapshot, self._rows, t_us))
+        self._engine, self._reached_us = engine, t_us
+        self._deeds.append((t_us, snapshot))
+
+    def _check_instant(self, t_us: int) -> None:
+        faults = Faults()
+        faults.whole("t_us", t_us, low=-_LATEST_US, high=_LATEST_US)
+        faults.check()
+        if self._reached_us is not None and t_us <= self._reached_us:
+            raise ConfigError([("t_us", shown(t_us), f"microseconds after {self._reached_us:,}, the last step")])
 
     def __reduce__(self) -> tuple[object, ...]:
         first = self._deeds_before()
@@ -234,8 +271,10 @@ def _restored(version: str, given: Setting, deeds: Sequence[Deed], decided: int)
     for deed in deeds:
         if isinstance(deed, pl.DataFrame):
             made.add_jobs(deed)
+        elif isinstance(deed[1], Snapshot):
+            made.rebuild(deed[0], deed[1])
         else:
-            made.step(*deed)
+            made.step(deed[0], deed[1])
     if made._decided != decided:
         raise LiveError(f"a controller made {decided:,} decisions, and {made._decided:,} when it was taken up again")
     return made

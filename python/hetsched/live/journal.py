@@ -1,4 +1,4 @@
-"""Journals read again: what a controller was told and has decided, its replay, and the run's result."""
+"""Journals read again: notices and decisions of a controller, its replay, and the run's result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Journal:
         return read_saved(path).setting
 
     def replay(self) -> Controller:
-        """A controller that has been told all of it, and has decided the same.
+        """A controller that has been given all notices, and has decided the same.
 
         Raises
         ------
@@ -73,6 +73,9 @@ class Journal:
             if instant.jobs is not None:
                 controller.add_jobs(instant.jobs)
                 continue
+            if instant.snapshot is not None:
+                controller.rebuild(instant.t_us, instant.snapshot)
+                continue
             decided = controller.step(instant.t_us, instant.notices)
             if tuple(decided) != instant.decisions:
                 _differ(self.folder / LINES, number, instant.decisions, decided)
@@ -81,11 +84,17 @@ class Journal:
     def result(self) -> Result:
         """The run as a `Result`: jobs that started, metered by the model where and while they ran.
 
+        Of a run of ``hetsched run`` it has the columns ``exit_code, signal, attempts, cpu_s, max_rss_kb`` as well.
+
         Raises
         ------
         ConfigError
             If the runs do not fit the platform, as `hetsched.meter`.
         """
+        if "commands" in self.head:
+            from hetsched.live.running import result_in  # noqa: PLC0415 -- an executor is made of its journal
+
+            return result_in(str(self.folder))
         workload = self.setting.as_submitted
         added = [instant.jobs for instant in self.instants if instant.jobs is not None]
         if added:
@@ -130,7 +139,7 @@ def _frame(records: Iterable[tuple[int, Notice | Decision]]) -> pl.DataFrame:
 
 
 def read_journal(folder: str | os.PathLike[str]) -> Journal:
-    """Read the journal of a run: what its controller was told and has decided.
+    """Read the journal of a run: notices and decisions of its controller.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Lines of a journal: all that a controller was told and has decided, on disk before it is carried out.
+"""Lines of a journal: notices and decisions of a controller, on disk before they are carried out.
 
 ``DIR/journal.jsonl`` has a head in its first line and then a line an instant, each after its CRC-32; ``DIR/start.zip``
 is what the run was made of. A line is written and synchronised before anything in it is carried out: a last line that
@@ -28,6 +28,7 @@ from hetsched.features.feature import Setting
 from hetsched.files import UNREADABLE
 from hetsched.live.decisions import Decision, decision_of
 from hetsched.live.notices import Notice, notice_of
+from hetsched.live.snapshot import Snapshot
 from hetsched.run.session_file import Saved, write_saved
 
 LINES, START = "journal.jsonl", "start.zip"
@@ -37,7 +38,7 @@ _CRC_DIGITS = 8
 
 @dataclass(frozen=True)
 class Instant:
-    """A line of a journal: what was told at an instant and decided upon it, or jobs that were added before the next."""
+    """A line of a journal: notices of an instant and decisions upon them, or jobs that were added before the next."""
 
     t_us: int
     notices: tuple[Notice, ...] = ()
@@ -45,6 +46,8 @@ class Instant:
     real: str | None = None
     """The time of the wall clock, for people."""
     jobs: pl.DataFrame | None = None
+    snapshot: Snapshot | None = None
+    """The state from which the controller was rebuilt."""
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
@@ -53,6 +56,8 @@ class Instant:
             own["real"] = self.real
         if self.jobs is not None:
             return own | {"jobs": self.jobs.to_dict(as_series=False), "types": _types(self.jobs)}
+        if self.snapshot is not None:
+            return own | {"snapshot": self.snapshot.to_json()}
         told = [notice.to_json() for notice in self.notices]
         return own | {"notices": told, "decisions": [decision.to_json() for decision in self.decisions]}
 
@@ -64,6 +69,8 @@ class Instant:
             if "jobs" in values:
                 types = {name: _TYPES[kind] for name, kind in values["types"].items()}
                 return cls(t_us, real=real, jobs=pl.DataFrame(values["jobs"], schema=types))
+            if "snapshot" in values:
+                return cls(t_us, real=real, snapshot=Snapshot.from_json(values["snapshot"]))
             told, decided = values["notices"], values["decisions"]
         except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise LiveError(f"found no instant ({reason_of(error)}), expected t_us, notices and decisions") from None

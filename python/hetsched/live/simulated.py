@@ -16,7 +16,7 @@ from hetsched.run.events import Events
 
 
 def check_journal(setting: Setting) -> None:
-    """Raise if a live controller could not be told of all that decides this run."""
+    """Raise if notices cannot say all that decides this run."""
     faults, options = Faults(), setting.options
     if options.contract is not None:
         faults.note("journal", "a run under a contract", "one without: its limits are given to the policy in advance")

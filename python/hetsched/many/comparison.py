@@ -14,13 +14,14 @@ import polars as pl
 from rich.console import Console
 
 from hetsched.analysis.ratios import attained_ratio
+from hetsched.analysis.shares import placement_and_timing
 from hetsched.files import json_sha256, write_whole
 from hetsched.many.outcome import Outcome
 from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.report.page.runs import RunsPage
 from hetsched.report.page.shown import RunShown
-from hetsched.report.tables import comparison_table
+from hetsched.report.tables import comparison_table, shares_tables
 from hetsched.reported import Reported
 from hetsched.run.concerns import CHANGE, draws_note
 from hetsched.run.metrics import METRICS, STATES, columns_of
@@ -77,6 +78,8 @@ class Comparison(Reported):
         """The table and the notes, as ``hetsched compare`` shows them."""
         with (console := Console(width=80, file=StringIO(), highlight=False)).capture() as captured:
             console.print(comparison_table(self.table, baseline=self.baseline, currency=self.currency))
+            if not self.shares.is_empty():
+                console.print(shares_tables(self.shares))
         lines = [line.rstrip() for line in captured.get().splitlines()]
         return "\n".join([*lines, *self.notes]).strip("\n")
 
@@ -113,6 +116,14 @@ class Comparison(Reported):
             for policy, summary in self.summaries.items()
             if policy != self.baseline
         }
+
+    @cached_property
+    def shares(self) -> pl.DataFrame:
+        """Each policy's saving, split into placement and timing, and its waits; empty without the bounds for it.
+
+        See `hetsched.analysis.placement_and_timing`; runs of several seeds are averaged before.
+        """
+        return placement_and_timing(self.summaries, baseline=self.baseline)
 
     @property
     def notes(self) -> list[str]:
@@ -193,7 +204,7 @@ class Comparison(Reported):
         for run in [outcome.shown for outcome in self._outcomes if outcome.shown is not None] or self._again():
             first.setdefault(run.policy, run)
         own = [first.pop(self.baseline), *first.values()]
-        return RunsPage(own, self.table, self.notes, self.attained, assumed, command, title)
+        return RunsPage(own, self.table, self.notes, self.attained, assumed, command, title, self.shares)
 
     def to_dict(self) -> dict[str, Any]:
         """A dictionary that JSON can hold: ``summary`` is the mean of each policy's runs, ``runs`` has each in full."""
@@ -202,6 +213,7 @@ class Comparison(Reported):
             "baseline": self.baseline,
             "comparison": self.table.to_dicts(),
             **({"attained": self.attained} if self.attained else {}),
+            **({} if self.shares.is_empty() else {"shares": self.shares.to_dicts()}),
             "runs": [
                 {
                     "policy": outcome.policy,

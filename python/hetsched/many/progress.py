@@ -80,13 +80,15 @@ class Bars:
         """A new bar's function, to be called with (done, in all) from any thread; `unit` gives a rate per second."""
         task = self._progress.add_task(name, total=None, visible=False, start=False, unit=unit)
 
-        def tell(done: float, total: float, *_: float) -> None:
+        def tell(done: float, total: float, *_: float, note: str = "") -> None:
             if self._stop.is_set():
                 raise Stopped
             if self._is_seen and time.monotonic() - self._since > _PATIENCE_S:
                 self._begin()
                 self._progress.start_task(task)
                 self._progress.update(task, completed=done, total=total, visible=done < total)
+                if note:
+                    self._progress.update(task, description=f"{name}: {note}")
 
         return tell
 

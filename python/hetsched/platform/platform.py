@@ -88,7 +88,7 @@ class Platform:
     """
 
     _files: tuple[str, ...] = ()
-    """Files of Slurm's that it was made of, for messages; lost on the way to other processes."""
+    """Files of Slurm's that it was made of, for messages."""
 
     def __init__(
         self,
@@ -694,7 +694,7 @@ class Platform:
 
     def __reduce__(self) -> tuple[object, ...]:
         # The engine's copy, and all else that is derived, stays with the process.
-        return partial(Platform, **self._options), (self._classes,)
+        return partial(Platform, **self._options), (self._classes,), {"_files": self._files}
 
     def __repr__(self) -> str:
         names = [f"{c.count:,} {c.name}" for c in self._classes] if len(self._classes) > 1 else []

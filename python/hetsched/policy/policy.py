@@ -560,12 +560,23 @@ def parse_policy(text: str, *, settings: Iterable[str] = (), parts: Mapping[str,
     'easy:backfill.depth=4'
     """
     preset, *changes = text.split(":")
-    given = {**parse_settings(changes), **parse_settings(settings)}
+    given = {**parse_settings(_with_whole_paths(changes)), **parse_settings(settings)}
     faults = Faults("policy")
     for role in set(parts or ()) & set(given):
         faults.add(role, given[role], f"nothing with {_part_name((parts or {})[role])}, which takes this role")
     faults.check()
     return Policy.preset(preset.strip(), **given, **(parts or {}))
+
+
+def _with_whole_paths(changes: Iterable[str]) -> list[str]:
+    """Changes in which a file's path is one word again, though it has colons in it."""
+    whole: list[str] = []
+    for change in changes:
+        if whole and "=" not in change and whole[-1].startswith("conf="):
+            whole[-1] += f":{change}"
+        else:
+            whole.append(change)
+    return whole
 
 
 def _whole(scheduler: Any, given: Mapping[str, Any]) -> Any:

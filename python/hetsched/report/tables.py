@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import polars as pl
@@ -20,6 +21,7 @@ from rich.text import Text
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
 from hetsched.report.page.document import Grid
+from hetsched.report.shares import shares_grids
 from hetsched.run.metric import SECTIONS
 from hetsched.run.metrics import in_section
 
@@ -60,6 +62,21 @@ def console_table(grid: Grid) -> Table:
         table.add_row(*row, style="dim" if row[0].startswith("±") else "")
     table.caption, table.caption_justify = grid.note or None, "left"
     return table
+
+
+_SHARED_WIDTH = 16
+"""Letters of a policy's name beside its shares."""
+
+
+def shares_tables(shares: pl.DataFrame) -> Group:
+    """Tables of savings by placement and timing, with the waits; from `hetsched.analysis.placement_and_timing`."""
+    tables = []
+    for grid in shares_grids(shares):
+        rows = [[_name(_title(policy), _SHARED_WIDTH), *numbers] for policy, *numbers in grid.rows]
+        table = console_table(replace(grid, rows=rows))
+        table.columns[0].no_wrap = True
+        tables.append(table)
+    return Group(*tables)
 
 
 def summary_table(

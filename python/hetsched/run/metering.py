@@ -268,7 +268,7 @@ def _raise_faults(faults: list[Fault]) -> None:
         raise ConfigError(faults)
 
 
-@takes_run_options(without=("seed", "bound", "until_s", "predictor"))
+@takes_run_options(without=("seed", "until_s", "predictor"))
 def meter(
     workload: Workload,
     platform: Platform,
@@ -298,6 +298,9 @@ def meter(
     on_unknown_app
         ``"error"``: an application that the platform's table does not hold is an error. ``"nominal"``: its jobs draw
         what they would without a table.
+    bound
+        Whether the summary also holds the least energies that other placements could have reached: as in `simulate`.
+        A job with a given end keeps its length on any nodes.
     events, contract
         Prices and carbon intensities, and a contract that the schedule is metered against: as in `simulate`.
 

@@ -34,7 +34,7 @@ class Unit:
 
 Direction = Literal["lower", "higher", "neither"]
 
-Needs = Literal["", "bound", "prices", "limits", "pue", "baseline"]
+Needs = Literal["", "bound", "starts", "prices", "limits", "pue", "baseline"]
 
 
 SECTIONS = ("jobs", "machine", "waits", "energy", "work", "power", "budget")
@@ -122,7 +122,8 @@ class Metric:
     of
         From the facts of a run to its value; None where it is not known.
     needs
-        What an optional one asks of a run: ``"bound"``, ``"prices"``, ``"limits"`` or ``"pue"``, or ``"baseline"``:
+        What an optional one asks of a run: ``"bound"``, ``"starts"`` (the bound given the run's starts), ``"prices"``,
+        ``"limits"`` or ``"pue"``, or ``"baseline"``:
         another run to be compared with; empty: its policy.
     is_money
         Whether a currency is its unit.

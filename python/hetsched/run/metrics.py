@@ -253,6 +253,53 @@ _ROWS = (
     _extra(
         "sleep_attained_ratio", "attained saving of sleep", _SHARE, section="energy", better="higher", needs="bound"
     ),
+    _extra(
+        "energy_bound_starts_j",
+        "least energy of nodes at work, given the starts",
+        _ENERGY,
+        section="energy",
+        part_of="job_energy_j",
+        part_title="least, given the starts",
+        better="neither",
+        needs="starts",
+    ),
+    _extra(
+        "energy_blind_j",
+        "energy of nodes at work, chosen blindly",
+        _ENERGY,
+        section="energy",
+        part_of="job_energy_j",
+        part_title="on nodes chosen blindly",
+        better="neither",
+        needs="starts",
+    ),
+    _extra(
+        "placement_attained_ratio",
+        "attained saving of placement, given the starts",
+        _SHARE,
+        section="energy",
+        better="higher",
+        needs="starts",
+    ),
+    _extra(
+        "bound_left_out_jobs",
+        "jobs left out of the bound given the starts",
+        _COUNT,
+        section="energy",
+        better="neither",
+        digits=0,
+        needs="starts",
+    ),
+    _extra(
+        "bound_left_out_energy_j",
+        "energy of jobs left out of that bound",
+        _ENERGY,
+        section="energy",
+        better="neither",
+        needs="starts",
+    ),
+    _extra("large_mean_wait_s", "mean wait of large jobs", _TIME, section="waits", needs="starts"),
+    _extra("large_max_wait_s", "longest wait of large jobs", _TIME, section="waits", needs="starts"),
     _extra("alerts", "emergencies of power", _COUNT, section="budget", digits=0),
     _extra("lost_energy_j", "energy of attempts that were lost", _ENERGY, section="energy", part_of="job_energy_j"),
     _extra("boots", "boots of nodes", _COUNT, section="energy", digits=0),
@@ -272,6 +319,9 @@ METRICS: dict[str, Metric] = {metric.key: metric for metric in _ROWS}
 OF_BOUND = tuple(key for key, metric in METRICS.items() if metric.needs == "bound")
 """Keys that the summaries of runs with ``bound=True`` have."""
 
+OF_STARTS = tuple(key for key, metric in METRICS.items() if metric.needs == "starts")
+"""Keys that the summaries of runs with ``bound="starts"`` have."""
+
 OF_CONTRACT = ("over_budget_s", "over_budget_kwh", "penalty", "cost")
 """Keys that a comparison of runs under a contract shows."""
 
@@ -288,7 +338,16 @@ def summarised(facts: Facts) -> dict[str, int | float | None]:
 
 def optional_names() -> list[str]:
     """Keys that the summaries of only some runs have, whatever was asked for."""
-    return [key for key, row in METRICS.items() if row.is_optional and key not in (*OF_BOUND, *OF_COMPARISON)]
+    return [
+        key for key, row in METRICS.items() if row.is_optional and key not in (*OF_BOUND, *OF_STARTS, *OF_COMPARISON)
+    ]
+
+
+def missing_of_bound(bound: object, of_window: str, of_starts: str) -> dict[str, str]:
+    """Bounds that this option does not ask for, by what metrics need, and what to give in words."""
+    missing = {"bound": f"{of_window} as well, which computes it", "starts": f"{of_starts} as well, which computes it"}
+    asked = {True: ["bound"], "starts": ["starts"], "all": ["bound", "starts"]}.get(bound, [])
+    return {need: words for need, words in missing.items() if need not in asked}
 
 
 def columns_of(summaries: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

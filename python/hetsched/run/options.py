@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_args
 
 from hetsched.checks import Faults, shown
-from hetsched.params import Declared, Parameter, choice, flag, number, whole
-from hetsched.typing import OnFailure, OnUnknownApp, Walltimes
+from hetsched.params import Declared, Parameter, choice, flag, flag_or, number, whole
+from hetsched.typing import Bound, OnFailure, OnUnknownApp, Walltimes
 
 if TYPE_CHECKING:
     from hetsched.contract.contract import Contract
+    from hetsched.platform import Platform
     from hetsched.power.forecast import AnyPredictor
     from hetsched.run.events import Events
 
@@ -69,8 +70,13 @@ class RunOptions(Declared):
             OnUnknownApp, "Applications that the table does not hold are an error, or run at nominal draw and speed."
         ),
     )
-    bound: bool = field(
-        default=False, metadata=flag("Also compute the least job energy that any placement could reach.")
+    bound: bool | Bound = field(
+        default=False,
+        metadata=flag_or(
+            Bound,
+            "Also compute the least job energy that any placement could reach: in the run's window; starts: given the "
+            "run's own starts; all: both.",
+        ),
     )
     until_s: float | None = field(
         default=None, metadata=number(-1e12, 1e12, "Stop at this second of the log's clock.", "seconds")
@@ -122,6 +128,16 @@ class RunOptions(Declared):
         return {name: getattr(self, name) for name in LIMITS}
 
 
+def check_bound(bound: object, platform: Platform, faults: Faults) -> None:
+    """Note what a machine has no bound of: this one, ``True``, ``"starts"`` or ``"all"``."""
+    if bound is False:
+        return
+    if not platform.exclusive:
+        faults.add("bound", bound, "False where jobs share nodes: the bound is of whole nodes")
+    elif platform.has_caps and bound != "starts":
+        faults.add("bound", bound, 'False or "starts": no window\'s bound is known for nodes under power caps')
+
+
 def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key != name}
 
@@ -134,7 +150,7 @@ class RunKeywords(TypedDict, total=False):
     kill_grace_s: float
     walltimes: Walltimes
     on_unknown_app: OnUnknownApp
-    bound: bool
+    bound: bool | Bound
     until_s: float | None
     predictor: AnyPredictor | None
     events: Events | None

@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from hetsched import _core
-from hetsched.bound import check_bound
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError
 from hetsched.features.contracts import Extended
@@ -29,7 +28,7 @@ from hetsched.roles import Scheduler
 from hetsched.run.event_rows import BUDGET, CANCEL, HOLD, MAINTENANCE
 from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
-from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
+from hetsched.run.options import RunKeywords, RunOptions, check_bound, options_given, takes_run_options
 from hetsched.run.outcome import result_of
 from hetsched.run.result import Result
 from hetsched.workload import Workload
@@ -238,12 +237,15 @@ def simulate(
     bound
         Whether the summary also holds ``energy_bound_j``, the least job energy that any placement of these jobs could
         have reached within this run's window (docs/background/bounds.md), and what sleeping nodes could save
-        (docs/background/sleeping-nodes.md).
+        (docs/background/sleeping-nodes.md). ``"starts"``: ``energy_bound_starts_j`` in their place, the least job
+        energy with every job started when it was, and ``energy_blind_j``, that of nodes chosen blindly. ``"all"``:
+        both.
     progress
         Called now and then with (jobs done, jobs in all, simulated second).
     journal
-        A folder for what a live machine would have told a `Controller`, and its decisions (`read_journal`). Not under a
-        contract, with a predictor, with maintenance or holds, or under a policy that repeats a log. None: none.
+        A folder for the notices that a live machine would have given a `Controller`, and the decisions upon them
+        (`read_journal`). Not under a contract, with a predictor, with maintenance, holds, or budgets announced during
+        the run, or under a policy that repeats a log. None: none.
     until_s
         Where to stop, in seconds on the log's clock; jobs then running or queued say so. None: run to the end.
     predictor
@@ -333,10 +335,8 @@ def run_of(workload: object, platform: object, policy: object, options: RunOptio
     faults = Faults()
     check_inputs(workload, platform, faults)
     options = options.checked(faults)
-    if options.bound is True and isinstance(platform, Platform):
-        check_bound(platform, faults)
-        if platform.has_caps:
-            faults.add("bound", True, "false: no bound is known for nodes under power caps")
+    if isinstance(platform, Platform):
+        check_bound(options.bound, platform, faults)
     faults.check()
     assert isinstance(workload, Workload)
     assert isinstance(platform, Platform)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -104,6 +105,8 @@ def _order(key: JobKey) -> tuple[int, list[int]]:
     return key.submit_s, [int(part) for part in key.id.split("_")]
 
 
+# Most jobs are in the next reading as they are in this one.
+@lru_cache(maxsize=20_000)
 def _job(row: tuple[str, ...]) -> SeenJob:
     values = {column.name: value for column, value in zip(COLUMNS, row, strict=True)}
     place = f"squeue, job {values['JobID']}"

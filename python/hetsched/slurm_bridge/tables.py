@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import eq
+from typing import NoReturn
 
 from hetsched.checks import shown
 from hetsched.errors import LiveError
@@ -49,21 +51,26 @@ def rows_of(text: str, columns: Sequence[Column], command: str) -> Iterator[tupl
     lines = text.split("\n")
     if lines[-1]:
         raise TableError(f"{command}: found a table whose last line has no end, {shown(lines[-1])}")
+    widths = [column.width for column in columns]
     for number, line in enumerate(lines[:-1], start=1):
-        values = line.split(SEPARATOR)
-        if len(values) != len(columns) + 1 or values[-1]:
+        *values, rest = line.split(SEPARATOR)
+        if len(values) != len(columns) or rest:
             raise TableError(f"{command}, line {number}: found {shown(line.strip())}, expected {len(columns)} columns")
-        yield tuple(map(_value, values, columns, [f"{command}, line {number}"] * len(columns)))
+        stripped = tuple([value.strip(" ") for value in values])
+        if [*map(len, values)] != widths or any(map(eq, map(len, stripped), widths)):
+            _refuse(values, columns, f"{command}, line {number}")
+        yield stripped
 
 
-def _value(text: str, column: Column, place: str) -> str:
-    if len(text) != column.width:
-        found = f"{shown(text.strip())} of {len(text)} characters"
-        raise TableError(f"{place}, {column.name}: found {found}, expected {column.width}")
-    value = text.strip(" ")
-    if len(value) == column.width:
-        raise TableError(f"{place}, {column.name}: found {shown(value)}, which may have been cut off")
-    return value
+def _refuse(values: Sequence[str], columns: Sequence[Column], place: str) -> NoReturn:
+    """Say which value does not fit its column."""
+    for text, column in zip(values, columns, strict=True):
+        if len(text) != column.width:
+            found = f"{shown(text.strip())} of {len(text)} characters"
+            raise TableError(f"{place}, {column.name}: found {found}, expected {column.width}")
+        if len(text.strip(" ")) == column.width:
+            raise TableError(f"{place}, {column.name}: found {shown(text)}, which may have been cut off")
+    raise AssertionError(place)
 
 
 def whole(text: str, place: str) -> int:

@@ -16,7 +16,7 @@ from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.roles import Scheduler
-from hetsched.run.metrics import metrics_named
+from hetsched.run.metrics import metrics_named, missing_of_bound
 from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
 from hetsched.run.result import Result
 from hetsched.run.simulation import check_inputs, policy_of
@@ -164,9 +164,10 @@ def _check_metrics(metrics: Any, platform: Any, options: RunOptions, settings: A
         faults.extend(error)
         return
     set_keys = set(settings) if isinstance(settings, Mapping) else set()
-    missing = {"baseline": "metrics of a run; this one is of a comparison of policies"}
-    if not options.bound:
-        missing["bound"] = "bound=True as well, which computes it"
+    missing = {
+        "baseline": "metrics of a run; this one is of a comparison of policies",
+        **missing_of_bound(options.bound, "bound=True", 'bound="starts"'),
+    }
     if options.events is None and options.contract is None and not set_keys & {"events", "contract"}:
         missing["prices"] = "events or a contract as well, with prices or carbon intensities"
     if options.contract is None and "contract" not in set_keys:

@@ -3,6 +3,7 @@
 //! | file | what crosses there |
 //! |---|---|
 //! | `assignment` | costs, to their cheapest matching |
+//! | `transport` | costs, supplies and outages, to the least cost over time |
 //! | `columns` | jobs, platforms and tables, from numpy |
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
@@ -38,6 +39,7 @@ mod roles;
 mod run;
 mod sacct;
 mod session;
+mod transport;
 
 pub use hetsched_core::policy::registry::Rows;
 
@@ -62,6 +64,7 @@ pub fn engine(module: &Bound<'_, PyModule>, rows: Rows) -> PyResult<()> {
 fn functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assignment::assign, module)?)?;
     module.add_function(wrap_pyfunction!(assignment::assign_types, module)?)?;
+    module.add_function(wrap_pyfunction!(transport::least_cost_over_time, module)?)?;
     module.add_function(wrap_pyfunction!(parts::check_policy, module)?)?;
     module.add_function(wrap_pyfunction!(parts::parts, module)?)?;
     module.add_function(wrap_pyfunction!(run::read_swf, module)?)?;

@@ -1,9 +1,13 @@
 //! Live machines: a controller in the hands of a host in Python.
 
+use std::ops::ControlFlow;
+
 use hetsched_core::control::live::Live as Core;
 use hetsched_core::control::live::report::Report;
-use hetsched_core::control::orders::{Order, Which};
+use hetsched_core::control::live::snapshot::{Snapshot, Standing};
+use hetsched_core::control::orders::{HostOrder, Which};
 use hetsched_core::error::{Error, Result, SimulationError, config};
+use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::pvt::OnUnknownApp;
 use hetsched_core::sim::Options;
 use hetsched_core::sim::chronicle::Page;
@@ -29,6 +33,16 @@ pub(crate) type Told = (String, i64, u32, Vec<u32>, String, f64, f64);
 
 /// An instant: microseconds, reports and orders.
 pub(crate) type Sheet = (i64, Vec<Told>, Vec<Told>);
+
+/// State of a machine: jobs that wait with their attempts so far and since when, runs with their nodes and begins, jobs
+/// that are over and whether they have completed, nodes out of service, and budgets (watts, begin, end, announcement).
+type State = (
+    Vec<((i64, u32), i64)>,
+    Vec<((i64, u32), Vec<u32>, i64)>,
+    Vec<((i64, u32), bool)>,
+    Vec<(u32, String)>,
+    Vec<(f64, i64, i64, i64)>,
+);
 
 /// A policy at work on a machine that its host watches and steers.
 #[pyclass(module = "hetsched._core")]
@@ -154,6 +168,31 @@ impl Live {
         Ok(orders?.iter().map(order).collect())
     }
 
+    /// State of the machine and its jobs by now.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<State> {
+        let core = self.core.as_ref().ok_or_else(|| to_py(py, gone()))?;
+        let Snapshot { waiting, running, over, nodes, budgets } = core.snapshot();
+        let row = |which: Which| (i64::from(which.job.0), which.attempt);
+        Ok((
+            waiting.into_iter().map(|(which, since)| (row(which), since.micros())).collect(),
+            running.into_iter().map(|(which, nodes, since)| (row(which), nodes, since.micros())).collect(),
+            over.into_iter().map(|(which, ok)| (row(which), ok)).collect(),
+            nodes.into_iter().map(|(node, standing)| (node, word(standing).to_owned())).collect(),
+            (budgets.iter())
+                .map(|row| (row.watts.watts(), row.from.micros(), row.until.micros(), row.announced.micros()))
+                .collect(),
+        ))
+    }
+
+    /// Begins with a machine in this state, before anything has happened.
+    fn rebuild(&mut self, py: Python<'_>, t_us: i64, state: State) -> PyResult<()> {
+        let holds = self.holds;
+        let core = self.core.as_mut().ok_or_else(|| to_py(py, gone()))?;
+        let snapshot = snapshot(core, state).map_err(|error| to_py(py, error))?;
+        let work = |_: &mut dyn FnMut(&[f64]) -> ControlFlow<()>| core.rebuild(SimTime::from_micros(t_us), &snapshot);
+        run_detached(py, holds, None, |_, _, _| Ok(()), work)
+    }
+
     /// The next instant at which a step is wanted even if nothing is reported, microseconds.
     #[getter]
     fn next_us(&mut self, py: Python<'_>) -> PyResult<Option<i64>> {
@@ -179,14 +218,62 @@ fn gone() -> Error {
     Error::Simulation(SimulationError("this controller failed: nothing can be done with it".to_owned()))
 }
 
-fn report((kind, row, attempt, nodes, _, one, other): Told, jobs: usize, machine: u32) -> Result<Report> {
-    let job = || match u32::try_from(row) {
+fn word(standing: Standing) -> &'static str {
+    match standing {
+        Standing::Off => "off",
+        Standing::Booting => "booting",
+        Standing::Stopping => "stopping",
+        Standing::Down => "down",
+    }
+}
+
+fn snapshot(core: &Core, (waiting, running, over, nodes, budgets): State) -> Result<Snapshot> {
+    let (jobs, count) = (core.cluster().workload().len(), core.cluster().platform().len());
+    let which = |(row, attempt): (i64, u32)| Ok::<_, Error>(Which { job: known(row, jobs)?, attempt });
+    let at = SimTime::from_micros;
+    for &node in running.iter().flat_map(|run| &run.1).chain(nodes.iter().map(|(node, _)| node)) {
+        check_node(node, count)?;
+    }
+    let standing = |word: &str| match word {
+        "off" => Ok(Standing::Off),
+        "booting" => Ok(Standing::Booting),
+        "stopping" => Ok(Standing::Stopping),
+        "down" => Ok(Standing::Down),
+        other => Err(config("snapshot.nodes", format!("`{other}`"), "one of off, booting, stopping, down")),
+    };
+    Ok(Snapshot {
+        waiting: waiting.into_iter().map(|(own, since)| Ok((which(own)?, at(since)))).collect::<Result<_>>()?,
+        running: (running.into_iter())
+            .map(|(own, nodes, since)| Ok((which(own)?, nodes, at(since))))
+            .collect::<Result<_>>()?,
+        over: over.into_iter().map(|(own, ok)| Ok((which(own)?, ok))).collect::<Result<_>>()?,
+        nodes: nodes.into_iter().map(|(node, word)| Ok((node, standing(&word)?))).collect::<Result<_>>()?,
+        budgets: (budgets.into_iter())
+            .map(|(watts, from, until, announced)| BudgetRow {
+                from: at(from),
+                until: at(until),
+                announced: at(announced),
+                watts: Watts::of_system(watts),
+            })
+            .collect(),
+    })
+}
+
+fn known(row: i64, jobs: usize) -> Result<JobId> {
+    match u32::try_from(row) {
         Ok(row) if (row as usize) < jobs => Ok(JobId(row)),
         _ => Err(config("notices", format!("the job in row {row}"), "a job that was added")),
-    };
-    if let Some(node) = nodes.iter().find(|&&node| node >= machine) {
-        return Err(config("notices", format!("node {node}"), format!("a number below {machine}")));
     }
+}
+
+fn check_node(node: u32, count: u32) -> Result<()> {
+    let expected = || format!("a number below {count}");
+    if node < count { Ok(()) } else { Err(config("notices", format!("node {node}"), expected())) }
+}
+
+fn report((kind, row, attempt, nodes, _, one, other): Told, jobs: usize, machine: u32) -> Result<Report> {
+    let job = || known(row, jobs);
+    nodes.iter().try_for_each(|&node| check_node(node, machine))?;
     let which = || Ok::<_, Error>(Which { job: job()?, attempt });
     let node = nodes.first().copied().unwrap_or_default();
     Ok(match kind.as_str() {
@@ -254,30 +341,30 @@ fn told(report: &Report, word: &str) -> Told {
     }
 }
 
-fn order(order: &Order) -> Told {
+fn order(order: &HostOrder) -> Told {
     let none = f64::NAN;
     let of_run = |kind: &str, which: &Which, nodes: &[u32], why: &str| {
         (kind.to_owned(), i64::from(which.job.0), which.attempt, nodes.to_vec(), why.to_owned(), none, none)
     };
     let of_nodes = |kind: &str, nodes: &[u32]| (kind.to_owned(), -1, 0, nodes.to_vec(), String::new(), none, none);
     match order {
-        Order::Start { run, nodes, cap_w, granted_w } => {
+        HostOrder::Start { run, nodes, cap_w, granted_w } => {
             let (kind, row, attempt, nodes, why, ..) = of_run("start", run, nodes, "");
             (kind, row, attempt, nodes, why, cap_w.unwrap_or(none), granted_w.unwrap_or(none))
         }
-        Order::Reject(job, why) => {
+        HostOrder::Reject(job, why) => {
             ("reject".to_owned(), i64::from(job.0), 0, Vec::new(), (*why).to_owned(), none, none)
         }
-        Order::Cap(which, cap_w) => {
+        HostOrder::Cap(which, cap_w) => {
             let (kind, row, attempt, nodes, why, _, other) = of_run("cap", which, &[], "");
             (kind, row, attempt, nodes, why, cap_w.unwrap_or(none), other)
         }
-        Order::Suspend(which) => of_run("suspend", which, &[], ""),
-        Order::Resume(which) => of_run("resume", which, &[], ""),
-        Order::Requeue(which) => of_run("requeue", which, &[], ""),
-        Order::Kill(which, why) => of_run("kill", which, &[], why),
-        Order::Resize(which, nodes) => of_run("resize", which, nodes, ""),
-        Order::Wake(nodes) => of_nodes("wake", nodes),
-        Order::Sleep(nodes) => of_nodes("sleep", nodes),
+        HostOrder::Suspend(which) => of_run("suspend", which, &[], ""),
+        HostOrder::Resume(which) => of_run("resume", which, &[], ""),
+        HostOrder::Requeue(which) => of_run("requeue", which, &[], ""),
+        HostOrder::Kill(which, why) => of_run("kill", which, &[], why),
+        HostOrder::Resize(which, nodes) => of_run("resize", which, nodes, ""),
+        HostOrder::Wake(nodes) => of_nodes("wake", nodes),
+        HostOrder::Sleep(nodes) => of_nodes("sleep", nodes),
     }
 }

@@ -15,6 +15,7 @@ from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Dot
 from hetsched.report.page.document import Block, Chart, Grid, Words
 from hetsched.report.page.shown import Shown
+from hetsched.report.shares import shares_grids
 
 
 def table_of_policies(table: pl.DataFrame, baseline: str, currency: str | None = None) -> Grid:
@@ -70,14 +71,18 @@ def _over(value: float | None, scale: float) -> float | None:
     return None if value is None else value / scale
 
 
-def attained(shown: Shown, placement: Mapping[str, float | None]) -> Iterator[Block]:
+def attained(
+    shown: Shown, placement: Mapping[str, float | None], shares: pl.DataFrame | None = None
+) -> Iterator[Block]:
     """Shares of what a better choice of nodes, and of sleep, could have saved."""
+    grids = [] if shares is None else list(shares_grids(shares))
+    yield from grids
     if placement:
         yield _shares("Share of what any placement could have saved, by the bound of the baseline", placement)
     sleep = {run.policy: run.summary.get("sleep_attained_ratio") for run in shown.runs}
     if any(sleep.values()):
         yield _shares("Share of what sleeping nodes could have saved, given each policy's starts", sleep)
-    if not placement and not any(sleep.values()):
+    if not placement and not any(sleep.values()) and not grids:
         yield Words("Not computed: --bound (bound=True) says how much a better choice of nodes could have saved.")
 
 

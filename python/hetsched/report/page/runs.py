@@ -42,6 +42,8 @@ class RunsPage:
         The command that made the runs; empty: none did.
     title
         The reader's own; empty: made of the log's name.
+    shares
+        As `hetsched.analysis.placement_and_timing` gives it; None or empty: no bounds given the starts.
     """
 
     runs: Sequence[RunShown]
@@ -51,6 +53,7 @@ class RunsPage:
     assumed: Sequence[str] = ()
     command: str = ""
     title: str = ""
+    shares: pl.DataFrame | None = None
 
     def write(self, path: str | os.PathLike[str]) -> str:
         """Write the page; gives its name, and raises as `Page.write`."""
@@ -177,7 +180,7 @@ class RunsPage:
         yield Section("waits", "Who waits", list(waits(shown)))
         yield Section("nodes", "Nodes", list(nodes(shown)))
         yield Section("events", "Sleep, caps and other events", list(over_time.events(shown)))
-        yield Section("saved", "What could have been saved", list(policies.attained(shown, self.attained)))
+        yield Section("saved", "What could have been saved", list(policies.attained(shown, self.attained, self.shares)))
         yield Section("left-out", "What is not modelled", [Lines(list(self._not_modelled()))])
         repeat = [self._origin.versions(self.command), self._origin.settings(self._policies)]
         yield Section("repeat", "To repeat it", repeat)

@@ -62,17 +62,6 @@ impl<E> EventHeap<E> {
         }
     }
 
-    /// Forgets the events that are not to be kept; the others leave as they would have.
-    pub fn keep(&mut self, is_kept: impl Fn(&E) -> bool) {
-        let all = std::mem::take(&mut self.heap).into_iter().map(|one| one.0).chain(self.last.take());
-        for mut scheduled in all.collect::<Vec<_>>() {
-            scheduled.events.retain(&is_kept);
-            if !scheduled.events.is_empty() {
-                self.heap.push(Reverse(scheduled));
-            }
-        }
-    }
-
     fn next(&self) -> Option<&Scheduled<E>> {
         match (self.heap.peek().map(|next| &next.0), &self.last) {
             (Some(first), Some(last)) => Some(first.min(last)),
@@ -84,12 +73,6 @@ impl<E> EventHeap<E> {
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
         self.next().map(|next| next.at)
-    }
-
-    /// The rank of the next event, if it is at `now`.
-    #[must_use]
-    pub fn next_rank_at(&self, now: SimTime) -> Option<u8> {
-        self.next().filter(|next| next.at == now).map(Scheduled::rank)
     }
 
     /// Removes the next event if it is at `now`.
@@ -160,15 +143,10 @@ mod tests {
                     twin.push((at, rank, number));
                 } else if let Some(&next) = twin.iter().min() {
                     prop_assert_eq!(heap.next_time(), Some(next.0));
-                    prop_assert_eq!(heap.next_rank_at(next.0), Some(next.1));
                     prop_assert_eq!(heap.pop_at(next.0), Some(next.2));
                     twin.retain(|other| *other != next);
                 } else {
                     prop_assert_eq!(heap.next_time(), None);
-                }
-                if number % 9 == 8 {
-                    heap.keep(|event| event % 3 > 0);
-                    twin.retain(|other| other.2 % 3 > 0);
                 }
             }
         }

@@ -17,3 +17,4 @@ pub mod releases;
 pub mod sorted_blocks;
 pub mod span;
 pub mod staircase;
+pub mod transport;

@@ -1,11 +1,13 @@
 //! Places of jobs that run before a policy decides.
 
+use crate::algo::releases::Release;
 use crate::cluster::decisions::Basis;
+use crate::cluster::power::Governed;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::shares::Shares;
 use crate::cluster::{Cluster, Phase};
 use crate::error::SimulationError;
-use crate::units::Watts;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 impl Cluster {
@@ -30,7 +32,27 @@ impl Cluster {
         let fits = nodes.len() == count && self.check_groups(job).is_ok() && self.check_cells(job, &nodes).is_ok();
         fits.then_some(nodes)
     }
-    /// Begins a run that has ended in this instant anew on other nodes, with the same attempt and begin. `watts` and
+    /// Counts so many attempts of a job as lost.
+    pub fn count_attempts(&mut self, job: JobId, attempts: u32) {
+        if attempts > 0 {
+            self.attempts.insert(job.0, attempts);
+        }
+    }
+
+    /// Lets a job's run, which has begun now, have begun then; its planned end moves with its begin.
+    pub fn backdate(&mut self, job: JobId, since: SimTime) {
+        let Some(id) = self.runs.iter().find(|(_, run)| run.job == job).map(|(id, _)| id) else { return };
+        let Some(run) = self.runs.get_mut(id) else { return };
+        let end = SimTime::from_micros(run.planned_end.micros().saturating_sub((run.started - since).micros()));
+        let (old, claim) = (std::mem::replace(&mut run.planned_end, end), run.claim);
+        run.started = since;
+        if !self.governed.as_ref().is_some_and(Governed::allots) {
+            self.releases.remove((old, job.0));
+            self.releases.insert(Release { at: end, row: job.0, claim });
+        }
+    }
+
+    /// Begins a run that has ended in this instant once more, on other nodes, with the same attempt and begin. `watts` and
     /// `basis` are what the policy counts for it there.
     ///
     /// # Errors

@@ -206,29 +206,34 @@ impl Conductor {
 
     /// The controller.
     #[must_use]
+    #[inline]
     pub fn controller(&self) -> &Controller {
         &self.controller
     }
 
     /// The controller, for what its host informs it of.
+    #[inline]
     pub fn controller_mut(&mut self) -> &mut Controller {
         &mut self.controller
     }
 
     /// The cluster.
     #[must_use]
+    #[inline]
     pub fn cluster(&self) -> &Cluster {
         self.controller.cluster()
     }
 
     /// The last instant.
     #[must_use]
+    #[inline]
     pub fn now(&self) -> SimTime {
         self.cluster().now()
     }
 
     /// True if speeds may change while jobs run.
     #[must_use]
+    #[inline]
     pub fn governs(&self) -> bool {
         self.governs
     }
@@ -267,6 +272,7 @@ impl Conductor {
     ///
     /// # Errors
     /// If its nodes do not serve it.
+    #[inline]
     pub fn end(&mut self, id: RunId) -> Result<Option<Run>> {
         Ok(self.controller.end(id)?)
     }

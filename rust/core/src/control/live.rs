@@ -1,6 +1,7 @@
 //! Live: a conductor whose plant knows only what its host reports.
 
 pub mod report;
+pub mod snapshot;
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -10,7 +11,7 @@ use crate::cluster::runs::RunId;
 use crate::cluster::{Cluster, Phase};
 use crate::control::conductor::{Conductor, Fact, Plant, Progress, Why};
 use crate::control::live::report::Report;
-use crate::control::orders::{Order, Which};
+use crate::control::orders::{HostOrder, Which};
 use crate::control::{Controller, Effect};
 use crate::error::{Error, Result, SimulationError};
 use crate::platform::node_state::NodeState;
@@ -32,7 +33,7 @@ pub struct Live {
 struct Ledger {
     /// Reports of the instant, in order, that have not been taken into account.
     reports: Vec<Report>,
-    orders: Vec<Order>,
+    orders: Vec<HostOrder>,
     /// Readings of the machine's draw in this instant that nothing has looked at.
     readings: VecDeque<Watts>,
     /// Last reading, and the draw that was predicted then.
@@ -43,6 +44,8 @@ struct Ledger {
     ends: BTreeSet<SimTime>,
     /// Number of jobs that are over.
     over: usize,
+    /// Jobs that have completed.
+    completed: BTreeSet<JobId>,
     /// Number of reports about earlier attempts, or of what was known already.
     late: u64,
 }
@@ -91,6 +94,11 @@ impl Live {
         self.conductor.next_time(next)
     }
 
+    /// True if a job that is over has completed.
+    fn has_completed(&self, job: JobId) -> bool {
+        self.ledger.completed.contains(&job)
+    }
+
     /// Adds jobs; the workload has the present ones in their old rows.
     ///
     /// # Errors
@@ -113,7 +121,7 @@ impl Live {
         now: SimTime,
         mut reports: Vec<Report>,
         interrupted: &dyn Fn() -> bool,
-    ) -> Result<Vec<Order>> {
+    ) -> Result<Vec<HostOrder>> {
         let Self { conductor, ledger } = self;
         reports.sort_by_key(Report::place);
         ledger.reports = reports;
@@ -185,6 +193,9 @@ impl Ledger {
         }
         conductor.end(id)?;
         self.over += 1;
+        if ok {
+            self.completed.insert(which.job);
+        }
         conductor.note_end(which.job, ok);
         Ok(Taken::Changes)
     }
@@ -328,7 +339,7 @@ impl Plant for Ledger {
         _in_emergency: bool,
     ) -> Result<(), SimulationError> {
         self.predicted = cluster.predicted_draw();
-        self.orders.extend(Order::of(cluster, decision, &effect));
+        self.orders.extend(HostOrder::of(cluster, decision, &effect));
         Ok(())
     }
 
@@ -337,7 +348,7 @@ impl Plant for Ledger {
             Fact::TurnedAway(..) | Fact::Withdrawn(_) => self.over += 1,
             Fact::Between(..) | Fact::Joined(_) | Fact::Alert(_) => {}
         }
-        self.orders.extend(Order::of_fact(&fact));
+        self.orders.extend(HostOrder::of_fact(&fact));
     }
 
     fn take_asked(&mut self) -> Vec<(RunId, Watts)> {

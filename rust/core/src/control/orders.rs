@@ -12,7 +12,7 @@ use crate::workload::JobId;
 
 /// An order to the host.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub enum HostOrder {
     /// Start a job on these nodes, ascending, each with this cap, if it has one; it is granted so many watts.
     Start {
         /// The run.
@@ -59,7 +59,7 @@ impl Which {
     }
 }
 
-impl Order {
+impl HostOrder {
     /// The order that a decision is, once the cluster has carried it out; `None` if the host has nothing to do.
     #[must_use]
     pub fn of(cluster: &Cluster, decision: &Decision, effect: &Effect) -> Option<Self> {
@@ -96,7 +96,7 @@ impl Order {
     }
 }
 
-impl Order {
+impl HostOrder {
     /// The order that follows from something that has become of a job without a decision of the policy.
     #[must_use]
     pub fn of_fact(fact: &Fact) -> Option<Self> {

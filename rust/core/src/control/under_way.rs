@@ -5,7 +5,7 @@ use crate::cluster::runs::RunId;
 use crate::control::{Controller, Host};
 use crate::error::Result;
 use crate::policy::Notice;
-use crate::units::Watts;
+use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 impl Controller {
@@ -30,6 +30,33 @@ impl Controller {
         self.decisions.revise(|start, _| (start.claim, start.basis) = (watts, basis.clone()));
         // It runs, whatever the budget: nothing is granted to it.
         self.carry_out_under(None, host)
+    }
+
+    /// Adds a job to the queue that has been eligible since then; true if it is turned away instead.
+    pub fn join_since(&mut self, job: JobId, since: SimTime) -> bool {
+        if self.refuses(job).is_some() {
+            self.cluster.turn_away(job);
+            return true;
+        }
+        self.cluster.admit_since(job, since);
+        self.tell_of(job);
+        false
+    }
+
+    /// Counts a job as over, after so many attempts.
+    pub fn let_be_over(&mut self, job: JobId, attempts: u32) {
+        self.cluster.turn_away(job);
+        self.cluster.count_attempts(job, attempts);
+    }
+
+    /// Counts so many attempts of a job as lost.
+    pub fn count_attempts(&mut self, job: JobId, attempts: u32) {
+        self.cluster.count_attempts(job, attempts);
+    }
+
+    /// Lets a job's run have begun then.
+    pub fn backdate(&mut self, job: JobId, since: SimTime) {
+        self.cluster.backdate(job, since);
     }
 
     /// Moves a run to the nodes on which it has really begun, ascending; it keeps its attempt and its begin.

@@ -3,7 +3,7 @@
 use crate::algo::span::Span;
 use crate::cluster::runs::Run;
 use crate::control::live::report::Report;
-use crate::control::orders::{Order, Which};
+use crate::control::orders::{HostOrder, Which};
 use crate::platform::node_state::Class;
 use crate::power::budgets::BudgetRow;
 use crate::sim::record::JobState;
@@ -17,7 +17,7 @@ pub struct Page {
     /// Its reports, and the states in which runs have ended.
     pub reports: Vec<(Report, Option<JobState>)>,
     /// Its orders.
-    pub orders: Vec<Order>,
+    pub orders: Vec<HostOrder>,
 }
 
 /// Pages so far, if they are kept.
@@ -75,7 +75,7 @@ impl Chronicle {
         }
     }
 
-    pub(super) fn order(&mut self, order: impl FnOnce() -> Option<Order>) {
+    pub(super) fn order(&mut self, order: impl FnOnce() -> Option<HostOrder>) {
         if let Some(book) = &mut self.0 {
             book.page.orders.extend(order());
         }

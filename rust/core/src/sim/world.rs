@@ -8,7 +8,7 @@ use crate::cluster::runs::RunId;
 use crate::cluster::{Cluster, Retimed};
 use crate::control::conductor::{Conductor, Fact, Plant as Machine, Why, Withdrawal};
 use crate::control::live::report::Report;
-use crate::control::orders::Order;
+use crate::control::orders::HostOrder;
 use crate::control::{Controller, Effect};
 use crate::error::{Result, SimulationError};
 use crate::platform::node_state::Class;
@@ -232,12 +232,12 @@ impl Machine for World {
         effect: Effect,
         in_emergency: bool,
     ) -> Result<(), SimulationError> {
-        self.chronicle.order(|| Order::of(cluster, decision, &effect));
+        self.chronicle.order(|| HostOrder::of(cluster, decision, &effect));
         self.carry_out(cluster, decision, effect, in_emergency)
     }
 
     fn note(&mut self, cluster: &Cluster, fact: Fact) {
-        self.chronicle.order(|| Order::of_fact(&fact));
+        self.chronicle.order(|| HostOrder::of_fact(&fact));
         match fact {
             Fact::TurnedAway(job, refusal) => self.history.turn_away(job, refusal),
             Fact::Between(job, need) => self.history.note_between(job, need),

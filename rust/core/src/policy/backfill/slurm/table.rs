@@ -90,8 +90,9 @@ impl Table {
             |record: &&Record| licences.iter().any(|&(kind, count)| record.licences[usize::from(kind)] < count);
         let short = within.iter().rfind(is_short).map(|record| record.end);
         let later = short.or_else(|| next_try(within, beyond, usable));
-        let until = beyond.filter(|_| from <= now).map(|record| record.begin - length);
-        until.into_iter().for_each(|until| self.note(until));
+        if let Some(until) = beyond.filter(|_| from <= now).map(|record| record.begin - length) {
+            self.note(until);
+        }
         Window { nodes, later, is_short: short.is_some() }
     }
 

@@ -19,18 +19,12 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from hetsched.checks import Faults
+from hetsched.bound.rates import NO_ROW, Floats, Whole, levels_of, measured, on_the_clock, row_rates, rows_of, shares_of
 from hetsched.platform import Platform, VariationTable
 from hetsched.typing import Walltimes
 
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
-
-_NO_ROW = -1
-_ANY_APP = "*"
 _LEAST_LEVELS, _LEAST_CUTS, _MOST_CUTS = 5, 3, 17
 
 
@@ -83,8 +77,8 @@ class Demand:
     ) -> Demand:
         """The jobs of a result that ran to their end and took any time."""
         ended = jobs.filter(pl.col("state").is_in(["completed", "timeout"]))
-        runtime_s = _on_the_clock(ended["nominal_runtime_s"])
-        limit_s = _on_the_clock(ended["walltime_s"]) if kill_at_walltime else np.full(len(ended), np.nan)
+        runtime_s = on_the_clock(ended["nominal_runtime_s"])
+        limit_s = on_the_clock(ended["walltime_s"]) if kill_at_walltime else np.full(len(ended), np.nan)
         if walltimes == "stretch":
             # A limit that stretches cuts the nominal runtime, and its grace counts least on the slowest nodes.
             runtime_s = np.fmin(runtime_s, limit_s + kill_grace_s / _slowest(platform.actual))
@@ -92,10 +86,10 @@ class Demand:
         limit_s = limit_s + kill_grace_s
         kept = (runtime_s > 0) & ~(limit_s <= 0)
         ended, runtime_s, limit_s = ended.filter(pl.Series(kept)), runtime_s[kept], limit_s[kept]
-        own_w = _measured(ended)
+        own_w = measured(ended)
         table = platform.actual
-        row = _rows(ended["app"], table)
-        is_own = (own_w > 0) & ((row == _NO_ROW) | (table is not None and table.power_w is None))
+        row = rows_of(ended["app"], table)
+        is_own = (own_w > 0) & ((row == NO_ROW) | (table is not None and table.power_w is None))
         keys, group = np.unique(2 * row + is_own, return_inverse=True)
         return cls(
             group=group.astype(np.int64),
@@ -126,13 +120,13 @@ class Demand:
         )
         cut, runtime_s = _capped(self.cut_ratio[own], self.runtime_s[own], time_ratio)
         watts, weight = self.own_w[own], runtime_s * self.size[own]
-        cuts = _levels(cut, weight, min(max(math.isqrt(most), _LEAST_CUTS), _MOST_CUTS), last=time_ratio.max())
+        cuts = levels_of(cut, weight, min(max(math.isqrt(most), _LEAST_CUTS), _MOST_CUTS), last=time_ratio.max())
         # Where the draw is the same on every node there is no choice to make, and its own watts need no fine grid.
         is_flat = np.ptp(factor) == 0 and np.ptp(time_ratio) == 0
-        levels = _levels(watts, weight, 2 if is_flat else max(most // len(cuts), _LEAST_LEVELS))
+        levels = levels_of(watts, weight, 2 if is_flat else max(most // len(cuts), _LEAST_LEVELS))
         work = np.zeros(len(levels) * len(cuts) * sizes)
-        for level, level_share in _shares(watts, levels):
-            for place, cut_share in _shares(cut, cuts):
+        for level, level_share in shares_of(watts, levels):
+            for place, cut_share in shares_of(cut, cuts):
                 cell = (level * len(cuts) + place) * sizes + size_index[own]
                 work += np.bincount(cell, weights=runtime_s * level_share * cut_share, minlength=len(work))
         busy_ratio = np.tile(np.minimum(time_ratio, cuts[:, np.newaxis]), (len(levels), 1))
@@ -140,37 +134,16 @@ class Demand:
         return busy_ratio, power_w, work.reshape(-1, sizes)
 
 
-def _on_the_clock(seconds: pl.Series) -> Floats:
-    """Seconds as the engine counts them, in whole microseconds; NaN for null."""
-    values = seconds.cast(pl.Float64).fill_null(math.nan).to_numpy()
-    return np.asarray(np.floor(values * 1e6 + 0.5) / 1e6)
-
-
 def _slowest(table: VariationTable | None) -> float:
     """A time factor that none is above."""
     return 1.0 if table is None or table.time_ratio is None else max(1.0, float(table.time_ratio.max()))
-
-
-def _measured(jobs: pl.DataFrame) -> Floats:
-    if "power_w" not in jobs.columns:
-        return np.zeros(len(jobs))
-    return jobs["power_w"].cast(pl.Float64).fill_null(0.0).fill_nan(0.0).to_numpy()
-
-
-def _rows(app: pl.Series, table: VariationTable | None) -> Whole:
-    """The table's row that serves each job; `_NO_ROW` where none does."""
-    if table is None:
-        return np.full(len(app), _NO_ROW, dtype=np.int64)
-    rows = {name: row for row, name in enumerate(table.apps)}
-    named = app.replace_strict(rows, default=rows.get(_ANY_APP, _NO_ROW), return_dtype=pl.Int64)
-    return pl.select(pl.when(app.is_null()).then(_NO_ROW).otherwise(named)).to_series().to_numpy()
 
 
 def _rates(platform: Platform, groups: Iterable[tuple[int, bool]]) -> _Rates:
     """The groups' rates, nodes that are alike in all of them taken together."""
     busy_w = np.concatenate([node_class.per_node("busy_w") for node_class in platform.classes])
     table = platform.actual
-    rows = [_row_rates(table, row, busy_w, is_own=is_own) for row, is_own in groups]
+    rows = [row_rates(table, row, busy_w, is_own=is_own) for row, is_own in groups]
     kinds, nodes = np.unique(np.array(rows).reshape(-1, len(busy_w)), axis=1, return_counts=True)
     time_ratio, fixed_w, factor = (kinds[place::3] for place in range(3))
     # Half a picowatt on the job's or the node's watts, times the factor, and half a one on the product.
@@ -178,47 +151,10 @@ def _rates(platform: Platform, groups: Iterable[tuple[int, bool]]) -> _Rates:
     return _Rates(time_ratio, fixed_w, factor, nodes.astype(np.int64), draw_error_w=1e-12 * (1.0 + largest))
 
 
-def _row_rates(table: VariationTable | None, row: int, busy_w: Floats, *, is_own: bool) -> tuple[Floats, ...]:
-    """Time ratio, fixed watts and factor on the job's own watts, by node; the engine's order of what is known first."""
-    ones, zeros = np.ones_like(busy_w), np.zeros_like(busy_w)
-    if table is None or row == _NO_ROW:
-        return (ones, zeros, ones) if is_own else (ones, busy_w, zeros)
-    time_ratio = ones if table.time_ratio is None else table.time_ratio[row]
-    if table.power_w is not None:
-        return time_ratio, table.power_w[row], zeros
-    assert table.power_ratio is not None
-    ratio = table.power_ratio[row]
-    return (time_ratio, zeros, ratio) if is_own else (time_ratio, ratio * busy_w, zeros)
-
-
 def _capped(cut: Floats, runtime_s: Floats, time_ratio: Floats) -> tuple[Floats, Floats]:
     """Cuts between the fastest and the slowest node; work that every node cuts is written down shorter instead."""
     low, high = time_ratio.min(), time_ratio.max()
     return np.clip(cut, low, high), runtime_s * np.minimum(cut / low, 1.0)
-
-
-def _levels(values: Floats, weights: Floats, most: int, *, last: float = -math.inf) -> Floats:
-    """At most `most` values that span `values`, denser where there is more weight; `last` is kept apart."""
-    inside = values != last
-    distinct = np.unique(values[inside])
-    if len(distinct) > most:
-        order = np.argsort(values[inside], kind="stable")
-        below = np.cumsum(weights[inside][order])
-        marks = np.searchsorted(below, np.linspace(0.0, below[-1], most)).clip(max=len(order) - 1)
-        distinct = np.unique(np.append(values[inside][order[marks]], distinct[[0, -1]]))
-    return distinct if inside.all() else np.append(distinct, last)
-
-
-def _shares(values: Floats, levels: Floats) -> list[tuple[Whole, Floats]]:
-    """Levels, for each value, below and above it, and its share of each."""
-    above = np.searchsorted(levels, values).clip(max=len(levels) - 1)
-    below = np.maximum(above - 1, 0)
-    gap = levels[above] - levels[below]
-    safe = np.where(gap > 0, gap, 1.0)
-    # Each share by its own subtraction: neither loses digits to the other.
-    low = np.where(gap > 0, (levels[above] - values) / safe, 0.0)
-    high = np.where(gap > 0, (values - levels[below]) / safe, 1.0)
-    return [(below, low), (above, high)]
 
 
 _CELLS_TO_SOLVE = 100_000
@@ -235,12 +171,6 @@ _LOOK_S = 0.1
 _ROUNDING = 2.0**-53
 _STEPS = 64
 """More roundings than any one product goes through, in the engine or here."""
-
-
-def check_bound(platform: Platform, faults: Faults) -> None:
-    """Note a machine of which there is no bound."""
-    if not platform.exclusive:
-        faults.add("bound", True, "False where jobs share nodes: the bound is of whole nodes")
 
 
 def energy_bound(

@@ -1,0 +1,279 @@
+"""``hetsched run``: real commands on this machine, or in a Slurm allocation, under a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import hetsched as hs
+from hetsched.checks import Faults, many
+from hetsched.cli import options as opt
+from hetsched.cli.declare import LOG, MACHINE, OUTPUT, RUN, argument, choice, flag, number, option, whole
+from hetsched.cli.inputs import Machine
+from hetsched.cli.named_policies import PolicyGiven
+from hetsched.cli.options import MOST_SEED, check_output, complete_platform
+from hetsched.cli.platforms import platform_of
+from hetsched.cli.terminal import FAILED, INTERRUPTED, Screen, renamed
+from hetsched.errors import ConfigError
+from hetsched.many.progress import Bars
+from hetsched.params import ASSUMED_W
+
+if TYPE_CHECKING:
+    from hetsched.live.machine import Nodes
+    from hetsched.live.plan import Plan
+    from hetsched.live.reading import RealJobs
+    from hetsched.live.running import LiveRun
+
+_SECONDS = number("seconds", 0.0, 1e9)
+_WORKLOAD_HELP = "Jobs with their commands: .csv, .parquet, .toml, or a folder of job scripts."
+_NODES_HELP = "Number of nodes, equal shares of the CPUs; more than CPUs: slots. Default: one a CPU."
+_LAUNCHER_HELP = "Start commands here, or as steps of the Slurm allocation around."
+_POWER_HELP = "Measured by the processors' counters (RAPL), or as the platform says; auto: measured if it can be."
+_EXPORT_HELP = "Hand all settings of this environment on, not only PATH, HOME, LANG, USER and TMPDIR."
+_LOST_HELP = "Jobs whose end is not known, as the machine was restarted: failed, or run once more."
+_RESUME_HELP = "Go on with the run in this folder, whatever ended it; takes all else from there."
+
+
+def _all(faults: Faults, option: str, text: str) -> bool:
+    if text != "ALL":
+        faults.add(option, text, "ALL")
+    return True
+
+
+@dataclass(frozen=True)
+class MachineGiven:
+    """The nodes that commands run on."""
+
+    launcher: Annotated[str, choice("--launcher", ("local", "srun"), _LAUNCHER_HELP, MACHINE)] = "local"
+    nodes: Annotated[int | None, option("--nodes", "N", _NODES_HELP, MACHINE, read=whole(1, 100_000))] = None
+    cpus_per_node: Annotated[
+        int | None, option("--cpus-per-node", "C", "CPUs of each node.", MACHINE, read=whole(1, 100_000))
+    ] = None
+    platform: Annotated[
+        str | None,
+        option("--platform", "F|NAME", "Nodes and their draws, as of simulate.", MACHINE, complete=complete_platform),
+    ] = None
+    idle_w: Annotated[
+        float | None,
+        option("--idle-w", "W", "Draw of an idle node, assumed if not given.", MACHINE, read=number("watts")),
+    ] = None
+    tdp_w: Annotated[
+        float | None,
+        option("--tdp-w", "W", "Draw of a busy node, assumed if not given.", MACHINE, read=number("watts")),
+    ] = None
+    power: Annotated[str, choice("--power", ("auto", "rapl", "model", "none"), _POWER_HELP, MACHINE)] = "auto"
+
+    def check(self, faults: Faults) -> None:
+        """Note what does not fit together."""
+        names = ("nodes", "idle_w", "tdp_w") if self.platform is not None else ()
+        if self.launcher == "srun":
+            names = (*dict.fromkeys((*names, "nodes", "cpus_per_node")),)
+        for name in names:
+            if (value := getattr(self, name)) is not None:
+                other = "--platform, whose file says it" if self.platform is not None else "--launcher srun"
+                faults.add(f"--{name.replace('_', '-')}", value, f"nothing with {other}")
+
+    def made(self, faults: Faults) -> tuple[Machine, Nodes]:
+        """The machine, and where its nodes are."""
+        from hetsched.live.machine import allocated_nodes, local_nodes
+        from hetsched.live.power import Rapl
+
+        platform = None if self.platform is None else platform_of(self.platform, self._watts)
+        count = self.nodes if platform is None else platform.nodes
+        if self.launcher == "srun":
+            nodes = allocated_nodes(faults)
+            if nodes is not None and count is not None and len(nodes) != count:
+                faults.add("--platform", f"{count} nodes", f"{len(nodes)}, those of the allocation")
+        else:
+            nodes = local_nodes(faults, nodes=count, cpus_per_node=self.cpus_per_node)
+        if self.power == "rapl":
+            Rapl.of(faults=faults)
+        faults.check()
+        assert nodes is not None
+        return (self._machine(len(nodes)) if platform is None else Machine(platform, (), {})), nodes
+
+    @property
+    def _watts(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in ASSUMED_W if getattr(self, name) is not None}
+
+    def _machine(self, nodes: int) -> Machine:
+        watts = ASSUMED_W | self._watts
+        assumed = {name: value for name, value in ASSUMED_W.items() if name not in self._watts}
+        words = " and ".join(f"{name.removesuffix('_w')} {value:g} W" for name, value in assumed.items())
+        notes = (f"assumed: {words} a node; give --idle-w and --tdp-w for the machine's own",) if assumed else ()
+        with renamed({"idle_w": "--idle-w", "tdp_w": "--tdp-w"}):
+            platform = hs.Platform.homogeneous(nodes=nodes, idle_w=watts["idle_w"], tdp_w=watts["tdp_w"])
+        return Machine(platform, notes, assumed)
+
+
+@dataclass(frozen=True)
+class CommandsGiven:
+    """The jobs, and how their commands are run."""
+
+    workload: Annotated[str | None, argument("[WORKLOAD]", _WORKLOAD_HELP)] = None
+    default_walltime_s: Annotated[
+        float | None,
+        option("--default-walltime", "S", "Walltime of jobs that bring none.", LOG, read=number("seconds", 1e-6, 1e9)),
+    ] = None
+    submit_at_once: Annotated[bool, flag("--submit-at-once", "Submit all jobs at the start.", LOG)] = False
+    grace_s: Annotated[
+        float, option("--grace-s", "S", "Seconds between SIGTERM and SIGKILL at a walltime.", RUN, read=_SECONDS)
+    ] = 5.0
+    most_running: Annotated[
+        int | None, option("--max-jobs", "N", "Most jobs at a time; default: 4 a CPU.", RUN, read=whole(1, 100_000))
+    ] = None
+    exports: Annotated[bool | None, option("--export", "ALL", _EXPORT_HELP, RUN, read=_all)] = None
+    holds_memory: Annotated[bool, flag("--memory", "Hold jobs to their memory_gb, where control groups can.", RUN)] = (
+        False
+    )
+    on_failure: Annotated[str, choice("--on-failure", ("fail", "requeue"), _LOST_HELP, RUN)] = "fail"
+    seed: Annotated[int, opt.seed(MOST_SEED)] = 0
+
+    def read(self) -> RealJobs:
+        """The jobs; raises ConfigError for those that cannot be run."""
+        from hetsched.live.reading import read_commands
+
+        assert self.workload is not None
+        jobs = read_commands(
+            self.workload, default_walltime_s=self.default_walltime_s, submit_at_once=self.submit_at_once
+        )
+        frame = jobs.frame
+        without = frame.filter(frame["walltime_s"].is_null()) if "walltime_s" in frame.columns else frame
+        if len(without):
+            found = f"no walltime of {many(len(without), 'job')}, job {without['job_id'][0]} the first"
+            expected = "a column walltime_s, or --default-walltime S: a policy plans by it"
+            raise ConfigError([(self.workload, found, expected)])
+        return jobs
+
+    def plan(self, jobs: RealJobs, machine: MachineGiven, nodes: Nodes) -> Plan:
+        """The way they are run."""
+        from hetsched.live.hands import Limits
+        from hetsched.live.launchers import Terms
+        from hetsched.live.plan import Plan
+
+        limits = Limits() if self.most_running is None else Limits(self.most_running)
+        terms = Terms(self.grace_s, bool(self.exports), holds_memory=self.holds_memory)
+        return Plan(
+            jobs.commands,
+            machine.launcher,
+            nodes,
+            jobs.source,
+            terms,
+            limits,
+            requeues_lost=self.on_failure == "requeue",
+            power=machine.power,
+        )
+
+
+def run(
+    screen: Screen,
+    faults: Faults,
+    *,
+    jobs: CommandsGiven,
+    policy: PolicyGiven,
+    machine: MachineGiven,
+    out: Annotated[
+        str | None, option("--out", "DIR", "Keep the run there: journal, outputs, result.", OUTPUT, read=opt.folder)
+    ] = None,
+    resume: Annotated[str | None, option("--resume", "DIR", _RESUME_HELP, RUN, read=opt.folder)] = None,
+    strict: Annotated[bool, flag("--strict", "Exit with 1 if a job did not complete.", OUTPUT)] = False,
+) -> None:
+    """Run real commands under a policy, on this machine or in a Slurm allocation."""
+    if resume is not None:
+        for name, value in (("WORKLOAD", jobs.workload), ("--out", out), ("--policy", policy.policy)):
+            if value is not None:
+                faults.add(name, value, "nothing with --resume, whose folder says it")
+    else:
+        for name, value in (("WORKLOAD", jobs.workload), ("--out", out)):
+            if value is None:
+                faults.note(name, "nothing", "jobs to run" if name == "WORKLOAD" else "a folder for the run")
+    machine.check(faults)
+    chosen = policy.chosen(faults)
+    faults.check()
+    assert chosen is not None
+    from hetsched.live.running import begun
+
+    with Bars() as bars:
+        told = _Progress(bars)
+        if resume is not None:
+            made = _resumed(resume, told, screen)
+        else:
+            assert out is not None
+            check_output(out)
+            own = _Prepared.of(screen, faults, jobs, machine)
+            made = begun(out, own.jobs, own.platform, chosen, plan=own.plan, seed=own.seed, tell=told, say=screen.warn)
+        is_whole = made.run()
+    _end(screen, made, strict=strict, is_whole=is_whole)
+
+
+class _Progress:
+    """A bar of jobs that are over, with how many run and wait, and the watts of the machine."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._tell = bars.bar("run", unit="jobs")
+
+    def __call__(self, made: LiveRun) -> None:
+        own = made.executor
+        watts = "" if made.power_w is None else f", {made.power_w:,.0f} W"
+        self._tell(len(own.states), own.jobs, note=f"{len(own.running)} running, {own.waiting} waiting{watts}")
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Everything that a run begins with."""
+
+    jobs: RealJobs
+    platform: hs.Platform
+    plan: Plan
+    seed: int
+
+    @classmethod
+    def of(cls, screen: Screen, faults: Faults, given: CommandsGiven, machine: MachineGiven) -> _Prepared:
+        """Read the jobs and the machine, and say what was assumed."""
+        made, nodes = machine.made(faults)
+        jobs = given.read()
+        for line in (nodes.note, *made.notes, *jobs.notes):
+            screen.say(line)
+        return cls(jobs, made.platform, given.plan(jobs, machine, nodes), given.seed)
+
+
+def _resumed(folder: str, told: _Progress, screen: Screen) -> LiveRun:
+    from hetsched.live.running import resumed
+
+    made = resumed(folder, tell=told, say=screen.warn)
+    screen.say(
+        f"resumed at {made.clock.t_us / 1e6:,.1f} s: {len(made.executor.states)} of {made.executor.jobs} jobs over"
+    )
+    return made
+
+
+def _end(screen: Screen, made: LiveRun, *, strict: bool, is_whole: bool) -> None:
+    """Write the result and show it; an interrupted run says how to go on."""
+    import typer
+
+    if not is_whole:
+        screen.warn(f"to go on: hetsched run --resume {made.folder}")
+        raise typer.Exit(INTERRUPTED)
+    from hetsched.report.tables import summary_table
+
+    result = made.result()
+    result.write(made.folder)
+    made.close()
+    summary, provenance = result.summary(), result.provenance
+    screen.head(f"{made.setting.policy.name} on {many(len(made.plan.nodes), 'node')}, real jobs")
+    screen.show(summary_table(summary))
+    screen.say(_power_note(provenance["power"]))
+    screen.give({"summary": summary, **provenance}, [made.folder])
+    others = sum(state != "completed" for state in made.executor.states.values())
+    if pending := made.executor.jobs - len(made.executor.states):
+        screen.warn(f"{many(pending, 'job')} never started, and nothing would start them")
+    if strict and (others or pending):
+        raise typer.Exit(FAILED)
+
+
+def _power_note(power: dict[str, Any]) -> str:
+    if power["source"] == "rapl":
+        return f"the processors' counters (RAPL) measured {power['machine_j']:,.0f} J; energy above is the platform's"
+    if power["source"] == "none":
+        return "power was not asked for; energy above is the platform's"
+    return "energy is the platform's: what it says that idle and busy nodes draw"

@@ -1,0 +1,378 @@
+"""The loop of a live run: events become notices, a controller decides, decisions are written down and carried out.
+
+An instant is one line of the journal, on the disk before anything of it is carried out. So whatever kills this process,
+another one reads the journal, asks the controller the same, finds the jobs as they are, and goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from errno import EDQUOT, ENOSPC
+from typing import Protocol
+
+from hetsched.errors import LiveError
+from hetsched.live import decisions as do
+from hetsched.live import notices as heard
+from hetsched.live.clock import Clock, real_s
+from hetsched.live.decisions import Decision
+from hetsched.live.hands import RETRY_S, Hands, Run
+from hetsched.live.notices import Notice
+from hetsched.live.points import point
+from hetsched.live.states import Ending
+
+_MOST_ERRORS = 10
+_AFTER_ERROR_S = 1.0
+
+
+class Decider(Protocol):
+    """The part of `hetsched.Controller` that a host uses."""
+
+    @property
+    def next_us(self) -> int | None:
+        """The next instant at which it wants to be asked though nothing happens."""
+        ...
+
+    def step(self, t_us: int, notices: Sequence[Notice]) -> list[Decision]:
+        """One instant: all that happened, and what is to be done."""
+        ...
+
+
+class Book(Protocol):
+    """The part of a journal that a host uses."""
+
+    def append(self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision]) -> None:
+        """Bring an instant to the disk; an OSError if that cannot be, and then nothing of it is there."""
+        ...
+
+
+class Line(Protocol):
+    """The part of a line of a journal that a host reads again."""
+
+    @property
+    def t_us(self) -> int:
+        """The instant."""
+        ...
+
+    @property
+    def notices(self) -> Sequence[Notice]:
+        """Everything that had happened."""
+        ...
+
+    @property
+    def decisions(self) -> Sequence[Decision]:
+        """The decisions upon that."""
+        ...
+
+
+@dataclass(frozen=True)
+class Instant:
+    """An instant on its way to the journal."""
+
+    t_us: int
+    notices: Sequence[Notice]
+    decisions: Sequence[Decision]
+
+
+class Executor:
+    """A live run: jobs that are submitted in time, a controller, and hands."""
+
+    def __init__(
+        self,
+        controller: Decider,
+        book: Book,
+        hands: Hands,
+        submits: Iterable[tuple[int, int]],
+        *,
+        clock: Clock,
+        requeues_lost: bool = False,
+        longest_wait_s: float = 3600.0,
+        tell: Callable[[Executor], object] = lambda _: None,
+        say: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self.controller = controller
+        self.book = book
+        self.hands = hands
+        self.clock = clock
+        self.requeues_lost = requeues_lost
+        self.states: dict[int, str] = {}
+        """Jobs that are over, each with its state."""
+        self.running: dict[int, Run] = {}
+        """Runs that the controller takes for running, by job."""
+        self.interrupts = 0
+        self._submits = sorted(submits)
+        self._submitted = 0
+        self._last_us = -1
+        self._found: list[Notice] = []
+        self._unwritten: Instant | None = None
+        self._write_after = self._step_after = 0.0
+        self.errors_in_row = 0
+        """Steps since the last that the policy decided."""
+        self._longest_wait_s = longest_wait_s
+        self._tell = tell
+        self._say = say
+
+    # The loop.
+
+    def run(self) -> bool:
+        """Run until all jobs are over, or nothing can be done for those that are not; False if interrupted before."""
+        with self._heard() as woken:
+            while not self._is_over():
+                self._heed()
+                if self._unwritten is not None:
+                    self._write()
+                else:
+                    self._collect()
+                    notices = self._due()
+                    if notices:
+                        self._step(notices)
+                self.hands.launch_due()
+                self._report()
+                if not self._is_over():
+                    self._wait(woken)
+        return not self.interrupts
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that were submitted, do not run, and are not over."""
+        return self._submitted - len(self.states) - len(self.running)
+
+    @property
+    def jobs(self) -> int:
+        """All jobs."""
+        return len(self._submits)
+
+    def _is_over(self) -> bool:
+        if self.hands.live or self._unwritten is not None or self._found:
+            return False
+        if self.interrupts:
+            return True
+        is_idle = self._submitted == len(self._submits) and not self.hands.queue
+        return is_idle and (len(self.states) == len(self._submits) or self.controller.next_us is None)
+
+    def _collect(self) -> None:
+        for run, ending in self.hands.ended():
+            self._end(run, ending)
+
+    def _due(self) -> list[Notice]:
+        """Notices that are to be given now."""
+        if time.monotonic() < self._step_after:
+            return []
+        now, self._found, notices = self.clock.t_us, [], self._found
+        while not self.interrupts and self._submitted < len(self._submits):
+            at_us, job = self._submits[self._submitted]
+            if at_us > now:
+                break
+            notices.append(heard.Submitted(job))
+            self._submitted += 1
+        next_us = self.controller.next_us
+        if not notices and not self.interrupts and next_us is not None and next_us <= now:
+            notices.append(heard.Tick())
+        return notices
+
+    def _step(self, notices: list[Notice]) -> None:
+        t_us = max(self.clock.t_us, self._last_us + 1)
+        try:
+            decisions = self.controller.step(t_us, notices)
+        except LiveError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a policy may be anybody's; what runs goes on whatever it raises
+            self._refused(t_us, notices, error)
+            return
+        self.errors_in_row = 0
+        point("run.decided")
+        self._unwritten = Instant(t_us, notices, decisions)
+        self._write()
+
+    def _refused(self, t_us: int, notices: list[Notice], error: Exception) -> None:
+        """Keep what has happened for the next step: of one in which a policy fails nothing has taken place."""
+        self.errors_in_row += 1
+        patient = self.errors_in_row > _MOST_ERRORS
+        self._found = [*notices, *self._found]
+        self._step_after = time.monotonic() + (RETRY_S if patient else _AFTER_ERROR_S)
+        if self.errors_in_row <= _MOST_ERRORS + 1:
+            self._say(f"at {t_us / 1e6:.3f} s the policy failed, and nothing starts: {type(error).__name__}: {error}")
+            if patient:
+                self._say(f"it failed {self.errors_in_row} times in a row: asked every {RETRY_S:g} s from now on")
+
+    def _write(self) -> None:
+        """Bring the last instant to the disk, and carry it out; on a full disk nothing is started until it is there."""
+        if time.monotonic() < self._write_after:
+            return
+        instant = self._unwritten
+        assert instant is not None
+        try:
+            self.book.append(instant.t_us, real_s(), instant.notices, instant.decisions)
+        except OSError as error:
+            if error.errno not in (ENOSPC, EDQUOT):
+                raise
+            self._say(f"the journal cannot be written: {error.strerror}; nothing starts, tried again in {RETRY_S:g} s")
+            self._write_after = time.monotonic() + RETRY_S
+            return
+        self._unwritten, self._last_us = None, instant.t_us
+        for decision in instant.decisions:
+            self._carry_out(decision)
+
+    # What happens.
+
+    def _end(self, run: Run, ending: Ending | None) -> None:
+        """Report the end of a run, unless it was decided: then the controller has counted it already."""
+        if self.running.get(run.job) is run:
+            del self.running[run.job]
+            if ending is None:
+                self._found.append(heard.StartFailed(run.job, run.attempt, "its shim died before the command ran"))
+            elif ending.end_us is None and self.requeues_lost and ending.state == "failed":
+                # It is over, and waits again.
+                self._found += [heard.Ended(run.job, run.attempt, ending.state), heard.Requeued(run.job)]
+            else:
+                self.states[run.job] = ending.state
+                self._found.append(heard.Ended(run.job, run.attempt, ending.state))
+        if ending is not None and ending.left:
+            why = f"{ending.left} processes of job {run.job} cannot be killed"
+            self._say(f"nodes {', '.join(map(str, run.nodes))} are down: {why}")
+            self._found += [heard.NodeDown(node, why) for node in run.nodes]
+
+    # What is decided.
+
+    def _carry_out(self, decision: Decision) -> None:
+        match decision:
+            case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
+                self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
+                self.hands.start(self.running[job])
+            case do.Reject(job=job):
+                self.states[job] = "rejected"
+            case do.Kill(job=job, attempt=attempt):
+                self.running.pop(job, None)
+                self.states[job] = "failed"
+                self.hands.end(job, attempt, "failed")
+            case do.Requeue(job=job, attempt=attempt):
+                self.running.pop(job, None)
+                self.hands.end(job, attempt, "requeued")
+            case do.Suspend(job=job, attempt=attempt):
+                self.hands.signal_shim(job, attempt, signal.SIGUSR1)
+            case do.Resume(job=job, attempt=attempt):
+                self.hands.signal_shim(job, attempt, signal.SIGUSR2)
+            case do.Wake(nodes=nodes):
+                # Nodes of one machine, and those of an allocation, are on.
+                self._found.append(heard.NodeUp(tuple(nodes)))
+            case do.Sleep(nodes=nodes):
+                self._found.append(heard.NodeOff(tuple(nodes)))
+
+    # After a start of this process.
+
+    def restore(self, instants: Iterable[Line]) -> None:
+        """Take over a run from its journal, whose instants the controller has been asked again."""
+        ended: dict[tuple[int, int], Run] = {}
+        stands: dict[tuple[int, int], int] = {}
+        for instant in instants:
+            self._last_us = instant.t_us
+            for notice in instant.notices:
+                self._recall(notice)
+            for decision in instant.decisions:
+                self._redo(decision, ended, stands)
+        for run in [*ended.values(), *self.running.values()]:
+            for gone, ending in self.hands.adopt(run):
+                self._end(gone, ending)
+        for (job, attempt), number in stands.items():
+            self.hands.signal_shim(job, attempt, number)
+
+    def _recall(self, notice: Notice) -> None:
+        match notice:
+            case heard.Submitted():
+                self._submitted += 1
+            case heard.Ended(job=job, attempt=attempt, state=state):
+                if job in self.running and self.running[job].attempt == attempt:
+                    del self.running[job]
+                    self.states[job] = state
+            case heard.StartFailed(job=job, attempt=attempt):
+                if job in self.running and self.running[job].attempt == attempt:
+                    del self.running[job]
+            case heard.Requeued(job=job):
+                self.states.pop(job, None)
+            case heard.NodeUp() | heard.NodeOff() if notice in self._found:
+                self._found.remove(notice)
+
+    def _redo(self, decision: Decision, ended: dict[tuple[int, int], Run], stands: dict[tuple[int, int], int]) -> None:
+        """Take a decision for carried out: runs are looked for later, among them those `ended` on purpose."""
+        match decision:
+            case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
+                self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
+            case do.Kill(job=job) | do.Requeue(job=job):
+                run = self.running.pop(job, None)
+                is_over = isinstance(decision, do.Kill)
+                if is_over:
+                    self.states[job] = "failed"
+                if run is not None:
+                    run.asked = "failed" if is_over else "requeued"
+                    ended[run.key] = run
+            case do.Suspend(job=job, attempt=attempt):
+                stands[job, attempt] = signal.SIGUSR1
+            case do.Resume(job=job, attempt=attempt):
+                stands[job, attempt] = signal.SIGUSR2
+            case _:
+                self._carry_out(decision)
+
+    # Waiting.
+
+    def _report(self) -> None:
+        for trouble in self.hands.troubles:
+            self._say(trouble)
+        self.hands.troubles.clear()
+        self._tell(self)
+
+    def _wait(self, woken: int) -> None:
+        """Wait until something may have happened."""
+        poll = select.poll()
+        for handle in (woken, *self.hands.handles):
+            poll.register(handle, select.POLLIN)
+        poll.poll(max(0.0, self._rest_s()) * 1e3)
+        with suppress(BlockingIOError):
+            os.read(woken, 4096)
+
+    def _rest_s(self) -> float:
+        now, rest = self.clock.t_us, [self._longest_wait_s]
+        if (until_s := self._step_after - time.monotonic()) > 0:
+            return min(until_s, *rest)
+        if self._found:
+            return 0.0
+        if self._unwritten is not None:
+            return min(rest[0], self._write_after - time.monotonic())
+        if not self.interrupts and self._submitted < len(self._submits):
+            rest.append((self._submits[self._submitted][0] - now) / 1e6)
+        if not self.interrupts and self.controller.next_us is not None:
+            rest.append((self.controller.next_us - now) / 1e6)
+        if (until := self.hands.wait_s) is not None:
+            rest.append(until)
+        return min(rest)
+
+    @contextmanager
+    def _heard(self) -> Iterator[int]:
+        """Ctrl-C once: nothing starts any more; twice: what runs is ended. Gives what is readable after it."""
+        out, into = os.pipe()
+        os.set_blocking(out, False)
+        os.set_blocking(into, False)
+        before = signal.signal(signal.SIGINT, self._interrupted)
+        waking = signal.set_wakeup_fd(into, warn_on_full_buffer=False)
+        try:
+            yield out
+        finally:
+            signal.set_wakeup_fd(waking)
+            signal.signal(signal.SIGINT, before)
+            os.close(out)
+            os.close(into)
+
+    def _interrupted(self, *_: object) -> None:
+        self.interrupts += 1
+
+    def _heed(self) -> None:
+        """Do what Ctrl-C asks for."""
+        if self.interrupts and not self.hands.is_held:
+            self.hands.is_held = True
+            self._say(f"no more starts; waiting for {len(self.hands.live)} that run (Ctrl-C again ends them)")
+        if self.interrupts > 1:
+            self.hands.end_all("cancelled")

@@ -1,0 +1,38 @@
+"""The folder of a live run: held by one executor at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from hetsched.checks import reason_of, shown
+from hetsched.errors import ConfigError, OutputError
+
+
+class Held:
+    """A folder that no other executor works in; the system lets go of it when this process ends, however that is."""
+
+    def __init__(self, folder: str, option: str = "--out") -> None:
+        path = Path(folder) / "lock"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise OutputError(str(path), reason_of(error)) from None
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = os.pread(self._handle, 100, 0).decode(errors="replace").strip()
+            os.close(self._handle)
+            by = f" by process {other}" if other.isdecimal() else ""
+            expected = "a folder that no other hetsched run works in"
+            raise ConfigError([(option, f"{shown(folder)}, in use{by}", expected)]) from None
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1

@@ -1,0 +1,132 @@
+"""The result of a live run: real starts, ends and nodes, metered like any schedule that was made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from hetsched.live import decisions as do
+from hetsched.live import notices as heard
+from hetsched.live.clock import Clock
+from hetsched.live.executor import Line
+from hetsched.live.launchers import Launcher, attempt_folder
+from hetsched.live.reading import RealJobs
+from hetsched.live.sealed import read_sealed
+from hetsched.live.states import LOST, Ending, ending_of
+from hetsched.platform import Platform
+from hetsched.run.metering import meter
+from hetsched.run.result import Result
+
+COLUMNS = {
+    "exit_code": pl.Int64,
+    "signal": pl.Int64,
+    "attempts": pl.Int64,
+    "cpu_s": pl.Float64,
+    "max_rss_kb": pl.Int64,
+}
+"""Columns of jobs that only real runs have."""
+
+
+@dataclass
+class _Last:
+    """The last run of a job, and how the job ended."""
+
+    attempt: int = 0
+    nodes: Sequence[int] = ()
+    decided_us: int = 0
+    ended_us: int | None = None
+    state: str | None = None
+    why: str = ""
+
+
+def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
+    """The last run of each job that is in a journal."""
+    jobs: dict[int, _Last] = {}
+    for instant in instants:
+        for notice in instant.notices:
+            match notice:
+                case heard.Submitted(job=job):
+                    jobs.setdefault(job, _Last())
+                case heard.Ended(job=job, attempt=attempt, state=state) if jobs[job].attempt == attempt:
+                    jobs[job].state, jobs[job].ended_us = jobs[job].state or state, instant.t_us
+                case heard.Requeued(job=job):
+                    jobs[job].state = jobs[job].ended_us = None
+        for decision in instant.decisions:
+            match decision:
+                case do.Start(job=job, attempt=attempt, nodes=nodes):
+                    jobs[job] = _Last(attempt, nodes, instant.t_us)
+                case do.Reject(job=job, why=why):
+                    jobs[job].state, jobs[job].why = "rejected", why
+                case do.Kill(job=job, why=why):
+                    jobs[job].state, jobs[job].why, jobs[job].ended_us = "failed", why or "killed", instant.t_us
+    return jobs
+
+
+def rows_of(instants: Iterable[Line], folder: str, clock: Clock, launcher: Launcher) -> pl.DataFrame:
+    """One row a job of the journal: when and where it ran last, and how that ended; nulls of one that never ran."""
+    rows = [_row(job, last, folder, clock, launcher) for job, last in last_runs(instants).items()]
+    seconds: dict[str, Any] = {"start_s": pl.Float64, "end_s": pl.Float64}
+    known = {"job_id": pl.Int64, **seconds, "nodes": pl.List(pl.UInt32), "state": pl.String, "reason": pl.String}
+    return pl.DataFrame(rows, schema={**known, **COLUMNS}, orient="row")
+
+
+def _row(job: int, last: _Last, folder: str, clock: Clock, launcher: Launcher) -> dict[str, Any]:
+    row: dict[str, Any] = {"job_id": job, "state": last.state, "reason": last.why or None}
+    if not last.attempt or last.ended_us is None:
+        return {**row, "attempts": last.attempt}
+    own = attempt_folder(folder, job, last.attempt)
+    ending, boot = _ending(own, launcher), (read_sealed(f"{own}/claim") or {}).get("boot", "")
+    begin_us = None if ending.begin_us is None else clock.instant(boot, ending.begin_us)
+    end_us = None if ending.end_us is None else clock.instant(boot, ending.end_us)
+    start_us = last.decided_us if begin_us is None else begin_us
+    found = asdict(ending)
+    return {
+        **row,
+        "start_s": start_us / 1e6,
+        "end_s": max(start_us, last.ended_us if end_us is None else end_us) / 1e6,
+        "nodes": list(last.nodes),
+        "reason": last.why or ending.reason or None,
+        "attempts": last.attempt,
+        **{name: found[name] for name in COLUMNS if name in found},
+    }
+
+
+def _ending(own: str, launcher: Launcher) -> Ending:
+    record = read_sealed(f"{own}/exit")
+    return Ending("failed", reason=LOST) if record is None else ending_of(record, launcher)
+
+
+def result_of(
+    jobs: RealJobs,
+    platform: Platform,
+    rows: pl.DataFrame,
+    more: Mapping[str, Any],
+    *,
+    measured_j: float | None = None,
+) -> Result:
+    """The frames of a result; `more` joins its provenance, the policy's among it.
+
+    Energy is the platform's model of the nodes. What the machine's counters have measured, `measured_j`, is no node's:
+    a column ``measured_j`` gives each job its part by CPU seconds.
+    """
+    rows = rows.filter(pl.col("job_id").is_in(jobs.frame["job_id"].to_list()))
+    ran = rows.filter(pl.col("start_s").is_not_null())
+    workload = jobs.ended(ran.select("job_id", runtime_s=pl.col("end_s") - pl.col("start_s")))
+    # Limits were kept by the shims, with a time of grace that the walltime does not hold.
+    metered = meter(workload, platform, ran.select("job_id", "start_s", "nodes", "end_s"), kill_at_walltime=False)
+
+    def with_states() -> pl.DataFrame:
+        own = rows.select("job_id", "state", "reason", *COLUMNS)
+        if measured_j is not None:
+            own = own.with_columns(measured_j=measured_j * pl.col("cpu_s") / pl.col("cpu_s").sum())
+        joined = metered.jobs.join(own, on="job_id", how="left", maintain_order="left", suffix="_real")
+        real = [pl.coalesce(f"{name}_real", name).alias(name) for name in ("state",)]
+        reason = pl.when(pl.col("state_real").is_null()).then("reason").otherwise("reason_real")
+        return joined.with_columns(*real, reason=reason).drop("state_real", "reason_real")
+
+    return Result(
+        replace(metered._parts, jobs=with_states, provenance=lambda: {**metered.provenance, **more}, concerns=())
+    )

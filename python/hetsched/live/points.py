@@ -1,0 +1,54 @@
+"""Points of a run at which its processes can be made to fail, for tests: `HETSCHED_FAULT` in the environment.
+
+``HETSCHED_FAULT=run.launched`` kills the process that comes to this point by SIGKILL, and ``ENOSPC@journal`` makes the
+write there fail. Behind a colon a file may stand: the fault happens once, and makes the file. Several have commas
+between.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+
+VARIABLE = "HETSCHED_FAULT"
+"""The variable of the environment that names faults."""
+
+POINTS = (
+    *("journal.torn", "journal.written", "run.decided", "run.before_launch", "run.launched"),
+    *("shim.begin", "shim.claimed", "shim.forked", "shim.started", "shim.running", "shim.ended", "shim.recorded"),
+)
+"""Every point, in the order in which a job passes them."""
+
+
+def point(name: str) -> None:
+    """Die here if that is asked for, or raise the error of a write that is to fail."""
+    asked = os.environ.get(VARIABLE)
+    if asked:
+        for fault in asked.split(","):
+            _fail(fault, name)
+
+
+def is_armed(name: str) -> bool:
+    """True if a point will kill: for what has to be half done by then."""
+    faults = os.environ.get(VARIABLE, "").split(",")
+    return any(fault.partition(":")[0] == name and not os.path.exists(fault.partition(":")[2]) for fault in faults)
+
+
+def _fail(fault: str, name: str) -> None:
+    what, _, once = fault.partition(":")
+    kind, at, place = what.rpartition("@")
+    if place != name or (once and not _is_first(once)):
+        return
+    if at:
+        number = getattr(errno, kind)
+        raise OSError(number, os.strerror(number), name)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _is_first(file: str) -> bool:
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC))
+    except FileExistsError:
+        return False
+    return True

@@ -1,0 +1,133 @@
+//! Snapshots: the state of a machine and its jobs, from which a controller can begin again.
+
+use crate::cluster::{Cluster, Phase};
+use crate::control::live::Live;
+use crate::control::orders::Which;
+use crate::error::Result;
+use crate::platform::node_state::NodeState;
+use crate::platform::outages::Outage;
+use crate::power::budgets::BudgetRow;
+use crate::units::SimTime;
+use crate::workload::JobId;
+
+/// State of a machine and its jobs; jobs that are in none of the lists have not been submitted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// Jobs in the queue, each with the number of its attempts so far, and the instants since which they are eligible.
+    pub waiting: Vec<(Which, SimTime)>,
+    /// Runs under way, with their nodes and begins.
+    pub running: Vec<(Which, Vec<u32>, SimTime)>,
+    /// Jobs that are over, each with the number of attempts before its last, and true if it has completed.
+    pub over: Vec<(Which, bool)>,
+    /// Nodes that are not in service, and their states.
+    pub nodes: Vec<(u32, Standing)>,
+    /// Budgets, those to come included.
+    pub budgets: Vec<BudgetRow>,
+}
+
+/// State of a node that is not in service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is off.
+    Off,
+    /// It boots.
+    Booting,
+    /// It shuts down.
+    Stopping,
+    /// It is down.
+    Down,
+}
+
+impl Live {
+    /// State of the machine and its jobs by now. Jobs that wait for others are left out, as if they had not been
+    /// submitted.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let cluster = self.cluster();
+        let now = cluster.now();
+        let mut running: Vec<_> = cluster.runs().iter().map(|(_, run)| run).collect();
+        running.sort_unstable_by_key(|run| (run.started, run.job));
+        let lasts = |row: &&BudgetRow| row.until > now;
+        Snapshot {
+            waiting: cluster
+                .in_queue()
+                .into_iter()
+                .map(|job| (last(cluster, job), cluster.jobs().eligible(job)))
+                .collect(),
+            running: (running.into_iter())
+                .map(|run| {
+                    let which = Which { job: run.job, attempt: run.attempt };
+                    (which, cluster.runs().nodes(run).to_vec(), run.started)
+                })
+                .collect(),
+            over: (cluster.workload().jobs())
+                .filter(|&job| cluster.phase(job) == Phase::Over)
+                .map(|job| (last(cluster, job), self.has_completed(job)))
+                .collect(),
+            nodes: (0..cluster.platform().len())
+                .filter_map(|node| Some((node, standing(cluster.node(node))?)))
+                .collect(),
+            budgets: cluster.budgets().rows().iter().filter(lasts).copied().collect(),
+        }
+    }
+
+    /// Begins with a machine in this state, at `now`, before anything has happened. Nothing is decided.
+    ///
+    /// # Errors
+    /// If it cannot be in this state.
+    pub fn rebuild(&mut self, now: SimTime, snapshot: &Snapshot) -> Result<()> {
+        let Self { conductor, ledger } = self;
+        conductor.controller_mut().advance(now);
+        for row in &snapshot.budgets {
+            ledger.budget(conductor, *row);
+        }
+        for &(node, standing) in &snapshot.nodes {
+            let draw = conductor.cluster().platform().node(node);
+            let (boots, stops) = (now.saturating_add(draw.boot_time), now.saturating_add(draw.shutdown_time));
+            let state = match standing {
+                Standing::Off => NodeState::Off,
+                Standing::Booting => NodeState::Booting { until: boots },
+                Standing::Stopping => NodeState::ShuttingDown { until: stops },
+                Standing::Down => {
+                    conductor.begin_outage(node, Outage::Failure, ledger)?;
+                    continue;
+                }
+            };
+            conductor.controller_mut().follow_node(node, state, None);
+        }
+        for &(which, ok) in &snapshot.over {
+            conductor.controller_mut().let_be_over(which.job, which.attempt);
+            conductor.note_end(which.job, ok);
+            if ok {
+                ledger.completed.insert(which.job);
+            }
+        }
+        for (which, nodes, since) in &snapshot.running {
+            conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
+            super::check_nodes(conductor.cluster(), *which, nodes)?;
+            conductor.take_up_on(which.job, nodes, ledger)?;
+            conductor.controller_mut().backdate(which.job, *since);
+        }
+        for &(which, since) in &snapshot.waiting {
+            conductor.controller_mut().count_attempts(which.job, which.attempt);
+            conductor.controller_mut().join_since(which.job, since);
+        }
+        ledger.orders.clear();
+        Ok(())
+    }
+}
+
+/// A job and the number of its attempts that are over.
+fn last(cluster: &Cluster, job: JobId) -> Which {
+    Which { job, attempt: cluster.lost_attempts(job) }
+}
+
+fn standing(state: NodeState) -> Option<Standing> {
+    match state {
+        NodeState::Off => Some(Standing::Off),
+        NodeState::Booting { .. } => Some(Standing::Booting),
+        NodeState::ShuttingDown { .. } => Some(Standing::Stopping),
+        NodeState::Down => Some(Standing::Down),
+        NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept => None,
+    }
+}

@@ -1,0 +1,302 @@
+"""`hetsched run`: real commands under real policies; killed, interrupted, taken up again."""
+
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from live_hosts import fill, is_gone, ran, until
+
+import hetsched as hs
+from hetsched.cli import main
+from hetsched.live.notices import Ended
+from hetsched.live.power import EnergyFile
+from hetsched.live.sealed import read_sealed
+
+JOBS = """
+[[job]]
+command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; sleep 0.05"]
+repeat = 4
+walltime_s = 20
+[[job]]
+command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; echo out; echo err >&2; exit 3"]
+walltime_s = 20
+nodes = 2
+submit_s = 0.1
+[[job]]
+command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; sleep 60"]
+walltime_s = 0.3
+[[job]]
+command = ["sh", "-c", "kill -9 $$"]
+walltime_s = 20
+"""
+STATES = ["completed"] * 4 + ["failed", "timeout", "failed"]
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    """A file of jobs."""
+    path = tmp_path / "jobs.toml"
+    path.write_text(JOBS.replace("{folder}", str(tmp_path)))
+    return path
+
+
+def begun(jobs, *more):
+    """The words that run them."""
+    given = {"--nodes": "2", "--policy": "easy", "--grace-s": "0.1", "--out": f"{jobs.parent}/out", "--power": "model"}
+    return ["run", str(jobs), *(word for pair in given.items() for word in pair), *more]
+
+
+def log(folder):
+    """What the command said."""
+    return (folder / "executor.err").read_text()
+
+
+def done(zygote, folder, *words, code=0, fault=""):
+    """Runs the command to its end."""
+    zygote.command(folder, *words, fault=fault)
+    assert zygote.code() == code, log(folder)
+
+
+def test_a_run_and_what_it_leaves_behind(zygote, tmp_path, jobs):
+    done(zygote, tmp_path, *begun(jobs))
+    result = hs.read_result(tmp_path / "out")
+    rows = result.jobs.sort("job_id")
+    assert rows["state"].to_list() == STATES
+    assert rows["exit_code"].to_list() == [0, 0, 0, 0, 3, None, None]
+    assert rows["signal"].to_list() == [None] * 5 + [15, 9]
+    assert rows["reason"].to_list() == [None] * 4 + ["exit code 3", "its walltime was over", "ended by SIGKILL"]
+    assert rows["attempts"].to_list() == [1] * 7
+    assert (rows["cpu_s"] >= 0).all()
+    assert (rows["max_rss_kb"] > 0).all()
+    assert rows["node_count"].to_list() == [1, 1, 1, 1, 2, 1, 1]
+    assert (rows["nodes"].list.len() == rows["node_count"]).all()
+    assert (rows["wait_s"] >= 0).all()
+    assert rows.filter(job_id=6)["runtime_s"][0] >= 0.3
+    summary = result.summary()
+    assert summary["completed"] == 4
+    assert summary["failed"] == 2
+    assert summary["timeout"] == 1
+    assert summary["energy_j"] > 0
+    assert result.provenance["policy"]["name"] == "easy"
+    out = tmp_path / "out" / "jobs" / "5.1"
+    assert (out / "stdout").read_text() == "out\n"
+    assert (out / "stderr").read_text() == "err\n"
+    assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
+    assert "7 of 7" not in log(tmp_path)
+    journal = hs.read_journal(tmp_path / "out")
+    journal.replay()
+    assert journal.result().jobs.equals(result.jobs)
+    EnergyFile(f"{tmp_path}/out").begin(0)
+    EnergyFile(f"{tmp_path}/out").add(1, 50.0)
+    measured = journal.result()
+    assert measured.jobs["measured_j"].sum() == pytest.approx(50.0)
+    assert measured.provenance["power"] == {"source": "rapl", "machine_j": 50.0}
+
+
+@pytest.mark.parametrize("policy", ["conservative", "coa", "vahrm", "pool"])
+def test_every_kind_of_policy_decides_for_real_jobs(zygote, tmp_path, jobs, policy):
+    words = begun(jobs)
+    words[words.index("easy")] = policy
+    done(zygote, tmp_path, *words)
+    assert hs.read_result(tmp_path / "out").jobs.sort("job_id")["state"].to_list() == STATES
+    hs.read_journal(tmp_path / "out").replay()
+
+
+def test_executor_and_shims_are_killed_at_every_point_and_each_command_runs_once(zygote, tmp_path, jobs):
+    executor = ("journal.torn", "journal.written", "run.decided", "run.before_launch", "run.launched")
+    fault = ",".join(f"{name}:{tmp_path}/{name}" for name in (*executor, "shim.begin", "shim.claimed", "shim.forked"))
+    words = begun(jobs)
+    kills = 0
+    while zygote.command(tmp_path, *words, fault=fault) and (code := zygote.code()) != 0:
+        assert code == -signal.SIGKILL, log(tmp_path)
+        kills += 1
+        if (tmp_path / "out" / "journal.jsonl").exists():
+            words = ["run", "--resume", f"{tmp_path}/out"]
+    assert kills == len(executor)
+    result = hs.read_result(tmp_path / "out")
+    assert result.jobs.sort("job_id")["state"].to_list() == STATES
+    assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
+    assert result.jobs["attempts"].max() >= 2
+    journal = hs.read_journal(tmp_path / "out")
+    journal.replay()
+    ends = [notice.job for one in journal.instants for notice in one.notices if isinstance(notice, Ended)]
+    assert sorted(ends) == list(range(1, 8))
+
+
+def test_a_run_that_is_there_is_not_begun_again(zygote, tmp_path, jobs):
+    done(zygote, tmp_path, *begun(jobs))
+    done(zygote, tmp_path, *begun(jobs), code=2)
+    assert f"to go on with this one: hetsched run --resume {tmp_path}/out" in log(tmp_path)
+    before = (tmp_path / "out" / "journal.jsonl").read_bytes()
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert (tmp_path / "out" / "journal.jsonl").read_bytes() == before
+
+
+def slow(tmp_path, seconds=1.0):
+    """Three jobs on one node."""
+    path = tmp_path / "slow.toml"
+    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; sleep {seconds}"]'
+    path.write_text(f"[[job]]\ncommand = {words}\nwalltime_s = 100\nrepeat = 3\n")
+    return path
+
+
+def test_a_second_executor_is_refused_and_the_first_goes_on(zygote, tmp_path, capsys):
+    path = slow(tmp_path, 0.4)
+    executor = zygote.command(tmp_path, *begun(path))
+    until(lambda: ran(tmp_path))
+    assert main(["run", "--resume", f"{tmp_path}/out"]) == 2
+    assert f"in use by process {executor}, expected a folder that no other" in capsys.readouterr().err
+    assert main(begun(path)) == 2
+    assert zygote.code() == 0, log(tmp_path)
+    assert set(hs.read_result(tmp_path / "out").jobs["state"]) == {"completed"}
+
+
+def test_ctrl_c_once_waits_for_what_runs_and_the_run_can_go_on(zygote, tmp_path):
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path, 0.4), "--nodes", "1"))
+    until(lambda: ran(tmp_path))
+    os.kill(executor, signal.SIGINT)
+    assert zygote.code() == 130, log(tmp_path)
+    assert ran(tmp_path) == {1: 1}
+    assert "no more starts; waiting for 1 that run (Ctrl-C again ends them)" in log(tmp_path)
+    assert f"to go on: hetsched run --resume {tmp_path}/out" in log(tmp_path)
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+    assert set(hs.read_result(tmp_path / "out").jobs["state"]) == {"completed"}
+
+
+def test_ctrl_c_twice_ends_what_runs(zygote, tmp_path):
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path, 60), "--nodes", "1"))
+    until(lambda: ran(tmp_path))
+    started = read_sealed(f"{tmp_path}/out/jobs/1.1/started")
+    os.kill(executor, signal.SIGINT)
+    until(lambda: "no more starts" in log(tmp_path))
+    os.kill(executor, signal.SIGINT)
+    assert zygote.code() == 130, log(tmp_path)
+    assert is_gone(started["pid"])
+    last = [notice for one in hs.read_journal(tmp_path / "out").instants for notice in one.notices]
+    assert last[-1] == Ended(1, 1, "cancelled")
+
+
+@pytest.mark.parametrize("requeues", [False, True])
+def test_a_job_whose_status_is_lost_has_failed_or_runs_once_more(zygote, tmp_path, requeues):
+    more = ("--on-failure", "requeue") if requeues else ()
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path, 0.4), "--nodes", "1", *more))
+    until(lambda: ran(tmp_path))
+    # As a machine that stops: the executor, the shim, and the command.
+    own = f"{tmp_path}/out/jobs/1.1"
+    for pid in (executor, *(read_sealed(f"{own}/{name}")["pid"] for name in ("claim", "started"))):
+        os.kill(pid, signal.SIGKILL)
+    assert zygote.code() == -signal.SIGKILL
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
+    assert rows["state"].to_list() == ["completed" if requeues else "failed", "completed", "completed"]
+    assert rows["reason"].to_list() == [None if requeues else "status lost", None, None]
+    assert rows["attempts"].to_list() == [1 + requeues, 1, 1]
+    assert ran(tmp_path) == {1: 1 + requeues, 2: 1, 3: 1}
+    hs.read_journal(tmp_path / "out").replay()
+
+
+def test_a_shim_has_no_file_of_its_executor(zygote, tmp_path):
+    zygote.command(tmp_path, *begun(slow(tmp_path, 0.3), "--nodes", "1"))
+    until(lambda: ran(tmp_path))
+    shim = Path(f"/proc/{read_sealed(f'{tmp_path}/out/jobs/1.1/claim')['pid']}")
+    assert {str(file.readlink()) for file in (shim / "fd").iterdir() if int(file.name) < 3} == {"/dev/null"}
+    assert not any(str(tmp_path) in str(file.readlink()) for file in (shim / "fd").iterdir())
+    assert zygote.code() == 0, log(tmp_path)
+
+
+def test_a_damaged_journal_is_refused_with_its_line(zygote, tmp_path, jobs):
+    done(zygote, tmp_path, *begun(jobs))
+    path = tmp_path / "out" / "journal.jsonl"
+    data = bytearray(path.read_bytes())
+    data[data.index(b"submitted")] ^= 1
+    path.write_bytes(data)
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out", code=2)
+    assert re.search(r"journal.jsonl, line 2: .*CRC-32", log(tmp_path))
+
+
+def test_strict_and_json(zygote, tmp_path, jobs):
+    done(zygote, tmp_path, *begun(jobs, "--strict", "--json"), code=1)
+    text = log(tmp_path)
+    found = json.loads(text[text.index("{") :])
+    assert found["summary"]["completed"] == 4
+    assert found["launcher"] == "local"
+
+
+ODD = """
+from pathlib import Path
+
+
+class Odd:
+    def choose(self, job, free, view):
+        if Path("{bad}").exists():
+            raise RuntimeError("odd")
+        return free[: job.node_count]
+"""
+
+
+def test_a_policy_that_fails_starts_nothing_and_what_runs_goes_on(zygote, tmp_path):
+    own = tmp_path / "mine.py"
+    own.write_text(ODD.replace("{bad}", f"{tmp_path}/bad"))
+    path = slow(tmp_path, 0.2)
+    words = begun(path, "--nodes", "1")
+    words[words.index("easy")] = f"{own}:Odd"
+    zygote.command(tmp_path, *words)
+    until(lambda: ran(tmp_path))
+    (tmp_path / "bad").touch()
+    until(lambda: "the policy failed, and nothing starts: RuntimeError: odd" in log(tmp_path))
+    assert ran(tmp_path) == {1: 1}
+    (tmp_path / "bad").unlink()
+    assert zygote.code() == 0, log(tmp_path)
+    assert set(hs.read_result(tmp_path / "out").jobs["state"]) == {"completed"}
+
+
+def test_a_full_disk_under_the_journal(zygote, small_disk, tmp_path):
+    path = slow(tmp_path, 0.5)
+    words = begun(path, "--nodes", "1", "--out", f"{small_disk}/out")
+    zygote.command(tmp_path, *words)
+    until(lambda: ran(tmp_path))
+    fill(small_disk / "filler")
+    until(lambda: "No space left on device" in log(tmp_path) and "tried again in 5 s" in log(tmp_path))
+    assert ran(tmp_path) == {1: 1}
+    (small_disk / "filler").unlink()
+    assert zygote.code() == 0, log(tmp_path)
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "--out", "x"], "WORKLOAD: found nothing, expected jobs to run"),
+        (["run", "jobs.toml"], "--out: found nothing, expected a folder for the run"),
+        (["run", "--resume", "no-such"], "expected the folder of an earlier hetsched run --out"),
+        (["run", "jobs.toml", "--resume", "x"], "WORKLOAD: found `jobs.toml`, expected nothing with --resume"),
+        (["run", "jobs.toml", "--out", "x", "--export", "PATH"], "--export: found `PATH`, expected ALL"),
+        (["run", "jobs.toml", "--out", "x", "--launcher", "srun"], "--launcher srun: found no SLURM_JOB_NODELIST"),
+        (["run", "jobs.toml", "--out", "x"], "jobs.toml: found no walltime of 1 job, job 1 the first"),
+        (
+            ["run", "jobs.toml", "--out", "x", "--platform", "aoba", "--nodes", "3"],
+            "--nodes: found `3`, expected nothing",
+        ),
+    ],
+)
+def test_faults_of_the_command_line(tmp_path, monkeypatch, capsys, words, message):
+    monkeypatch.chdir(tmp_path)
+    for name in ("SLURM_JOB_NODELIST", "SLURM_JOB_ID"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "jobs.toml").write_text('[[job]]\ncommand = "true"\n')
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
+def test_no_policy_is_told_how_long_jobs_run(zygote, tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("command,walltime_s,runtime_s\ntrue,20,0.125\n")
+    done(zygote, tmp_path, *begun(path))
+    setting = hs.read_journal(tmp_path / "out").setting
+    assert setting.workload.to_polars().select("walltime_s", "runtime_s").row(0) == (20.0, 20.0)
+    assert b"0.125" not in (tmp_path / "out" / "start.zip").read_bytes()
