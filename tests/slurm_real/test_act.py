@@ -115,6 +115,24 @@ def test_a_requeued_job_is_gated_again(cluster, bridge):
     cluster.until(lambda _: "hetsched" in cluster.call("squeue", "-h", "-j", job, "-O", "Licenses:40"))
 
 
+def test_nodes_that_are_drained_and_jobs_that_are_cancelled_meanwhile(cluster, bridge):
+    bridge()
+    names = cluster.call("sinfo", "-h", "-N", "-p", cluster.partition, "-o", "%N").split()
+    jobs = []
+    try:
+        for name in names[:3]:
+            jobs += [cluster.submit("-N1", "-t1", *GATED, seconds=1) for _ in range(4)]
+            cluster.call("scontrol", "update", f"NodeName={name}", "State=DRAIN", "Reason=a|b")
+            cluster.call("scancel", jobs[-1])
+            time.sleep(1.2)
+            cluster.call("scontrol", "update", f"NodeName={name}", "State=RESUME")
+        cluster.until(lambda states: not set(jobs) & set(states), 120)
+    finally:
+        for name in names[:3]:
+            subprocess.run(["scontrol", "update", f"NodeName={name}", "State=RESUME"], check=False, timeout=30)
+    assert lines(bridge, "error") == []
+
+
 def test_the_way_out(cluster, bridge):
     made = bridge()
     first = cluster.submit("-N4", "-t1", *GATED, seconds=60)
