@@ -24,7 +24,7 @@ class FirstCome:
         self.attempts = {}
         self.number = 0
 
-    def step(self, t_us, notices):
+    def step(self, t_us, notices, *, within_s=None):
         for notice in notices:
             match notice:
                 case Submitted(job=job):
@@ -55,7 +55,7 @@ class Lines:
     def __init__(self, path):
         self.path = path
 
-    def append(self, t_us, real, notices, decisions):
+    def append(self, t_us, real, notices, decisions, *, took_us):
         words = {"notices": [one.to_json() for one in notices], "decisions": [one.to_json() for one in decisions]}
         text = json.dumps({"t_us": t_us, "real": real, **words})
         line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()

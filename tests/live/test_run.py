@@ -254,6 +254,42 @@ def test_a_policy_that_fails_starts_nothing_and_what_runs_goes_on(zygote, tmp_pa
     assert set(hs.read_result(tmp_path / "out").jobs["state"]) == {"completed"}
 
 
+SLOW = """
+import time
+from pathlib import Path
+
+
+class Slow:
+    def choose(self, job, free, view):
+        while Path("{bad}").exists():
+            try:
+                time.sleep(60)
+            except Exception:
+                pass
+        time.sleep(0.1)
+        return free[: job.node_count]
+"""
+
+
+def test_a_slow_step_goes_through_and_is_counted_and_one_without_end_is_broken_off(zygote, tmp_path):
+    own = tmp_path / "mine.py"
+    own.write_text(SLOW.replace("{bad}", f"{tmp_path}/bad"))
+    words = begun(slow(tmp_path, 0.2), "--nodes", "1", "--decide-within", "90")
+    words[words.index("easy")] = f"{own}:Slow"
+    zygote.command(tmp_path, *words)
+    until(lambda: ran(tmp_path))
+    (tmp_path / "bad").touch()
+    until(lambda: "nothing starts: TimeoutError: no decision after 5 s: the step was broken off" in log(tmp_path))
+    assert ran(tmp_path) == {1: 1}
+    (tmp_path / "bad").unlink()
+    assert zygote.code() == 0, log(tmp_path)
+    assert log(tmp_path).count("ms, more than 90 ms; further steps") == 1
+    assert re.search(r"3 of 4 steps took longer than 90 ms, at most \d{3} ms", log(tmp_path))
+    result = hs.read_result(tmp_path / "out")
+    assert set(result.jobs["state"]) == {"completed"}
+    assert result.provenance["steps"]["slow"] == 3
+
+
 def test_a_full_disk_under_the_journal(zygote, small_disk, tmp_path):
     path = slow(tmp_path, 0.5)
     words = begun(path, "--nodes", "1", "--out", f"{small_disk}/out")

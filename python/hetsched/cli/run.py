@@ -31,6 +31,7 @@ _LAUNCHER_HELP = "Start commands here, or as steps of the Slurm allocation aroun
 _POWER_HELP = "Measured by the processors' counters (RAPL), or as the platform says; auto: measured if it can be."
 _EXPORT_HELP = "Hand all settings of this environment on, not only PATH, HOME, LANG, USER and TMPDIR."
 _LOST_HELP = "Jobs whose end is not known, as the machine was restarted: failed, or run once more."
+_WITHIN_HELP = "Milliseconds in which to decide; longer steps are counted, those above 5 s broken off."
 _RESUME_HELP = "Go on with the run in this folder, whatever ended it; takes all else from there."
 
 
@@ -127,6 +128,9 @@ class CommandsGiven:
         False
     )
     on_failure: Annotated[str, choice("--on-failure", ("fail", "requeue"), _LOST_HELP, RUN)] = "fail"
+    decide_within_ms: Annotated[
+        float, option("--decide-within", "MS", _WITHIN_HELP, RUN, read=number("milliseconds", 1e-3, 5000.0))
+    ] = 50.0
     seed: Annotated[int, opt.seed(MOST_SEED)] = 0
 
     def read(self) -> RealJobs:
@@ -162,6 +166,7 @@ class CommandsGiven:
             limits,
             requeues_lost=self.on_failure == "requeue",
             power=machine.power,
+            decide_within_s=self.decide_within_ms / 1e3,
         )
 
 
@@ -263,12 +268,21 @@ def _end(screen: Screen, made: LiveRun, *, strict: bool, is_whole: bool) -> None
     screen.head(f"{made.setting.policy.name} on {many(len(made.plan.nodes), 'node')}, real jobs")
     screen.show(summary_table(summary))
     screen.say(_power_note(provenance["power"]))
+    _note_steps(screen, provenance["steps"])
     screen.give({"summary": summary, **provenance}, [made.folder])
     others = sum(state != "completed" for state in made.executor.states.values())
     if pending := made.executor.jobs - len(made.executor.states):
         screen.warn(f"{many(pending, 'job')} never started, and nothing would start them")
     if strict and (others or pending):
         raise typer.Exit(FAILED)
+
+
+def _note_steps(screen: Screen, steps: dict[str, Any]) -> None:
+    if steps["slow"]:
+        longer = (
+            f"{steps['slow']:,} of {many(steps['count'], 'step')} took longer than {steps['decide_within_ms']:g} ms"
+        )
+        screen.say(f"{longer}, at most {steps['longest_ms']:,.0f} ms")
 
 
 def _power_note(power: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from hetsched import _core
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, LiveError
 from hetsched.features.feature import Setting
+from hetsched.live.deadline import called_within
 from hetsched.live.decisions import Decision
 from hetsched.live.notices import Notice
 from hetsched.live.snapshot import Snapshot, snapshot_of, state_of
@@ -171,7 +172,7 @@ class Controller:
         self._know(both)
         self._deeds.append(new)
 
-    def step(self, t_us: int, notices: Iterable[Notice] = ()) -> list[Decision]:
+    def step(self, t_us: int, notices: Iterable[Notice] = (), *, within_s: float | None = None) -> list[Decision]:
         """Take the notices of one instant into account, and decide until nothing more is decided.
 
         Parameters
@@ -180,6 +181,8 @@ class Controller:
             The instant, microseconds of the run's clock; after the last one.
         notices
             Everything that has happened since the last step. None, or ``Tick()``: nothing has, and it is `next_us`.
+        within_s
+            Seconds after which the step is broken off, by SIGALRM, in the main thread; None: it has all the time.
 
         Returns
         -------
@@ -189,20 +192,27 @@ class Controller:
         Raises
         ------
         ConfigError
-            If `t_us` is no instant after the last, or a notice is about no job or node that there is.
+            If `t_us` is no instant after the last, a notice is about no job or node that there is, or `within_s` is
+            given outside the main thread.
         LiveError
             If a notice cannot be true, such as a start on a busy node: the host's picture of the machine and ours
             differ.
         SimulationError
             If the policy decides what cannot be carried out. An exception of an object in a role is raised as it is.
+        TimeoutError
+            If there is no decision after `within_s`.
 
         After an error nothing has changed: notices that are true go into the next step.
         """
         self._check_instant(t_us)
+        if within_s is not None:
+            faults = Faults()
+            faults.number("within_s", within_s, low=1e-3, high=1e6)
+            faults.check()
         told = tuple(notices)
         reports = reports_of(told, self._rows)
         engine = self._engine if self._reached_us is not None else _engine_of(self._setting, start_us=t_us)
-        orders = engine.step(t_us, reports)
+        orders = called_within(within_s, engine.step, t_us, reports)
         self._engine, self._reached_us = engine, t_us
         decisions = decisions_of(orders, self._ids, self._decided + 1)
         self._decided += len(decisions)

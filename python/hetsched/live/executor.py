@@ -28,6 +28,8 @@ from hetsched.live.states import Ending
 
 _MOST_ERRORS = 10
 _AFTER_ERROR_S = 1.0
+LONGEST_STEP_S = 5.0
+"""Seconds after which a step is broken off."""
 
 
 class Decider(Protocol):
@@ -38,15 +40,17 @@ class Decider(Protocol):
         """The next instant at which it wants to be asked though nothing happens."""
         ...
 
-    def step(self, t_us: int, notices: Sequence[Notice]) -> list[Decision]:
-        """One instant: all that happened, and what is to be done."""
+    def step(self, t_us: int, notices: Sequence[Notice], *, within_s: float | None = None) -> list[Decision]:
+        """One instant: all that happened, and what is to be done; TimeoutError if that is not known in time."""
         ...
 
 
 class Book(Protocol):
     """The part of a journal that a host uses."""
 
-    def append(self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision]) -> None:
+    def append(
+        self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision], *, took_us: int
+    ) -> None:
         """Bring an instant to the disk; an OSError if that cannot be, and then nothing of it is there."""
         ...
 
@@ -77,6 +81,8 @@ class Instant:
     t_us: int
     notices: Sequence[Notice]
     decisions: Sequence[Decision]
+    took_us: int = 0
+    """The time that the decisions took."""
 
 
 class Executor:
@@ -91,6 +97,8 @@ class Executor:
         *,
         clock: Clock,
         requeues_lost: bool = False,
+        decide_within_s: float = 0.05,
+        longest_step_s: float = LONGEST_STEP_S,
         longest_wait_s: float = 3600.0,
         tell: Callable[[Executor], object] = lambda _: None,
         say: Callable[[str], object] = lambda _: None,
@@ -109,10 +117,15 @@ class Executor:
         self._submitted = 0
         self._last_us = -1
         self._found: list[Notice] = []
+        self._kept: list[Notice] = []
+        """Notices of a step that failed, which the next one is given again."""
         self._unwritten: Instant | None = None
         self._write_after = self._step_after = 0.0
         self.errors_in_row = 0
         """Steps since the last that the policy decided."""
+        self._decide_within_s = decide_within_s
+        self._longest_step_s = longest_step_s
+        self._was_slow = self._is_impatient = False
         self._longest_wait_s = longest_wait_s
         self._tell = tell
         self._say = say
@@ -148,7 +161,12 @@ class Executor:
         return len(self._submits)
 
     def _is_over(self) -> bool:
-        if self.hands.live or self._unwritten is not None or self._found:
+        if self.hands.live or self._unwritten is not None:
+            return False
+        if self.interrupts and self._kept:
+            # Nothing starts, and what the policy could not be given yet is found again when the run goes on.
+            return True
+        if self._found or self._kept:
             return False
         if self.interrupts:
             return True
@@ -160,41 +178,57 @@ class Executor:
             self._end(run, ending)
 
     def _due(self) -> list[Notice]:
-        """Notices that are to be given now."""
-        if time.monotonic() < self._step_after:
+        """Notices that are to be given now: those of a step that failed first."""
+        now = self.clock.t_us
+        if time.monotonic() < self._step_after and not (self._is_impatient and self._is_news(now)):
             return []
-        now, self._found, notices = self.clock.t_us, [], self._found
-        while not self.interrupts and self._submitted < len(self._submits):
-            at_us, job = self._submits[self._submitted]
-            if at_us > now:
-                break
-            notices.append(heard.Submitted(job))
+        notices, self._kept, self._found = [*self._kept, *self._found], [], []
+        while self._is_submission_due(now):
+            notices.append(heard.Submitted(self._submits[self._submitted][1]))
             self._submitted += 1
         next_us = self.controller.next_us
         if not notices and not self.interrupts and next_us is not None and next_us <= now:
             notices.append(heard.Tick())
         return notices
 
+    def _is_news(self, now: int) -> bool:
+        """True if there is a notice that the last step did not have."""
+        return bool(self._found) or self._is_submission_due(now)
+
+    def _is_submission_due(self, now: int) -> bool:
+        return not self.interrupts and self._submitted < len(self._submits) and self._submits[self._submitted][0] <= now
+
     def _step(self, notices: list[Notice]) -> None:
         t_us = max(self.clock.t_us, self._last_us + 1)
+        begin = time.monotonic()
         try:
-            decisions = self.controller.step(t_us, notices)
+            decisions = self.controller.step(t_us, notices, within_s=self._longest_step_s)
         except LiveError:
             raise
         except Exception as error:  # noqa: BLE001 -- a policy may be anybody's; what runs goes on whatever it raises
             self._refused(t_us, notices, error)
             return
         self.errors_in_row = 0
+        took_s = time.monotonic() - begin
+        self._note_slowness(t_us, took_s)
         point("run.decided")
-        self._unwritten = Instant(t_us, notices, decisions)
+        self._unwritten = Instant(t_us, notices, decisions, round(took_s * 1e6))
         self._write()
+
+    def _note_slowness(self, t_us: int, took_s: float) -> None:
+        if took_s > self._decide_within_s and not self._was_slow:
+            self._was_slow = True
+            took = f"at {t_us / 1e6:.3f} s the policy took {took_s * 1e3:,.0f} ms"
+            self._say(f"{took}, more than {self._decide_within_s * 1e3:g} ms; further steps like it are only counted")
 
     def _refused(self, t_us: int, notices: list[Notice], error: Exception) -> None:
         """Keep what has happened for the next step: of one in which a policy fails nothing has taken place."""
         self.errors_in_row += 1
         patient = self.errors_in_row > _MOST_ERRORS
-        self._found = [*notices, *self._found]
-        self._step_after = time.monotonic() + (RETRY_S if patient else _AFTER_ERROR_S)
+        self._kept = notices
+        # A step that was broken off is tried again with the next notice; others may come no more.
+        self._is_impatient = isinstance(error, TimeoutError)
+        self._step_after = time.monotonic() + (RETRY_S if patient or self._is_impatient else _AFTER_ERROR_S)
         if self.errors_in_row <= _MOST_ERRORS + 1:
             self._say(f"at {t_us / 1e6:.3f} s the policy failed, and nothing starts: {type(error).__name__}: {error}")
             if patient:
@@ -207,7 +241,7 @@ class Executor:
         instant = self._unwritten
         assert instant is not None
         try:
-            self.book.append(instant.t_us, real_s(), instant.notices, instant.decisions)
+            self.book.append(instant.t_us, real_s(), instant.notices, instant.decisions, took_us=instant.took_us)
         except OSError as error:
             if error.errno not in (ENOSPC, EDQUOT):
                 raise
@@ -336,18 +370,20 @@ class Executor:
 
     def _rest_s(self) -> float:
         now, rest = self.clock.t_us, [self._longest_wait_s]
-        if (until_s := self._step_after - time.monotonic()) > 0:
-            return min(until_s, *rest)
-        if self._found:
-            return 0.0
-        if self._unwritten is not None:
-            return min(rest[0], self._write_after - time.monotonic())
-        if not self.interrupts and self._submitted < len(self._submits):
-            rest.append((self._submits[self._submitted][0] - now) / 1e6)
-        if not self.interrupts and self.controller.next_us is not None:
-            rest.append((self.controller.next_us - now) / 1e6)
         if (until := self.hands.wait_s) is not None:
             rest.append(until)
+        if self._unwritten is not None:
+            return min(*rest, self._write_after - time.monotonic())
+        after_s = self._step_after - time.monotonic()
+        if after_s > 0:
+            rest.append(after_s)
+        elif self._found or self._kept:
+            return 0.0
+        if not self.interrupts and (after_s <= 0 or self._is_impatient):
+            if self._submitted < len(self._submits):
+                rest.append((self._submits[self._submitted][0] - now) / 1e6)
+            if after_s <= 0 and self.controller.next_us is not None:
+                rest.append((self.controller.next_us - now) / 1e6)
         return min(rest)
 
     @contextmanager

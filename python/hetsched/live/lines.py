@@ -48,12 +48,16 @@ class Instant:
     jobs: pl.DataFrame | None = None
     snapshot: Snapshot | None = None
     """The state from which the controller was rebuilt."""
+    took_us: int | None = None
+    """The time that the decisions took, where a host has measured it."""
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
         own: dict[str, Any] = {"t_us": self.t_us}
         if self.real is not None:
             own["real"] = self.real
+        if self.took_us is not None:
+            own["took_us"] = self.took_us
         if self.jobs is not None:
             return own | {"jobs": self.jobs.to_dict(as_series=False), "types": _types(self.jobs)}
         if self.snapshot is not None:
@@ -74,7 +78,8 @@ class Instant:
             told, decided = values["notices"], values["decisions"]
         except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise LiveError(f"found no instant ({reason_of(error)}), expected t_us, notices and decisions") from None
-        return cls(t_us, tuple(map(notice_of, told)), tuple(map(decision_of, decided)), real)
+        notices, decisions = tuple(map(notice_of, told)), tuple(map(decision_of, decided))
+        return cls(t_us, notices, decisions, real, took_us=values.get("took_us"))
 
 
 _TYPES: dict[str, Any] = {

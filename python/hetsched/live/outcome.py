@@ -13,6 +13,7 @@ from hetsched.live import notices as heard
 from hetsched.live.clock import Clock
 from hetsched.live.executor import Line
 from hetsched.live.launchers import Launcher, attempt_folder
+from hetsched.live.lines import Instant
 from hetsched.live.reading import RealJobs
 from hetsched.live.sealed import read_sealed
 from hetsched.live.states import LOST, Ending, ending_of
@@ -63,6 +64,18 @@ def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
                 case do.Kill(job=job, why=why):
                     jobs[job].state, jobs[job].why, jobs[job].ended_us = "failed", why or "killed", instant.t_us
     return jobs
+
+
+def steps_of(instants: Iterable[Instant], decide_within_s: float) -> dict[str, Any]:
+    """The number of steps, of those among them that took longer than was given, and the time of the longest."""
+    took_ms = [instant.took_us / 1e3 for instant in instants if instant.took_us is not None]
+    slow = sum(one > decide_within_s * 1e3 for one in took_ms)
+    return {
+        "count": len(took_ms),
+        "slow": slow,
+        "decide_within_ms": decide_within_s * 1e3,
+        "longest_ms": max(took_ms, default=0.0),
+    }
 
 
 def rows_of(instants: Iterable[Line], folder: str, clock: Clock, launcher: Launcher) -> pl.DataFrame:

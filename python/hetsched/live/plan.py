@@ -29,6 +29,8 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     requeues_lost: bool = False
     power: str = "model"
+    decide_within_s: float = 0.05
+    """The time within which steps should be decided; longer ones are counted."""
 
     def to_json(self) -> dict[str, Any]:
         """The plan as an object in JSON."""
@@ -41,6 +43,7 @@ class Plan:
             "limits": asdict(self.limits),
             "requeues_lost": self.requeues_lost,
             "power": self.power,
+            "decide_within_s": self.decide_within_s,
             "commands": {str(job): command.to_json() for job, command in self.commands.items()},
         }
 
@@ -64,6 +67,7 @@ class Plan:
             Limits(**head["limits"]),
             head["requeues_lost"],
             head["power"],
+            head["decide_within_s"],
         )
 
     def started(self) -> Launcher:

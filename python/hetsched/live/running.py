@@ -28,7 +28,7 @@ from hetsched.live.launchers import Launcher
 from hetsched.live.lines import LINES, Instant, JournalWriter
 from hetsched.live.lock import Held
 from hetsched.live.notices import Notice
-from hetsched.live.outcome import result_of, rows_of
+from hetsched.live.outcome import result_of, rows_of, steps_of
 from hetsched.live.plan import Plan
 from hetsched.live.points import is_armed, point
 from hetsched.live.power import EnergyFile, Rapl, model_w
@@ -93,6 +93,7 @@ class LiveRun:
             submits,
             clock=self.clock,
             requeues_lost=self.plan.requeues_lost,
+            decide_within_s=self.plan.decide_within_s,
             longest_wait_s=3600.0 if self._rapl is None else 1.0,
             tell=each,
             say=say,
@@ -231,6 +232,7 @@ def _result(folder: str, setting: Setting, plan: Plan) -> Result:
         "seed": setting.options.seed,
         "launcher": plan.launcher,
         "power": {"source": plan.power},
+        "steps": steps_of(instants, plan.decide_within_s),
     }
     measured_j = EnergyFile(folder).total_j()
     if measured_j is not None:
@@ -245,9 +247,11 @@ class _Book:
         self.writer = writer
         self._path = Path(folder) / LINES
 
-    def append(self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision]) -> None:
+    def append(
+        self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision], *, took_us: int
+    ) -> None:
         """Bring an instant to the disk, or raise what the system says."""
-        instant = Instant(t_us, tuple(notices), tuple(decisions), _date(real))
+        instant = Instant(t_us, tuple(notices), tuple(decisions), _date(real), took_us=took_us)
         if is_armed("journal.torn"):
             with self._path.open("ab") as file:
                 file.write(b'0123abcd {"t_us":')
