@@ -55,9 +55,9 @@ class Lines:
     def __init__(self, path):
         self.path = path
 
-    def append(self, t_us, real, notices, decisions, *, took_us):
-        words = {"notices": [one.to_json() for one in notices], "decisions": [one.to_json() for one in decisions]}
-        text = json.dumps({"t_us": t_us, "real": real, **words})
+    def append(self, instant, real):
+        words = {name: [one.to_json() for one in getattr(instant, name)] for name in ("notices", "decisions")}
+        text = json.dumps({"t_us": instant.t_us, "real": real, **words})
         line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
         point("journal")
         with open(self.path, "ab", buffering=0) as file:

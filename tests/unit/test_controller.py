@@ -256,6 +256,23 @@ def test_a_rebuilt_controller_goes_on_with_what_runs_and_waits():
     assert again.snapshot() == other.snapshot()
 
 
+def test_another_policy_takes_over_where_the_last_one_stood():
+    made = controller(3, 4, 1)
+    made.step(0, [Submitted(1)])
+    first = made.step(SECOND, [Submitted(2)])
+    made.rebuild(2 * SECOND, made.snapshot(), policy="fcfs")
+    assert (first, made.setting.policy.name) == ([], "fcfs")
+    other = pickle.loads(pickle.dumps(made))
+    # First come, first served has no backfill: job 3 waits behind job 2, and numbers go on.
+    assert made.step(3 * SECOND, [Submitted(3)]) == other.step(3 * SECOND, [Submitted(3)]) == []
+    mine = made.step(4 * SECOND, [Ended(1, 1, "completed")])
+    assert mine == other.step(4 * SECOND, [Ended(1, 1, "completed")])
+    assert [(one.number, one.job) for one in mine] == [(2, 2)]
+    with pytest.raises(ConfigError, match="replay"):
+        made.rebuild(5 * SECOND, made.snapshot(), policy="replay")
+    assert made.setting.policy.name == "fcfs"
+
+
 class Broken:
     """An order that fails at its second pass."""
 

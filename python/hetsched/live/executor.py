@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from errno import EDQUOT, ENOSPC
 from typing import Protocol
 
-from hetsched.errors import LiveError
+from hetsched.errors import HetschedError, LiveError
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
 from hetsched.live.clock import Clock, real_s
@@ -24,7 +24,9 @@ from hetsched.live.decisions import Decision
 from hetsched.live.hands import RETRY_S, Hands, Run
 from hetsched.live.notices import Notice
 from hetsched.live.points import point
+from hetsched.live.snapshot import Snapshot
 from hetsched.live.states import Ending
+from hetsched.policy import Policy
 
 _MOST_ERRORS = 10
 _AFTER_ERROR_S = 1.0
@@ -44,13 +46,19 @@ class Decider(Protocol):
         """One instant: all that happened, and what is to be done; TimeoutError if that is not known in time."""
         ...
 
+    def snapshot(self) -> Snapshot:
+        """The state of machine and jobs."""
+        ...
+
+    def rebuild(self, t_us: int, snapshot: Snapshot, *, policy: Policy | None = None) -> None:
+        """Begin again with a state, under another policy."""
+        ...
+
 
 class Book(Protocol):
     """The part of a journal that a host uses."""
 
-    def append(
-        self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision], *, took_us: int
-    ) -> None:
+    def append(self, instant: Instant, real: float) -> None:
         """Bring an instant to the disk; an OSError if that cannot be, and then nothing of it is there."""
         ...
 
@@ -73,16 +81,24 @@ class Line(Protocol):
         """The decisions upon that."""
         ...
 
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The state in which another policy took over, if one did."""
+        ...
+
 
 @dataclass(frozen=True)
 class Instant:
     """An instant on its way to the journal."""
 
     t_us: int
-    notices: Sequence[Notice]
-    decisions: Sequence[Decision]
-    took_us: int = 0
+    notices: Sequence[Notice] = ()
+    decisions: Sequence[Decision] = ()
+    took_us: int | None = None
     """The time that the decisions took."""
+    snapshot: Snapshot | None = None
+    """The state in which another policy took over: then there are no notices and decisions."""
+    policy: Policy | None = None
 
 
 class Executor:
@@ -97,6 +113,7 @@ class Executor:
         *,
         clock: Clock,
         requeues_lost: bool = False,
+        fallback: Policy | None = None,
         decide_within_s: float = 0.05,
         longest_step_s: float = LONGEST_STEP_S,
         longest_wait_s: float = 3600.0,
@@ -123,6 +140,9 @@ class Executor:
         self._write_after = self._step_after = 0.0
         self.errors_in_row = 0
         """Steps since the last that the policy decided."""
+        self._fallback = fallback
+        self._standing: set[tuple[int, int]] = set()
+        """Runs that are suspended."""
         self._decide_within_s = decide_within_s
         self._longest_step_s = longest_step_s
         self._was_slow = self._is_impatient = False
@@ -233,6 +253,31 @@ class Executor:
             self._say(f"at {t_us / 1e6:.3f} s the policy failed, and nothing starts: {type(error).__name__}: {error}")
             if patient:
                 self._say(f"it failed {self.errors_in_row} times in a row: asked every {RETRY_S:g} s from now on")
+        if self._fallback is not None and self.errors_in_row >= _MOST_ERRORS:
+            self._go_over(self._fallback)
+
+    def _go_over(self, policy: Policy) -> None:
+        """Let another policy decide from now on, with everything as the last one left it."""
+        self._fallback = None
+        t_us, snapshot = max(self.clock.t_us, self._last_us + 1), self.controller.snapshot()
+        try:
+            self.controller.rebuild(t_us, snapshot, policy=policy)
+        except HetschedError as error:
+            self._say(f"it failed {self.errors_in_row} times in a row, and {policy.name} cannot take over: {error}")
+            return
+        self._say(f"it failed {self.errors_in_row} times in a row: {policy.name} decides from now on")
+        self.errors_in_row, self._step_after = 0, 0.0
+        self._found += self._unknown_to(snapshot)
+        self._unwritten = Instant(t_us, snapshot=snapshot, policy=policy)
+        self._write()
+
+    def _unknown_to(self, snapshot: Snapshot) -> list[Notice]:
+        """Submissions of jobs that a state leaves out, as they wait for others; but not those yet to be given."""
+        known = {*self.states, *(one.job for one in snapshot.waiting), *(one.job for one in snapshot.running)}
+        known |= {one.job for one in snapshot.over}
+        known |= {notice.job for notice in self._kept if isinstance(notice, heard.Submitted)}
+        jobs = [job for _, job in self._submits[: self._submitted]]
+        return [heard.Submitted(job) for job in jobs if job not in known]
 
     def _write(self) -> None:
         """Bring the last instant to the disk, and carry it out; on a full disk nothing is started until it is there."""
@@ -241,7 +286,7 @@ class Executor:
         instant = self._unwritten
         assert instant is not None
         try:
-            self.book.append(instant.t_us, real_s(), instant.notices, instant.decisions, took_us=instant.took_us)
+            self.book.append(instant, real_s())
         except OSError as error:
             if error.errno not in (ENOSPC, EDQUOT):
                 raise
@@ -249,8 +294,16 @@ class Executor:
             self._write_after = time.monotonic() + RETRY_S
             return
         self._unwritten, self._last_us = None, instant.t_us
+        if instant.snapshot is not None:
+            self._let_all_go_on()
         for decision in instant.decisions:
             self._carry_out(decision)
+
+    def _let_all_go_on(self) -> None:
+        """Let suspended runs go on: to the policy that takes over they run."""
+        for job, attempt in self._standing:
+            self.hands.signal_shim(job, attempt, signal.SIGUSR2)
+        self._standing.clear()
 
     # What happens.
 
@@ -288,8 +341,10 @@ class Executor:
                 self.running.pop(job, None)
                 self.hands.end(job, attempt, "requeued")
             case do.Suspend(job=job, attempt=attempt):
+                self._standing.add((job, attempt))
                 self.hands.signal_shim(job, attempt, signal.SIGUSR1)
             case do.Resume(job=job, attempt=attempt):
+                self._standing.discard((job, attempt))
                 self.hands.signal_shim(job, attempt, signal.SIGUSR2)
             case do.Wake(nodes=nodes):
                 # Nodes of one machine, and those of an allocation, are on.
@@ -303,12 +358,21 @@ class Executor:
         """Take over a run from its journal, whose instants the controller has been asked again."""
         ended: dict[tuple[int, int], Run] = {}
         stands: dict[tuple[int, int], int] = {}
+        submitted: set[int] = set()
         for instant in instants:
             self._last_us = instant.t_us
+            if instant.snapshot is not None:
+                self._fallback = None
+                self._submitted = len(submitted)
+                self._found += self._unknown_to(instant.snapshot)
+                stands = dict.fromkeys(stands, signal.SIGUSR2)
+            submitted |= {notice.job for notice in instant.notices if isinstance(notice, heard.Submitted)}
             for notice in instant.notices:
                 self._recall(notice)
             for decision in instant.decisions:
                 self._redo(decision, ended, stands)
+        self._submitted = len(submitted)
+        self._standing = {key for key, number in stands.items() if number == signal.SIGUSR1}
         for run in [*ended.values(), *self.running.values()]:
             for gone, ending in self.hands.adopt(run):
                 self._end(gone, ending)
@@ -317,8 +381,6 @@ class Executor:
 
     def _recall(self, notice: Notice) -> None:
         match notice:
-            case heard.Submitted():
-                self._submitted += 1
             case heard.Ended(job=job, attempt=attempt, state=state):
                 if job in self.running and self.running[job].attempt == attempt:
                     del self.running[job]
@@ -328,7 +390,7 @@ class Executor:
                     del self.running[job]
             case heard.Requeued(job=job):
                 self.states.pop(job, None)
-            case heard.NodeUp() | heard.NodeOff() if notice in self._found:
+            case heard.NodeUp() | heard.NodeOff() | heard.Submitted() if notice in self._found:
                 self._found.remove(notice)
 
     def _redo(self, decision: Decision, ended: dict[tuple[int, int], Run], stands: dict[tuple[int, int], int]) -> None:

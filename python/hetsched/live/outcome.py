@@ -78,6 +78,12 @@ def steps_of(instants: Iterable[Instant], decide_within_s: float) -> dict[str, A
     }
 
 
+def fallback_of(instants: Iterable[Instant]) -> dict[str, Any]:
+    """The policy that took over, and since when, if one did."""
+    changes = [(instant.policy, instant.t_us) for instant in instants if instant.policy is not None]
+    return {"fallback": {"policy": changes[-1][0], "since_s": changes[-1][1] / 1e6}} if changes else {}
+
+
 def rows_of(instants: Iterable[Line], folder: str, clock: Clock, launcher: Launcher) -> pl.DataFrame:
     """One row a job of the journal: when and where it ran last, and how that ended; nulls of one that never ran."""
     rows = [_row(job, last, folder, clock, launcher) for job, last in last_runs(instants).items()]
