@@ -267,6 +267,9 @@ def _end(screen: Screen, made: LiveRun, *, strict: bool, is_whole: bool) -> None
     """Write the result and show it; an interrupted run says how to go on."""
     import typer
 
+    if not is_whole and made.executor.is_cut_off and not made.executor.interrupts:
+        screen.warn(f"to go on in another allocation: hetsched run --resume {made.folder}")
+        raise typer.Exit(FAILED)
     if not is_whole:
         screen.warn(f"to go on: hetsched run --resume {made.folder}")
         raise typer.Exit(INTERRUPTED)

@@ -19,6 +19,7 @@ from typing import Protocol
 from hetsched.errors import HetschedError, LiveError
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
+from hetsched.live.allocation import end_of, is_end_of_another
 from hetsched.live.clock import Clock, real_s
 from hetsched.live.decisions import Decision
 from hetsched.live.hands import RETRY_S, Hands, Run
@@ -130,6 +131,10 @@ class Executor:
         self.running: dict[int, Run] = {}
         """Runs that the controller takes for running, by job."""
         self.interrupts = 0
+        self.is_cut_off = False
+        """True once the nodes are not there any more: the end of an allocation."""
+        self._has_parted = False
+        self._down: dict[int, str] = {}
         self._submits = sorted(submits)
         self._submitted = 0
         self._last_us = -1
@@ -168,7 +173,12 @@ class Executor:
                 self._report()
                 if not self._is_over():
                     self._wait(woken)
-        return not self.interrupts
+        return not self.interrupts and (not self.is_cut_off or len(self.states) == len(self._submits))
+
+    @property
+    def _is_closing(self) -> bool:
+        """True if nothing is to start any more."""
+        return self.interrupts > 0 or self.is_cut_off
 
     @property
     def waiting(self) -> int:
@@ -183,19 +193,42 @@ class Executor:
     def _is_over(self) -> bool:
         if self.hands.live or self._unwritten is not None:
             return False
-        if self.interrupts and self._kept:
+        if self._is_closing and self._kept:
             # Nothing starts, and what the policy could not be given yet is found again when the run goes on.
             return True
         if self._found or self._kept:
             return False
-        if self.interrupts:
-            return True
+        if self._is_closing:
+            return bool(self.interrupts) or self._has_parted
         is_idle = self._submitted == len(self._submits) and not self.hands.queue
         return is_idle and (len(self.states) == len(self._submits) or self.controller.next_us is None)
 
     def _collect(self) -> None:
-        for run, ending in self.hands.ended():
+        ended = list(self.hands.ended())
+        for run, ending in ended:
             self._end(run, ending)
+        is_doubtful = any(ending is None or ending.state == "failed" for _, ending in ended)
+        if is_doubtful and not self.is_cut_off and self.hands.launcher.has_ended():
+            self.is_cut_off = self.hands.is_held = True
+            self._say(f"{self._end_of_nodes}: no more starts, and what runs is ended")
+            self.hands.end_all("failed")
+        if self.is_cut_off and not self._has_parted and not self.hands.live:
+            self._part()
+
+    @property
+    def _end_of_nodes(self) -> str:
+        return end_of(self.hands.launcher.nodes.allocation)
+
+    def _part(self) -> None:
+        """Take leave of nodes that are not there any more: runs that were not launched yet wait again."""
+        self._has_parted = True
+        for run in self.hands.queue:
+            if self.running.get(run.job) is run:
+                del self.running[run.job]
+                self._found.append(heard.StartFailed(run.job, run.attempt, self._end_of_nodes))
+        self.hands.queue.clear()
+        nodes = range(len(self.hands.launcher.nodes))
+        self._found += [heard.NodeDown(node, self._end_of_nodes) for node in nodes]
 
     def _due(self) -> list[Notice]:
         """Notices that are to be given now: those of a step that failed first."""
@@ -207,7 +240,7 @@ class Executor:
             notices.append(heard.Submitted(self._submits[self._submitted][1]))
             self._submitted += 1
         next_us = self.controller.next_us
-        if not notices and not self.interrupts and next_us is not None and next_us <= now:
+        if not notices and not self._is_closing and next_us is not None and next_us <= now:
             notices.append(heard.Tick())
         return notices
 
@@ -216,7 +249,9 @@ class Executor:
         return bool(self._found) or self._is_submission_due(now)
 
     def _is_submission_due(self, now: int) -> bool:
-        return not self.interrupts and self._submitted < len(self._submits) and self._submits[self._submitted][0] <= now
+        return (
+            not self._is_closing and self._submitted < len(self._submits) and self._submits[self._submitted][0] <= now
+        )
 
     def _step(self, notices: list[Notice]) -> None:
         t_us = max(self.clock.t_us, self._last_us + 1)
@@ -378,6 +413,9 @@ class Executor:
                 self._end(gone, ending)
         for (job, attempt), number in stands.items():
             self.hands.signal_shim(job, attempt, number)
+        present = self.hands.launcher.nodes.allocation
+        if back := tuple(node for node, why in self._down.items() if is_end_of_another(why, present)):
+            self._found.append(heard.NodeUp(back))
 
     def _recall(self, notice: Notice) -> None:
         match notice:
@@ -390,8 +428,13 @@ class Executor:
                     del self.running[job]
             case heard.Requeued(job=job):
                 self.states.pop(job, None)
-            case heard.NodeUp() | heard.NodeOff() | heard.Submitted() if notice in self._found:
-                self._found.remove(notice)
+            case heard.NodeDown(node=node, why=why):
+                self._down[node] = why
+            case heard.NodeUp() | heard.NodeOff() | heard.Submitted():
+                if notice in self._found:
+                    self._found.remove(notice)
+                for node in notice.nodes if isinstance(notice, heard.NodeUp) else ():
+                    self._down.pop(node, None)
 
     def _redo(self, decision: Decision, ended: dict[tuple[int, int], Run], stands: dict[tuple[int, int], int]) -> None:
         """Take a decision for carried out: runs are looked for later, among them those `ended` on purpose."""
@@ -441,7 +484,7 @@ class Executor:
             rest.append(after_s)
         elif self._found or self._kept:
             return 0.0
-        if not self.interrupts and (after_s <= 0 or self._is_impatient):
+        if not self._is_closing and (after_s <= 0 or self._is_impatient):
             if self._submitted < len(self._submits):
                 rest.append((self._submits[self._submitted][0] - now) / 1e6)
             if after_s <= 0 and self.controller.next_us is not None:
