@@ -166,7 +166,7 @@ def test_ctrl_c_once_waits_for_what_runs_and_the_run_can_go_on(zygote, tmp_path)
     os.kill(executor, signal.SIGINT)
     assert zygote.code() == 130, log(tmp_path)
     assert ran(tmp_path) == {1: 1}
-    assert "no more starts; waiting for 1 that run (Ctrl-C again ends them)" in log(tmp_path)
+    assert "no more starts; waiting for 1 job to end (Ctrl-C again kills)" in log(tmp_path)
     assert f"to go on: hetsched run --resume {tmp_path}/out" in log(tmp_path)
     done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
     assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
@@ -181,6 +181,7 @@ def test_ctrl_c_twice_ends_what_runs(zygote, tmp_path):
     until(lambda: "no more starts" in log(tmp_path))
     os.kill(executor, signal.SIGINT)
     assert zygote.code() == 130, log(tmp_path)
+    assert log(tmp_path).count("ending 1 job") == 1
     assert is_gone(started["pid"])
     last = [notice for one in hs.read_journal(tmp_path / "out").instants for notice in one.notices]
     assert last[-1] == Ended(1, 1, "cancelled")

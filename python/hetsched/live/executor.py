@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from errno import EDQUOT, ENOSPC
 from typing import Protocol
 
+from hetsched.checks import many
 from hetsched.errors import HetschedError, LiveError
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
@@ -133,7 +134,7 @@ class Executor:
         self.interrupts = 0
         self.is_cut_off = False
         """True once the nodes are not there any more: the end of an allocation."""
-        self._has_parted = False
+        self._has_parted = self._is_killing = False
         self._down: dict[int, str] = {}
         self._submits = sorted(submits)
         self._submitted = 0
@@ -512,8 +513,13 @@ class Executor:
 
     def _heed(self) -> None:
         """Do what Ctrl-C asks for."""
+        count = len(self.hands.live)
         if self.interrupts and not self.hands.is_held:
             self.hands.is_held = True
-            self._say(f"no more starts; waiting for {len(self.hands.live)} that run (Ctrl-C again ends them)")
-        if self.interrupts > 1:
+            rest = f"; waiting for {many(count, 'job')} to end (Ctrl-C again kills)" if count else ""
+            self._say(f"no more starts{rest}")
+        if self.interrupts > 1 and not self._is_killing:
+            self._is_killing = True
+            self._say(f"ending {many(count, 'job')}")
+        if self._is_killing:
             self.hands.end_all("cancelled")

@@ -187,8 +187,8 @@ def _refuse_begun(folder: str) -> None:
         # Its head was never whole: nothing was started.
         path.unlink()
         return
-    expected = f"a folder without a run; to go on with this one: hetsched run --resume {folder}"
-    raise ConfigError([("--out", f"{shown(folder)}, which has one", expected)])
+    expected = f"a folder without one; to go on with this one: hetsched run --resume {folder}"
+    raise ConfigError([("--out", f"a run in {shown(folder)}", expected)])
 
 
 def resumed(folder: str, *, tell: Callable[[LiveRun], object] = lambda _: None, say: Say = lambda _: None) -> LiveRun:
