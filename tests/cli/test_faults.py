@@ -318,8 +318,8 @@ def test_a_wrong_unit_is_reported_with_the_right_one(hetsched, folder):
             "frobnicate",
             [
                 (
-                    "unknown command `frobnicate`; known: simulate, compare, whatif, sweep, report, import, inspect, "
-                    "validate, generate, provision, policies, machines, reproduce, demo, power, new"
+                    "unknown command `frobnicate`; known: simulate, run, compare, whatif, sweep, report, import, "
+                    "inspect, validate, generate, provision, policies, machines, reproduce, demo, power, new"
                 )
             ],
         ),

@@ -178,7 +178,7 @@ def test_options_are_declared_once():
         (hs.simulate, set()),
         (hs.compare, set()),
         (hs.sweep, {"seed"}),
-        (hs.meter, {"seed", "bound", "until_s", "predictor"}),
+        (hs.meter, {"seed", "until_s", "predictor"}),
     ],
 )
 def test_signatures_show_every_option_with_its_default(function, without):

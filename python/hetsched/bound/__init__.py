@@ -9,9 +9,8 @@
 docs/background/bounds.md states and proves what they say.
 """
 
-from hetsched.bound.checks import check_bound
 from hetsched.bound.given import Given
 from hetsched.bound.starts import StartsBound, energy_bound_starts
 from hetsched.bound.window import energy_bound
 
-__all__ = ["Given", "StartsBound", "check_bound", "energy_bound", "energy_bound_starts"]
+__all__ = ["Given", "StartsBound", "energy_bound", "energy_bound_starts"]

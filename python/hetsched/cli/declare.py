@@ -110,7 +110,7 @@ def _flag_or(known: Sequence[str]) -> Reader:
 def with_values(arguments: Sequence[str], group: Any) -> list[str]:
     """Arguments in which options that may stand without a value have one: ``--bound LOG`` is ``--bound=true LOG``."""
     words = {_derived(one).name: one.known for one in parameters_of(group).values() if one.kind is bool and one.known}
-    following = [*arguments[1:], ""]
+    following = [*arguments, ""][1:]
     return [
         f"{given}={_BARE}" if given in words and after not in (*words[given], _BARE, "false") else given
         for given, after in zip(arguments, following, strict=True)

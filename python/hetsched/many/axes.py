@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from hetsched.bound import check_bound
 from hetsched.checks import Faults, whole_text
 from hetsched.errors import ConfigError, Fault, SimulationError
 from hetsched.features.queues import naming_nodes
@@ -24,7 +23,7 @@ from hetsched.policy.parts import ROLES
 from hetsched.policy.policy import Policy, policy_like
 from hetsched.roles import Scheduler
 from hetsched.run.concerns import Concern
-from hetsched.run.options import RunOptions
+from hetsched.run.options import RunOptions, check_bound
 from hetsched.run.simulation import A_POLICY, Run, settled
 from hetsched.workload import Workload
 from hetsched.workload.clock import unix_zero

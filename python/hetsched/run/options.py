@@ -13,6 +13,7 @@ from hetsched.typing import Bound, OnFailure, OnUnknownApp, Walltimes
 
 if TYPE_CHECKING:
     from hetsched.contract.contract import Contract
+    from hetsched.platform import Platform
     from hetsched.power.forecast import AnyPredictor
     from hetsched.run.events import Events
 
@@ -125,6 +126,16 @@ class RunOptions(Declared):
     def limits(self) -> dict[str, Any]:
         """Limits of jobs' run times, as the engine takes them."""
         return {name: getattr(self, name) for name in LIMITS}
+
+
+def check_bound(bound: object, platform: Platform, faults: Faults) -> None:
+    """Note what a machine has no bound of: this one, ``True``, ``"starts"`` or ``"all"``."""
+    if bound is False:
+        return
+    if not platform.exclusive:
+        faults.add("bound", bound, "False where jobs share nodes: the bound is of whole nodes")
+    elif platform.has_caps and bound != "starts":
+        faults.add("bound", bound, 'False or "starts": no window\'s bound is known for nodes under power caps')
 
 
 def _without(values: dict[str, Any], name: str) -> dict[str, Any]:

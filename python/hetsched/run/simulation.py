@@ -17,7 +17,6 @@ import numpy as np
 import polars as pl
 
 from hetsched import _core
-from hetsched.bound import check_bound
 from hetsched.checks import Faults, plain
 from hetsched.errors import ConfigError
 from hetsched.features.contracts import Extended
@@ -29,7 +28,7 @@ from hetsched.roles import Scheduler
 from hetsched.run.event_rows import BUDGET, CANCEL, HOLD, MAINTENANCE
 from hetsched.run.events import Events, Floats
 from hetsched.run.memory import check_memory
-from hetsched.run.options import RunKeywords, RunOptions, options_given, takes_run_options
+from hetsched.run.options import RunKeywords, RunOptions, check_bound, options_given, takes_run_options
 from hetsched.run.outcome import result_of
 from hetsched.run.result import Result
 from hetsched.workload import Workload
