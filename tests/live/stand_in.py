@@ -6,9 +6,9 @@ import os
 import zlib
 
 from hetsched.live.decisions import Start, decision_of
-from hetsched.live.executor import Instant
 from hetsched.live.notices import Ended, Requeued, StartFailed, Submitted, notice_of
 from hetsched.live.points import is_armed, point
+from hetsched.live.seams import Instant
 
 
 class FirstCome:

@@ -10,11 +10,9 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from errno import EDQUOT, ENOSPC
-from typing import Protocol
 
 from hetsched.checks import many
 from hetsched.errors import HetschedError, LiveError
@@ -26,6 +24,7 @@ from hetsched.live.decisions import Decision
 from hetsched.live.hands import RETRY_S, Hands, Run
 from hetsched.live.notices import Notice
 from hetsched.live.points import point
+from hetsched.live.seams import Book, Decider, Instant, Line
 from hetsched.live.snapshot import Snapshot
 from hetsched.live.states import Ending
 from hetsched.policy import Policy
@@ -34,73 +33,6 @@ _MOST_ERRORS = 10
 _AFTER_ERROR_S = 1.0
 LONGEST_STEP_S = 5.0
 """Seconds after which a step is broken off."""
-
-
-class Decider(Protocol):
-    """The part of `hetsched.Controller` that a host uses."""
-
-    @property
-    def next_us(self) -> int | None:
-        """The next instant at which it wants to be asked though nothing happens."""
-        ...
-
-    def step(self, t_us: int, notices: Sequence[Notice], *, within_s: float | None = None) -> list[Decision]:
-        """One instant: all that happened, and what is to be done; TimeoutError if that is not known in time."""
-        ...
-
-    def snapshot(self) -> Snapshot:
-        """The state of machine and jobs."""
-        ...
-
-    def rebuild(self, t_us: int, snapshot: Snapshot, *, policy: Policy | None = None) -> None:
-        """Begin again with a state, under another policy."""
-        ...
-
-
-class Book(Protocol):
-    """The part of a journal that a host uses."""
-
-    def append(self, instant: Instant, real: float) -> None:
-        """Bring an instant to the disk; an OSError if that cannot be, and then nothing of it is there."""
-        ...
-
-
-class Line(Protocol):
-    """The part of a line of a journal that a host reads again."""
-
-    @property
-    def t_us(self) -> int:
-        """The instant."""
-        ...
-
-    @property
-    def notices(self) -> Sequence[Notice]:
-        """Everything that had happened."""
-        ...
-
-    @property
-    def decisions(self) -> Sequence[Decision]:
-        """The decisions upon that."""
-        ...
-
-    @property
-    def snapshot(self) -> Snapshot | None:
-        """The state in which another policy took over, if one did."""
-        ...
-
-
-@dataclass(frozen=True)
-class Instant:
-    """An instant on its way to the journal."""
-
-    t_us: int
-    notices: Sequence[Notice] = ()
-    decisions: Sequence[Decision] = ()
-    took_us: int | None = None
-    """The time that the decisions took."""
-    snapshot: Snapshot | None = None
-    """The state in which another policy took over: then there are no notices and decisions."""
-    policy: Policy | None = None
 
 
 class Executor:

@@ -11,11 +11,11 @@ import polars as pl
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
 from hetsched.live.clock import Clock
-from hetsched.live.executor import Line
 from hetsched.live.launchers import Launcher, attempt_folder
 from hetsched.live.lines import Instant
 from hetsched.live.reading import RealJobs
 from hetsched.live.sealed import read_sealed
+from hetsched.live.seams import Line
 from hetsched.live.states import LOST, Ending, ending_of
 from hetsched.platform import Platform
 from hetsched.run.metering import meter

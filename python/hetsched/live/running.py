@@ -21,7 +21,6 @@ from hetsched.live.cgroups import usable_folder
 from hetsched.live.clock import Clock
 from hetsched.live.controller import Controller, blind
 from hetsched.live.executor import Executor
-from hetsched.live.executor import Instant as Step
 from hetsched.live.hands import Hands
 from hetsched.live.journal import read_journal
 from hetsched.live.launchers import Launcher
@@ -32,6 +31,7 @@ from hetsched.live.plan import Plan
 from hetsched.live.points import is_armed, point
 from hetsched.live.power import EnergyFile, Rapl, model_w
 from hetsched.live.reading import RealJobs
+from hetsched.live.seams import Instant as Step
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.options import RunOptions
