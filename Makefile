@@ -20,7 +20,7 @@ export PIP_REQUIRE_VIRTUALENV := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check-python docs fuzz bench wheel release wheel-test lock clean check-tools
+.PHONY: help demo test test-slurm check-python docs fuzz bench wheel release wheel-test lock clean check-tools
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=logical -
 
 docs: $(GATE) $(VENV)/dev ## the site of the documentation, in target/site
 	@$(BIN)/python tools/build_site.py target/site
+
+# Installs nothing: a test says what is missing, and is left out.
+test-slurm: $(GATE) $(VENV)/dev ## the bridge on a real, throwaway Slurm: SLURM_CONF=/path/of/its/slurm.conf make test-slurm
+	@HETSCHED_TEST_SLURM=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/slurm_real
 
 fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, and what takes minutes
 	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length or at_length_only'

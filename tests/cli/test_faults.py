@@ -319,7 +319,7 @@ def test_a_wrong_unit_is_reported_with_the_right_one(hetsched, folder):
             [
                 (
                     "unknown command `frobnicate`; known: simulate, run, compare, whatif, sweep, report, import, "
-                    "inspect, validate, generate, provision, policies, machines, reproduce, demo, power, new"
+                    "inspect, validate, generate, provision, policies, machines, reproduce, demo, power, slurm, new"
                 )
             ],
         ),

@@ -21,6 +21,10 @@ ELSEWHERE = {
     "reproduce": "test_reproduce.py",
     "new policy": "test_new.py",
     "policies": "test_policies_and_demo.py: it repeats the registry, whose words change",
+    **dict.fromkeys(
+        ("slurm doctor", "slurm conf", "slurm platform", "slurm run", "slurm leave", "slurm sweep", "slurm status"),
+        "test_slurm_verbs.py",
+    ),
     "run": "tests/live/test_run.py: real jobs take different times",
     "report": "no table: a line for its page",
 }

@@ -44,6 +44,10 @@ FAMILIES = {
         "Learn the draw of each device from counters and measured watts, and predict it.",
         ("fit", "predict", "evaluate"),
     ),
+    "slurm": (
+        "Watch a running Slurm with a policy, and see what it would do; with --act, have it decide.",
+        ("doctor", "conf", "platform", "run", "leave", "sweep", "status"),
+    ),
     "new": ("Write a working start of something of your own.", ("policy",)),
 }
 """Verbs that share a first word: that word, what they are about, and the verbs, in modules named ``WORD_VERB``."""

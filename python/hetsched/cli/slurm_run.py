@@ -1,0 +1,136 @@
+"""``hetsched slurm run``: a policy watches a Slurm, and says what it would do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from hetsched.checks import Faults, many
+from hetsched.cli import options as opt
+from hetsched.cli.declare import MACHINE, OUTPUT, RUN, flag, number, option, whole
+from hetsched.cli.named_policies import BASE, PolicyGiven, policy_of
+from hetsched.cli.options import check_output, complete_platform
+from hetsched.cli.platforms import platform_of
+from hetsched.cli.slurm_options import SLURM, Partition, slurm
+from hetsched.cli.terminal import FAILED, Screen, renamed
+from hetsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.machine import BridgeMachine
+    from hetsched.slurm_bridge.standing import Site
+
+_PLATFORM_HELP = "The partition's nodes, as slurm platform writes them."
+_ACT_HELP = "Hold jobs back by the gate, and release them as decided; without it nothing is changed."
+_LEASE_HELP = "With --act: seconds after which Slurm goes on by its own rules if the bridge is gone."
+_UNLIMITED_HELP = "Walltime that a policy plans with for jobs without a limit; default: a year."
+
+
+DEFAULT_LEASE_S = 120.0
+
+
+@dataclass(frozen=True)
+class BeatsGiven:
+    """The pace of readings."""
+
+    beat_s: Annotated[
+        float, option("--beat-s", "S", "Seconds between readings.", RUN, read=number("seconds", 0.1, 3600))
+    ] = 1.0
+    beats: Annotated[
+        int | None, option("--beats", "N", "End after so many readings; default: never.", RUN, read=whole(1))
+    ] = None
+    unlimited_s: Annotated[
+        float | None, option("--default-walltime", "S", _UNLIMITED_HELP, RUN, read=number("seconds", 1, 1e9))
+    ] = None
+    fallback: Annotated[
+        str, option("--fallback", "NAME", "The policy that takes over after ten errors in a row; default: easy.", RUN)
+    ] = BASE
+    seed: Annotated[int, opt.seed(2**63)] = 0
+
+
+def run(
+    screen: Screen,
+    faults: Faults,
+    *,
+    partition: Partition,
+    platform: Annotated[str, option("--platform", "F|NAME", _PLATFORM_HELP, MACHINE, complete=complete_platform)],
+    journal: Annotated[str, option("--journal", "DIR", "Keep journals and the log there.", OUTPUT, read=opt.folder)],
+    policy: PolicyGiven,
+    beats: BeatsGiven,
+    act: Annotated[bool, flag("--act", _ACT_HELP, SLURM)] = False,
+    lease_s: Annotated[
+        float | None, option("--lease-s", "S", _LEASE_HELP, SLURM, read=number("seconds", 30, 3600))
+    ] = None,
+) -> None:
+    """Say what a policy would release in a partition, and where; with --act, hold jobs back and release them."""
+    import typer
+
+    if lease_s is not None and not act:
+        faults.add("--lease-s", lease_s, "nothing without --act: a dry run holds nobody back")
+    chosen = policy.chosen(faults)
+    faults.check()
+    check_output(journal)
+    assert chosen is not None
+    from hetsched.slurm_bridge.bridge import Bridge
+    from hetsched.slurm_bridge.machine import FOREVER_S, BridgeMachine
+    from hetsched.slurm_bridge.pace import Pace
+    from hetsched.slurm_bridge.readings import Reader
+    from hetsched.slurm_bridge.run import BridgeClock, OneBridge, run_beats
+    from hetsched.slurm_bridge.standing import Site
+
+    fallback = policy_of(beats.fallback)
+    with renamed(
+        {f"platform.{name}": f"--platform {platform}: {name}" for name in ("node_names", "exclusive", "queue")}
+    ):
+        machine = BridgeMachine(platform_of(platform, {}), beats.unlimited_s or FOREVER_S)
+    lock = OneBridge(journal)
+    site = Site(partition, needs_gate=act)
+    hands = _hands(site, machine, journal, screen, lease_s or DEFAULT_LEASE_S) if act else None
+    bridge = Bridge(
+        site,
+        machine,
+        chosen,
+        source=Reader(slurm(), partition),
+        folder=journal,
+        clock=BridgeClock(),
+        real=time.time,
+        say=screen.say,
+        fallback=fallback,
+        hands=hands,
+        seed=beats.seed,
+    )
+    try:
+        good = run_beats(bridge, Pace(beats.beat_s), beats=beats.beats)
+    finally:
+        bridge.close()
+        if act:
+            screen.say("the gate ends by itself; `hetsched slurm leave` takes it away at once")
+        lock.close()
+    screen.give({"beats": beats.beats, "readings": good}, [journal])
+    if good == 0:
+        screen.say(f"{many(beats.beats or 0, 'reading')}, none of them good")
+        raise typer.Exit(FAILED)
+
+
+def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lease_s: float) -> Hands:
+    """The hands of a bridge that acts, once the cluster is ready for them and the gate is there."""
+    import getpass
+
+    from hetsched.slurm_bridge.doctor import checks_of
+    from hetsched.slurm_bridge.facts import read_facts
+    from hetsched.slurm_bridge.gate import Gate
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.log import Log
+    from hetsched.slurm_bridge.standing import GATE
+
+    own = slurm()
+    facts = read_facts(own, site.partition)
+    checks = [check for check in checks_of(facts, site.partition, now_s=time.time()) if not check.is_well]
+    if checks:
+        raise ConfigError(
+            [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
+        )
+    gate = Gate(own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time)
+    gate.take(time.sleep)
+    return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)

@@ -1,0 +1,1 @@
+"""A policy next to a Slurm that goes on alone: what Slurm says is read, and told to a `hetsched.Controller`."""

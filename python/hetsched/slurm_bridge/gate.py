@@ -1,0 +1,95 @@
+"""The gate: a reservation of all licences that jobs ask for, which ends by itself when nobody renews it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from hetsched.errors import ConfigError
+from hetsched.slurm_bridge.calls import CallError, Slurm
+from hetsched.slurm_bridge.standing import GATE
+
+_END = re.compile(r"\bEndTime=([0-9]+)\b")
+
+
+class Gate:
+    """The reservation that holds jobs back, one for all of them.
+
+    Parameters
+    ----------
+    slurm
+        The cluster.
+    total
+        Licences that the cluster has.
+    lease_s
+        Seconds after which it ends unless it is renewed: Slurm then starts all jobs by its own rules.
+    user
+        The account that runs the bridge.
+    real
+        Seconds since 1970.
+    """
+
+    def __init__(self, slurm: Slurm, *, total: int, lease_s: float, user: str, real: Callable[[], float]) -> None:
+        self._slurm, self._total, self._lease_s, self._user, self._real = slurm, total, lease_s, user, real
+
+    def end_s(self) -> int | None:
+        """The second at which it ends; None if there is no gate. Raises CallError."""
+        return gate_end_s(self._slurm)
+
+    def take(self, sleep: Callable[[float], None]) -> None:
+        """Make it, or take one over that nobody renews.
+
+        Raises
+        ------
+        ConfigError
+            If another bridge lives, which has renewed it meanwhile.
+        CallError
+            If it cannot be made.
+        """
+        before = self.end_s()
+        if before is not None:
+            sleep(self._lease_s / 3 + 2)
+            after = self.end_s()
+            if after is not None and after != before:
+                found = "a gate that another bridge renews"
+                raise ConfigError([("--act", found, "one bridge a cluster, or the end of the other one")])
+        self.keep()
+
+    def keep(self) -> None:
+        """Renew it if a third of the lease is over; make it if there is none, or raise CallError."""
+        end_s = self.end_s()
+        if end_s is not None and end_s - self._real() > self._lease_s * 2 / 3:
+            return
+        until = f"EndTime=now+{self._lease_s:.0f}"
+        name = f"ReservationName={GATE}"
+        if end_s is None:
+            own = (f"Licenses={GATE}:{self._total}", "Flags=LICENSE_ONLY,IGNORE_JOBS", f"Users={self._user}")
+            answer = self._slurm.call("scontrol", "create", "reservation", name, "StartTime=now", until, *own)
+        else:
+            answer = self._slurm.call("scontrol", "update", name, until)
+        # A call that failed may have been carried out, and one that did not may come too late.
+        if answer.code != 0 and self.end_s() is None:
+            raise CallError(f"the gate could not be made: {answer.why}")
+
+
+def gate_end_s(slurm: Slurm) -> int | None:
+    """The second at which the gate ends; None if there is none. Raises CallError."""
+    answer = slurm.call("scontrol", "-o", "show", "reservation", GATE)
+    if answer.code != 0:
+        if "not found" in answer.out + answer.err:
+            return None
+        answer.checked()
+    found = _END.search(answer.out)
+    if found is None:
+        raise CallError(f"scontrol show reservation {GATE}: no end that reads")
+    return int(found[1])
+
+
+def remove_gate(slurm: Slurm) -> bool:
+    """Take the gate away; False if there was none. Raises CallError if it is still there."""
+    if gate_end_s(slurm) is None:
+        return False
+    answer = slurm.call("scontrol", "delete", f"ReservationName={GATE}")
+    if gate_end_s(slurm) is not None:
+        raise CallError(f"the gate could not be taken away: {answer.why}")
+    return True

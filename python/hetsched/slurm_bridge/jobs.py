@@ -1,0 +1,179 @@
+"""Jobs as ``squeue`` shows them, and the knowledge of who is who: ids are given again once Slurm has lost its state."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from hetsched.checks import shown
+from hetsched.hostlists import HostListError, expanded
+from hetsched.slurm_bridge.calls import Slurm
+from hetsched.slurm_bridge.tables import Column, TableError, format_of, rows_of, whole
+
+COLUMNS = (
+    Column("JobID", 12),
+    Column("ArrayJobID", 12),
+    Column("ArrayTaskID", 12),
+    Column("SubmitTime", 20),
+    Column("UserID", 12),
+    Column("State", 20),
+    Column("Reason", 64),
+    Column("Partition", 256),
+    Column("NumNodes", 24),
+    Column("TimeLimit", 24),
+    Column("EligibleTime", 24),
+    Column("StartTime", 24),
+    Column("RestartCnt", 12),
+    Column("PriorityLong", 20),
+    Column("HetJobID", 12),
+    Column("Feature", 256),
+    Column("Licenses", 256),
+    Column("NodeList", 1024),
+)
+WORDS = ("squeue", "-h", "-r", "-a", "--noconvert", "-O", format_of(COLUMNS))
+"""The command that shows every job that is not over; an element of an array is a row."""
+
+NONE = ("(null)", "N/A", "")
+"""Words for nothing."""
+
+_ID = re.compile(r"[0-9]{1,10}(_[0-9]{1,10})?")
+_SPAN = re.compile(r"(?:(?P<days>[0-9]+)-)?(?:(?P<hours>[0-9]+):)?(?P<minutes>[0-9]+):(?P<seconds>[0-9]{2})")
+_COUNT = re.compile(r"([0-9]+)(?:-[0-9]+)?")
+
+
+class JobKey(NamedTuple):
+    """A job, and no other one that had its id before."""
+
+    submit_s: int
+    id: str
+    """Digits, with the element of an array after an underscore."""
+    uid: int
+
+
+@dataclass(frozen=True)
+class SeenJob:
+    """A job as a reading shows it."""
+
+    key: JobKey
+    state: str
+    reason: str
+    partitions: tuple[str, ...]
+    node_count: int
+    limit_s: float | None
+    """None: without a limit."""
+    eligible_s: int | None
+    """None: not yet known, as for a job that is held or waits for another one."""
+    start_s: int | None
+    restarts: int
+    priority: int
+    is_part: bool
+    """True for a part of a heterogeneous job."""
+    constraint: str | None
+    """Features that it asks for itself."""
+    licences: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+    def asks_for(self, licence: str) -> bool:
+        """True if it asks for any of a licence."""
+        return any(one.split(":")[0] == licence for one in self.licences)
+
+
+def read_jobs(slurm: Slurm) -> list[SeenJob]:
+    """All jobs that are not over; raises CallError and TableError."""
+    return jobs_of(slurm.call(*WORDS).checked().out)
+
+
+def jobs_of(text: str) -> list[SeenJob]:
+    """The jobs of a table, by submission.
+
+    Raises
+    ------
+    TableError
+        If it does not read, or has a job twice.
+    """
+    jobs = sorted((_job(row) for row in rows_of(text, COLUMNS, "squeue")), key=lambda job: _order(job.key))
+    for one, other in pairwise(jobs):
+        if one.key == other.key:
+            raise TableError(f"squeue: found job {one.key.id} twice")
+    return jobs
+
+
+def _order(key: JobKey) -> tuple[int, list[int]]:
+    return key.submit_s, [int(part) for part in key.id.split("_")]
+
+
+# Most jobs are in the next reading as they are in this one.
+@lru_cache(maxsize=20_000)
+def _job(row: tuple[str, ...]) -> SeenJob:
+    values = {column.name: value for column, value in zip(COLUMNS, row, strict=True)}
+    place = f"squeue, job {values['JobID']}"
+    element = values["ArrayTaskID"]
+    id_ = values["JobID"] if element in NONE else f"{values['ArrayJobID']}_{element}"
+    if not _ID.fullmatch(id_):
+        raise TableError(f"squeue: found the job id {shown(id_)}, expected digits")
+    count = _COUNT.fullmatch(values["NumNodes"])
+    if count is None:
+        raise TableError(f"{place}, NumNodes: found {shown(values['NumNodes'])}, expected a whole number")
+    return SeenJob(
+        JobKey(whole(values["SubmitTime"], place), id_, whole(values["UserID"], place)),
+        values["State"],
+        values["Reason"],
+        tuple(values["Partition"].split(",")),
+        int(count[1]),
+        limit_of(values["TimeLimit"]),
+        _second(values["EligibleTime"], place),
+        _second(values["StartTime"], place),
+        whole(values["RestartCnt"], place),
+        whole(values["PriorityLong"], place),
+        values["HetJobID"] not in (*NONE, "0"),
+        None if values["Feature"] in NONE else values["Feature"],
+        () if values["Licenses"] in NONE else tuple(values["Licenses"].split(",")),
+        nodes_of(values["NodeList"], place),
+    )
+
+
+def _second(text: str, place: str) -> int | None:
+    return None if text in NONE else whole(text, place)
+
+
+def limit_of(text: str) -> float | None:
+    """Seconds of a limit of time as Slurm writes it; None if there is none.
+
+    Examples
+    --------
+    >>> limit_of("1-00:05:00"), limit_of("5:00"), limit_of("UNLIMITED")
+    (86700.0, 300.0, None)
+    """
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(86_400 * days + 3600 * hours + 60 * minutes + seconds)
+
+
+def nodes_of(text: str, place: str) -> tuple[str, ...]:
+    """The names of a host list; raises TableError."""
+    if text in NONE:
+        return ()
+    try:
+        return tuple(expanded(text))
+    except HostListError as error:
+        raise TableError(f"{place}: {error}") from None
+
+
+_ENDS = (Column("JobID", 12), Column("ArrayJobID", 12), Column("ArrayTaskID", 12), Column("State", 20))
+_MOST_ENDS = 200
+
+
+def read_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
+    """States of jobs that are over, by id, as far as Slurm still knows them; raises CallError and TableError."""
+    if not keys:
+        return {}
+    asked = ",".join(key.id for key in keys[:_MOST_ENDS])
+    answer = slurm.call("squeue", "-h", "-r", "-a", "-t", "all", "-j", asked, "-O", format_of(_ENDS))
+    # It fails if it knows none of them any more.
+    rows = rows_of(answer.out, _ENDS, "squeue") if answer.code == 0 else ()
+    return {(job if element in NONE else f"{array}_{element}"): state for job, array, element, state in rows}

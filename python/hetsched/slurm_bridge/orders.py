@@ -1,0 +1,99 @@
+"""Orders that follow from a reading and the picture: which jobs to let go, and which to hold back again.
+
+They need no memory of what was sent but for the attempt: an order that got lost is seen, and given again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hetsched.slurm_bridge.jobs import JobKey, SeenJob
+from hetsched.slurm_bridge.picture import Phase, Picture
+from hetsched.slurm_bridge.readings import Reading
+from hetsched.slurm_bridge.standing import BAND, GATE, Site, Standing, standing_of
+
+TOP = 4_294_967_290
+"""The priority of the first job that is let go; each next one has one less."""
+
+_MOST_PRIORITIES = TOP - BAND
+MOST_WISH = 1_024
+"""Characters of a wish for nodes that Slurm takes."""
+
+_LICENCE = re.compile(r"[A-Za-z0-9_.@+\-]+(:[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Order:
+    """A change of one job in Slurm, as words of scontrol; each may be given again without another effect."""
+
+    key: JobKey
+    attempt: int | None
+    """The attempt that it lets go; None holds the job back."""
+    words: tuple[str, ...]
+
+    @property
+    def is_release(self) -> bool:
+        """True if it lets a job go."""
+        return self.attempt is not None
+
+
+def orders_of(
+    picture: Picture, reading: Reading, site: Site, names: Sequence[str], sent: Mapping[JobKey, int]
+) -> list[Order]:
+    """The orders, those that let go in the order of the decisions; `sent` has the attempts that were let go."""
+    releases, others = [], []
+    for job in reading.jobs:
+        standing, entry = standing_of(job, site), picture.entries.get(job.key)
+        is_decided = entry is not None and entry.phase is Phase.DECIDED
+        if is_decided and entry is not None:
+            is_new = standing is Standing.GATED or sent.get(job.key) != entry.attempt
+            if standing in (Standing.GATED, Standing.RELEASED) and is_new:
+                order = release_of(job, [names[node] for node in entry.nodes], entry.attempt, entry.decision)
+                releases.append((entry.decision, order))
+        elif standing in (Standing.RELEASED, Standing.REQUEUED):
+            others.append(hold_of(job))
+    return [order for _, order in sorted(releases, key=lambda pair: pair[0]) if order is not None] + [
+        order for order in others if order is not None
+    ]
+
+
+def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int) -> Order | None:
+    """The order that lets a job go, with a wish for its nodes; None if its licences are no licences."""
+    own = _others(job)
+    if own is None:
+        return None
+    wish = "|".join(nodes)
+    # While it is tried a wish stands in place of the job's own constraint, which the nodes might not satisfy.
+    if len(wish) > MOST_WISH or job.constraint is not None:
+        wish = ""
+    priority = TOP - decision % _MOST_PRIORITIES
+    return Order(
+        job.key, attempt, (f"JobId={job.key.id}", f"Licenses={','.join(own)}", f"Prefer={wish}", f"Priority={priority}")
+    )
+
+
+def hold_of(job: SeenJob) -> Order | None:
+    """The order that gives a job its gate again; None if its licences are no licences."""
+    own = _others(job)
+    if own is None:
+        return None
+    return Order(job.key, None, (f"JobId={job.key.id}", f"Licenses={','.join([*own, f'{GATE}:1'])}", "Prefer="))
+
+
+def open_words(job: SeenJob) -> list[str]:
+    """The lines of scontrol that give a job back to Slurm: no gate, no wish, and the priority that Slurm computes."""
+    own, lines = _others(job), []
+    if own is not None and job.asks_for(GATE):
+        lines.append(f"update JobId={job.key.id} Licenses={','.join(own)} Prefer=")
+    if job.priority >= BAND:
+        lines += [f"update JobId={job.key.id} Prefer=", f"hold {job.key.id}", f"release {job.key.id}"]
+    return lines
+
+
+def _others(job: SeenJob) -> list[str] | None:
+    """Its licences but for the gate; None if they do not read, so that nothing else reaches a command."""
+    if not all(_LICENCE.fullmatch(one) for one in job.licences):
+        return None
+    return [one for one in job.licences if one.split(":")[0] != GATE]

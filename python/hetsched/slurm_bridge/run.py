@@ -1,0 +1,80 @@
+"""Beats in a row: a bridge on this machine's clocks, until it is interrupted."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hetsched.checks import reason_of, shown
+from hetsched.errors import ConfigError, OutputError
+from hetsched.slurm_bridge.bridge import Bridge
+from hetsched.slurm_bridge.pace import Pace
+
+
+class BridgeClock:
+    """Microseconds since 1970 at its start, and from then on by the clock that counts from the boot."""
+
+    def __init__(self) -> None:
+        self._origin_us = time.time_ns() // 1000 - self._boot_us()
+
+    @staticmethod
+    def _boot_us() -> int:
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000
+
+    def __call__(self) -> int:
+        """The present instant, which no setting of the wall clock moves."""
+        return self._origin_us + self._boot_us()
+
+
+class OneBridge:
+    """The lock of a folder, which one bridge has at a time; the system lets go of it whenever this process ends.
+
+    Raises
+    ------
+    ConfigError
+        If another one has it.
+    OutputError
+        If the folder cannot be written.
+    """
+
+    def __init__(self, folder: str) -> None:
+        path = Path(folder) / "lock"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise OutputError(str(path), reason_of(error)) from None
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._handle)
+            expected = "a folder that no other bridge works in"
+            raise ConfigError([("--journal", f"{shown(folder)}, in use", expected)]) from None
+
+    def close(self) -> None:
+        """Let go of it."""
+        os.close(self._handle)
+
+
+def run_beats(
+    bridge: Bridge,
+    pace: Pace,
+    *,
+    beats: int | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    now: Callable[[], float] = time.monotonic,
+) -> int:
+    """Make beats, so many or without an end, each when the last one's time is over; gives those with a reading."""
+    done = good = 0
+    while beats is None or done < beats:
+        began = now()
+        good += bridge.beat()
+        done += 1
+        took_s = now() - began
+        wait_s = pace.after(took_s) - took_s
+        if wait_s > 0 and done != beats:
+            sleep(wait_s)
+    return good

@@ -1,0 +1,94 @@
+"""The states of a job next to Slurm, each seen in a reading alone: no memory is needed, so none can be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hetsched.slurm_bridge.jobs import SeenJob
+
+GATE = "hetsched"
+"""The licence that jobs ask for which Slurm is not to start by itself."""
+
+BAND = 4_294_902_000
+"""Least priority of jobs that were released. Slurm's own begin at 4,294,901,759 and fall: released jobs go first."""
+
+READY = frozenset({"None", "Licenses", "Resources", "Priority"})
+"""Reasons of jobs that wait for nothing but their turn."""
+
+FINAL = frozenset(
+    {
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    }
+)
+_PENDING = frozenset({"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
+
+
+class Standing(Enum):
+    """A state of a job, and what the bridge does about it."""
+
+    FOREIGN = "foreign"
+    """It waits, and is none of the bridge's."""
+    WAITING = "waiting"
+    """It has the gate and waits for something else, such as another job or a time: the policy is informed later."""
+    GATED = "gated"
+    """It is in the policy's queue."""
+    RELEASED = "released"
+    """It was let go, and has not started yet."""
+    CONFIGURING = "configuring"
+    RUNNING = "running"
+    COMPLETING = "completing"
+    """Its nodes are busy still."""
+    REQUEUED = "requeued"
+    """It has run, lost its gate, and is to wait again."""
+    OVER = "over"
+
+    @property
+    def holds_nodes(self) -> bool:
+        """True if its nodes are busy."""
+        return self in (Standing.CONFIGURING, Standing.RUNNING, Standing.COMPLETING)
+
+
+@dataclass(frozen=True)
+class Site:
+    """The jobs that the bridge is there for."""
+
+    partition: str
+    needs_gate: bool
+    """False in a dry run, which takes every job of the partition for one that has the gate."""
+
+
+def standing_of(job: SeenJob | None, site: Site) -> Standing:
+    """The state of a job; None is one that no reading shows any more."""
+    if job is None or job.state in FINAL:
+        return Standing.OVER
+    if job.state == "CONFIGURING":
+        return Standing.CONFIGURING
+    if job.state == "COMPLETING":
+        return Standing.COMPLETING
+    if job.state not in _PENDING:
+        # Suspended, stopped or resizing: it has its nodes.
+        return Standing.RUNNING
+    if job.partitions != (site.partition,) or job.is_part:
+        return Standing.FOREIGN
+    is_ready = job.state == "PENDING" and job.reason in READY and not _is_unseen(job)
+    if not site.needs_gate or job.asks_for(GATE):
+        return Standing.GATED if is_ready else Standing.WAITING
+    if job.restarts > 0 and (not is_ready or job.priority < BAND):
+        return Standing.REQUEUED
+    return Standing.RELEASED if job.priority >= BAND else Standing.FOREIGN
+
+
+def _is_unseen(job: SeenJob) -> bool:
+    """True if Slurm has not looked at a job yet, and it was not eligible as soon as it was there."""
+    is_eligible = job.eligible_s is not None and job.eligible_s <= job.key.submit_s
+    return job.reason == "None" and not is_eligible

@@ -1,0 +1,80 @@
+"""Tables that ``squeue -O`` and ``sinfo -O`` print: columns of fixed widths that a control character separates.
+
+Only columns that no user can write at will are asked for: Slurm prints names and comments as they are, with line ends
+and separators in them. What is read is checked against its widths, and refused as a whole if a row does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from operator import eq
+from typing import NoReturn
+
+from hetsched.checks import shown
+from hetsched.errors import LiveError
+
+SEPARATOR = "\x1f"
+
+
+class TableError(LiveError):
+    """A table of Slurm's that does not read."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name in ``-O``, and its width in characters."""
+
+    name: str
+    width: int
+
+
+def format_of(columns: Sequence[Column]) -> str:
+    """The argument of ``-O`` that asks for these columns.
+
+    Examples
+    --------
+    >>> format_of([Column("JobID", 12), Column("State", 16)]).replace(SEPARATOR, "|")
+    'JobID:.12|,State:.16|'
+    """
+    return ",".join(f"{one.name}:.{one.width}{SEPARATOR}" for one in columns)
+
+
+def rows_of(text: str, columns: Sequence[Column], command: str) -> Iterator[tuple[str, ...]]:
+    """The rows of a table, blanks around each value left out.
+
+    Raises
+    ------
+    TableError
+        If a row has other columns or widths; if a value fills its column, so that it may have been cut off.
+    """
+    lines = text.split("\n")
+    if lines[-1]:
+        raise TableError(f"{command}: found a table whose last line has no end, {shown(lines[-1])}")
+    widths = [column.width for column in columns]
+    for number, line in enumerate(lines[:-1], start=1):
+        *values, rest = line.split(SEPARATOR)
+        if len(values) != len(columns) or rest:
+            raise TableError(f"{command}, line {number}: found {shown(line.strip())}, expected {len(columns)} columns")
+        stripped = tuple([value.strip(" ") for value in values])
+        if [*map(len, values)] != widths or any(map(eq, map(len, stripped), widths)):
+            _refuse(values, columns, f"{command}, line {number}")
+        yield stripped
+
+
+def _refuse(values: Sequence[str], columns: Sequence[Column], place: str) -> NoReturn:
+    """Say which value does not fit its column."""
+    for text, column in zip(values, columns, strict=True):
+        if len(text) != column.width:
+            found = f"{shown(text.strip())} of {len(text)} characters"
+            raise TableError(f"{place}, {column.name}: found {found}, expected {column.width}")
+        if len(text.strip(" ")) == column.width:
+            raise TableError(f"{place}, {column.name}: found {shown(text)}, which may have been cut off")
+    raise AssertionError(place)
+
+
+def whole(text: str, place: str) -> int:
+    """A whole number of a table; raises TableError."""
+    if not (text.isascii() and text.isdecimal()):
+        raise TableError(f"{place}: found {shown(text)}, expected a whole number")
+    return int(text)

@@ -1,0 +1,261 @@
+"""Gate, orders and hands: without a Slurm, the commands being stand-ins."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import hetsched as hs
+from hetsched.errors import ConfigError
+from hetsched.slurm_bridge.bridge import OVERDUE_S, Bridge
+from hetsched.slurm_bridge.calls import CallError, Slurm
+from hetsched.slurm_bridge.gate import Gate, remove_gate
+from hetsched.slurm_bridge.hands import MOST_CALLS, Hands
+from hetsched.slurm_bridge.log import Log, read_log
+from hetsched.slurm_bridge.machine import BridgeMachine
+from hetsched.slurm_bridge.orders import TOP, open_words, release_of
+from hetsched.slurm_bridge.standing import BAND, Site
+
+SITE = Site("batch", needs_gate=True)
+MACHINE = BridgeMachine(hs.Platform.homogeneous(4, idle_w=100, tdp_w=300, node_names="n[1-4]"))
+EASY = hs.policy.parse_policy("easy")
+HELD = ("hetsched:1",)
+
+SCONTROL = """
+import json
+path = {path!r}
+state = json.load(open(path)) if os.path.exists(path) else {{"end": None, "calls": []}}
+words = sys.argv[1:]
+state["calls"].append(words)
+now, code = {now}, 0
+pairs = dict(word.partition("=")[::2] for word in words)
+until = pairs.get("EndTime", "").removeprefix("now+")
+if words[:2] == ["create", "reservation"]:
+    if state["end"] is None and not {refuses}:
+        state["end"] = now + int(until)
+    else:
+        print("Error creating the reservation: Duplicate reservation name", file=sys.stderr); code = 1
+elif words[0] == "delete":
+    state["end"] = None
+elif words[0] == "update" and "ReservationName" in pairs:
+    state["end"] = now + int(until)
+    code = {update_code}
+elif words[:3] == ["-o", "show", "reservation"]:
+    if state["end"] is None:
+        print("Reservation hetsched not found"); code = 1
+    else:
+        print(f"ReservationName=hetsched StartTime=1 EndTime={{state['end']}} Duration=1")
+json.dump(state, open(path, "w"))
+sys.exit(code)
+"""
+
+
+class Scontrol:
+    """A stand-in of scontrol that has a reservation, and keeps its calls."""
+
+    def __init__(self, write, path):
+        self._write, self._path = write, path
+        self.now = 1000
+        self.set()
+
+    def set(self, *, refuses=False, update_code=0):
+        text = SCONTROL.format(path=str(self._path), now=self.now, refuses=refuses, update_code=update_code)
+        self._write("scontrol", text)
+
+    @property
+    def state(self):
+        return json.loads(Path(self._path).read_text())
+
+    def updates(self):
+        return [words[1:] for words in self.state["calls"] if words[0] == "update"]
+
+    def real(self):
+        return float(self.now)
+
+
+@pytest.fixture
+def scontrol(commands, tmp_path):
+    return Scontrol(commands, tmp_path / "scontrol.json")
+
+
+@pytest.fixture
+def gate(scontrol):
+    return Gate(Slurm(), total=1000, lease_s=120.0, user="me", real=scontrol.real)
+
+
+def test_the_gate_is_made_renewed_and_made_again(scontrol, gate):
+    gate.keep()
+    assert scontrol.state["end"] == 1120
+    assert scontrol.state["calls"][1][2:] == [
+        "ReservationName=hetsched",
+        "StartTime=now",
+        "EndTime=now+120",
+        "Licenses=hetsched:1000",
+        "Flags=LICENSE_ONLY,IGNORE_JOBS",
+        "Users=me",
+    ]
+    scontrol.now += 39
+    scontrol.set()
+    gate.keep()
+    assert scontrol.updates() == []
+    scontrol.now += 2
+    scontrol.set()
+    gate.keep()
+    assert scontrol.state["end"] == 1161
+    assert remove_gate(Slurm())
+    assert not remove_gate(Slurm())
+    gate.keep()
+    assert scontrol.state["end"] == 1161
+
+
+def test_an_exit_code_says_nothing_about_what_happened(scontrol, gate):
+    gate.keep()
+    scontrol.now += 100
+    scontrol.set(update_code=1)
+    gate.keep()
+    assert scontrol.state["end"] == 1220
+
+
+def test_a_gate_that_cannot_be_made(scontrol, gate):
+    scontrol.set(refuses=True)
+    with pytest.raises(CallError, match="the gate could not be made: exit code 1: Error creating the reservation"):
+        gate.keep()
+
+
+def test_another_bridge_lives_or_is_gone(scontrol, gate):
+    slept = []
+    gate.keep()
+    gate.take(slept.append)
+    assert slept == [42.0]
+
+    def renewed(_):
+        scontrol.now += 60
+        scontrol.set()
+        gate.keep()
+
+    with pytest.raises(ConfigError, match="a gate that another bridge renews"):
+        gate.take(renewed)
+
+
+@pytest.fixture
+def acting(slurm, scontrol, gate, tmp_path):
+    """A bridge that acts, on jobs of the stand-in; `orders` gives the new updates and carries them out there."""
+    folder, said = str(tmp_path / "j"), []
+    hands = Hands(Slurm(), gate, SITE, MACHINE.names, log=Log(folder, real=slurm.real), say=said.append)
+    bridge = Bridge(
+        SITE,
+        MACHINE,
+        EASY,
+        source=slurm,
+        folder=folder,
+        clock=slurm.clock,
+        real=slurm.real,
+        say=said.append,
+        fallback=EASY,
+        hands=hands,
+    )
+    done = []
+
+    def orders(*, lost=False):
+        assert bridge.beat()
+        new = scontrol.updates()[len(done) :]
+        done.extend(new)
+        for words in [] if lost else new:
+            pairs = dict(word.split("=", 1) for word in words)
+            licences = tuple(one for one in pairs["Licenses"].split(",") if one)
+            changes = {"priority": int(pairs["Priority"])} if "Priority" in pairs else {}
+            slurm.change(pairs["JobId"], licences=licences, **changes)
+        return [" ".join(words) for words in new]
+
+    orders.said = said
+    yield orders
+    bridge.close()
+
+
+def test_jobs_are_let_go_as_decided(slurm, acting, tmp_path):
+    slurm.submit(1, 2, licences=("matlab:2", *HELD), reason="Licenses")
+    slurm.submit(2, 3, licences=HELD, reason="Licenses")
+    slurm.submit(3, 1)
+    assert acting() == [f"JobId=1 Licenses=matlab:2 Prefer=n1|n2 Priority={TOP - 1}"]
+    assert acting() == []
+    slurm.start(1, "n1", "n2")
+    # A job without the gate is Slurm's own business.
+    slurm.start(3, "n3")
+    assert acting() == []
+    slurm.end(1)
+    assert acting() == [f"JobId=2 Licenses= Prefer=n1|n2|n4 Priority={TOP - 2}"]
+    calls = [line for line in read_log(str(tmp_path / "j")) if line["event"] == "call"]
+    assert [(line["job"], line["rc"]) for line in calls] == [("1", 0), ("2", 0)]
+
+
+def test_an_order_that_got_lost_is_given_again(slurm, acting):
+    slurm.submit(1, licences=HELD)
+    first = acting(lost=True)
+    assert len(first) == 1
+    assert acting() == first
+    assert acting() == []
+
+
+def test_a_job_that_does_not_start_is_decided_again(slurm, acting):
+    slurm.submit(1, licences=HELD)
+    assert len(acting()) == 1
+    slurm.change(1, reason="Resources")
+    slurm.t_us += int(1e6 * OVERDUE_S)
+    # It is let go a second time, with a new wish, as its place is the policy's business.
+    assert acting() == [f"JobId=1 Licenses= Prefer=n1 Priority={TOP - 2}"]
+    assert acting() == []
+
+
+def test_a_job_that_was_let_go_and_is_not_decided_is_held_again(slurm, acting):
+    slurm.submit(1, 4, licences=HELD)
+    slurm.start(1, "n1", "n2", "n3", "n4")
+    slurm.submit("2_7", priority=BAND + 5, licences=("matlab:1",))
+    assert acting() == ["JobId=2_7 Licenses=matlab:1,hetsched:1 Prefer="]
+    assert "2_7 has its gate again" in acting.said
+    assert acting() == []
+
+
+def test_a_requeued_job_gets_its_gate_back(slurm, acting):
+    slurm.submit(1, licences=HELD)
+    acting()
+    slurm.start(1, "n1")
+    acting()
+    slurm.change(1, state="PENDING", nodes=(), reason="BeginTime", restarts=1, eligible_s=slurm.t_us // 10**6 + 121)
+    assert acting() == ["JobId=1 Licenses=hetsched:1 Prefer="]
+    assert acting() == []
+    slurm.change(1, reason="Licenses")
+    assert len(acting()) == 1
+
+
+def test_at_most_so_many_calls_a_beat(slurm, acting):
+    for job in range(1, 40):
+        slurm.submit(job, priority=BAND + job, partitions=("batch",), node_count=4)
+    assert [len(acting()), len(acting())] == [MOST_CALLS, 39 - MOST_CALLS]
+
+
+def test_wishes_and_licences(slurm):
+    slurm.submit(1, 2, licences=("hetsched:1", "a@srv:2"))
+    job = slurm.jobs["1"]
+    assert release_of(job, ["n1", "n2"], 1, 7).words == (
+        "JobId=1",
+        "Licenses=a@srv:2",
+        "Prefer=n1|n2",
+        f"Priority={TOP - 7}",
+    )
+    # A wish would stand in place of the job's own constraint.
+    assert "Prefer=" in release_of(replace(job, constraint="gpu"), ["n1"], 1, 7).words
+    assert "Prefer=" in release_of(job, [f"node{number:04d}" for number in range(200)], 1, 7).words
+    assert release_of(replace(job, licences=("x y=1",)), ["n1"], 1, 7) is None
+    for decision in (1, 10**6, 10**9):
+        priority = int(release_of(job, ["n1"], 1, decision).words[3].split("=")[1])
+        assert BAND <= priority <= TOP
+
+
+def test_the_way_out_in_words(slurm):
+    slurm.submit(1, licences=("matlab:1", *HELD), priority=5)
+    slurm.submit(2, priority=BAND)
+    slurm.submit(3, priority=0)
+    assert open_words(slurm.jobs["1"]) == ["update JobId=1 Licenses=matlab:1 Prefer="]
+    assert open_words(slurm.jobs["2"]) == ["update JobId=2 Prefer=", "hold 2", "release 2"]
+    assert open_words(slurm.jobs["3"]) == []

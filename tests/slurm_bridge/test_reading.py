@@ -1,0 +1,242 @@
+"""Readings: recorded tables of a real Slurm 22.05.8, hostile and damaged text, and commands that fail."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hetsched.errors import LiveError
+from hetsched.slurm_bridge import jobs as jobs_module
+from hetsched.slurm_bridge import nodes as nodes_module
+from hetsched.slurm_bridge.calls import CallError, Slurm
+from hetsched.slurm_bridge.jobs import COLUMNS, JobKey, jobs_of, limit_of
+from hetsched.slurm_bridge.nodes import nodes_of
+from hetsched.slurm_bridge.readings import Reader
+from hetsched.slurm_bridge.tables import SEPARATOR, Column, TableError, format_of, rows_of
+
+DATA = Path(__file__).parents[1] / "data" / "slurm_bridge"
+QUEUE = (DATA / "queue.squeue").read_text()
+NODES = (DATA / "queue.sinfo").read_text()
+
+
+def table(**values):
+    """A row of squeue's table as Slurm would print it."""
+    own = {
+        "JobID": "7",
+        "ArrayJobID": "7",
+        "ArrayTaskID": "N/A",
+        "SubmitTime": "1795724217",
+        "UserID": "0",
+        "State": "PENDING",
+        "Reason": "None",
+        "Partition": "batch",
+        "NumNodes": "1",
+        "TimeLimit": "5:00",
+        "EligibleTime": "1795724217",
+        "StartTime": "N/A",
+        "RestartCnt": "0",
+        "PriorityLong": "10",
+        "HetJobID": "N/A",
+        "Feature": "(null)",
+        "Licenses": "(null)",
+        "NodeList": "",
+    }
+    return "".join(f"{(own | values)[c.name]:>{c.width}}"[: c.width] + SEPARATOR for c in COLUMNS) + "\n"
+
+
+def test_the_recorded_queue_reads():
+    found = {job.key.id: job for job in jobs_of(QUEUE)}
+    assert list(found) == ["13", "14", "15", "16_1", "16_2", "17_1", "17_2", "17_3", "17_4", "18"]
+    assert found["13"].nodes == ("n1", "n2")
+    assert found["13"].state == "RUNNING"
+    assert found["14"].asks_for("hetsched")
+    assert found["14"].limit_s == 86_700
+    assert found["14"].node_count == 3
+    # A user gave 15 a name with a line end, a separator and a bar in it.
+    assert (found["15"].reason, found["15"].limit_s) == ("JobHeldUser", None)
+    assert found["16_1"].reason == "Dependency"
+    assert [found[name].eligible_s is None for name in ("13", "14", "15", "16_1")] == [False, False, True, True]
+    assert (found["14"].constraint, found["18"].constraint) == (None, "cpu")
+    assert found["17_1"].key == JobKey(1795725200, "17_1", 0)
+    assert not any(found[name].asks_for("hetsched") for name in found if name != "14")
+
+
+def test_the_recorded_nodes_read():
+    found = nodes_of(NODES)
+    assert [(node.name, node.state, node.serves) for node in found] == [
+        ("n1", "allocated", True),
+        ("n2", "allocated", True),
+        ("n3", "allocated", True),
+        ("n4", "idle+drain", False),
+    ]
+    assert found[3].features == ("n4", "cpu")
+
+
+def test_states_of_nodes():
+    serving = (
+        "idle",
+        "mixed",
+        "allocated",
+        "completing",
+        "idle+powered_down",
+        "idle+cloud+powering_up",
+        "idle+planned",
+    )
+    others = (
+        "down",
+        "idle+drain",
+        "down+not_responding",
+        "idle+not_responding",
+        "idle+maintenance",
+        "unknown",
+        "",
+        "+",
+    )
+    for state in (*serving, *others):
+        assert nodes_module.SeenNode("n", state, ()).serves == (state in serving), state
+
+
+def test_no_column_holds_what_users_write():
+    for hostile in (
+        "Name",
+        "Comment",
+        "Account",
+        "UserName",
+        "WorkDir",
+        "Command",
+        "WCKey",
+        "AdminComment",
+        "MCSLabel",
+    ):
+        assert all(column.name.lower() != hostile.lower() for column in COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ({"JobID": "7;rm"}, "the job id `7;rm`"),
+        ({"JobID": "-7"}, "the job id `-7`"),
+        ({"ArrayTaskID": "1-9"}, "the job id `7_1-9`"),
+        ({"SubmitTime": "Unknown"}, "found `Unknown`, expected a whole number"),
+        ({"NumNodes": "many"}, "NumNodes: found `many`"),
+        ({"NodeList": "n[3-1]"}, "the smaller number first"),
+        ({"NodeList": "n[1-2"}, "a bracket that is not closed"),
+        ({"NodeList": "n" * 2000}, "may have been cut off"),
+        ({"RestartCnt": "\x1b[2J"}, "found `\\x1b[2J`, expected a whole number"),
+        ({"Licenses": "x" * 256}, "may have been cut off"),
+    ],
+)
+def test_what_does_not_read_is_refused_as_a_whole(values, found):
+    with pytest.raises(TableError) as caught:
+        jobs_of(table() + table(**({"JobID": "8"} | values)))
+    assert found in str(caught.value)
+
+
+def test_a_job_twice_is_refused():
+    with pytest.raises(TableError, match="found job 7 twice"):
+        jobs_of(table() + table())
+
+
+def test_a_torn_table_is_refused():
+    for cut in (1, 5, 400, len(table()) + 3):
+        with pytest.raises(TableError):
+            jobs_of((table() + table(JobID="8"))[:-cut])
+
+
+def test_counts_and_limits():
+    assert [
+        limit_of(text) for text in ("1-00:05:00", "5:00", "1:00:00", "UNLIMITED", "Partition_Limit", "", "x:00")
+    ] == [
+        86_700,
+        300,
+        3600,
+        None,
+        None,
+        None,
+        None,
+    ]
+    assert jobs_of(table(NumNodes="2-4"))[0].node_count == 2
+
+
+@given(st.lists(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=5).map(str.strip), min_size=3))
+def test_rows_are_what_was_written(values):
+    columns = [Column(f"C{number}", 6) for number in range(len(values))]
+    line = "".join(f"{value:>6}{SEPARATOR}" for value in values)
+    assert list(rows_of(f"{line}\n", columns, "x")) == [tuple(values)]
+    assert format_of(columns).count(SEPARATOR) == len(values)
+
+
+@given(st.text(max_size=300))
+def test_rubbish_is_refused_or_empty(text):
+    try:
+        assert jobs_of(text) == []
+    except LiveError:
+        return
+    assert text.strip("\n") == ""
+
+
+def test_a_command_gets_its_words_as_they_are(commands):
+    commands("squeue", "print(sys.argv[1:], os.environ['LC_ALL'], 'SQUEUE_FORMAT' in os.environ, sys.stdin.read())")
+    answer = Slurm().call("squeue", "-j", "$(touch /tmp/x); *", text="more")
+    assert answer.out == "['-j', '$(touch /tmp/x); *'] C False more\n"
+
+
+def test_formats_of_the_environment_do_not_count(commands, monkeypatch):
+    monkeypatch.setenv("SQUEUE_FORMAT2", "name")
+    commands("squeue", "print([name for name in os.environ if name.startswith('SQUEUE')])")
+    assert Slurm().call("squeue").out == "[]\n"
+
+
+def test_an_absent_command_is_named(commands):
+    with pytest.raises(CallError, match="squeue: no such command in PATH"):
+        Slurm().call("squeue")
+
+
+def test_a_slow_command_is_ended_with_all_it_started(commands, tmp_path):
+    script = "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+    commands("squeue", f"{script}open({str(tmp_path / 'pid')!r}, 'w').write(str(p.pid))\ntime.sleep(60)")
+    began = time.monotonic()
+    with pytest.raises(CallError, match="did not answer within 1 s"):
+        Slurm(limit_s=1.0).call("squeue")
+    assert time.monotonic() - began < 15
+    state = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    time.sleep(0.2)
+    assert not state.exists() or state.read_text().split(") ")[1][0] in "ZX"
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("sys.exit('slurm_load_jobs error: Unable to contact slurm controller')", "Unable to contact"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "exit code -9"),
+        ("print('rubbish')", "expected 18 columns"),
+        ("sys.stdout.buffer.write(bytes(range(256)))", "whose last line has no end"),
+        ("print(end='x')", "whose last line has no end"),
+    ],
+)
+def test_a_failing_command_is_no_reading(commands, script, found):
+    commands("squeue", script)
+    commands("sinfo", "")
+    with pytest.raises(LiveError) as caught:
+        Reader(Slurm(), "batch").read()
+    assert found in str(caught.value)
+
+
+def test_a_reading_by_commands(commands):
+    commands("squeue", f"assert sys.argv[1:] == {list(jobs_module.WORDS[1:])!r}\nsys.stdout.write({QUEUE!r})")
+    commands("sinfo", f"sys.stdout.write({NODES!r})")
+    reading = Reader(Slurm(), "batch").read()
+    assert (len(reading.jobs), len(reading.nodes)) == (10, 4)
+
+
+def test_ends_of_jobs(commands):
+    values = ("9", "5", "2", "TIMEOUT")
+    row = "".join(f"{value:>{c.width}}{SEPARATOR}" for value, c in zip(values, jobs_module._ENDS, strict=True))
+    commands("squeue", f"assert sys.argv[7] == '5_2,9', sys.argv\nprint({row!r})")
+    keys = [JobKey(1, "5_2", 0), JobKey(1, "9", 0)]
+    assert Reader(Slurm(), "batch").ends(keys) == {"5_2": "TIMEOUT"}
+    commands("squeue", "sys.exit('slurm_load_jobs error: Invalid job id specified')")
+    assert Reader(Slurm(), "batch").ends(keys) == {}
+    assert Reader(Slurm(), "batch").ends([]) == {}
