@@ -29,10 +29,10 @@ class Zygote:
         request = {"folder": str(folder), "jobs": jobs, "nodes": nodes, "environment": {"HETSCHED_FAULT": fault}}
         return self._begin(request | given)
 
-    def command(self, folder, *words, fault=""):
+    def command(self, folder, *words, fault="", **environment):
         """Begins `hetsched run` with these words; gives the process."""
-        request = {"folder": str(folder), "words": list(map(str, words)), "environment": {"HETSCHED_FAULT": fault}}
-        return self._begin(request)
+        settings = {"HETSCHED_FAULT": fault, **environment}
+        return self._begin({"folder": str(folder), "words": list(map(str, words)), "environment": settings})
 
     def _begin(self, request):
         if self.pid:

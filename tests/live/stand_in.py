@@ -6,9 +6,9 @@ import os
 import zlib
 
 from hetsched.live.decisions import Start, decision_of
-from hetsched.live.executor import Instant
 from hetsched.live.notices import Ended, Requeued, StartFailed, Submitted, notice_of
 from hetsched.live.points import is_armed, point
+from hetsched.live.seams import Instant
 
 
 class FirstCome:
@@ -24,7 +24,7 @@ class FirstCome:
         self.attempts = {}
         self.number = 0
 
-    def step(self, t_us, notices):
+    def step(self, t_us, notices, *, within_s=None):
         for notice in notices:
             match notice:
                 case Submitted(job=job):
@@ -55,9 +55,9 @@ class Lines:
     def __init__(self, path):
         self.path = path
 
-    def append(self, t_us, real, notices, decisions):
-        words = {"notices": [one.to_json() for one in notices], "decisions": [one.to_json() for one in decisions]}
-        text = json.dumps({"t_us": t_us, "real": real, **words})
+    def append(self, instant, real):
+        words = {name: [one.to_json() for one in getattr(instant, name)] for name in ("notices", "decisions")}
+        text = json.dumps({"t_us": instant.t_us, "real": real, **words})
         line = f"{zlib.crc32(text.encode()):08x} {text}\n".encode()
         point("journal")
         with open(self.path, "ab", buffering=0) as file:

@@ -95,7 +95,6 @@ def test_a_script_of_a_row(tmp_path):
         ("command\n/etc/passwd\n", "line 2, command: found `/etc/passwd`, expected a program; this file is not exec"),
         ('command\n"echo \'a"\n', "line 2, command: found `echo 'a` (No closing quotation), expected words"),
         ("command,submit_s\n,3\n", "line 2, command: found nothing, expected a program with its arguments"),
-        ("submit_s\n3\n", "line 2, command: found nothing, expected a program with its arguments"),
         ("command,cwd\ntrue,/no/such\n", "line 2, cwd: found `/no/such`, expected a folder"),
         ("command,env\ntrue,A\n", "line 2, env: found `A`, expected words such as K=V"),
     ],
@@ -162,3 +161,16 @@ def test_toml_without_jobs_is_refused(tmp_path, text):
 def test_what_is_no_table_of_jobs_is_refused(tmp_path):
     assert refused(str(tmp_path / "jobs.swf")).startswith("WORKLOAD: found ")
     assert refused(str(tmp_path)).startswith("WORKLOAD: found ")
+
+
+def test_columns_that_are_misspelt(tmp_path):
+    text = "[[job]]\ncommand = 'true'\nwalltime = 3\nrepeat = 4\n" * 3
+    (line,) = refused(written(tmp_path, "jobs.toml", text)).splitlines()
+    assert "jobs.toml, job[0], walltime: found an unknown column, as in 2 more, expected a column of job" in line
+    assert line.endswith("did you mean `walltime_s`?")
+    found = refused(written(tmp_path, "jobs.csv", "comand,walltime_s\ntrue,3\n"))
+    assert found.endswith("found no column command, expected what to run in a column command; did you mean `comand`?")
+    found = refused(written(tmp_path, "jobs.csv", "submit_s\n3\n"))
+    assert found.endswith("found no column command, expected what to run in a column command")
+    jobs = read_commands(written(tmp_path, "jobs.csv", 'command,nodez,"o\no"\ntrue,3,1\n'))
+    assert jobs.notes == ["column nodez is not read; did you mean `nodes`?", "column o\\no is not read"]

@@ -11,8 +11,14 @@ from live_hosts import fill, is_gone, ran, until
 
 import hetsched as hs
 from hetsched.cli import main
+from hetsched.live import executor
+from hetsched.live.machine import Nodes
 from hetsched.live.notices import Ended
+from hetsched.live.plan import Plan
 from hetsched.live.power import EnergyFile
+from hetsched.live.reading import read_commands
+from hetsched.live.running import begun as begin_run
+from hetsched.live.running import resumed as resume_run
 from hetsched.live.sealed import read_sealed
 
 JOBS = """
@@ -160,7 +166,7 @@ def test_ctrl_c_once_waits_for_what_runs_and_the_run_can_go_on(zygote, tmp_path)
     os.kill(executor, signal.SIGINT)
     assert zygote.code() == 130, log(tmp_path)
     assert ran(tmp_path) == {1: 1}
-    assert "no more starts; waiting for 1 that run (Ctrl-C again ends them)" in log(tmp_path)
+    assert "no more starts; waiting for 1 job to end (Ctrl-C again kills)" in log(tmp_path)
     assert f"to go on: hetsched run --resume {tmp_path}/out" in log(tmp_path)
     done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
     assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
@@ -175,6 +181,7 @@ def test_ctrl_c_twice_ends_what_runs(zygote, tmp_path):
     until(lambda: "no more starts" in log(tmp_path))
     os.kill(executor, signal.SIGINT)
     assert zygote.code() == 130, log(tmp_path)
+    assert log(tmp_path).count("ending 1 job") == 1
     assert is_gone(started["pid"])
     last = [notice for one in hs.read_journal(tmp_path / "out").instants for notice in one.notices]
     assert last[-1] == Ended(1, 1, "cancelled")
@@ -254,6 +261,124 @@ def test_a_policy_that_fails_starts_nothing_and_what_runs_goes_on(zygote, tmp_pa
     assert set(hs.read_result(tmp_path / "out").jobs["state"]) == {"completed"}
 
 
+def test_a_policy_that_fails_all_the_time_gives_way_to_another(zygote, tmp_path):
+    own = tmp_path / "mine.py"
+    (tmp_path / "bad").touch()
+    own.write_text(ODD.replace("{bad}", f"{tmp_path}/bad"))
+    words = begun(slow(tmp_path, 0.05), "--nodes", "1", "--fallback", "fcfs")
+    words[words.index("easy")] = f"{own}:Odd"
+    done(zygote, tmp_path, *words)
+    assert "it failed 10 times in a row: fcfs decides from now on" in log(tmp_path)
+    assert "s on fcfs, on 1 node, real jobs" in log(tmp_path)
+    result = hs.read_result(tmp_path / "out")
+    assert set(result.jobs["state"]) == {"completed"}
+    assert result.provenance["fallback"]["policy"]["name"] == "fcfs"
+    assert result.provenance["fallback"]["since_s"] > 5
+
+
+class Failing:
+    """A controller of a policy that fails from some step on, until another policy decides."""
+
+    def __init__(self, controller, after):
+        self.controller, self.after = controller, after
+
+    def __getattr__(self, name):
+        return getattr(self.controller, name)
+
+    def step(self, t_us, notices, **given):
+        self.after -= 1
+        if self.after < 0 and self.controller.setting.policy.name != "easy":
+            raise ValueError("no idea")
+        return self.controller.step(t_us, notices, **given)
+
+
+def chain(tmp_path):
+    """Jobs on two nodes, one that waits for another, and one that cannot run."""
+    path = tmp_path / "chain.toml"
+    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; sleep 0.3"]'
+    rows = ["job_id = 1", "job_id = 2\ndepends_on = 1", "job_id = 3", "job_id = 4\nnodes = 2", "job_id = 5"]
+    path.write_text("".join(f"[[job]]\n{row}\ncommand = {words}\nwalltime_s = 100\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3])
+@pytest.mark.parametrize("is_full", [False, True])
+def test_replay_and_resume_are_exact_across_the_change_of_policy(tmp_path, monkeypatch, after, is_full):
+    monkeypatch.setattr(executor, "_AFTER_ERROR_S", 0.0)
+    monkeypatch.setattr(executor, "RETRY_S", 0.05)
+    if is_full:
+        monkeypatch.setenv("HETSCHED_FAULT", f"ENOSPC@journal:{tmp_path}/full")
+        (tmp_path / "full").touch()
+    jobs, folder, said = read_commands(str(chain(tmp_path))), str(tmp_path / "out"), []
+    plan = Plan(jobs.commands, "local", Nodes(["a", "b"], [[0], [0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+    made = begin_run(folder, jobs, platform, hs.Policy.preset("conservative"), plan=plan, say=said.append)
+    own = made.executor
+    own.controller = Failing(own.controller, after)
+
+    def interrupting(text):
+        said.append(text)
+        if "decides from now on" in text:
+            # Two processes: the second one goes on from the change.
+            own.interrupts = 1
+            (tmp_path / "full").unlink(missing_ok=True)
+
+    own._say = interrupting
+    assert made.run() is False
+    made.close()
+    assert "it failed 10 times in a row: easy decides from now on" in said
+    assert ("nothing starts, tried again" in "".join(said)) == is_full
+    journal = hs.read_journal(folder)
+    (change,) = [one for one in journal.instants if one.policy is not None]
+    assert change.policy["name"] == "easy"
+    again = resume_run(folder)
+    assert again.executor.controller.setting.policy.name == "easy"
+    assert again.run() is True
+    again.close()
+    assert ran(tmp_path) == dict.fromkeys(range(1, 6), 1)
+    assert set(again.executor.states.values()) == {"completed"}
+    journal = hs.read_journal(folder)
+    assert journal.replay().setting.policy.name == "easy"
+    assert journal.decisions["number"].to_list() == list(range(1, 6))
+    assert journal.result().provenance["policy"]["name"] == "conservative"
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+
+class Slow:
+    def choose(self, job, free, view):
+        while Path("{bad}").exists():
+            try:
+                time.sleep(60)
+            except Exception:
+                pass
+        time.sleep(0.1)
+        return free[: job.node_count]
+"""
+
+
+def test_a_slow_step_goes_through_and_is_counted_and_one_without_end_is_broken_off(zygote, tmp_path):
+    own = tmp_path / "mine.py"
+    own.write_text(SLOW.replace("{bad}", f"{tmp_path}/bad"))
+    words = begun(slow(tmp_path, 0.2), "--nodes", "1", "--decide-within", "90")
+    words[words.index("easy")] = f"{own}:Slow"
+    zygote.command(tmp_path, *words)
+    until(lambda: ran(tmp_path))
+    (tmp_path / "bad").touch()
+    until(lambda: "nothing starts: TimeoutError: no decision after 5 s: the step was broken off" in log(tmp_path))
+    assert ran(tmp_path) == {1: 1}
+    (tmp_path / "bad").unlink()
+    assert zygote.code() == 0, log(tmp_path)
+    assert log(tmp_path).count("ms, more than 90 ms; further steps") == 1
+    assert re.search(r"3 of 4 steps took longer than 90 ms, at most \d{3} ms", log(tmp_path))
+    result = hs.read_result(tmp_path / "out")
+    assert set(result.jobs["state"]) == {"completed"}
+    assert result.provenance["steps"]["slow"] == 3
+
+
 def test_a_full_disk_under_the_journal(zygote, small_disk, tmp_path):
     path = slow(tmp_path, 0.5)
     words = begun(path, "--nodes", "1", "--out", f"{small_disk}/out")
@@ -276,6 +401,7 @@ def test_a_full_disk_under_the_journal(zygote, small_disk, tmp_path):
         (["run", "jobs.toml", "--resume", "x"], "WORKLOAD: found `jobs.toml`, expected nothing with --resume"),
         (["run", "jobs.toml", "--out", "x", "--export", "PATH"], "--export: found `PATH`, expected ALL"),
         (["run", "jobs.toml", "--out", "x", "--launcher", "srun"], "--launcher srun: found no SLURM_JOB_NODELIST"),
+        (["run", "jobs.toml", "--out", "x", "--fallback", "easi"], "--fallback: found `easi`, expected one of fcfs"),
         (["run", "jobs.toml", "--out", "x"], "jobs.toml: found no walltime of 1 job, job 1 the first"),
         (
             ["run", "jobs.toml", "--out", "x", "--platform", "aoba", "--nodes", "3"],

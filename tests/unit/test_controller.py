@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import random
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
 import pytest
 
 import hetsched as hs
-from hetsched.errors import LiveError
+from hetsched.errors import ConfigError, LiveError
 from hetsched.live import (
     Budget,
     Eligible,
@@ -252,6 +256,23 @@ def test_a_rebuilt_controller_goes_on_with_what_runs_and_waits():
     assert again.snapshot() == other.snapshot()
 
 
+def test_another_policy_takes_over_where_the_last_one_stood():
+    made = controller(3, 4, 1)
+    made.step(0, [Submitted(1)])
+    first = made.step(SECOND, [Submitted(2)])
+    made.rebuild(2 * SECOND, made.snapshot(), policy="fcfs")
+    assert (first, made.setting.policy.name) == ([], "fcfs")
+    other = pickle.loads(pickle.dumps(made))
+    # First come, first served has no backfill: job 3 waits behind job 2, and numbers go on.
+    assert made.step(3 * SECOND, [Submitted(3)]) == other.step(3 * SECOND, [Submitted(3)]) == []
+    mine = made.step(4 * SECOND, [Ended(1, 1, "completed")])
+    assert mine == other.step(4 * SECOND, [Ended(1, 1, "completed")])
+    assert [(one.number, one.job) for one in mine] == [(2, 2)]
+    with pytest.raises(ConfigError, match="replay"):
+        made.rebuild(5 * SECOND, made.snapshot(), policy="replay")
+    assert made.setting.policy.name == "fcfs"
+
+
 class Broken:
     """An order that fails at its second pass."""
 
@@ -274,6 +295,42 @@ def test_an_exception_of_a_policy_leaves_the_controller_as_it_was():
     with pytest.raises(RuntimeError, match="no idea"):
         made.step(1, [Submitted(2)])
     assert made.step(1, [Ended(1, 1, "completed")]) == []
+
+
+class Endless:
+    """An order that comes to no end, and catches what it can, until it may."""
+
+    may = False
+
+    def rank(self, jobs: object, view: object) -> np.ndarray:
+        while not type(self).may:
+            with contextlib.suppress(Exception):
+                time.sleep(60)
+        return np.zeros(len(jobs))
+
+
+def test_a_step_that_takes_too_long_is_broken_off_and_has_not_been(monkeypatch):
+    made = controller(1, policy=hs.Policy(order=Endless()))
+    handler = signal.getsignal(signal.SIGALRM)
+    begin = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"no decision after 0.05 s: the step was broken off"):
+        made.step(0, [Submitted(1)], within_s=0.05)
+    assert time.monotonic() - begin < 20
+    assert (made.reached_us, made.snapshot()) == (None, Snapshot())
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    monkeypatch.setattr(Endless, "may", True)
+    assert brief(made.step(0, [Submitted(1)], within_s=60)) == [("Start", 1, 1, (0,))]
+
+
+def test_a_step_is_broken_off_in_the_main_thread_only():
+    made = controller(1)
+    with pytest.raises(ConfigError, match=r"within_s: found `0`, expected a number between 0.001"):
+        made.step(0, within_s=0)
+    with ThreadPoolExecutor(1) as others:
+        refused = others.submit(made.step, 0, [Submitted(1)], within_s=1).exception()
+        assert "within_s: found `1`, expected None outside the main thread" in str(refused)
+        assert len(others.submit(made.step, 0, [Submitted(1)]).result()) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hetsched.cli.inputs import Machine
 from hetsched.cli.named_policies import PolicyGiven
 from hetsched.cli.options import MOST_SEED, check_output, complete_platform
 from hetsched.cli.platforms import platform_of
-from hetsched.cli.terminal import FAILED, INTERRUPTED, Screen, renamed
+from hetsched.cli.terminal import FAILED, INTERRUPTED, Screen, noted, renamed
 from hetsched.errors import ConfigError
 from hetsched.many.progress import Bars
 from hetsched.params import ASSUMED_W
@@ -31,6 +31,8 @@ _LAUNCHER_HELP = "Start commands here, or as steps of the Slurm allocation aroun
 _POWER_HELP = "Measured by the processors' counters (RAPL), or as the platform says; auto: measured if it can be."
 _EXPORT_HELP = "Hand all settings of this environment on, not only PATH, HOME, LANG, USER and TMPDIR."
 _LOST_HELP = "Jobs whose end is not known, as the machine was restarted: failed, or run once more."
+_WITHIN_HELP = "Milliseconds in which to decide; longer steps are counted, those above 5 s broken off."
+_FALLBACK_HELP = "Preset that takes over when the policy has failed 10 times in a row."
 _RESUME_HELP = "Go on with the run in this folder, whatever ended it; takes all else from there."
 
 
@@ -38,6 +40,12 @@ def _all(faults: Faults, option: str, text: str) -> bool:
     if text != "ALL":
         faults.add(option, text, "ALL")
     return True
+
+
+def _preset(faults: Faults, option: str, text: str) -> str:
+    with noted(faults, {"policy": option}):
+        hs.policy.parse_policy(text)
+    return text
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,12 @@ class CommandsGiven:
         False
     )
     on_failure: Annotated[str, choice("--on-failure", ("fail", "requeue"), _LOST_HELP, RUN)] = "fail"
+    decide_within_ms: Annotated[
+        float, option("--decide-within", "MS", _WITHIN_HELP, RUN, read=number("milliseconds", 1e-3, 5000.0))
+    ] = 50.0
+    fallback: Annotated[
+        str, option("--fallback", "NAME", _FALLBACK_HELP, RUN, read=_preset, complete=opt.complete_policy)
+    ] = "easy"
     seed: Annotated[int, opt.seed(MOST_SEED)] = 0
 
     def read(self) -> RealJobs:
@@ -162,6 +176,8 @@ class CommandsGiven:
             limits,
             requeues_lost=self.on_failure == "requeue",
             power=machine.power,
+            decide_within_s=self.decide_within_ms / 1e3,
+            fallback=hs.policy.parse_policy(self.fallback).to_dict(),
         )
 
 
@@ -251,6 +267,9 @@ def _end(screen: Screen, made: LiveRun, *, strict: bool, is_whole: bool) -> None
     """Write the result and show it; an interrupted run says how to go on."""
     import typer
 
+    if not is_whole and made.executor.is_cut_off and not made.executor.interrupts:
+        screen.warn(f"to go on in another allocation: hetsched run --resume {made.folder}")
+        raise typer.Exit(FAILED)
     if not is_whole:
         screen.warn(f"to go on: hetsched run --resume {made.folder}")
         raise typer.Exit(INTERRUPTED)
@@ -260,15 +279,27 @@ def _end(screen: Screen, made: LiveRun, *, strict: bool, is_whole: bool) -> None
     result.write(made.folder)
     made.close()
     summary, provenance = result.summary(), result.provenance
-    screen.head(f"{made.setting.policy.name} on {many(len(made.plan.nodes), 'node')}, real jobs")
+    name = made.setting.policy.name
+    if "fallback" in provenance:
+        name += f", from {provenance['fallback']['since_s']:,.0f} s on {provenance['fallback']['policy']['name']},"
+    screen.head(f"{name} on {many(len(made.plan.nodes), 'node')}, real jobs")
     screen.show(summary_table(summary))
     screen.say(_power_note(provenance["power"]))
+    _note_steps(screen, provenance["steps"])
     screen.give({"summary": summary, **provenance}, [made.folder])
     others = sum(state != "completed" for state in made.executor.states.values())
     if pending := made.executor.jobs - len(made.executor.states):
         screen.warn(f"{many(pending, 'job')} never started, and nothing would start them")
     if strict and (others or pending):
         raise typer.Exit(FAILED)
+
+
+def _note_steps(screen: Screen, steps: dict[str, Any]) -> None:
+    if steps["slow"]:
+        longer = (
+            f"{steps['slow']:,} of {many(steps['count'], 'step')} took longer than {steps['decide_within_ms']:g} ms"
+        )
+        screen.say(f"{longer}, at most {steps['longest_ms']:,.0f} ms")
 
 
 def _power_note(power: dict[str, Any]) -> str:

@@ -12,6 +12,7 @@ from hetsched import _core
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, LiveError
 from hetsched.features.feature import Setting
+from hetsched.live.deadline import called_within
 from hetsched.live.decisions import Decision
 from hetsched.live.notices import Notice
 from hetsched.live.snapshot import Snapshot, snapshot_of, state_of
@@ -30,8 +31,8 @@ _OF_RUNS = ("until_s", "on_failure")
 
 _LATEST_US = 10**18
 
-Deed: TypeAlias = tuple[int, tuple[Notice, ...]] | tuple[int, Snapshot] | pl.DataFrame
-"""A step, a rebuild, or jobs that were added."""
+Deed: TypeAlias = tuple[int, tuple[Notice, ...]] | tuple[int, Snapshot, Policy | None] | pl.DataFrame
+"""A step, a rebuild (perhaps under another policy), or jobs that were added."""
 
 
 @named_in("hetsched")
@@ -99,7 +100,7 @@ class Controller:
         return made
 
     def _begin(self, given: Setting) -> None:
-        self._given = given
+        self._given, self._first_policy = given, given.policy
         self._setting = _settled(given)
         self._reached_us: int | None = None
         self._decided = 0
@@ -171,7 +172,7 @@ class Controller:
         self._know(both)
         self._deeds.append(new)
 
-    def step(self, t_us: int, notices: Iterable[Notice] = ()) -> list[Decision]:
+    def step(self, t_us: int, notices: Iterable[Notice] = (), *, within_s: float | None = None) -> list[Decision]:
         """Take the notices of one instant into account, and decide until nothing more is decided.
 
         Parameters
@@ -180,6 +181,8 @@ class Controller:
             The instant, microseconds of the run's clock; after the last one.
         notices
             Everything that has happened since the last step. None, or ``Tick()``: nothing has, and it is `next_us`.
+        within_s
+            Seconds after which the step is broken off, by SIGALRM, in the main thread; None: it has all the time.
 
         Returns
         -------
@@ -189,20 +192,27 @@ class Controller:
         Raises
         ------
         ConfigError
-            If `t_us` is no instant after the last, or a notice is about no job or node that there is.
+            If `t_us` is no instant after the last, a notice is about no job or node that there is, or `within_s` is
+            given outside the main thread.
         LiveError
             If a notice cannot be true, such as a start on a busy node: the host's picture of the machine and ours
             differ.
         SimulationError
             If the policy decides what cannot be carried out. An exception of an object in a role is raised as it is.
+        TimeoutError
+            If there is no decision after `within_s`.
 
         After an error nothing has changed: notices that are true go into the next step.
         """
         self._check_instant(t_us)
+        if within_s is not None:
+            faults = Faults()
+            faults.number("within_s", within_s, low=1e-3, high=1e6)
+            faults.check()
         told = tuple(notices)
         reports = reports_of(told, self._rows)
         engine = self._engine if self._reached_us is not None else _engine_of(self._setting, start_us=t_us)
-        orders = engine.step(t_us, reports)
+        orders = called_within(within_s, engine.step, t_us, reports)
         self._engine, self._reached_us = engine, t_us
         decisions = decisions_of(orders, self._ids, self._decided + 1)
         self._decided += len(decisions)
@@ -216,7 +226,7 @@ class Controller:
         """
         return snapshot_of(self._engine.snapshot(), self._ids)
 
-    def rebuild(self, t_us: int, snapshot: Snapshot) -> None:
+    def rebuild(self, t_us: int, snapshot: Snapshot, *, policy: str | Policy | Mapping[str, Any] | None = None) -> None:
         """Begin again with the machine in a state, whatever the controller knew of it before.
 
         The policy learns of it as one that has just been started: of what only it remembers, such as usage by user or
@@ -228,19 +238,27 @@ class Controller:
             The instant; after the last step.
         snapshot
             The state, with instants that may lie in the past.
+        policy
+            The policy that decides from now on; None: the one that has.
 
         Raises
         ------
         ConfigError
-            If `t_us` is no instant after the last, or there is no such job or node.
+            If `t_us` is no instant after the last, there is no such job or node, or the policy cannot decide here.
         LiveError
             If two runs are on one node, or one on a node that does not serve. Nothing has changed then.
         """
         self._check_instant(t_us)
-        engine = _engine_of(self._setting, start_us=t_us)
+        given, setting, after = self._given, self._setting, None
+        if policy is not None:
+            after = policy_of(policy)
+            given = replace(given, policy=after)
+            setting = _settled(given)
+        engine = _engine_of(setting, start_us=t_us)
         engine.rebuild(t_us, state_of(snapshot, self._rows, t_us))
+        self._given, self._setting = given, setting
         self._engine, self._reached_us = engine, t_us
-        self._deeds.append((t_us, snapshot))
+        self._deeds.append((t_us, snapshot, after))
 
     def _check_instant(self, t_us: int) -> None:
         faults = Faults()
@@ -254,12 +272,12 @@ class Controller:
         return _restored, (_core.__version__, first, tuple(self._deeds), self._decided)
 
     def _deeds_before(self) -> Setting:
-        """Ingredients as they were before jobs were added."""
+        """Ingredients as they were before jobs were added, and before any rebuild."""
         added = sum(len(deed) for deed in self._deeds if isinstance(deed, pl.DataFrame))
         count = len(self._ids) - added
         jobs = self._given.workload
         first = _no_jobs() if count == 0 else jobs.head(count)
-        return replace(self._given, workload=first, apps=None)
+        return replace(self._given, workload=first, apps=None, policy=self._first_policy)
 
 
 def _restored(version: str, given: Setting, deeds: Sequence[Deed], decided: int) -> Controller:
@@ -271,8 +289,8 @@ def _restored(version: str, given: Setting, deeds: Sequence[Deed], decided: int)
     for deed in deeds:
         if isinstance(deed, pl.DataFrame):
             made.add_jobs(deed)
-        elif isinstance(deed[1], Snapshot):
-            made.rebuild(deed[0], deed[1])
+        elif len(deed) == 3:
+            made.rebuild(deed[0], deed[1], policy=deed[2])
         else:
             made.step(deed[0], deed[1])
     if made._decided != decided:

@@ -10,73 +10,29 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from errno import EDQUOT, ENOSPC
-from typing import Protocol
 
-from hetsched.errors import LiveError
+from hetsched.checks import many
+from hetsched.errors import HetschedError, LiveError
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
+from hetsched.live.allocation import end_of, is_end_of_another
 from hetsched.live.clock import Clock, real_s
 from hetsched.live.decisions import Decision
 from hetsched.live.hands import RETRY_S, Hands, Run
 from hetsched.live.notices import Notice
 from hetsched.live.points import point
+from hetsched.live.seams import Book, Decider, Instant, Line
+from hetsched.live.snapshot import Snapshot
 from hetsched.live.states import Ending
+from hetsched.policy import Policy
 
 _MOST_ERRORS = 10
 _AFTER_ERROR_S = 1.0
-
-
-class Decider(Protocol):
-    """The part of `hetsched.Controller` that a host uses."""
-
-    @property
-    def next_us(self) -> int | None:
-        """The next instant at which it wants to be asked though nothing happens."""
-        ...
-
-    def step(self, t_us: int, notices: Sequence[Notice]) -> list[Decision]:
-        """One instant: all that happened, and what is to be done."""
-        ...
-
-
-class Book(Protocol):
-    """The part of a journal that a host uses."""
-
-    def append(self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision]) -> None:
-        """Bring an instant to the disk; an OSError if that cannot be, and then nothing of it is there."""
-        ...
-
-
-class Line(Protocol):
-    """The part of a line of a journal that a host reads again."""
-
-    @property
-    def t_us(self) -> int:
-        """The instant."""
-        ...
-
-    @property
-    def notices(self) -> Sequence[Notice]:
-        """Everything that had happened."""
-        ...
-
-    @property
-    def decisions(self) -> Sequence[Decision]:
-        """The decisions upon that."""
-        ...
-
-
-@dataclass(frozen=True)
-class Instant:
-    """An instant on its way to the journal."""
-
-    t_us: int
-    notices: Sequence[Notice]
-    decisions: Sequence[Decision]
+LONGEST_STEP_S = 5.0
+"""Seconds after which a step is broken off."""
 
 
 class Executor:
@@ -91,6 +47,9 @@ class Executor:
         *,
         clock: Clock,
         requeues_lost: bool = False,
+        fallback: Policy | None = None,
+        decide_within_s: float = 0.05,
+        longest_step_s: float = LONGEST_STEP_S,
         longest_wait_s: float = 3600.0,
         tell: Callable[[Executor], object] = lambda _: None,
         say: Callable[[str], object] = lambda _: None,
@@ -105,14 +64,26 @@ class Executor:
         self.running: dict[int, Run] = {}
         """Runs that the controller takes for running, by job."""
         self.interrupts = 0
+        self.is_cut_off = False
+        """True once the nodes are not there any more: the end of an allocation."""
+        self._has_parted = self._is_killing = False
+        self._down: dict[int, str] = {}
         self._submits = sorted(submits)
         self._submitted = 0
         self._last_us = -1
         self._found: list[Notice] = []
+        self._kept: list[Notice] = []
+        """Notices of a step that failed, which the next one is given again."""
         self._unwritten: Instant | None = None
         self._write_after = self._step_after = 0.0
         self.errors_in_row = 0
         """Steps since the last that the policy decided."""
+        self._fallback = fallback
+        self._standing: set[tuple[int, int]] = set()
+        """Runs that are suspended."""
+        self._decide_within_s = decide_within_s
+        self._longest_step_s = longest_step_s
+        self._was_slow = self._is_impatient = False
         self._longest_wait_s = longest_wait_s
         self._tell = tell
         self._say = say
@@ -135,7 +106,12 @@ class Executor:
                 self._report()
                 if not self._is_over():
                     self._wait(woken)
-        return not self.interrupts
+        return not self.interrupts and (not self.is_cut_off or len(self.states) == len(self._submits))
+
+    @property
+    def _is_closing(self) -> bool:
+        """True if nothing is to start any more."""
+        return self.interrupts > 0 or self.is_cut_off
 
     @property
     def waiting(self) -> int:
@@ -148,57 +124,128 @@ class Executor:
         return len(self._submits)
 
     def _is_over(self) -> bool:
-        if self.hands.live or self._unwritten is not None or self._found:
+        if self.hands.live or self._unwritten is not None:
             return False
-        if self.interrupts:
+        if self._is_closing and self._kept:
+            # Nothing starts, and what the policy could not be given yet is found again when the run goes on.
             return True
+        if self._found or self._kept:
+            return False
+        if self._is_closing:
+            return bool(self.interrupts) or self._has_parted
         is_idle = self._submitted == len(self._submits) and not self.hands.queue
         return is_idle and (len(self.states) == len(self._submits) or self.controller.next_us is None)
 
     def _collect(self) -> None:
-        for run, ending in self.hands.ended():
+        ended = list(self.hands.ended())
+        for run, ending in ended:
             self._end(run, ending)
+        is_doubtful = any(ending is None or ending.state == "failed" for _, ending in ended)
+        if is_doubtful and not self.is_cut_off and self.hands.launcher.has_ended():
+            self.is_cut_off = self.hands.is_held = True
+            self._say(f"{self._end_of_nodes}: no more starts, and what runs is ended")
+            self.hands.end_all("failed")
+        if self.is_cut_off and not self._has_parted and not self.hands.live:
+            self._part()
+
+    @property
+    def _end_of_nodes(self) -> str:
+        return end_of(self.hands.launcher.nodes.allocation)
+
+    def _part(self) -> None:
+        """Take leave of nodes that are not there any more: runs that were not launched yet wait again."""
+        self._has_parted = True
+        for run in self.hands.queue:
+            if self.running.get(run.job) is run:
+                del self.running[run.job]
+                self._found.append(heard.StartFailed(run.job, run.attempt, self._end_of_nodes))
+        self.hands.queue.clear()
+        nodes = range(len(self.hands.launcher.nodes))
+        self._found += [heard.NodeDown(node, self._end_of_nodes) for node in nodes]
 
     def _due(self) -> list[Notice]:
-        """Notices that are to be given now."""
-        if time.monotonic() < self._step_after:
+        """Notices that are to be given now: those of a step that failed first."""
+        now = self.clock.t_us
+        if time.monotonic() < self._step_after and not (self._is_impatient and self._is_news(now)):
             return []
-        now, self._found, notices = self.clock.t_us, [], self._found
-        while not self.interrupts and self._submitted < len(self._submits):
-            at_us, job = self._submits[self._submitted]
-            if at_us > now:
-                break
-            notices.append(heard.Submitted(job))
+        notices, self._kept, self._found = [*self._kept, *self._found], [], []
+        while self._is_submission_due(now):
+            notices.append(heard.Submitted(self._submits[self._submitted][1]))
             self._submitted += 1
         next_us = self.controller.next_us
-        if not notices and not self.interrupts and next_us is not None and next_us <= now:
+        if not notices and not self._is_closing and next_us is not None and next_us <= now:
             notices.append(heard.Tick())
         return notices
 
+    def _is_news(self, now: int) -> bool:
+        """True if there is a notice that the last step did not have."""
+        return bool(self._found) or self._is_submission_due(now)
+
+    def _is_submission_due(self, now: int) -> bool:
+        return (
+            not self._is_closing and self._submitted < len(self._submits) and self._submits[self._submitted][0] <= now
+        )
+
     def _step(self, notices: list[Notice]) -> None:
         t_us = max(self.clock.t_us, self._last_us + 1)
+        begin = time.monotonic()
         try:
-            decisions = self.controller.step(t_us, notices)
+            decisions = self.controller.step(t_us, notices, within_s=self._longest_step_s)
         except LiveError:
             raise
         except Exception as error:  # noqa: BLE001 -- a policy may be anybody's; what runs goes on whatever it raises
             self._refused(t_us, notices, error)
             return
         self.errors_in_row = 0
+        took_s = time.monotonic() - begin
+        self._note_slowness(t_us, took_s)
         point("run.decided")
-        self._unwritten = Instant(t_us, notices, decisions)
+        self._unwritten = Instant(t_us, notices, decisions, round(took_s * 1e6))
         self._write()
+
+    def _note_slowness(self, t_us: int, took_s: float) -> None:
+        if took_s > self._decide_within_s and not self._was_slow:
+            self._was_slow = True
+            took = f"at {t_us / 1e6:.3f} s the policy took {took_s * 1e3:,.0f} ms"
+            self._say(f"{took}, more than {self._decide_within_s * 1e3:g} ms; further steps like it are only counted")
 
     def _refused(self, t_us: int, notices: list[Notice], error: Exception) -> None:
         """Keep what has happened for the next step: of one in which a policy fails nothing has taken place."""
         self.errors_in_row += 1
         patient = self.errors_in_row > _MOST_ERRORS
-        self._found = [*notices, *self._found]
-        self._step_after = time.monotonic() + (RETRY_S if patient else _AFTER_ERROR_S)
+        self._kept = notices
+        # A step that was broken off is tried again with the next notice; others may come no more.
+        self._is_impatient = isinstance(error, TimeoutError)
+        self._step_after = time.monotonic() + (RETRY_S if patient or self._is_impatient else _AFTER_ERROR_S)
         if self.errors_in_row <= _MOST_ERRORS + 1:
             self._say(f"at {t_us / 1e6:.3f} s the policy failed, and nothing starts: {type(error).__name__}: {error}")
             if patient:
                 self._say(f"it failed {self.errors_in_row} times in a row: asked every {RETRY_S:g} s from now on")
+        if self._fallback is not None and self.errors_in_row >= _MOST_ERRORS:
+            self._go_over(self._fallback)
+
+    def _go_over(self, policy: Policy) -> None:
+        """Let another policy decide from now on, with everything as the last one left it."""
+        self._fallback = None
+        t_us, snapshot = max(self.clock.t_us, self._last_us + 1), self.controller.snapshot()
+        try:
+            self.controller.rebuild(t_us, snapshot, policy=policy)
+        except HetschedError as error:
+            self._say(f"it failed {self.errors_in_row} times in a row, and {policy.name} cannot take over: {error}")
+            return
+        self._say(f"it failed {self.errors_in_row} times in a row: {policy.name} decides from now on")
+        self.errors_in_row, self._step_after = 0, 0.0
+        self._found += self._unknown_to(snapshot)
+        self._unwritten = Instant(t_us, snapshot=snapshot, policy=policy)
+        self._write()
+
+    def _unknown_to(self, snapshot: Snapshot) -> list[Notice]:
+        """Submissions of jobs that a state leaves out, as they wait for others; but not those yet to be given."""
+        known = {*self.states, *(one.job for one in snapshot.waiting), *(one.job for one in snapshot.running)}
+        known |= {one.job for one in snapshot.over}
+        known |= {notice.job for notice in self._kept if isinstance(notice, heard.Submitted)}
+        jobs = [job for _, job in self._submits[: self._submitted]]
+        return [heard.Submitted(job) for job in jobs if job not in known]
 
     def _write(self) -> None:
         """Bring the last instant to the disk, and carry it out; on a full disk nothing is started until it is there."""
@@ -207,7 +254,7 @@ class Executor:
         instant = self._unwritten
         assert instant is not None
         try:
-            self.book.append(instant.t_us, real_s(), instant.notices, instant.decisions)
+            self.book.append(instant, real_s())
         except OSError as error:
             if error.errno not in (ENOSPC, EDQUOT):
                 raise
@@ -215,8 +262,16 @@ class Executor:
             self._write_after = time.monotonic() + RETRY_S
             return
         self._unwritten, self._last_us = None, instant.t_us
+        if instant.snapshot is not None:
+            self._let_all_go_on()
         for decision in instant.decisions:
             self._carry_out(decision)
+
+    def _let_all_go_on(self) -> None:
+        """Let suspended runs go on: to the policy that takes over they run."""
+        for job, attempt in self._standing:
+            self.hands.signal_shim(job, attempt, signal.SIGUSR2)
+        self._standing.clear()
 
     # What happens.
 
@@ -254,8 +309,10 @@ class Executor:
                 self.running.pop(job, None)
                 self.hands.end(job, attempt, "requeued")
             case do.Suspend(job=job, attempt=attempt):
+                self._standing.add((job, attempt))
                 self.hands.signal_shim(job, attempt, signal.SIGUSR1)
             case do.Resume(job=job, attempt=attempt):
+                self._standing.discard((job, attempt))
                 self.hands.signal_shim(job, attempt, signal.SIGUSR2)
             case do.Wake(nodes=nodes):
                 # Nodes of one machine, and those of an allocation, are on.
@@ -269,22 +326,32 @@ class Executor:
         """Take over a run from its journal, whose instants the controller has been asked again."""
         ended: dict[tuple[int, int], Run] = {}
         stands: dict[tuple[int, int], int] = {}
+        submitted: set[int] = set()
         for instant in instants:
             self._last_us = instant.t_us
+            if instant.snapshot is not None:
+                self._fallback = None
+                self._submitted = len(submitted)
+                self._found += self._unknown_to(instant.snapshot)
+                stands = dict.fromkeys(stands, signal.SIGUSR2)
+            submitted |= {notice.job for notice in instant.notices if isinstance(notice, heard.Submitted)}
             for notice in instant.notices:
                 self._recall(notice)
             for decision in instant.decisions:
                 self._redo(decision, ended, stands)
+        self._submitted = len(submitted)
+        self._standing = {key for key, number in stands.items() if number == signal.SIGUSR1}
         for run in [*ended.values(), *self.running.values()]:
             for gone, ending in self.hands.adopt(run):
                 self._end(gone, ending)
         for (job, attempt), number in stands.items():
             self.hands.signal_shim(job, attempt, number)
+        present = self.hands.launcher.nodes.allocation
+        if back := tuple(node for node, why in self._down.items() if is_end_of_another(why, present)):
+            self._found.append(heard.NodeUp(back))
 
     def _recall(self, notice: Notice) -> None:
         match notice:
-            case heard.Submitted():
-                self._submitted += 1
             case heard.Ended(job=job, attempt=attempt, state=state):
                 if job in self.running and self.running[job].attempt == attempt:
                     del self.running[job]
@@ -294,8 +361,13 @@ class Executor:
                     del self.running[job]
             case heard.Requeued(job=job):
                 self.states.pop(job, None)
-            case heard.NodeUp() | heard.NodeOff() if notice in self._found:
-                self._found.remove(notice)
+            case heard.NodeDown(node=node, why=why):
+                self._down[node] = why
+            case heard.NodeUp() | heard.NodeOff() | heard.Submitted():
+                if notice in self._found:
+                    self._found.remove(notice)
+                for node in notice.nodes if isinstance(notice, heard.NodeUp) else ():
+                    self._down.pop(node, None)
 
     def _redo(self, decision: Decision, ended: dict[tuple[int, int], Run], stands: dict[tuple[int, int], int]) -> None:
         """Take a decision for carried out: runs are looked for later, among them those `ended` on purpose."""
@@ -336,18 +408,20 @@ class Executor:
 
     def _rest_s(self) -> float:
         now, rest = self.clock.t_us, [self._longest_wait_s]
-        if (until_s := self._step_after - time.monotonic()) > 0:
-            return min(until_s, *rest)
-        if self._found:
-            return 0.0
-        if self._unwritten is not None:
-            return min(rest[0], self._write_after - time.monotonic())
-        if not self.interrupts and self._submitted < len(self._submits):
-            rest.append((self._submits[self._submitted][0] - now) / 1e6)
-        if not self.interrupts and self.controller.next_us is not None:
-            rest.append((self.controller.next_us - now) / 1e6)
         if (until := self.hands.wait_s) is not None:
             rest.append(until)
+        if self._unwritten is not None:
+            return min(*rest, self._write_after - time.monotonic())
+        after_s = self._step_after - time.monotonic()
+        if after_s > 0:
+            rest.append(after_s)
+        elif self._found or self._kept:
+            return 0.0
+        if not self._is_closing and (after_s <= 0 or self._is_impatient):
+            if self._submitted < len(self._submits):
+                rest.append((self._submits[self._submitted][0] - now) / 1e6)
+            if after_s <= 0 and self.controller.next_us is not None:
+                rest.append((self.controller.next_us - now) / 1e6)
         return min(rest)
 
     @contextmanager
@@ -371,8 +445,13 @@ class Executor:
 
     def _heed(self) -> None:
         """Do what Ctrl-C asks for."""
+        count = len(self.hands.live)
         if self.interrupts and not self.hands.is_held:
             self.hands.is_held = True
-            self._say(f"no more starts; waiting for {len(self.hands.live)} that run (Ctrl-C again ends them)")
-        if self.interrupts > 1:
+            rest = f"; waiting for {many(count, 'job')} to end (Ctrl-C again kills)" if count else ""
+            self._say(f"no more starts{rest}")
+        if self.interrupts > 1 and not self._is_killing:
+            self._is_killing = True
+            self._say(f"ending {many(count, 'job')}")
+        if self._is_killing:
             self.hands.end_all("cancelled")

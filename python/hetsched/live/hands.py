@@ -171,6 +171,8 @@ class Hands:
     def _prepared(self, run: Run) -> str:
         """The folder of a run, with what its shim is to run; what an earlier launch has left there is good as well."""
         folder, known = attempt_folder(self.folder, run.job, run.attempt), self._written(run)
+        if known is not None and self._is_elsewhere(known):
+            known = None
         run.spec = known or spec_of(self.commands[run.job], self._given(run), self.launcher, self.terms)
         if known is None:
             write_spec(folder, run.spec)
@@ -184,6 +186,10 @@ class Hands:
             return None
         spec: dict[str, Any] = json.loads(text)
         return spec
+
+    def _is_elsewhere(self, spec: dict[str, Any]) -> bool:
+        """True if a run is described for the nodes of another allocation."""
+        return bool(spec) and spec.get("allocation", "") != self.launcher.nodes.allocation
 
     def _given(self, run: Run) -> Given:
         nodes = self.launcher.nodes
@@ -222,6 +228,9 @@ class Hands:
         """Go by what is found of a run whose process has ended, or is not known."""
         self._release(run)
         attempt = attempt_in(attempt_folder(self.folder, run.job, run.attempt), self.clock.boot)
+        if attempt.found in (Found.HELD, Found.ORPHAN) and run.asked is None and self._is_elsewhere(run.spec):
+            # Its nodes are none of ours any more.
+            run.asked = "failed"
         if attempt.found is Found.HELD:
             run.process = attempt.process
             if run.asked is not None:

@@ -20,6 +20,7 @@ from hetsched.live.decisions import Decision, Start
 from hetsched.live.lines import FORMAT, LINES, START, Instant, file_sha256, read_lines
 from hetsched.live.notices import Ended, Notice, Started, StartFailed
 from hetsched.naming import named_in
+from hetsched.policy import Policy
 from hetsched.run.metering import meter
 from hetsched.run.result import Result
 from hetsched.run.session_file import read_saved
@@ -74,7 +75,8 @@ class Journal:
                 controller.add_jobs(instant.jobs)
                 continue
             if instant.snapshot is not None:
-                controller.rebuild(instant.t_us, instant.snapshot)
+                after = None if instant.policy is None else Policy.from_dict(instant.policy)
+                controller.rebuild(instant.t_us, instant.snapshot, policy=after)
                 continue
             decided = controller.step(instant.t_us, instant.notices)
             if tuple(decided) != instant.decisions:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from hetsched.live import cgroups
+from hetsched.live import allocation, cgroups
 from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
 from hetsched.live.machine import Nodes
@@ -48,6 +48,10 @@ class Launcher(Protocol):
         """Exit code and signal of the command, by the exit code of the words."""
         ...
 
+    def has_ended(self) -> bool:
+        """True if its nodes are not there any more."""
+        ...
+
     @property
     def handed_on(self) -> Sequence[str]:
         """Beginnings of names of settings that the words need."""
@@ -74,6 +78,10 @@ class Local:
     def ending(self, code: int) -> tuple[int | None, int | None]:
         """The code itself."""
         return code, None
+
+    def has_ended(self) -> bool:
+        """False: this machine is there."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,10 @@ class Srun:
     def ending(self, code: int) -> tuple[int | None, int | None]:
         """`srun` gives 128 + n of a command that signal n ended."""
         return (None, code - 128) if code > 128 else (code, None)
+
+    def has_ended(self) -> bool:
+        """True if Slurm says that the allocation has ended."""
+        return allocation.has_ended(self.nodes.allocation)
 
 
 def attempt_folder(folder: str, job: int, attempt: int) -> str:
@@ -137,6 +149,7 @@ def spec_of(command: Command, given: Given, launcher: Launcher, terms: Terms) ->
         "limit_s": command.limit_s,
         "grace_s": terms.grace_s,
         "cgroup": group,
+        "allocation": launcher.nodes.allocation,
         "memory_gb": command.memory_gb if terms.holds_memory else None,
     }
 

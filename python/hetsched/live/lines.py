@@ -48,16 +48,23 @@ class Instant:
     jobs: pl.DataFrame | None = None
     snapshot: Snapshot | None = None
     """The state from which the controller was rebuilt."""
+    policy: Mapping[str, Any] | None = None
+    """The policy that decides from there on, if it is another one."""
+    took_us: int | None = None
+    """The time that the decisions took, where a host has measured it."""
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
         own: dict[str, Any] = {"t_us": self.t_us}
         if self.real is not None:
             own["real"] = self.real
+        if self.took_us is not None:
+            own["took_us"] = self.took_us
         if self.jobs is not None:
             return own | {"jobs": self.jobs.to_dict(as_series=False), "types": _types(self.jobs)}
         if self.snapshot is not None:
-            return own | {"snapshot": self.snapshot.to_json()}
+            after = {} if self.policy is None else {"policy": dict(self.policy)}
+            return own | {"snapshot": self.snapshot.to_json(), **after}
         told = [notice.to_json() for notice in self.notices]
         return own | {"notices": told, "decisions": [decision.to_json() for decision in self.decisions]}
 
@@ -70,11 +77,13 @@ class Instant:
                 types = {name: _TYPES[kind] for name, kind in values["types"].items()}
                 return cls(t_us, real=real, jobs=pl.DataFrame(values["jobs"], schema=types))
             if "snapshot" in values:
-                return cls(t_us, real=real, snapshot=Snapshot.from_json(values["snapshot"]))
+                snapshot = Snapshot.from_json(values["snapshot"])
+                return cls(t_us, real=real, snapshot=snapshot, policy=values.get("policy"))
             told, decided = values["notices"], values["decisions"]
         except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise LiveError(f"found no instant ({reason_of(error)}), expected t_us, notices and decisions") from None
-        return cls(t_us, tuple(map(notice_of, told)), tuple(map(decision_of, decided)), real)
+        notices, decisions = tuple(map(notice_of, told)), tuple(map(decision_of, decided))
+        return cls(t_us, notices, decisions, real, took_us=values.get("took_us"))
 
 
 _TYPES: dict[str, Any] = {

@@ -20,6 +20,8 @@ class Nodes:
     """CPUs of each; the same of all where nodes are no more than slots."""
     are_slots: bool = False
     note: str = ""
+    allocation: str = ""
+    """The job of Slurm whose nodes they are; empty on this machine."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -66,8 +68,9 @@ def allocated_nodes(faults: Faults, environment: Mapping[str, str] = os.environ)
         faults.note("SLURM_JOB_NODELIST", error.found, error.expected)
         return None
     counts = _counts(environment.get("SLURM_JOB_CPUS_PER_NODE", ""), len(names))
-    note = f"{many(len(names), 'node')} of Slurm's job {environment['SLURM_JOB_ID']}"
-    return Nodes(names, [range(count) for count in counts], note=note)
+    allocation = environment["SLURM_JOB_ID"]
+    note = f"{many(len(names), 'node')} of Slurm's job {allocation}"
+    return Nodes(names, [range(count) for count in counts], note=note, allocation=allocation)
 
 
 def _counts(text: str, nodes: int) -> list[int]:

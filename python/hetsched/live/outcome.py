@@ -11,10 +11,11 @@ import polars as pl
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
 from hetsched.live.clock import Clock
-from hetsched.live.executor import Line
 from hetsched.live.launchers import Launcher, attempt_folder
+from hetsched.live.lines import Instant
 from hetsched.live.reading import RealJobs
 from hetsched.live.sealed import read_sealed
+from hetsched.live.seams import Line
 from hetsched.live.states import LOST, Ending, ending_of
 from hetsched.platform import Platform
 from hetsched.run.metering import meter
@@ -63,6 +64,24 @@ def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
                 case do.Kill(job=job, why=why):
                     jobs[job].state, jobs[job].why, jobs[job].ended_us = "failed", why or "killed", instant.t_us
     return jobs
+
+
+def steps_of(instants: Iterable[Instant], decide_within_s: float) -> dict[str, Any]:
+    """The number of steps, of those among them that took longer than was given, and the time of the longest."""
+    took_ms = [instant.took_us / 1e3 for instant in instants if instant.took_us is not None]
+    slow = sum(one > decide_within_s * 1e3 for one in took_ms)
+    return {
+        "count": len(took_ms),
+        "slow": slow,
+        "decide_within_ms": decide_within_s * 1e3,
+        "longest_ms": max(took_ms, default=0.0),
+    }
+
+
+def fallback_of(instants: Iterable[Instant]) -> dict[str, Any]:
+    """The policy that took over, and since when, if one did."""
+    changes = [(instant.policy, instant.t_us) for instant in instants if instant.policy is not None]
+    return {"fallback": {"policy": changes[-1][0], "since_s": changes[-1][1] / 1e6}} if changes else {}
 
 
 def rows_of(instants: Iterable[Line], folder: str, clock: Clock, launcher: Launcher) -> pl.DataFrame:

@@ -29,6 +29,10 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     requeues_lost: bool = False
     power: str = "model"
+    decide_within_s: float = 0.05
+    """The time within which steps should be decided; longer ones are counted."""
+    fallback: Mapping[str, Any] = field(default_factory=lambda: {"preset": "easy"})
+    """The policy that takes over when that of the run fails all the time, as plain values."""
 
     def to_json(self) -> dict[str, Any]:
         """The plan as an object in JSON."""
@@ -41,6 +45,8 @@ class Plan:
             "limits": asdict(self.limits),
             "requeues_lost": self.requeues_lost,
             "power": self.power,
+            "decide_within_s": self.decide_within_s,
+            "fallback": dict(self.fallback),
             "commands": {str(job): command.to_json() for job, command in self.commands.items()},
         }
 
@@ -64,6 +70,8 @@ class Plan:
             Limits(**head["limits"]),
             head["requeues_lost"],
             head["power"],
+            head["decide_within_s"],
+            head["fallback"],
         )
 
     def started(self) -> Launcher:

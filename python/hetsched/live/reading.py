@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.checks import Faults, read_toml, shown, whole_text
+from hetsched.checks import Faults, did_you_mean, listed, one_line, read_toml, shown, whole_text
 from hetsched.errors import ConfigError
 from hetsched.live.commands import COLUMNS, Command, command_of
 from hetsched.live.scripts import ignored_note, read_script
@@ -102,6 +102,9 @@ class _Rows:
 
 def _of_table(path: str, faults: Faults) -> _Rows:
     table = read_table(path, _EXPECTED, words=COLUMNS)
+    names = table.frame.columns
+    if not {"command", "script"} & set(names):
+        faults.note(path, "no column command", f"what to run in a column command{did_you_mean('command', names)}")
     frame = table.frame.rename({short: name for short, name in _SHORT.items() if short in table.frame.columns})
     text = table.text
 
@@ -113,7 +116,8 @@ def _of_table(path: str, faults: Faults) -> _Rows:
     given = frame.select(name for name in COLUMNS if name in frame.columns).to_dicts() or [{}] * len(frame)
     # What is run is no part of the job table, and lists and tables of words have no place in it.
     rest = frame.drop([name for name in COLUMNS if name in frame.columns])
-    return _with_scripts(_Rows(rest, given, place, None if text is None else text.line_of), path, faults)
+    notes = [f"column {one_line(name)} is not read{_meant(name)}" for name in names if not _is_known(name)]
+    return _with_scripts(_Rows(rest, given, place, None if text is None else text.line_of, notes), path, faults)
 
 
 def _of_toml(path: str, faults: Faults) -> _Rows:
@@ -164,18 +168,29 @@ def _is_column(name: str) -> bool:
     return name in JOB_COLUMNS or name in COLUMNS
 
 
+def _is_known(name: str) -> bool:
+    return _is_column(name) or name in _SHORT
+
+
+def _meant(name: str) -> str:
+    return did_you_mean(name, (*_SHORT, *COLUMNS, *JOB_COLUMNS))
+
+
 def _rows_of(given: Sequence[Mapping[str, Any]], places: Sequence[str], faults: Faults) -> _Rows:
     """Rows out of dictionaries; a key that is no column is a fault."""
+    unknown: dict[str, list[str]] = {}
     plain = []
     for row, place in zip(given, places, strict=True):
         named = {_SHORT.get(name, name): value for name, value in row.items()}
-        own = Faults()
-        own.unknown_keys(named, (*JOB_COLUMNS, *COLUMNS, "nodes", "repeat"))
-        for fault in own.found:
-            found = fault.under(place, ", ")
-            if found not in faults.found:
-                faults.found.append(found)
+        for name in named:
+            if not _is_known(name):
+                unknown.setdefault(name, []).append(place)
         plain.append({name: value for name, value in named.items() if name not in COLUMNS})
+    for name, those in unknown.items():
+        count = len(set(those))
+        found = "an unknown column" + (f", as in {count - 1} more" if count > 1 else "")
+        expected = f"a column of job tables or one of {listed(COLUMNS)}{_meant(name)}"
+        faults.note(f"{those[0]}, {name}", found, expected)
     names = list(dict.fromkeys(name for row in plain for name in row))
     columns = {name: pl.Series(name, [row.get(name) for row in plain], strict=False) for name in names}
     frame = pl.DataFrame(columns) if columns else pl.DataFrame({"submit_s": [0.0] * len(plain)})

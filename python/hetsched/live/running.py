@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -20,19 +20,18 @@ from hetsched.live import cgroups
 from hetsched.live.cgroups import usable_folder
 from hetsched.live.clock import Clock
 from hetsched.live.controller import Controller, blind
-from hetsched.live.decisions import Decision
 from hetsched.live.executor import Executor
 from hetsched.live.hands import Hands
 from hetsched.live.journal import read_journal
 from hetsched.live.launchers import Launcher
 from hetsched.live.lines import LINES, Instant, JournalWriter
 from hetsched.live.lock import Held
-from hetsched.live.notices import Notice
-from hetsched.live.outcome import result_of, rows_of
+from hetsched.live.outcome import fallback_of, result_of, rows_of, steps_of
 from hetsched.live.plan import Plan
 from hetsched.live.points import is_armed, point
 from hetsched.live.power import EnergyFile, Rapl, model_w
 from hetsched.live.reading import RealJobs
+from hetsched.live.seams import Instant as Step
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.options import RunOptions
@@ -93,6 +92,8 @@ class LiveRun:
             submits,
             clock=self.clock,
             requeues_lost=self.plan.requeues_lost,
+            fallback=Policy.from_dict(self.plan.fallback),
+            decide_within_s=self.plan.decide_within_s,
             longest_wait_s=3600.0 if self._rapl is None else 1.0,
             tell=each,
             say=say,
@@ -152,6 +153,8 @@ def begun(
     workload = blind(Workload.from_polars(frame, source=jobs.source))
     setting = Setting(workload, platform, policy, RunOptions(seed=seed))
     controller = Controller.of(setting)
+    # Whatever is wrong with the policy that is to step in is said now.
+    Controller.of(replace(setting, policy=Policy.from_dict(plan.fallback)))
     with _held(folder, "--out") as held:
         folder = str(Path(folder).absolute())
         _refuse_begun(folder)
@@ -184,8 +187,8 @@ def _refuse_begun(folder: str) -> None:
         # Its head was never whole: nothing was started.
         path.unlink()
         return
-    expected = f"a folder without a run; to go on with this one: hetsched run --resume {folder}"
-    raise ConfigError([("--out", f"{shown(folder)}, which has one", expected)])
+    expected = f"a folder without one; to go on with this one: hetsched run --resume {folder}"
+    raise ConfigError([("--out", f"a run in {shown(folder)}", expected)])
 
 
 def resumed(folder: str, *, tell: Callable[[LiveRun], object] = lambda _: None, say: Say = lambda _: None) -> LiveRun:
@@ -231,6 +234,8 @@ def _result(folder: str, setting: Setting, plan: Plan) -> Result:
         "seed": setting.options.seed,
         "launcher": plan.launcher,
         "power": {"source": plan.power},
+        **fallback_of(instants),
+        "steps": steps_of(instants, plan.decide_within_s),
     }
     measured_j = EnergyFile(folder).total_j()
     if measured_j is not None:
@@ -245,16 +250,24 @@ class _Book:
         self.writer = writer
         self._path = Path(folder) / LINES
 
-    def append(self, t_us: int, real: float, notices: Sequence[Notice], decisions: Sequence[Decision]) -> None:
+    def append(self, instant: Step, real: float) -> None:
         """Bring an instant to the disk, or raise what the system says."""
-        instant = Instant(t_us, tuple(notices), tuple(decisions), _date(real))
+        line = Instant(
+            instant.t_us,
+            tuple(instant.notices),
+            tuple(instant.decisions),
+            _date(real),
+            snapshot=instant.snapshot,
+            policy=None if instant.policy is None else instant.policy.to_dict(),
+            took_us=instant.took_us,
+        )
         if is_armed("journal.torn"):
             with self._path.open("ab") as file:
                 file.write(b'0123abcd {"t_us":')
             point("journal.torn")
         try:
             point("journal")
-            self.writer.append(instant)
+            self.writer.append(line)
         except OutputError as error:
             if isinstance(error.__context__, OSError):
                 raise error.__context__ from None
