@@ -19,6 +19,7 @@ _HOMES = {
     "errors": ("ConfigError", "HetschedError", "OutputError", "SimulationError", "TraceError"),
     "calibration": ("Calibration", "calibrate"),
     "contract": ("Contract", "read_contract"),
+    "exchanges": ("Hindsight", "hindsight"),
     "features.events": ("failures",),
     "live.controller": ("Controller",),
     "live.journal": ("Journal", "read_journal"),

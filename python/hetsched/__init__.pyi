@@ -32,6 +32,7 @@ from hetsched.assignment import assign, assign_types
 from hetsched.calibration import Calibration, calibrate
 from hetsched.contract import Contract, read_contract
 from hetsched.errors import ConfigError, HetschedError, OutputError, SimulationError, TraceError
+from hetsched.exchanges import Hindsight, hindsight
 from hetsched.features.events import failures
 from hetsched.live.controller import Controller
 from hetsched.live.journal import Journal, read_journal
@@ -74,6 +75,7 @@ __all__ = [
     "DeviceNodes",
     "Events",
     "HetschedError",
+    "Hindsight",
     "Inspection",
     "Journal",
     "Measurements",
@@ -102,6 +104,7 @@ __all__ = [
     "experiments",
     "failures",
     "gym",
+    "hindsight",
     "inspect",
     "live",
     "many",

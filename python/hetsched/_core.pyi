@@ -569,3 +569,12 @@ def least_cost_over_time(
     *,
     certified: bool = False,
 ) -> tuple[float, float, int, int, int, _Certificate | None]: ...
+def cheaper_placement(
+    cost: npt.NDArray[np.float64],
+    intervals: tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    places: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]],
+    closed: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    *,
+    rounds: int,
+    seed: int,
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], float, float, int]: ...

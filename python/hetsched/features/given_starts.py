@@ -40,7 +40,7 @@ def starts_metrics(ended: Ended, outages: pl.DataFrame) -> Metrics:
     given, is_in = given_of(ended)
     is_left_out = jobs["start_s"].is_not_null().to_numpy() & ~is_in
     left_out_j = float(jobs["energy_j"].to_numpy()[is_left_out].sum())
-    bound = energy_bound_starts(given, _spans(outages))
+    bound = energy_bound_starts(given, spans_of(outages))
     blind_j, own_j = energy_blind(given), float(jobs["energy_j"].to_numpy()[is_in].sum())
     return {
         "energy_bound_starts_j": bound.energy_j,
@@ -61,7 +61,7 @@ def share_of_blind(own_j: float, *, blind_j: float, bound_j: float) -> float | N
 def certified_bound(ended: Ended, outages: pl.DataFrame) -> tuple[Given, StartsBound]:
     """The jobs of a run's bound, and the bound with what proves it."""
     given, _ = given_of(ended)
-    return given, energy_bound_starts(given, _spans(outages), certified=True)
+    return given, energy_bound_starts(given, spans_of(outages), certified=True)
 
 
 def given_of(ended: Ended) -> tuple[Given, Mask]:
@@ -113,7 +113,7 @@ def _as_it_ran(
     A given end is that on any nodes. Otherwise a scheduler has ended the job, such as Slurm's, which looks for jobs
     beyond their limits now and then: on other nodes it might have been done before.
     """
-    slowest, watts = _on_own_nodes(given, frame)
+    slowest, watts = on_own_nodes(given, frame)
     ran = end - given.start
     drawn_j = watts * ran / TICKS_S
     is_plain = np.abs(frame["energy_j"].to_numpy() - drawn_j) <= _DRAWN_RATIO * drawn_j
@@ -128,7 +128,7 @@ def _as_it_ran(
     return given.some(is_plain), is_in
 
 
-def _on_own_nodes(given: Given, frame: pl.DataFrame) -> tuple[Floats, Floats]:
+def on_own_nodes(given: Given, frame: pl.DataFrame) -> tuple[Floats, Floats]:
     """The largest time factor of each job's nodes, and their draws together."""
     busy_w = np.concatenate([one.per_node("busy_w") for one in given.platform.classes])
     nodes = frame["nodes"].explode().cast(pl.Int64).to_numpy() if len(frame) else np.empty(0, dtype=np.int64)
@@ -256,7 +256,7 @@ def _all_nodes(platform: Platform, jobs: int) -> _Sets:
     return _Sets(np.zeros(jobs, dtype=np.int64), np.ones((1, platform.nodes), dtype=np.bool_))
 
 
-def _spans(outages: pl.DataFrame) -> Outages:
+def spans_of(outages: pl.DataFrame) -> Outages:
     """Outages as arrays, those of no length left out."""
     own = outages.filter(pl.col("end") > pl.col("start"))
     node, start, end = (own[name].cast(pl.Int64).to_numpy() for name in ("node", "start", "end"))

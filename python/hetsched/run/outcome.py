@@ -75,6 +75,7 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
             provenance=lambda: {**_provenance(setting, totals), **own, **more},
             timing={"wall_s": wall_s, "jobs_per_s": len(workload) / wall_s if wall_s > 0 else 0.0},
             concerns=(*setting.concerns, *after),
+            ended=ended,
         )
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
@@ -22,6 +22,9 @@ from hetsched.run.concerns import Concern
 from hetsched.run.metrics import METRICS
 from hetsched.run.result_files import read_files, write_files
 from hetsched.run.stretches import empty, segments_of_jobs
+
+if TYPE_CHECKING:
+    from hetsched.features.feature import Ended
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Parts:
     """None: every attempt is one stretch, which the jobs show."""
     events: Callable[[], pl.DataFrame] | None = None
     """None: nothing happened besides starts and ends."""
+    ended: Ended | None = None
+    """Ingredients and records of the run; None: it was read from files, or came from another process."""
 
 
 class _Kept:

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `assignment` | costs, to their cheapest matching |
 //! | `transport` | costs, supplies and outages, to the least cost over time |
+//! | `exchange` | costs and intervals on nodes, to a cheaper placement |
 //! | `columns` | jobs, platforms and tables, from numpy |
 //! | `parts` | policies, from dictionaries; the registry, to dictionaries |
 //! | `run` | logs and what runs leave behind; the only doorway out of the interpreter |
@@ -29,6 +30,7 @@ mod cells;
 mod columns;
 mod dumps;
 mod errors;
+mod exchange;
 mod frame;
 mod gym;
 mod live;
@@ -65,6 +67,7 @@ fn functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assignment::assign, module)?)?;
     module.add_function(wrap_pyfunction!(assignment::assign_types, module)?)?;
     module.add_function(wrap_pyfunction!(transport::least_cost_over_time, module)?)?;
+    module.add_function(wrap_pyfunction!(exchange::cheaper_placement, module)?)?;
     module.add_function(wrap_pyfunction!(parts::check_policy, module)?)?;
     module.add_function(wrap_pyfunction!(parts::parts, module)?)?;
     module.add_function(wrap_pyfunction!(run::read_swf, module)?)?;

@@ -4,6 +4,7 @@
 pub mod assignment;
 pub mod end_heap;
 pub mod event_heap;
+pub mod exchange;
 pub mod fit_list;
 pub mod floors;
 pub mod front;

@@ -1,0 +1,189 @@
+//! Exchanges by hand, and against all placements of a few intervals.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::Error;
+
+const NONE: Effort = Effort { rounds: 0, seed: 1 };
+
+fn interval(row: u32, from: i64, until: i64) -> Interval {
+    Interval { row, scale: 1.0, from, until }
+}
+
+fn places(nodes: &[u32]) -> Vec<Place> {
+    (0..).zip(nodes).map(|(interval, &node)| Place { interval, node }).collect()
+}
+
+fn cost(problem: &Problem<'_>, places: &[Place]) -> f64 {
+    let of = |place: &Place| {
+        let one = &problem.intervals[place.interval as usize];
+        problem.costs.row(one.row as usize)[place.node as usize] * one.scale * (one.until - one.from) as f64
+    };
+    places.iter().map(of).sum()
+}
+
+fn found(problem: &Problem<'_>, effort: Effort) -> Found {
+    cheaper_unless(problem, effort, &mut || false).unwrap()
+}
+
+#[test]
+fn a_part_changes_sides_as_a_whole() {
+    // Interval 0 overlaps 1, and 1 overlaps 2: for 0 alone an exchange would pay, for the three it does not.
+    let values = [1.0, 2.0, 9.0, 1.0];
+    let costs = NodeCosts::new(2, 2, &values).unwrap();
+    let intervals = [interval(0, 0, 10), interval(0, 5, 20), interval(1, 15, 30), interval(0, 30, 40)];
+    let places = places(&[1, 0, 1, 1]);
+    let problem = Problem { costs, intervals: &intervals, places: &places, closed: &[] };
+    let one = found(&problem, NONE);
+    assert_eq!(one.places.iter().map(|place| place.node).collect::<Vec<_>>(), [1, 0, 1, 0]);
+    assert_eq!((one.of_pairs, one.change), (-10.0, -10.0));
+}
+
+#[test]
+fn a_closed_node_takes_nothing_and_what_is_on_it_stays() {
+    let costs = NodeCosts::new(1, 2, &[5.0, 1.0]).unwrap();
+    let intervals = [interval(0, 0, 10), interval(0, 10, 20), interval(0, 20, 30)];
+    let places = places(&[0, 0, 0]);
+    let closed = [Closed { node: 1, from: 5, until: 6 }, Closed { node: 0, from: 20, until: 21 }];
+    let one = found(&Problem { costs, intervals: &intervals, places: &places, closed: &closed }, NONE);
+    assert_eq!(one.places.iter().map(|place| place.node).collect::<Vec<_>>(), [0, 1, 0]);
+}
+
+#[test]
+fn faults_are_named() {
+    let costs = NodeCosts::new(1, 1, &[1.0]).unwrap();
+    let text = |intervals: &[Interval], places: &[Place], closed: &[Closed]| {
+        let problem = Problem { costs, intervals, places, closed };
+        cheaper_unless(&problem, NONE, &mut || false).unwrap_err().to_string()
+    };
+    let two = [interval(0, 0, 10), interval(0, 9, 12)];
+    assert!(text(&two, &places(&[0, 0]), &[]).contains("interval 1 while it serves interval 0"));
+    assert!(text(&[interval(1, 0, 1)], &[], &[]).contains("a row below 1"));
+    assert!(text(&[interval(0, 1, 1)], &[], &[]).contains("an end after the start"));
+    assert!(text(&two, &places(&[0, 1]), &[]).contains("interval 1 on node 1"));
+    assert!(text(&[], &[], &[Closed { node: 2, from: 0, until: 1 }]).contains("node 2"));
+}
+
+#[test]
+fn it_can_be_interrupted() {
+    let costs = NodeCosts::new(1, 1, &[1.0]).unwrap();
+    let problem = Problem { costs, intervals: &[], places: &[], closed: &[] };
+    assert!(matches!(cheaper_unless(&problem, NONE, &mut || true), Err(Error::Interrupted)));
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    nodes: usize,
+    values: Vec<f64>,
+    intervals: Vec<Interval>,
+    places: Vec<Place>,
+    closed: Vec<Closed>,
+}
+
+impl Case {
+    fn problem(&self) -> Problem<'_> {
+        let costs = NodeCosts::new(self.values.len() / self.nodes, self.nodes, &self.values).unwrap();
+        Problem { costs, intervals: &self.intervals, places: &self.places, closed: &self.closed }
+    }
+
+    /// Nodes that an interval may have, as far as those of the intervals before it allow.
+    fn free(&self, own: usize, taken: &[Place]) -> Vec<u32> {
+        let one = &self.intervals[own];
+        let overlaps = |from: i64, until: i64| from < one.until && one.from < until;
+        let is_free = |&node: &u32| {
+            let is_held = taken.iter().filter(|place| place.node == node).any(|place| {
+                let other = &self.intervals[place.interval as usize];
+                overlaps(other.from, other.until)
+            });
+            let is_closed = self.closed.iter().any(|span| span.node == node && overlaps(span.from, span.until));
+            let is_allowed = self.problem().costs.row(one.row as usize)[node as usize].is_finite();
+            is_allowed && !is_held && !is_closed
+        };
+        (0..u32::try_from(self.nodes).unwrap()).filter(is_free).collect()
+    }
+
+    /// Cost of the cheapest placement of the intervals from this one on, of `sizes` nodes each.
+    fn cheapest(&self, own: usize, sizes: &[usize], taken: &mut Vec<Place>, nodes: &[u32]) -> f64 {
+        if own == self.intervals.len() {
+            return cost(&self.problem(), taken);
+        }
+        let free = self.free(own, taken);
+        let mut least = f64::INFINITY;
+        for set in 0_u32..1 << self.nodes {
+            let chosen: Vec<u32> = free.iter().copied().filter(|node| set >> node & 1 == 1).collect();
+            let is_fair = chosen.len() == sizes[own] && chosen.len() == set.count_ones() as usize;
+            // Of two nodes in play at most, an interval keeps those that it has elsewhere.
+            if is_fair && self.keeps(own, &chosen, nodes) {
+                let before = taken.len();
+                taken.extend(chosen.iter().map(|&node| Place { interval: u32::try_from(own).unwrap(), node }));
+                least = least.min(self.cheapest(own + 1, sizes, taken, nodes));
+                taken.truncate(before);
+            }
+        }
+        least
+    }
+
+    fn keeps(&self, own: usize, chosen: &[u32], nodes: &[u32]) -> bool {
+        let elsewhere = |node: &u32| !nodes.contains(node);
+        let has: Vec<u32> = self.places.iter().filter(|place| place.interval as usize == own).map(|p| p.node).collect();
+        has.iter().copied().filter(elsewhere).eq(chosen.iter().copied().filter(elsewhere))
+    }
+
+    fn sizes(&self) -> Vec<usize> {
+        (0..self.intervals.len()).map(|own| self.places.iter().filter(|p| p.interval as usize == own).count()).collect()
+    }
+}
+
+/// A case whose intervals hold the first nodes that are free; those that find none are left out.
+fn case() -> impl Strategy<Value = Case> {
+    let costs = prop::collection::vec(prop_oneof![6 => (1_u8..20).prop_map(f64::from), 1 => Just(f64::INFINITY)], 8);
+    let intervals = prop::collection::vec((0_u32..2, 1_u8..4, 0_i64..12, 1_i64..8, 1_usize..3), 1..6);
+    let closed = prop::collection::vec((0_u32..4, 0_i64..16, 1_i64..5), 0..3);
+    (costs, intervals, closed).prop_map(|(values, asked, closed)| {
+        let closed = closed.into_iter().map(|(node, from, long)| Closed { node, from, until: from + long }).collect();
+        let mut case = Case { nodes: 4, values, intervals: Vec::new(), places: Vec::new(), closed };
+        for (row, scale, from, long, size) in asked {
+            let own = case.intervals.len();
+            case.intervals.push(Interval { row, scale: f64::from(scale), from, until: from + long });
+            let free = case.free(own, &case.places);
+            if free.len() < size {
+                case.intervals.pop();
+                continue;
+            }
+            let interval = u32::try_from(own).unwrap();
+            case.places.extend(free[..size].iter().map(|&node| Place { interval, node }));
+        }
+        case
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn placements_are_feasible_cheaper_and_cheapest_for_every_pair(case in case(), rounds in 0_u64..20) {
+        let problem = case.problem();
+        let one = found(&problem, Effort { rounds, seed: 7 });
+        let (before, after) = (cost(&problem, &case.places), cost(&problem, &one.places));
+        prop_assert!((after - before - one.change).abs() < 1e-9);
+        prop_assert!(one.change <= one.of_pairs && one.of_pairs <= 0.0);
+        let moved = Case { places: one.places.clone(), ..case.clone() };
+        prop_assert_eq!(moved.sizes(), case.sizes());
+        for own in 0..case.intervals.len() {
+            let has = |place: &&Place| place.interval as usize == own;
+            let others: Vec<_> = one.places.iter().filter(|place| !has(place)).copied().collect();
+            let free = case.free(own, &others);
+            prop_assert!(one.places.iter().filter(has).all(|place| free.contains(&place.node)));
+        }
+        for left in 0..4 {
+            for right in 0..left {
+                let least = moved.cheapest(0, &case.sizes(), &mut Vec::new(), &[left, right]);
+                prop_assert!((after - least).abs() < 1e-9, "{after} on nodes {left} and {right}, {least} can be had");
+            }
+        }
+        let all = moved.cheapest(0, &case.sizes(), &mut Vec::new(), &[0, 1, 2, 3]);
+        prop_assert!(all <= after + 1e-9);
+        prop_assert_eq!(&one, &found(&problem, Effort { rounds, seed: 7 }));
+    }
+}
