@@ -1,6 +1,6 @@
 //! Intervals on nodes: costs and a placement in, a cheaper one out.
 
-use hetsched_core::algo::exchange::{Closed, Effort, Interval, Place, Problem, cheaper_unless};
+use hetsched_core::algo::exchange::{Closed, Effort, Interval, IntervalNode, PlacedIntervals, cheaper_unless};
 use hetsched_core::algo::transport::NodeCosts;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -44,13 +44,13 @@ pub(crate) fn cheaper_placement<'py>(
     let intervals: Vec<_> =
         spans.map(|((&row, &scale), (&from, &until))| Interval { row, scale, from, until }).collect();
     let places = places.0.as_array().into_iter().zip(places.1.as_array());
-    let places: Vec<_> = places.map(|(&interval, &node)| Place { interval, node }).collect();
+    let places: Vec<_> = places.map(|(&interval, &node)| IntervalNode { interval, node }).collect();
     let spans = closed.0.as_array().into_iter().zip(closed.1.as_array().into_iter().zip(closed.2.as_array()));
     let closed: Vec<_> = spans.map(|(&node, (&from, &until))| Closed { node, from, until }).collect();
     let silent = |_: Python<'_>, _: &Py<PyAny>, _: &[f64]| Ok(());
     let found = run_detached(py, false, None, silent, |look| {
         let costs = NodeCosts::new(rows, nodes, values)?;
-        let problem = Problem { costs, intervals: &intervals, places: &places, closed: &closed };
+        let problem = PlacedIntervals { costs, intervals: &intervals, places: &places, closed: &closed };
         cheaper_unless(&problem, Effort { rounds, seed }, &mut || look(&[]).is_break())
     })?;
     let (own, on) = found.places.iter().map(|place| (place.interval, place.node)).unzip();

@@ -51,7 +51,7 @@ pub struct Closed {
 
 /// Node of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct IntervalNode {
     /// The interval.
     pub interval: u32,
     /// The node.
@@ -60,18 +60,18 @@ pub struct Place {
 
 /// Intervals on nodes.
 #[derive(Clone, Copy, Debug)]
-pub struct Problem<'a> {
+pub struct PlacedIntervals<'a> {
     /// Rows of costs on nodes, per unit of time; +inf where an interval may not be.
     pub costs: NodeCosts<'a>,
     /// The intervals.
     pub intervals: &'a [Interval],
     /// Nodes that they have.
-    pub places: &'a [Place],
+    pub places: &'a [IntervalNode],
     /// Spans out of service.
     pub closed: &'a [Closed],
 }
 
-impl Problem<'_> {
+impl PlacedIntervals<'_> {
     fn check(&self) -> Result<()> {
         let (rows, nodes) = (self.costs.rows(), self.costs.nodes());
         let is_sound = |one: &Interval| {
@@ -82,7 +82,8 @@ impl Problem<'_> {
             let expected = format!("a row below {rows}, a factor above 0, and an end after the start");
             return Err(config("intervals", found, expected));
         }
-        let is_known = |one: &Place| (one.interval as usize) < self.intervals.len() && (one.node as usize) < nodes;
+        let is_known =
+            |one: &IntervalNode| (one.interval as usize) < self.intervals.len() && (one.node as usize) < nodes;
         if let Some(one) = self.places.iter().find(|one| !is_known(one)) {
             let found = format!("interval {} on node {}", one.interval, one.node);
             return Err(config("places", found, format!("{} intervals on {nodes} nodes", self.intervals.len())));

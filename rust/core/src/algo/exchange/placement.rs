@@ -3,15 +3,15 @@
 use std::mem::take;
 
 use super::pair::{CLOSED, Entry, Pair, Part};
-use super::{Place, Problem};
+use super::{IntervalNode, PlacedIntervals};
 use crate::error::{Result, config};
 
 /// Entries of every node by start, and what has changed since they were last kept.
 pub(super) struct Placement<'a> {
-    problem: Problem<'a>,
+    problem: PlacedIntervals<'a>,
     nodes: Vec<Vec<Entry>>,
     /// Places that no exchange may touch.
-    pinned: Vec<Place>,
+    pinned: Vec<IntervalNode>,
     /// Nodes that have changed, with what they held before.
     before: Vec<(usize, Vec<Entry>)>,
     is_saved: Vec<bool>,
@@ -21,7 +21,7 @@ pub(super) struct Placement<'a> {
 impl<'a> Placement<'a> {
     /// # Errors
     /// If a node serves two intervals at once.
-    pub(super) fn new(problem: Problem<'a>) -> Result<Self> {
+    pub(super) fn new(problem: PlacedIntervals<'a>) -> Result<Self> {
         let mut nodes = vec![Vec::new(); problem.costs.nodes()];
         for place in problem.places {
             let one = &problem.intervals[place.interval as usize];
@@ -91,9 +91,10 @@ impl<'a> Placement<'a> {
     }
 
     /// Nodes of the intervals, by interval and number.
-    pub(super) fn places(&self) -> Vec<Place> {
+    pub(super) fn places(&self) -> Vec<IntervalNode> {
         let entries = (0..).zip(&self.nodes).flat_map(|(node, list)| list.iter().map(move |one| (node, one.interval)));
-        let own = entries.filter(|&(_, interval)| interval != CLOSED).map(|(node, interval)| Place { interval, node });
+        let own =
+            entries.filter(|&(_, interval)| interval != CLOSED).map(|(node, interval)| IntervalNode { interval, node });
         let mut found: Vec<_> = own.chain(self.pinned.iter().copied()).collect();
         found.sort_unstable();
         found
@@ -101,7 +102,7 @@ impl<'a> Placement<'a> {
 }
 
 /// Entries of a node by start. Intervals on it while it is closed are pinned, and a part of what closes it.
-fn apart(node: u32, mut entries: Vec<Entry>, pinned: &mut Vec<Place>) -> Result<Vec<Entry>> {
+fn apart(node: u32, mut entries: Vec<Entry>, pinned: &mut Vec<IntervalNode>) -> Result<Vec<Entry>> {
     entries.sort_unstable_by_key(|one| (one.from, one.until, one.interval));
     let mut found: Vec<Entry> = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -114,7 +115,7 @@ fn apart(node: u32, mut entries: Vec<Entry>, pinned: &mut Vec<Place>) -> Result<
             return Err(config(format!("places, node {node}"), both, "one interval at a time"));
         }
         let intervals = [last.interval, entry.interval].into_iter().filter(|&one| one != CLOSED);
-        pinned.extend(intervals.map(|interval| Place { interval, node }));
+        pinned.extend(intervals.map(|interval| IntervalNode { interval, node }));
         *last = Entry { until: last.until.max(entry.until), interval: CLOSED, ..*last };
     }
     Ok(found)

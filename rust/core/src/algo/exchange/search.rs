@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::pair::{CLOSED, Part};
 use super::placement::Placement;
-use super::{Place, Problem};
+use super::{IntervalNode, PlacedIntervals};
 use crate::error::{Error, Result};
 use crate::random::Stream;
 
@@ -27,7 +27,7 @@ pub struct Effort {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// Nodes of the intervals, by interval and number.
-    pub places: Vec<Place>,
+    pub places: Vec<IntervalNode>,
     /// Cost of the exchanges until no pair of nodes could be made cheaper for the first time; at most 0.
     pub of_pairs: f64,
     /// Cost of all exchanges; at most that.
@@ -41,7 +41,11 @@ pub struct Found {
 /// # Errors
 /// If the problem names rows, intervals or nodes that there are not, or a node serves two intervals at once; and
 /// [`Error::Interrupted`].
-pub fn cheaper_unless(problem: &Problem<'_>, effort: Effort, interrupted: &mut dyn FnMut() -> bool) -> Result<Found> {
+pub fn cheaper_unless(
+    problem: &PlacedIntervals<'_>,
+    effort: Effort,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Found> {
     problem.check()?;
     let nodes = problem.costs.nodes();
     let mut search = Search {

@@ -11,19 +11,19 @@ fn interval(row: u32, from: i64, until: i64) -> Interval {
     Interval { row, scale: 1.0, from, until }
 }
 
-fn places(nodes: &[u32]) -> Vec<Place> {
-    (0..).zip(nodes).map(|(interval, &node)| Place { interval, node }).collect()
+fn places(nodes: &[u32]) -> Vec<IntervalNode> {
+    (0..).zip(nodes).map(|(interval, &node)| IntervalNode { interval, node }).collect()
 }
 
-fn cost(problem: &Problem<'_>, places: &[Place]) -> f64 {
-    let of = |place: &Place| {
+fn cost(problem: &PlacedIntervals<'_>, places: &[IntervalNode]) -> f64 {
+    let of = |place: &IntervalNode| {
         let one = &problem.intervals[place.interval as usize];
         problem.costs.row(one.row as usize)[place.node as usize] * one.scale * (one.until - one.from) as f64
     };
     places.iter().map(of).sum()
 }
 
-fn found(problem: &Problem<'_>, effort: Effort) -> Found {
+fn found(problem: &PlacedIntervals<'_>, effort: Effort) -> Found {
     cheaper_unless(problem, effort, &mut || false).unwrap()
 }
 
@@ -34,7 +34,7 @@ fn a_part_changes_sides_as_a_whole() {
     let costs = NodeCosts::new(2, 2, &values).unwrap();
     let intervals = [interval(0, 0, 10), interval(0, 5, 20), interval(1, 15, 30), interval(0, 30, 40)];
     let places = places(&[1, 0, 1, 1]);
-    let problem = Problem { costs, intervals: &intervals, places: &places, closed: &[] };
+    let problem = PlacedIntervals { costs, intervals: &intervals, places: &places, closed: &[] };
     let one = found(&problem, NONE);
     assert_eq!(one.places.iter().map(|place| place.node).collect::<Vec<_>>(), [1, 0, 1, 0]);
     assert_eq!((one.of_pairs, one.change), (-10.0, -10.0));
@@ -46,15 +46,15 @@ fn a_closed_node_takes_nothing_and_what_is_on_it_stays() {
     let intervals = [interval(0, 0, 10), interval(0, 10, 20), interval(0, 20, 30)];
     let places = places(&[0, 0, 0]);
     let closed = [Closed { node: 1, from: 5, until: 6 }, Closed { node: 0, from: 20, until: 21 }];
-    let one = found(&Problem { costs, intervals: &intervals, places: &places, closed: &closed }, NONE);
+    let one = found(&PlacedIntervals { costs, intervals: &intervals, places: &places, closed: &closed }, NONE);
     assert_eq!(one.places.iter().map(|place| place.node).collect::<Vec<_>>(), [0, 1, 0]);
 }
 
 #[test]
 fn faults_are_named() {
     let costs = NodeCosts::new(1, 1, &[1.0]).unwrap();
-    let text = |intervals: &[Interval], places: &[Place], closed: &[Closed]| {
-        let problem = Problem { costs, intervals, places, closed };
+    let text = |intervals: &[Interval], places: &[IntervalNode], closed: &[Closed]| {
+        let problem = PlacedIntervals { costs, intervals, places, closed };
         cheaper_unless(&problem, NONE, &mut || false).unwrap_err().to_string()
     };
     let two = [interval(0, 0, 10), interval(0, 9, 12)];
@@ -68,7 +68,7 @@ fn faults_are_named() {
 #[test]
 fn it_can_be_interrupted() {
     let costs = NodeCosts::new(1, 1, &[1.0]).unwrap();
-    let problem = Problem { costs, intervals: &[], places: &[], closed: &[] };
+    let problem = PlacedIntervals { costs, intervals: &[], places: &[], closed: &[] };
     assert!(matches!(cheaper_unless(&problem, NONE, &mut || true), Err(Error::Interrupted)));
 }
 
@@ -77,18 +77,18 @@ struct Case {
     nodes: usize,
     values: Vec<f64>,
     intervals: Vec<Interval>,
-    places: Vec<Place>,
+    places: Vec<IntervalNode>,
     closed: Vec<Closed>,
 }
 
 impl Case {
-    fn problem(&self) -> Problem<'_> {
+    fn problem(&self) -> PlacedIntervals<'_> {
         let costs = NodeCosts::new(self.values.len() / self.nodes, self.nodes, &self.values).unwrap();
-        Problem { costs, intervals: &self.intervals, places: &self.places, closed: &self.closed }
+        PlacedIntervals { costs, intervals: &self.intervals, places: &self.places, closed: &self.closed }
     }
 
     /// Nodes that an interval may have, as far as those of the intervals before it allow.
-    fn free(&self, own: usize, taken: &[Place]) -> Vec<u32> {
+    fn free(&self, own: usize, taken: &[IntervalNode]) -> Vec<u32> {
         let one = &self.intervals[own];
         let overlaps = |from: i64, until: i64| from < one.until && one.from < until;
         let is_free = |&node: &u32| {
@@ -104,7 +104,7 @@ impl Case {
     }
 
     /// Cost of the cheapest placement of the intervals from this one on, of `sizes` nodes each.
-    fn cheapest(&self, own: usize, sizes: &[usize], taken: &mut Vec<Place>, nodes: &[u32]) -> f64 {
+    fn cheapest(&self, own: usize, sizes: &[usize], taken: &mut Vec<IntervalNode>, nodes: &[u32]) -> f64 {
         if own == self.intervals.len() {
             return cost(&self.problem(), taken);
         }
@@ -116,7 +116,7 @@ impl Case {
             // Of two nodes in play at most, an interval keeps those that it has elsewhere.
             if is_fair && self.keeps(own, &chosen, nodes) {
                 let before = taken.len();
-                taken.extend(chosen.iter().map(|&node| Place { interval: u32::try_from(own).unwrap(), node }));
+                taken.extend(chosen.iter().map(|&node| IntervalNode { interval: u32::try_from(own).unwrap(), node }));
                 least = least.min(self.cheapest(own + 1, sizes, taken, nodes));
                 taken.truncate(before);
             }
@@ -152,7 +152,7 @@ fn case() -> impl Strategy<Value = Case> {
                 continue;
             }
             let interval = u32::try_from(own).unwrap();
-            case.places.extend(free[..size].iter().map(|&node| Place { interval, node }));
+            case.places.extend(free[..size].iter().map(|&node| IntervalNode { interval, node }));
         }
         case
     })
@@ -171,7 +171,7 @@ proptest! {
         let moved = Case { places: one.places.clone(), ..case.clone() };
         prop_assert_eq!(moved.sizes(), case.sizes());
         for own in 0..case.intervals.len() {
-            let has = |place: &&Place| place.interval as usize == own;
+            let has = |place: &&IntervalNode| place.interval as usize == own;
             let others: Vec<_> = one.places.iter().filter(|place| !has(place)).copied().collect();
             let free = case.free(own, &others);
             prop_assert!(one.places.iter().filter(has).all(|place| free.contains(&place.node)));
