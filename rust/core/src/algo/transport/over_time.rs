@@ -38,9 +38,9 @@ pub struct Problem<'a> {
     pub kinds: &'a [Kind],
     /// Units of each node.
     pub capacity: &'a [u64],
-    /// What is to be placed.
+    /// Units to be placed.
     pub supplies: &'a [Supply],
-    /// What is not in service.
+    /// Spans out of service.
     pub outages: &'a [NodeOutage],
 }
 
