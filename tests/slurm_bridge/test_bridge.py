@@ -6,13 +6,14 @@ import pytest
 
 import hetsched as hs
 from hetsched.errors import ConfigError, OutputError
+from hetsched.live.lock import Held
 from hetsched.slurm_bridge.bridge import MOST_ERRORS, Bridge
 from hetsched.slurm_bridge.calls import CallError
 from hetsched.slurm_bridge.log import Log, read_log
 from hetsched.slurm_bridge.machine import BridgeMachine
 from hetsched.slurm_bridge.mind import Mind
 from hetsched.slurm_bridge.pace import Pace
-from hetsched.slurm_bridge.run import OneBridge, run_beats
+from hetsched.slurm_bridge.run import run_beats
 from hetsched.slurm_bridge.standing import Site
 from hetsched.slurm_bridge.status import status_of
 
@@ -218,11 +219,11 @@ def test_beats_keep_their_pace(slurm, bridges):
 
 
 def test_one_bridge_a_folder(tmp_path):
-    one = OneBridge(str(tmp_path))
+    one = Held(str(tmp_path), "--journal", "bridge")
     with pytest.raises(ConfigError, match="in use"):
-        OneBridge(str(tmp_path))
+        Held(str(tmp_path), "--journal", "bridge")
     one.close()
-    OneBridge(str(tmp_path)).close()
+    Held(str(tmp_path), "--journal", "bridge").close()
 
 
 def test_a_log_that_has_grown_is_kept(tmp_path):

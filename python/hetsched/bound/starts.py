@@ -47,9 +47,9 @@ class Proof:
     start: Whole
     end: Whole
     least_w: Floats
-    """Of each stretch: microseconds, and W."""
+    """Watts of each stretch; its instants are microseconds."""
     offsets: Whole
-    """Where the rows of each stretch begin in `kind`, `units` and `label`."""
+    """Begins of the rows of each stretch in `kind`, `units` and `label`."""
     kind: Whole
     units: Whole
     label: Floats

@@ -72,11 +72,12 @@ def run(
     faults.check()
     check_output(journal)
     assert chosen is not None
+    from hetsched.live.lock import Held
     from hetsched.slurm_bridge.bridge import Bridge
     from hetsched.slurm_bridge.machine import FOREVER_S, BridgeMachine
     from hetsched.slurm_bridge.pace import Pace
     from hetsched.slurm_bridge.readings import Reader
-    from hetsched.slurm_bridge.run import BridgeClock, OneBridge, run_beats
+    from hetsched.slurm_bridge.run import BridgeClock, run_beats
     from hetsched.slurm_bridge.standing import Site
 
     fallback = policy_of(beats.fallback)
@@ -84,7 +85,7 @@ def run(
         {f"platform.{name}": f"--platform {platform}: {name}" for name in ("node_names", "exclusive", "queue")}
     ):
         machine = BridgeMachine(platform_of(platform, {}), beats.unlimited_s or FOREVER_S)
-    lock = OneBridge(journal)
+    lock = Held(journal, "--journal", "bridge")
     site = Site(partition, needs_gate=act)
     hands = _hands(site, machine, journal, screen, lease_s or DEFAULT_LEASE_S) if act else None
     bridge = Bridge(

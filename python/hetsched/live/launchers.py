@@ -130,7 +130,7 @@ class Terms:
     cgroups: str | None = None
     """Folder in which control groups of jobs can be made."""
     holds_memory: bool = False
-    """Whether jobs are held to the memory that they ask for, where control groups can do so."""
+    """True if jobs are held to the memory that they ask for, where control groups can do so."""
 
 
 def spec_of(command: Command, given: Given, launcher: Launcher, terms: Terms) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The folder of a live run: held by one executor at a time."""
+"""The folder of a live run: held by one process at a time."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from hetsched.errors import ConfigError, OutputError
 
 
 class Held:
-    """A folder that no other executor works in; the system lets go of it when this process ends, however that is."""
+    """A folder that no other process works in; the system lets go of it when this one ends, however that is.
 
-    def __init__(self, folder: str, option: str = "--out") -> None:
+    Raises
+    ------
+    ConfigError
+        If another `worker` has it, of the folder's `option`.
+    OutputError
+        If the folder cannot be written.
+    """
+
+    def __init__(self, folder: str, option: str = "--out", worker: str = "hetsched run") -> None:
         path = Path(folder) / "lock"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +34,7 @@ class Held:
             other = os.pread(self._handle, 100, 0).decode(errors="replace").strip()
             os.close(self._handle)
             by = f" by process {other}" if other.isdecimal() else ""
-            expected = "a folder that no other hetsched run works in"
+            expected = f"a folder that no other {worker} works in"
             raise ConfigError([(option, f"{shown(folder)}, in use{by}", expected)]) from None
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)

@@ -13,7 +13,7 @@ PERIOD_S = 0.05
 """Seconds between two looks at an orphan."""
 
 _KILL_US = 10_000_000
-"""How long processes that were killed may take to be gone."""
+"""Time that killed processes may take to be gone."""
 
 
 class Orphan:

@@ -34,7 +34,7 @@ class RealJobs:
     frame: pl.DataFrame
     """The job table, in the order of submission; without ``runtime_s``."""
     commands: Mapping[int, Command]
-    """What to run, by job."""
+    """Commands to run, by job."""
     source: str
     notes: Sequence[str] = ()
     """Sentences for people, on what was passed over."""
@@ -94,7 +94,7 @@ class _Rows:
 
     frame: pl.DataFrame
     given: Sequence[Mapping[str, Any]]
-    """What each says of its command."""
+    """Columns of commands, by job."""
     place: Callable[[int], str]
     line: Callable[[int], int] | None = None
     notes: Sequence[str] = ()

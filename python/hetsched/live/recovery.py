@@ -33,7 +33,7 @@ class Attempt:
 
     found: Found
     process: Process | None = None
-    """What is to be waited for: its shim, or its command where that is an orphan."""
+    """The process to wait for: its shim, or its command where that is an orphan."""
     record: dict[str, Any] | None = None
     """Its end, if that is written down."""
 

@@ -46,7 +46,7 @@ SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 _LONGEST_WHY = 500
 _NOT_RUN = 127
 _KILL_S = 10.0
-"""How long it tries to kill what forks faster than it is found."""
+"""Time for which it tries to kill what forks faster than it is found."""
 _PAUSE_S = 0.005
 
 

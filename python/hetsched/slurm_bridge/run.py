@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-from hetsched.checks import reason_of, shown
-from hetsched.errors import ConfigError, OutputError
 from hetsched.slurm_bridge.bridge import Bridge
 from hetsched.slurm_bridge.pace import Pace
 
@@ -27,36 +22,6 @@ class BridgeClock:
     def __call__(self) -> int:
         """The present instant, which no setting of the wall clock moves."""
         return self._origin_us + self._boot_us()
-
-
-class OneBridge:
-    """The lock of a folder, which one bridge has at a time; the system lets go of it whenever this process ends.
-
-    Raises
-    ------
-    ConfigError
-        If another one has it.
-    OutputError
-        If the folder cannot be written.
-    """
-
-    def __init__(self, folder: str) -> None:
-        path = Path(folder) / "lock"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise OutputError(str(path), reason_of(error)) from None
-        try:
-            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(self._handle)
-            expected = "a folder that no other bridge works in"
-            raise ConfigError([("--journal", f"{shown(folder)}, in use", expected)]) from None
-
-    def close(self) -> None:
-        """Let go of it."""
-        os.close(self._handle)
 
 
 def run_beats(
