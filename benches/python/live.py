@@ -149,7 +149,7 @@ def simulated(jobs: RealJobs, lengths: pl.DataFrame, platform: hs.Platform, poli
 
 
 def compared(real: hs.Result, other: hs.Result) -> dict[str, float]:
-    """How near a simulation is to a real run."""
+    """Distance of a simulation from a real run."""
     joined = real.jobs.join(other.jobs, on="job_id", suffix="_sim")
     is_near = (joined["start_s"] - joined["start_s_sim"]).abs() <= NEAR_S
     same = joined["nodes"] == joined["nodes_sim"]

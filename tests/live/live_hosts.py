@@ -83,7 +83,7 @@ def noted(count, seconds=0.1, **more):
 
 
 def ran(folder):
-    """How often each job ran."""
+    """Number of times that each job ran."""
     file = Path(folder) / "ran"
     words = file.read_text().split() if file.exists() else []
     return {int(word): words.count(word) for word in words}

@@ -52,7 +52,7 @@ def begin(zygote, tmp_path, slurm):
 
 
 def log(tmp_path):
-    """What the command said."""
+    """Output of the command."""
     return (tmp_path / "executor.err").read_text()
 
 

@@ -56,7 +56,7 @@ def test_nodes_of_an_allocation():
 
 
 def given(**more):
-    """What a run of a job got."""
+    """Arguments that a run of a job got."""
     plain = {
         "job": 7,
         "attempt": 2,

@@ -56,7 +56,7 @@ def begun(jobs, *more):
 
 
 def log(folder):
-    """What the command said."""
+    """Output of the command."""
     return (folder / "executor.err").read_text()
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the bridge share: a Slurm that they move by hand, and commands that they write themselves."""
+"""Parts that tests of the bridge share: a Slurm moved by hand, and commands that they write themselves."""
 
 import os
 import sys

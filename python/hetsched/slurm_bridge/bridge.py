@@ -61,7 +61,7 @@ class Bridge:
     say
         Takes a line.
     hands
-        Whoever carries out what is decided; None: a dry run, in which Slurm goes on by its own rules.
+        The part that carries out decisions; None: a dry run, in which Slurm goes on by its own rules.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ class Status:
     decided: int
     """Starts that had been decided before."""
     as_wished: int
-    """Of these, starts on the very nodes."""
+    """Starts among these on the very nodes decided."""
     starts_per_min: float
     median_lag_s: float | None
     """Seconds from a decision to Slurm's start."""
