@@ -125,6 +125,31 @@ def test_ctrl_c_at_any_moment_says_interrupted(process, folder, delay_s):
     assert (run.returncode, without_warnings(err)) == (130, ["interrupted"])
 
 
+CTRL_C_IN_A_DESTRUCTOR = """
+import signal
+import sys
+
+class Lost:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def hook(event, arguments):
+    if event == "import" and arguments[0] == "hetsched.cli.run_options":
+        Lost()
+
+sys.addaudithook(hook)
+"""
+
+
+def test_ctrl_c_that_python_drops_comes_again(process, folder):
+    (folder / "early").mkdir()
+    (folder / "early" / "sitecustomize.py").write_text(CTRL_C_IN_A_DESTRUCTOR)
+    log = hopeless_log(folder)
+    run = process("simulate", log, "--policy", "conservative", "--nodes", 600, first_path=folder / "early")
+    _, err = run.communicate(timeout=STOPPED_WITHIN_S)
+    assert (run.returncode, without_warnings(err)) == (130, ["interrupted"])
+
+
 RUN = ["simulate", "small.swf", "--out", "out"]
 
 

@@ -5,8 +5,10 @@ The library computes; what is here reads options, shows progress and tables, and
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
+import time
 
 # As in hetsched itself.
 TYPE_CHECKING = False
@@ -28,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hetsched ...
     0
     """
+    hook, sys.unraisablehook = sys.unraisablehook, _interrupt_again
     try:
         for descriptor, name in ((1, "stdout"), (2, "stderr")):
             if getattr(sys, name) is None:
@@ -38,6 +41,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
+    finally:
+        sys.unraisablehook = hook
+
+
+def _interrupt_again(lost: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C again, if the first one came in code whose errors Python drops: a callback of imports, a ``__del__``."""
+    if lost.exc_type is KeyboardInterrupt:
+        _thread.start_new_thread(_interrupt_soon, ())
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.01)  # until that code is over
+    _thread.interrupt_main()
 
 
 def _nowhere(descriptor: int) -> TextIO:

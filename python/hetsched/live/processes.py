@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _BOOT = "/proc/sys/kernel/random/boot_id"
+# The parent of the kernel's own threads, which have no environment.
+_KERNEL = 2
+_READINGS = 4
+_MOMENT_S = 0.001
 
 
 def now_us() -> int:
@@ -82,10 +86,21 @@ def marked(mark: Iterable[bytes]) -> list[Seen]:
     wanted = set(mark)
     found = []
     for seen in everything():
-        with suppress(OSError), open(f"/proc/{seen.pid}/environ", "rb") as file:
-            if not seen.is_dead and wanted <= set(file.read().split(b"\0")):
+        with suppress(OSError):
+            if not seen.is_dead and wanted <= _environment(seen):
                 found.append(seen)
     return found
+
+
+def _environment(seen: Seen) -> set[bytes]:
+    """Settings of a process's environment, read again if it is empty: for a moment in the middle of `exec` it is."""
+    for _ in range(_READINGS):
+        with open(f"/proc/{seen.pid}/environ", "rb") as file:
+            text = file.read()
+        if text or seen.parent == _KERNEL:
+            break
+        time.sleep(_MOMENT_S)
+    return set(text.split(b"\0"))
 
 
 class Process:
