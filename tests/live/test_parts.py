@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from live_hosts import until
 
 from hetsched.checks import Faults
-from hetsched.live import cgroups
+from hetsched.live import cgroups, processes
 from hetsched.live.clock import Clock
 from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
@@ -228,6 +229,57 @@ def test_a_process_that_has_the_number_of_another_one_by_now_is_not_signalled():
     if "unshare" in made.stderr and "failed" in made.stderr:
         pytest.skip(f"no name space of processes can be made here: {made.stderr.strip()}")
     assert made.stdout == "not signalled\n", made.stderr
+
+
+def test_a_thread_that_has_the_number_of_a_process_by_now_is_not_that_process():
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        seen = look(thread.native_id)
+        assert seen is not None
+        assert Process.held(seen.pid, seen.ticks) is None
+        assert signalled([seen], signal.SIGKILL) == 0
+    finally:
+        over.set()
+        thread.join()
+
+
+HIDDEN = """
+import ctypes, os, sys
+sys.path.insert(0, sys.argv[1])
+from hetsched.live.processes import below, look
+if ctypes.CDLL(None, use_errno=True).mount(b"proc", b"/proc", b"proc", 0, b"hidepid=1"):
+    sys.exit("unshare failed: no /proc of our own")
+other = os.fork()
+if not other:
+    os.execvp("sleep", ["sleep", "60"])
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+child = os.fork()
+if not child:
+    os.execvp("sleep", ["sleep", "60"])
+try:
+    open(f"/proc/{other}/stat")
+except PermissionError:
+    # Until it runs another program a child of ours is hidden, too.
+    while not (found := below([os.getpid()])):
+        pass
+    print(look(other), [seen.pid == child for seen in found])
+"""
+
+
+def test_processes_of_others_may_be_hidden(tmp_path):
+    words = ["unshare", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-c", HIDDEN]
+    package = Path(processes.__file__).parents[2]
+    try:
+        made = subprocess.run([*words, str(package)], capture_output=True, text=True, check=False, timeout=60)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if "unshare" in made.stderr and "failed" in made.stderr:
+        pytest.skip(f"no name space of processes can be made here: {made.stderr.strip()}")
+    assert made.stdout == "None [True]\n", made.stderr
 
 
 def test_processes_are_found_by_their_mark():
