@@ -18,7 +18,7 @@ from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
 from hetsched.live.machine import Nodes
 from hetsched.live.points import VARIABLE
-from hetsched.live.sealed import write_json
+from hetsched.live.sealed import sync_folder, write_json
 
 SHIM = str(Path(__file__).with_name("shim.py"))
 
@@ -156,8 +156,13 @@ def spec_of(command: Command, given: Given, launcher: Launcher, terms: Terms) ->
 
 def write_spec(folder: str, spec: dict[str, Any]) -> None:
     """Make the folder of an attempt, with what is to be run; only its user may read what is in the environment."""
+    runs = Path(folder).parent
+    is_first = not runs.exists()
     Path(folder).mkdir(parents=True, exist_ok=True)
     write_json(f"{folder}/spec.json", spec, mode=0o600)
+    # Without the folder's own name a machine that stops would forget that the run was claimed.
+    for parent in (runs, runs.parent) if is_first else (runs,):
+        sync_folder(str(parent))
 
 
 def launch(folder: str, spec: dict[str, Any]) -> subprocess.Popen[bytes]:
