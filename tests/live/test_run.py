@@ -419,6 +419,16 @@ def test_faults_of_the_command_line(tmp_path, monkeypatch, capsys, words, messag
     assert not (tmp_path / "x").exists()
 
 
+def test_what_a_run_was_begun_with_is_not_changed_by_resuming_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    given = {"--max-jobs": "7", "--nodes": "3", "--grace-s": "2", "--set": "depth=4", "--policy-file": "p.toml"}
+    assert main(["run", "--resume", "x", *(word for pair in given.items() for word in pair), "--memory"]) == 2
+    said = capsys.readouterr().err
+    for name in (*given, "--memory"):
+        assert f"{name}: found " in said
+    assert said.count("expected nothing with --resume, whose folder says it") == len(given) + 1
+
+
 def test_no_policy_is_told_how_long_jobs_run(zygote, tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_text("command,walltime_s,runtime_s\ntrue,20,0.125\n")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import hetsched as hs
-from hetsched.checks import Faults, many
+from hetsched.checks import Faults, many, shown
 from hetsched.cli import options as opt
-from hetsched.cli.declare import LOG, MACHINE, OUTPUT, RUN, argument, choice, flag, number, option, whole
+from hetsched.cli.declare import LOG, MACHINE, OUTPUT, RUN, argument, choice, flag, given_in, number, option, whole
 from hetsched.cli.inputs import Machine
 from hetsched.cli.named_policies import PolicyGiven
 from hetsched.cli.options import MOST_SEED, check_output, complete_platform
@@ -196,9 +196,9 @@ def run(
 ) -> None:
     """Run real commands under a policy, on this machine or in a Slurm allocation."""
     if resume is not None:
-        for name, value in (("WORKLOAD", jobs.workload), ("--out", out), ("--policy", policy.policy)):
-            if value is not None:
-                faults.add(name, value, "nothing with --resume, whose folder says it")
+        given = {**given_in(jobs), **({} if out is None else {"--out": out}), **given_in(policy), **given_in(machine)}
+        for name, value in given.items():
+            faults.note(name, "it" if value is True else shown(value), "nothing with --resume, whose folder says it")
     else:
         for name, value in (("WORKLOAD", jobs.workload), ("--out", out)):
             if value is None:
