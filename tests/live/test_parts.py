@@ -1,5 +1,6 @@
 """Parts of an executor by themselves: nodes, words, environments, states, clocks, processes, control groups."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -8,14 +9,16 @@ import threading
 from pathlib import Path
 
 import pytest
-from live_hosts import until
+from live_hosts import fill, until
 
 from hetsched.checks import Faults
-from hetsched.live import cgroups, processes
+from hetsched.errors import LiveError, OutputError
+from hetsched.live import cgroups, lock, processes
 from hetsched.live.clock import Clock
 from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
 from hetsched.live.launchers import Local, Srun, Terms, spec_of
+from hetsched.live.lock import Held
 from hetsched.live.machine import Nodes, allocated_nodes, local_nodes
 from hetsched.live.processes import Process, below, look, marked, signalled
 from hetsched.live.sealed import read_sealed, reserve, sealed, unsealed, write_into, write_new
@@ -154,6 +157,30 @@ def test_after_another_boot_a_clock_goes_on_from_the_last_instant(tmp_path, real
     assert again.t_us == 2_000_010 + gone_us
     assert again.instant("a", 103) == 3
     assert again.instant("c", 103) is None
+
+
+def test_a_damaged_clock_is_said(tmp_path):
+    (tmp_path / "clock.json").write_text('{"origin_us"')
+    with pytest.raises(LiveError, match=r"clock.json: found no clock of a run \(.*\), expected origin_us by boot"):
+        Clock.read(str(tmp_path))
+
+
+def test_a_full_disk_is_said_of_the_file_that_does_not_fit(small_disk):
+    fill(small_disk / "filler")
+    with pytest.raises(OutputError, match=f"^{small_disk}/clock.json: cannot be written: No space left on device$"):
+        Clock.started().write(str(small_disk))
+    (small_disk / "lock").touch()
+    with pytest.raises(OutputError, match=f"^{small_disk}/lock: cannot be written: No space left on device$"):
+        Held(str(small_disk))
+
+
+def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock.fcntl, "flock", refused)
+    with pytest.raises(OutputError, match="lock: cannot be written: no lock can be had there: No locks available"):
+        Held(str(tmp_path))
 
 
 def test_a_record_is_whole_or_not_there(tmp_path):

@@ -136,7 +136,8 @@ class Hands:
                 self._launch(run)
             except OSError as error:
                 self.queue.appendleft(run)
-                self._retry_later(f"job {run.job} cannot be launched: {error.strerror}: {error.filename or ''}")
+                place = f" ({error.filename})" if error.filename else ""
+                self._retry_later(f"job {run.job} cannot be launched: {error.strerror}{place}")
 
     @property
     def wait_s(self) -> float | None:

@@ -270,6 +270,7 @@ class _Book:
             self.writer.append(line)
         except OutputError as error:
             if isinstance(error.__context__, OSError):
+                error.__context__.filename = str(self._path)
                 raise error.__context__ from None
             raise
         point("journal.written")
