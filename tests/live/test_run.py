@@ -11,7 +11,7 @@ from live_hosts import fill, is_gone, ran, until
 
 import hetsched as hs
 from hetsched.cli import main
-from hetsched.live import executor
+from hetsched.live import Kill, executor
 from hetsched.live.machine import Nodes
 from hetsched.live.notices import Ended
 from hetsched.live.plan import Plan
@@ -341,6 +341,50 @@ def test_replay_and_resume_are_exact_across_the_change_of_policy(tmp_path, monke
     assert journal.replay().setting.policy.name == "easy"
     assert journal.decisions["number"].to_list() == list(range(1, 6))
     assert journal.result().provenance["policy"]["name"] == "conservative"
+
+
+class Killing:
+    """A controller that kills the first run as soon as it has begun."""
+
+    def __init__(self, controller, why):
+        self.controller, self.why = controller, why
+
+    def __getattr__(self, name):
+        return getattr(self.controller, name)
+
+    @property
+    def next_us(self):
+        return None if self.why is None else self.controller.reached_us
+
+    def step(self, t_us, notices, **given):
+        decided = self.controller.step(t_us, notices, **given)
+        if decided or self.why is None:
+            return decided
+        why, self.why = self.why, None
+        return [Kill(1, 1, why, number=2)]
+
+
+@pytest.mark.parametrize(
+    ("why", "state", "reason"),
+    [
+        ("walltime", "timeout", "its walltime was over"),
+        ("power", "failed", "was killed: the machine drew more than its power budget"),
+    ],
+)
+def test_a_run_that_the_policy_kills_has_the_state_of_a_simulation(tmp_path, why, state, reason):
+    (tmp_path / "jobs.csv").write_text("command,walltime_s\nsleep 60,100\n")
+    jobs, folder = read_commands(str(tmp_path / "jobs.csv")), str(tmp_path / "out")
+    plan = Plan(jobs.commands, "local", Nodes(["a"], [[0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
+    made = begin_run(folder, jobs, platform, hs.Policy.preset("easy"), plan=plan)
+    made.executor.controller = Killing(made.executor.controller, why)
+    assert made.run() is True
+    assert made.executor.states == {1: state}
+    assert made.result().jobs.select("state", "reason").row(0) == (state, reason)
+    made.executor.states.clear()
+    made.executor.restore(hs.read_journal(folder).instants)
+    assert made.executor.states == {1: state}
+    made.close()
 
 
 SLOW = """
