@@ -334,6 +334,17 @@ def test_the_memory_of_a_group_is_limited_and_asked(tmp_path):
     assert not cgroups.ran_out_of_memory(None)
 
 
+def test_memory_of_groups_is_limited_where_it_is_handed_down(tmp_path):
+    own, folder = tmp_path, tmp_path / "hetsched-0-1"
+    folder.mkdir()
+    assert not cgroups.can_limit_memory(None)
+    for group in (folder, own):
+        assert not cgroups.can_limit_memory(str(folder))
+        (group / "cgroup.subtree_control").touch()
+    assert cgroups.can_limit_memory(str(folder))
+    assert [(group / "cgroup.subtree_control").read_text() for group in (own, folder)] == ["+memory"] * 2
+
+
 def test_a_group_is_killed_as_a_whole(tmp_path):
     folder = cgroups.usable_folder(f"hetsched-test-{os.getpid()}")
     if folder is None:

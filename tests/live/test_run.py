@@ -11,7 +11,7 @@ from live_hosts import fill, is_gone, ran, until
 
 import hetsched as hs
 from hetsched.cli import main
-from hetsched.live import Kill, executor
+from hetsched.live import Kill, executor, running
 from hetsched.live.machine import Nodes
 from hetsched.live.notices import Ended
 from hetsched.live.plan import Plan
@@ -471,6 +471,15 @@ def test_what_a_run_was_begun_with_is_not_changed_by_resuming_it(tmp_path, monke
     for name in (*given, "--memory"):
         assert f"{name}: found " in said
     assert said.count("expected nothing with --resume, whose folder says it") == len(given) + 1
+
+
+def test_memory_that_cannot_be_held_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(running.cgroups, "can_limit_memory", lambda folder: False)
+    (tmp_path / "jobs.csv").write_text("command,walltime_s,memory_gb\ntrue,20,0.5\n")
+    assert main(begun(tmp_path / "jobs.csv", "--memory")) == 2
+    assert "--memory: found control groups whose memory cannot be limited here" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "journal.jsonl").exists()
+    assert main(begun(tmp_path / "jobs.csv")) == 0
 
 
 def test_no_policy_is_told_how_long_jobs_run(zygote, tmp_path):
