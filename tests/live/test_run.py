@@ -11,7 +11,7 @@ from live_hosts import fill, is_gone, ran, until
 
 import hetsched as hs
 from hetsched.cli import main
-from hetsched.live import Kill, executor, running
+from hetsched.live import Kill, executor, launchers, running
 from hetsched.live.machine import Nodes
 from hetsched.live.notices import Ended
 from hetsched.live.plan import Plan
@@ -385,6 +385,25 @@ def test_a_run_that_the_policy_kills_has_the_state_of_a_simulation(tmp_path, why
     made.executor.restore(hs.read_journal(folder).instants)
     assert made.executor.states == {1: state}
     made.close()
+
+
+def test_a_shim_that_cannot_work_is_said_with_its_exit_code(tmp_path, monkeypatch):
+    (tmp_path / "shim.py").write_text("raise SystemExit(3)")
+    monkeypatch.setattr(launchers, "SHIM", str(tmp_path / "shim.py"))
+    (tmp_path / "jobs.csv").write_text("command,walltime_s\ntrue,100\n")
+    jobs, said = read_commands(str(tmp_path / "jobs.csv")), []
+    plan = Plan(jobs.commands, "local", Nodes(["a"], [[0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
+    made = begin_run(str(tmp_path / "out"), jobs, platform, hs.Policy.preset("easy"), plan=plan)
+
+    def interrupting(text):
+        said.append(text)
+        made.executor.interrupts = 1
+
+    made.executor._say = interrupting
+    assert made.run() is False
+    made.close()
+    assert said[0] == "job 1: its shim ended with exit code 3 before it did anything; tried again in 5 s"
 
 
 SLOW = """

@@ -131,9 +131,9 @@ class CommandsGiven:
         int | None, option("--max-jobs", "N", "Most jobs at a time; default: 4 a CPU.", RUN, read=whole(1, 100_000))
     ] = None
     exports: Annotated[bool | None, option("--export", "ALL", _EXPORT_HELP, RUN, read=_all)] = None
-    holds_memory: Annotated[bool, flag("--memory", "Hold jobs to their memory_gb by control groups, or refuse to run.", RUN)] = (
-        False
-    )
+    holds_memory: Annotated[
+        bool, flag("--memory", "Hold jobs to their memory_gb by control groups, or refuse to run.", RUN)
+    ] = False
     on_failure: Annotated[str, choice("--on-failure", ("fail", "requeue"), _LOST_HELP, RUN)] = "fail"
     decide_within_ms: Annotated[
         float, option("--decide-within", "MS", _WITHIN_HELP, RUN, read=number("milliseconds", 1e-3, 5000.0))

@@ -116,6 +116,10 @@ class Srun:
         return allocation.has_ended(self.nodes.allocation)
 
 
+_OF_SHIMS = ("PATH", "LD_LIBRARY_PATH", VARIABLE)
+"""Settings that a shim itself gets: without the second one a Python out of a module does not find its own library."""
+
+
 def attempt_folder(folder: str, job: int, attempt: int) -> str:
     """The folder of one attempt of a job."""
     return f"{folder}/jobs/{job}.{attempt}"
@@ -168,7 +172,7 @@ def write_spec(folder: str, spec: dict[str, Any]) -> None:
 def launch(folder: str, spec: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start the shim of an attempt: in a session of its own, and without any of this process's files."""
     cgroups.make(spec["cgroup"], spec["memory_gb"])
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", VARIABLE)}
+    kept = {name: value for name, value in os.environ.items() if name in _OF_SHIMS}
     return subprocess.Popen(
         [sys.executable, "-I", "-S", SHIM, folder],
         stdin=subprocess.DEVNULL,
