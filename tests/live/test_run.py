@@ -92,6 +92,8 @@ def test_a_run_and_what_it_leaves_behind(zygote, tmp_path, jobs):
     assert (out / "stderr").read_text() == "err\n"
     assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
     assert "7 of 7" not in log(tmp_path)
+    failed = "job 6 (its walltime was over), job 7 (ended by SIGKILL), job 5 (exit code 3)"
+    assert f"not completed: {failed}; output in {tmp_path}/out/jobs" in log(tmp_path)
     journal = hs.read_journal(tmp_path / "out")
     journal.replay()
     assert journal.result().jobs.equals(result.jobs)
