@@ -46,6 +46,8 @@ class Run:
     """Exit code of the last shim that this process has launched; less than 0: of a signal."""
     process: Process | None = None
     orphan: Orphan | None = None
+    stands: bool = False
+    """True if it is to stand still, from the moment of its launch if it has not been launched yet."""
     tries: int = 0
     spec: dict[str, Any] = field(default_factory=dict)
 
@@ -117,8 +119,12 @@ class Hands:
 
     def signal_shim(self, job: int, attempt: int, number: int) -> None:
         """Signal the shim of a run: SIGUSR1 to let it stand still, SIGUSR2 to let it go on."""
-        run = self.live.get((job, attempt))
-        if run is not None and run.process is not None:
+        waiting = (run for run in self.queue if run.key == (job, attempt))
+        run = self.live.get((job, attempt)) or next(waiting, None)
+        if run is None:
+            return
+        run.stands = number == signal.SIGUSR1
+        if run.process is not None:
             run.process.send(number)
 
     def _terminate(self, run: Run) -> None:
@@ -168,6 +174,8 @@ class Hands:
         run.shim = launch(folder, run.spec)
         run.process = Process(run.shim.pid, os.pidfd_open(run.shim.pid))
         run.tries += 1
+        if run.stands:
+            run.process.send(signal.SIGUSR1)
         self.live[run.key] = run
         point("run.launched")
 
