@@ -12,7 +12,7 @@ from hetsched.live import sealed
 from hetsched.live.clock import Clock
 from hetsched.live.commands import Command
 from hetsched.live.hands import Hands, Run
-from hetsched.live.launchers import Local, launch, write_spec
+from hetsched.live.launchers import Local, launch, spec_of, write_spec
 from hetsched.live.machine import Nodes
 from hetsched.live.processes import below
 from hetsched.live.sealed import read_sealed
@@ -270,6 +270,27 @@ def test_a_run_that_is_suspended_before_its_shim_is_ready_stands_still_once_it_i
     found = {}
     until(lambda: found.update({run.job: ending.state for run, ending in hands.ended()}) or len(found) == 2)
     assert found == {1: "completed", 2: "completed"}
+
+
+def test_a_shim_that_is_late_does_not_run_what_has_been_ended_meanwhile(tmp_path):
+    command = Command(("/bin/sh", "-c", "echo ran > ran"), str(tmp_path))
+    nodes = Nodes(["a"], [[0]], are_slots=True)
+
+    def hands():
+        return Hands(str(tmp_path), {1: command}, Local(nodes), Clock.started())
+
+    own = tmp_path / "jobs" / "1.1"
+    # Never launched, so there is nothing to bar.
+    assert list(hands().adopt(Run(1, 1, (0,), asked="requeued"))) == []
+    assert not own.exists()
+    before = hands()
+    write_spec(str(own), spec_of(command, before._given(Run(1, 1, (0,))), before.launcher, before.terms))
+    # The process that launched the shim is gone, and the shim has not claimed anything yet.
+    after = hands()
+    assert list(after.adopt(Run(1, 1, (0,), asked="requeued"))) == []
+    assert not after.live
+    assert launch(str(own), {"cgroup": None, "memory_gb": None}).wait(60) == 0
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.fixture

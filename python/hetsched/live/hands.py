@@ -22,6 +22,7 @@ from hetsched.live.orphans import PERIOD_S, Orphan, began_us
 from hetsched.live.points import point
 from hetsched.live.processes import Process, look
 from hetsched.live.recovery import Attempt, Found, attempt_in
+from hetsched.live.sealed import write_new
 from hetsched.live.states import LOST, Ending, ending_of
 
 RETRY_S = 5.0
@@ -246,15 +247,27 @@ class Hands:
             run.process = attempt.process
             if run.asked is not None:
                 self._terminate(run)
-        elif attempt.found is Found.UNCLAIMED:
+        elif attempt.found is Found.UNCLAIMED and run.asked is None:
             del self.live[run.key]
-            if run.asked is None:
-                self._launch_again(run)
+            self._launch_again(run)
+        elif attempt.found is Found.UNCLAIMED:
+            if self._is_barred(run):
+                del self.live[run.key]
+            else:
+                yield from self._settled(run)
         elif attempt.found in (Found.ORPHAN, Found.LOST):
             run.orphan = self._orphan_of(run, attempt)
         else:
             ending = None if attempt.record is None else ending_of(attempt.record, self.launcher, asked=run.asked)
             yield self._forgotten(run), ending
+
+    def _is_barred(self, run: Run) -> bool:
+        """Claim a run that is over, so that a shim which is still on its way goes away; False if that has it by now."""
+        seen, folder = look(os.getpid()), attempt_folder(self.folder, run.job, run.attempt)
+        assert seen is not None
+        claim = {"pid": seen.pid, "ticks": seen.ticks, "boot": self.clock.boot}
+        # Without a description none was ever launched.
+        return not run.spec or write_new(f"{folder}/claim", claim)
 
     def _launch_again(self, run: Run) -> None:
         self.queue.appendleft(run)
