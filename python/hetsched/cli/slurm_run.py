@@ -44,7 +44,7 @@ class BeatsGiven:
         float | None, option("--default-walltime", "S", _UNLIMITED_HELP, RUN, read=number("seconds", 1, 1e9))
     ] = None
     fallback: Annotated[
-        str, option("--fallback", "NAME", "The policy that takes over after ten errors in a row; default: easy.", RUN)
+        str, option("--fallback", "NAME", "The policy that takes over after ten errors in a row.", RUN)
     ] = BASE
     seed: Annotated[int, opt.seed(2**63)] = 0
 
