@@ -1,7 +1,7 @@
 """The settings of Slurm's scheduler as a slurm.conf has them, for the preset ``slurm``.
 
 `hetsched.policy.slurm_options` says what becomes of each option. All faults of a file are reported at once, each with
-its line; what the file says and the schedule leaves out is told in one warning.
+its line; one warning lists what the file says and the schedule leaves out.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def console_table(grid: Grid) -> Table:
 
 
 _SHARED_WIDTH = 16
-"""Letters of a policy's name beside its shares."""
+"""Letters of a policy's name next to its shares."""
 
 
 def shares_tables(shares: pl.DataFrame) -> Group:

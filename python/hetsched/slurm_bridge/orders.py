@@ -65,7 +65,7 @@ def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int) 
     if own is None:
         return None
     wish = "|".join(nodes)
-    # While it is tried a wish stands in place of the job's own constraint, which the nodes might not satisfy.
+    # While a wish is tried, it replaces the job's own constraint, which the nodes might not satisfy.
     if len(wish) > MOST_WISH or job.constraint is not None:
         wish = ""
     priority = TOP - decision % _MOST_PRIORITIES
