@@ -1,20 +1,24 @@
 """Parts of an executor by themselves: nodes, words, environments, states, clocks, processes, control groups."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
-from live_hosts import until
+from live_hosts import fill, until
 
 from hetsched.checks import Faults
-from hetsched.live import cgroups
+from hetsched.errors import LiveError, OutputError
+from hetsched.live import cgroups, lock, processes
 from hetsched.live.clock import Clock
 from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
 from hetsched.live.launchers import Local, Srun, Terms, spec_of
+from hetsched.live.lock import Held
 from hetsched.live.machine import Nodes, allocated_nodes, local_nodes
 from hetsched.live.processes import Process, below, look, marked, signalled
 from hetsched.live.sealed import read_sealed, reserve, sealed, unsealed, write_into, write_new
@@ -155,6 +159,30 @@ def test_after_another_boot_a_clock_goes_on_from_the_last_instant(tmp_path, real
     assert again.instant("c", 103) is None
 
 
+def test_a_damaged_clock_is_said(tmp_path):
+    (tmp_path / "clock.json").write_text('{"origin_us"')
+    with pytest.raises(LiveError, match=r"clock.json: found no clock of a run \(.*\), expected origin_us by boot"):
+        Clock.read(str(tmp_path))
+
+
+def test_a_full_disk_is_said_of_the_file_that_does_not_fit(small_disk):
+    fill(small_disk / "filler")
+    with pytest.raises(OutputError, match=f"^{small_disk}/clock.json: cannot be written: No space left on device$"):
+        Clock.started().write(str(small_disk))
+    (small_disk / "lock").touch()
+    with pytest.raises(OutputError, match=f"^{small_disk}/lock: cannot be written: No space left on device$"):
+        Held(str(small_disk))
+
+
+def test_a_file_system_without_locks_is_said(tmp_path, monkeypatch):
+    def refused(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock.fcntl, "flock", refused)
+    with pytest.raises(OutputError, match="lock: cannot be written: no lock can be had there: No locks available"):
+        Held(str(tmp_path))
+
+
 def test_a_record_is_whole_or_not_there(tmp_path):
     line = sealed({"a": 1})
     assert unsealed(line) == {"a": 1}
@@ -230,6 +258,57 @@ def test_a_process_that_has_the_number_of_another_one_by_now_is_not_signalled():
     assert made.stdout == "not signalled\n", made.stderr
 
 
+def test_a_thread_that_has_the_number_of_a_process_by_now_is_not_that_process():
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        seen = look(thread.native_id)
+        assert seen is not None
+        assert Process.held(seen.pid, seen.ticks) is None
+        assert signalled([seen], signal.SIGKILL) == 0
+    finally:
+        over.set()
+        thread.join()
+
+
+HIDDEN = """
+import ctypes, os, sys
+sys.path.insert(0, sys.argv[1])
+from hetsched.live.processes import below, look
+if ctypes.CDLL(None, use_errno=True).mount(b"proc", b"/proc", b"proc", 0, b"hidepid=1"):
+    sys.exit("unshare failed: no /proc of our own")
+other = os.fork()
+if not other:
+    os.execvp("sleep", ["sleep", "60"])
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+child = os.fork()
+if not child:
+    os.execvp("sleep", ["sleep", "60"])
+try:
+    open(f"/proc/{other}/stat")
+except PermissionError:
+    # Until it runs another program a child of ours is hidden, too.
+    while not (found := below([os.getpid()])):
+        pass
+    print(look(other), [seen.pid == child for seen in found])
+"""
+
+
+def test_processes_of_others_may_be_hidden(tmp_path):
+    words = ["unshare", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-c", HIDDEN]
+    package = Path(processes.__file__).parents[2]
+    try:
+        made = subprocess.run([*words, str(package)], capture_output=True, text=True, check=False, timeout=60)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if "unshare" in made.stderr and "failed" in made.stderr:
+        pytest.skip(f"no name space of processes can be made here: {made.stderr.strip()}")
+    assert made.stdout == "None [True]\n", made.stderr
+
+
 def test_processes_are_found_by_their_mark():
     environment = {"HETSCHED_JOB_ID": "7", "HETSCHED_DIR": "/no/such/run"}
     child = subprocess.Popen(["sleep", "60"], env=environment)
@@ -253,6 +332,17 @@ def test_the_memory_of_a_group_is_limited_and_asked(tmp_path):
     cgroups.make(None)
     cgroups.remove(None)
     assert not cgroups.ran_out_of_memory(None)
+
+
+def test_memory_of_groups_is_limited_where_it_is_handed_down(tmp_path):
+    own, folder = tmp_path, tmp_path / "hetsched-0-1"
+    folder.mkdir()
+    assert not cgroups.can_limit_memory(None)
+    for group in (folder, own):
+        assert not cgroups.can_limit_memory(str(folder))
+        (group / "cgroup.subtree_control").touch()
+    assert cgroups.can_limit_memory(str(folder))
+    assert [(group / "cgroup.subtree_control").read_text() for group in (own, folder)] == ["+memory"] * 2
 
 
 def test_a_group_is_killed_as_a_whole(tmp_path):

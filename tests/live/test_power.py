@@ -1,6 +1,7 @@
 """Power of live runs: counters that wrap, counters that may not be read, and the platform's word."""
 
 import pytest
+from live_hosts import fill
 
 import hetsched as hs
 from hetsched.checks import Faults
@@ -65,6 +66,34 @@ def test_energy_is_added_over_the_processes_of_a_run(tmp_path):
         for energy_j in readings:
             file.add(1, energy_j)
     assert file.total_j() == 11.5
+
+
+def test_a_full_disk_takes_no_reading_and_ends_no_run(small_disk):
+    file = EnergyFile(str(small_disk))
+    file.begin(0)
+    file.add(1, 2.0)
+    fill(small_disk / "filler")
+    # The page that the file has holds some more of them.
+    for reading in range(400):
+        file.add(10**15 + reading, 2.0 + reading)
+    text = (small_disk / "rapl.csv").read_text()
+    assert text.endswith("\n")
+    assert text.count("\n") < 400
+    (small_disk / "filler").unlink()
+    file.add(10**15 + 500, 1000.0)
+    assert file.total_j() == 1000.0
+
+
+def test_a_torn_reading_counts_for_nothing(tmp_path):
+    file = EnergyFile(str(tmp_path))
+    file.begin(0)
+    file.add(1, 2.0)
+    with (tmp_path / "rapl.csv").open("a") as torn:
+        torn.write("15,7")
+    assert file.total_j() == 2.0
+    file.begin(20)
+    file.add(21, 1.0)
+    assert file.total_j() == 3.0
 
 
 def test_watts_of_the_platform_are_those_of_busy_and_idle_nodes():

@@ -11,7 +11,7 @@ from live_hosts import fill, is_gone, ran, until
 
 import hetsched as hs
 from hetsched.cli import main
-from hetsched.live import executor
+from hetsched.live import Kill, executor, launchers, running
 from hetsched.live.machine import Nodes
 from hetsched.live.notices import Ended
 from hetsched.live.plan import Plan
@@ -343,6 +343,69 @@ def test_replay_and_resume_are_exact_across_the_change_of_policy(tmp_path, monke
     assert journal.result().provenance["policy"]["name"] == "conservative"
 
 
+class Killing:
+    """A controller that kills the first run as soon as it has begun."""
+
+    def __init__(self, controller, why):
+        self.controller, self.why = controller, why
+
+    def __getattr__(self, name):
+        return getattr(self.controller, name)
+
+    @property
+    def next_us(self):
+        return None if self.why is None else self.controller.reached_us
+
+    def step(self, t_us, notices, **given):
+        decided = self.controller.step(t_us, notices, **given)
+        if decided or self.why is None:
+            return decided
+        why, self.why = self.why, None
+        return [Kill(1, 1, why, number=2)]
+
+
+@pytest.mark.parametrize(
+    ("why", "state", "reason"),
+    [
+        ("walltime", "timeout", "its walltime was over"),
+        ("power", "failed", "was killed: the machine drew more than its power budget"),
+    ],
+)
+def test_a_run_that_the_policy_kills_has_the_state_of_a_simulation(tmp_path, why, state, reason):
+    (tmp_path / "jobs.csv").write_text("command,walltime_s\nsleep 60,100\n")
+    jobs, folder = read_commands(str(tmp_path / "jobs.csv")), str(tmp_path / "out")
+    plan = Plan(jobs.commands, "local", Nodes(["a"], [[0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
+    made = begin_run(folder, jobs, platform, hs.Policy.preset("easy"), plan=plan)
+    made.executor.controller = Killing(made.executor.controller, why)
+    assert made.run() is True
+    assert made.executor.states == {1: state}
+    assert made.result().jobs.select("state", "reason").row(0) == (state, reason)
+    made.executor.states.clear()
+    made.executor.restore(hs.read_journal(folder).instants)
+    assert made.executor.states == {1: state}
+    made.close()
+
+
+def test_a_shim_that_cannot_work_is_said_with_its_exit_code(tmp_path, monkeypatch):
+    (tmp_path / "shim.py").write_text("raise SystemExit(3)")
+    monkeypatch.setattr(launchers, "SHIM", str(tmp_path / "shim.py"))
+    (tmp_path / "jobs.csv").write_text("command,walltime_s\ntrue,100\n")
+    jobs, said = read_commands(str(tmp_path / "jobs.csv")), []
+    plan = Plan(jobs.commands, "local", Nodes(["a"], [[0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
+    made = begin_run(str(tmp_path / "out"), jobs, platform, hs.Policy.preset("easy"), plan=plan)
+
+    def interrupting(text):
+        said.append(text)
+        made.executor.interrupts = 1
+
+    made.executor._say = interrupting
+    assert made.run() is False
+    made.close()
+    assert said[0] == "job 1: its shim ended with exit code 3 before it did anything; tried again in 5 s"
+
+
 SLOW = """
 import time
 from pathlib import Path
@@ -417,6 +480,25 @@ def test_faults_of_the_command_line(tmp_path, monkeypatch, capsys, words, messag
     assert main(words) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_what_a_run_was_begun_with_is_not_changed_by_resuming_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    given = {"--max-jobs": "7", "--nodes": "3", "--grace-s": "2", "--set": "depth=4", "--policy-file": "p.toml"}
+    assert main(["run", "--resume", "x", *(word for pair in given.items() for word in pair), "--memory"]) == 2
+    said = capsys.readouterr().err
+    for name in (*given, "--memory"):
+        assert f"{name}: found " in said
+    assert said.count("expected nothing with --resume, whose folder says it") == len(given) + 1
+
+
+def test_memory_that_cannot_be_held_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(running.cgroups, "can_limit_memory", lambda folder: False)
+    (tmp_path / "jobs.csv").write_text("command,walltime_s,memory_gb\ntrue,20,0.5\n")
+    assert main(begun(tmp_path / "jobs.csv", "--memory")) == 2
+    assert "--memory: found control groups whose memory cannot be limited here" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "journal.jsonl").exists()
+    assert main(begun(tmp_path / "jobs.csv")) == 0
 
 
 def test_no_policy_knows_how_long_jobs_run(zygote, tmp_path):

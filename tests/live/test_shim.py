@@ -3,11 +3,15 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from live_hosts import Shim, fill, is_gone, killed, until
 
+from hetsched.live import sealed
+from hetsched.live.launchers import launch, write_spec
 from hetsched.live.sealed import read_sealed
+from hetsched.live.shim import claimed
 
 
 @pytest.mark.parametrize(
@@ -216,3 +220,44 @@ def test_the_status_survives_a_disk_that_is_full_by_then(shim, small_disk):
     fill(small_disk / "filler")
     assert process.wait(30) == 0
     assert own.record["code"] == 6
+
+
+def test_a_shim_gets_what_its_python_needs_to_be_found_and_nothing_else(shim, monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/python/lib")
+    monkeypatch.setenv("PYTHONPATH", "/opt/mine")
+    shim.spec("env > seen", env={"MINE": "1", "PATH": "/usr/bin:/bin"}, cgroup=None, memory_gb=None)
+    process = launch(str(shim.folder), {"cgroup": None, "memory_gb": None})
+    words = until(lambda: Path(f"/proc/{process.pid}/environ").read_bytes()).split(b"\0")
+    assert b"LD_LIBRARY_PATH=/opt/python/lib" in words
+    assert not any(word.startswith(b"PYTHON") for word in words)
+    assert process.wait(60) == 0
+    seen = shim.read("seen")
+    assert "MINE=1" in seen
+    assert "LD_LIBRARY_PATH" not in seen
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """Names in each folder when it was last brought to the disk."""
+    seen = {}
+    fsync = os.fsync
+
+    def noting(handle):
+        fsync(handle)
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        if path.is_dir():
+            seen[path] = {one.name for one in path.iterdir()}
+
+    monkeypatch.setattr(sealed.os, "fsync", noting)
+    return seen
+
+
+def test_all_that_says_that_a_command_ran_has_its_name_on_the_disk(tmp_path, synced):
+    own = tmp_path / "jobs" / "1.1"
+    write_spec(str(own), {"argv": ["true"]})
+    assert claimed(str(own))
+    assert synced[own] == {"claim", "exit", "spec.json", "started"}
+    assert synced[own.parent] == {"1.1"}
+    assert "jobs" in synced[tmp_path]
+    write_spec(str(own.with_name("2.1")), {"argv": ["true"]})
+    assert synced[own.parent] == {"1.1", "2.1"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -12,8 +14,8 @@ import pytest
 
 import hetsched as hs
 from hetsched.errors import LiveError
-from hetsched.live import Ended, StartFailed, Submitted
-from hetsched.live.lines import LINES, Instant, JournalWriter
+from hetsched.live import Ended, StartFailed, Submitted, lines
+from hetsched.live.lines import LINES, START, Instant, JournalWriter
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -43,6 +45,22 @@ def hosted(folder: Path) -> hs.Controller:
         for t_us, notices in told:
             journal.append(Instant(t_us, tuple(notices), tuple(controller.step(t_us, notices)), real="2026-01-01"))
     return controller
+
+
+def test_a_journal_and_what_its_run_is_made_of_are_on_the_disk_before_anything_is_carried_out(tmp_path, monkeypatch):
+    synced: list[Path] = []
+
+    def noted(plain: Callable[[int], None]) -> Callable[[int], None]:
+        return lambda file: (plain(file), synced.append(Path(f"/proc/self/fd/{file}").readlink()))[0]
+
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(lines.os, name, noted(getattr(os, name)))
+    controller = hs.Controller(PLATFORM, "easy")
+    with JournalWriter(tmp_path / "run", controller.setting) as journal:
+        own = tmp_path / "run"
+        assert synced == [own / START, own / LINES, own]
+        journal.append(Instant(0))
+        assert synced[3:] == [own / LINES]
 
 
 def test_a_journal_is_replayed_to_the_byte(tmp_path):

@@ -185,6 +185,12 @@ def keys_of(group: type) -> dict[str, str]:
     return {_key(one): one.name for _, one in _options(group)}
 
 
+def given_in(group: Any) -> dict[str, Any]:
+    """Values of a group that are not their defaults, by the names of their options."""
+    own = ((name, declared, default) for name, declared, default in _parameters(type(group)))
+    return {declared.name: getattr(group, name) for name, declared, default in own if getattr(group, name) != default}
+
+
 def group_of(group: type, given: Mapping[str, Any], faults: Faults) -> Any:
     """A group from values by their keys in a file; options without one have their defaults.
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import hetsched as hs
-from hetsched.checks import Faults, many
+from hetsched.checks import Faults, many, shown
 from hetsched.cli import options as opt
-from hetsched.cli.declare import LOG, MACHINE, OUTPUT, RUN, argument, choice, flag, number, option, whole
+from hetsched.cli.declare import LOG, MACHINE, OUTPUT, RUN, argument, choice, flag, given_in, number, option, whole
 from hetsched.cli.inputs import Machine
 from hetsched.cli.named_policies import PolicyGiven
 from hetsched.cli.options import MOST_SEED, check_output, complete_platform
@@ -131,9 +131,9 @@ class CommandsGiven:
         int | None, option("--max-jobs", "N", "Most jobs at a time; default: 4 a CPU.", RUN, read=whole(1, 100_000))
     ] = None
     exports: Annotated[bool | None, option("--export", "ALL", _EXPORT_HELP, RUN, read=_all)] = None
-    holds_memory: Annotated[bool, flag("--memory", "Hold jobs to their memory_gb, where control groups can.", RUN)] = (
-        False
-    )
+    holds_memory: Annotated[
+        bool, flag("--memory", "Hold jobs to their memory_gb by control groups, or refuse to run.", RUN)
+    ] = False
     on_failure: Annotated[str, choice("--on-failure", ("fail", "requeue"), _LOST_HELP, RUN)] = "fail"
     decide_within_ms: Annotated[
         float, option("--decide-within", "MS", _WITHIN_HELP, RUN, read=number("milliseconds", 1e-3, 5000.0))
@@ -196,9 +196,9 @@ def run(
 ) -> None:
     """Run real commands under a policy, on this machine or in a Slurm allocation."""
     if resume is not None:
-        for name, value in (("WORKLOAD", jobs.workload), ("--out", out), ("--policy", policy.policy)):
-            if value is not None:
-                faults.add(name, value, "nothing with --resume, whose folder says it")
+        given = {**given_in(jobs), **({} if out is None else {"--out": out}), **given_in(policy), **given_in(machine)}
+        for name, value in given.items():
+            faults.note(name, "it" if value is True else shown(value), "nothing with --resume, whose folder says it")
     else:
         for name, value in (("WORKLOAD", jobs.workload), ("--out", out)):
             if value is None:

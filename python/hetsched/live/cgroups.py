@@ -32,6 +32,24 @@ def _own_group() -> str:
     return mounts[0] + path.rstrip("/")
 
 
+def can_limit_memory(folder: str | None) -> bool:
+    """True if groups in this folder can have limits of memory, which the system has to hand down to them."""
+    if folder is None:
+        return False
+    for group in (os.path.dirname(folder), folder):
+        try:
+            control = os.open(f"{group}/cgroup.subtree_control", os.O_WRONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            os.write(control, b"+memory")
+        except OSError:
+            return False
+        finally:
+            os.close(control)
+    return True
+
+
 def make(path: str | None, memory_gb: float | None = None) -> None:
     """Make a group, with a limit of memory where that is ours to give."""
     if path is None:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from hetsched.checks import reason_of
+from hetsched.errors import LiveError, OutputError
 from hetsched.live.processes import boot_id, now_us
 from hetsched.live.sealed import write_json
 
@@ -61,11 +63,21 @@ class Clock:
         return t_us + self.origins[self.boot]
 
     def write(self, folder: str) -> None:
-        """Write the origins down."""
-        write_json(f"{folder}/clock.json", {"origin_us": self.origins})
+        """Write the origins down; raises OutputError if that cannot be."""
+        path = f"{folder}/clock.json"
+        try:
+            write_json(path, {"origin_us": self.origins})
+        except OSError as error:
+            raise OutputError(path, reason_of(error)) from None
 
     @classmethod
     def read(cls, folder: str, **given: Any) -> Clock:
-        """The clock of the run in a folder."""
-        with open(f"{folder}/clock.json", encoding="utf-8") as file:
-            return cls(json.load(file)["origin_us"], **given)
+        """The clock of the run in a folder; raises LiveError if it does not read."""
+        path = f"{folder}/clock.json"
+        try:
+            with open(path, encoding="utf-8") as file:
+                return cls(json.load(file)["origin_us"], **given)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise LiveError(
+                f"{path}: found no clock of a run ({reason_of(error)}), expected origin_us by boot"
+            ) from None

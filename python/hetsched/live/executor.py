@@ -26,7 +26,7 @@ from hetsched.live.notices import Notice
 from hetsched.live.points import point
 from hetsched.live.seams import Book, Decider, Instant, Line
 from hetsched.live.snapshot import Snapshot
-from hetsched.live.states import Ending
+from hetsched.live.states import Ending, killed_for
 from hetsched.policy import Policy
 
 _MOST_ERRORS = 10
@@ -301,10 +301,10 @@ class Executor:
                 self.hands.start(self.running[job])
             case do.Reject(job=job):
                 self.states[job] = "rejected"
-            case do.Kill(job=job, attempt=attempt):
+            case do.Kill(job=job, attempt=attempt, why=why):
                 self.running.pop(job, None)
-                self.states[job] = "failed"
-                self.hands.end(job, attempt, "failed")
+                self.states[job], _ = killed_for(why)
+                self.hands.end(job, attempt, self.states[job])
             case do.Requeue(job=job, attempt=attempt):
                 self.running.pop(job, None)
                 self.hands.end(job, attempt, "requeued")
@@ -375,12 +375,11 @@ class Executor:
             case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
                 self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
             case do.Kill(job=job) | do.Requeue(job=job):
-                run = self.running.pop(job, None)
-                is_over = isinstance(decision, do.Kill)
-                if is_over:
-                    self.states[job] = "failed"
+                run, state = self.running.pop(job, None), "requeued"
+                if isinstance(decision, do.Kill):
+                    state = self.states[job] = killed_for(decision.why)[0]
                 if run is not None:
-                    run.asked = "failed" if is_over else "requeued"
+                    run.asked = state
                     ended[run.key] = run
             case do.Suspend(job=job, attempt=attempt):
                 stands[job, attempt] = signal.SIGUSR1

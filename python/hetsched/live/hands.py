@@ -42,6 +42,8 @@ class Run:
     asked: str | None = None
     """The state that it was ended for on purpose; None if it was not."""
     shim: subprocess.Popen[bytes] | None = None
+    shim_code: int | None = None
+    """Exit code of the last shim that this process has launched; less than 0: of a signal."""
     process: Process | None = None
     orphan: Orphan | None = None
     tries: int = 0
@@ -136,7 +138,8 @@ class Hands:
                 self._launch(run)
             except OSError as error:
                 self.queue.appendleft(run)
-                self._retry_later(f"job {run.job} cannot be launched: {error.strerror}: {error.filename or ''}")
+                place = f" ({error.filename})" if error.filename else ""
+                self._retry_later(f"job {run.job} cannot be launched: {error.strerror}{place}")
 
     @property
     def wait_s(self) -> float | None:
@@ -249,7 +252,7 @@ class Hands:
         self.queue.appendleft(run)
         if run.tries >= _MOST_TRIES:
             run.tries = 0
-            self._retry_later(f"job {run.job}: its shim ended before it did anything")
+            self._retry_later(f"job {run.job}: its shim ended with exit code {run.shim_code} before it did anything")
 
     def _orphan_of(self, run: Run, attempt: Attempt) -> Orphan:
         command, limit_s = attempt.process, self.commands[run.job].limit_s
@@ -285,5 +288,5 @@ class Hands:
             run.process.close()
             run.process = None
         if run.shim is not None:
-            run.shim.wait()
+            run.shim_code = run.shim.wait()
             run.shim = None

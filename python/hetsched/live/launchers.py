@@ -18,7 +18,7 @@ from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
 from hetsched.live.machine import Nodes
 from hetsched.live.points import VARIABLE
-from hetsched.live.sealed import write_json
+from hetsched.live.sealed import sync_folder, write_json
 
 SHIM = str(Path(__file__).with_name("shim.py"))
 
@@ -116,6 +116,10 @@ class Srun:
         return allocation.has_ended(self.nodes.allocation)
 
 
+_OF_SHIMS = ("PATH", "LD_LIBRARY_PATH", VARIABLE)
+"""Settings that a shim itself gets: without the second one a Python out of a module does not find its own library."""
+
+
 def attempt_folder(folder: str, job: int, attempt: int) -> str:
     """The folder of one attempt of a job."""
     return f"{folder}/jobs/{job}.{attempt}"
@@ -156,14 +160,19 @@ def spec_of(command: Command, given: Given, launcher: Launcher, terms: Terms) ->
 
 def write_spec(folder: str, spec: dict[str, Any]) -> None:
     """Make the folder of an attempt, with what is to be run; only its user may read what is in the environment."""
+    runs = Path(folder).parent
+    is_first = not runs.exists()
     Path(folder).mkdir(parents=True, exist_ok=True)
     write_json(f"{folder}/spec.json", spec, mode=0o600)
+    # Without the folder's own name a machine that stops would forget that the run was claimed.
+    for parent in (runs, runs.parent) if is_first else (runs,):
+        sync_folder(str(parent))
 
 
 def launch(folder: str, spec: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start the shim of an attempt: in a session of its own, and without any of this process's files."""
     cgroups.make(spec["cgroup"], spec["memory_gb"])
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", VARIABLE)}
+    kept = {name: value for name, value in os.environ.items() if name in _OF_SHIMS}
     return subprocess.Popen(
         [sys.executable, "-I", "-S", SHIM, folder],
         stdin=subprocess.DEVNULL,

@@ -142,7 +142,13 @@ class JournalWriter:
             raise OutputError(str(path), "there is a journal already")
         write_saved(self._folder / START, Saved(setting, None, ()))
         self._file = _opened(path)
-        self._write({"format": FORMAT, **_head(self._folder, setting), **(more or {})}, True)
+        if durable:
+            with _writing(self._folder / START):
+                _sync(self._folder / START)
+        self._write({"format": FORMAT, **_head(self._folder, setting), **(more or {})}, durable)
+        if durable:
+            with _writing(self._folder):
+                _sync(self._folder)
 
     @classmethod
     def resumed(cls, folder: str | os.PathLike[str]) -> JournalWriter:
@@ -209,6 +215,15 @@ def _opened(path: Path) -> int:
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+
+
+def _sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _write_all(file: int, data: bytes) -> None:

@@ -18,7 +18,7 @@ class Held:
     ConfigError
         If another `worker` has it, of the folder's `option`.
     OutputError
-        If the folder cannot be written.
+        If the folder cannot be written, or its file system has no locks.
     """
 
     def __init__(self, folder: str, option: str = "--out", worker: str = "hetsched run") -> None:
@@ -36,8 +36,15 @@ class Held:
             by = f" by process {other}" if other.isdecimal() else ""
             expected = f"a folder that no other {worker} works in"
             raise ConfigError([(option, f"{shown(folder)}, in use{by}", expected)]) from None
-        os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(self._handle)
+            raise OutputError(str(path), f"no lock can be had there: {reason_of(error)}") from None
+        try:
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+        except OSError as error:
+            os.close(self._handle)
+            raise OutputError(str(path), reason_of(error)) from None
 
     def close(self) -> None:
         """Let go of it."""

@@ -19,7 +19,7 @@ from hetsched.live.power import EnergyFile
 from hetsched.live.reading import RealJobs
 from hetsched.live.sealed import read_sealed
 from hetsched.live.seams import Line
-from hetsched.live.states import LOST, Ending, ending_of
+from hetsched.live.states import LOST, Ending, ending_of, killed_for
 from hetsched.platform import Platform
 from hetsched.run.metering import meter
 from hetsched.run.result import Result
@@ -65,7 +65,8 @@ def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
                 case do.Reject(job=job, why=why):
                     jobs[job].state, jobs[job].why = "rejected", why
                 case do.Kill(job=job, why=why):
-                    jobs[job].state, jobs[job].why, jobs[job].ended_us = "failed", why or "killed", instant.t_us
+                    jobs[job].state, jobs[job].why = killed_for(why)
+                    jobs[job].ended_us = instant.t_us
     return jobs
 
 

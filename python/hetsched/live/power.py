@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from errno import EDQUOT, ENOSPC
 from pathlib import Path
 
 import numpy as np
 
 from hetsched.checks import Faults
-from hetsched.files import turn_in
 from hetsched.platform import Platform
 
 SOURCES = ("auto", "rapl", "model", "none")
 """Words for the source of power."""
 
 ZONES = "/sys/class/powercap"
+_HEAD = "t_us,energy_j\n"
 _PERIOD_S = 1.0
 """Seconds between two readings: counters wrap after a minute or more."""
 
@@ -76,27 +78,51 @@ class EnergyFile:
         self._path = Path(folder) / "rapl.csv"
 
     def begin(self, t_us: int) -> None:
-        """Add the first reading of this process."""
+        """Add the first reading of this process, behind the last whole one of an earlier process."""
+        if self._path.exists():
+            data = self._path.read_bytes()
+            os.truncate(self._path, data.rfind(b"\n") + 1)
         self.add(t_us, 0.0)
 
     def add(self, t_us: int, energy_j: float) -> None:
-        """Add a reading: the energy since this process's first."""
-        is_new = not self._path.exists()
-        with turn_in(self._path.parent), self._path.open("a", encoding="ascii") as file:
-            file.write(("t_us,energy_j\n" if is_new else "") + f"{t_us},{energy_j:.6f}\n")
+        """Add a reading: the energy since this process's first.
+
+        On a full disk none is added, and a run goes on: the next reading holds what this one did.
+        """
+        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        try:
+            before = os.fstat(file).st_size
+            line = f"{'' if before else _HEAD}{t_us},{energy_j:.6f}\n".encode()
+            if not _is_written(file, line):
+                os.ftruncate(file, before)
+        finally:
+            os.close(file)
 
     def total_j(self) -> float | None:
         """All energy that was read; None if there was no reading."""
         if not self._path.exists():
             return None
         total = last = 0.0
-        for line in self._path.read_text(encoding="ascii").splitlines()[1:]:
-            _, _, text = line.partition(",")
+        for energy_j in self._readings():
             # Less than before: another process has begun to count.
-            energy_j = float(text)
             total += energy_j if energy_j < last else energy_j - last
             last = energy_j
         return total
+
+    def _readings(self) -> Iterator[float]:
+        """Readings, without a last one that is torn."""
+        for line in self._path.read_text(encoding="ascii").split("\n")[1:-1]:
+            yield float(line.partition(",")[2])
+
+
+def _is_written(file: int, line: bytes) -> bool:
+    """True if a line is in a file as a whole; a full disk takes a part of it, or nothing."""
+    try:
+        return os.write(file, line) == len(line)
+    except OSError as error:
+        if error.errno not in (ENOSPC, EDQUOT):
+            raise
+        return False
 
 
 def model_w(platform: Platform, busy: Collection[int]) -> float:

@@ -11,6 +11,7 @@ import select
 import signal
 import time
 from contextlib import suppress
+from errno import EINVAL, ENOENT, ESRCH
 
 # As in hetsched itself: a shim that loads typing and dataclasses takes twice as long to start.
 TYPE_CHECKING = False
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 _BOOT = "/proc/sys/kernel/random/boot_id"
 # The parent of the kernel's own threads, which have no environment.
 _KERNEL = 2
+_NO_PROCESS = (ESRCH, EINVAL, ENOENT)
+"""No process has a number, or a thread of some process has it by now: EINVAL, and ENOENT of newer kernels."""
 _READINGS = 4
 _MOMENT_S = 0.001
 
@@ -48,11 +51,11 @@ class Seen:
 
 
 def look(pid: int) -> Seen | None:
-    """The process of this number; None if there is none."""
+    """The process of this number; None if there is none, or one that this user may not see (`hidepid` of /proc)."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             text = file.read()
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
     # The name stands in brackets, and may hold any character.
     rest = text[text.rindex(b")") + 2 :].split()
@@ -116,8 +119,10 @@ class Process:
         """The process of this number that started at these ticks; None if it has ended."""
         try:
             handle = os.pidfd_open(pid)
-        except ProcessLookupError:
-            return None
+        except OSError as error:
+            if error.errno in _NO_PROCESS:
+                return None
+            raise
         process, seen = cls(pid, handle), look(pid)
         if seen is not None and seen.ticks == ticks and process.is_alive:
             return process

@@ -39,6 +39,9 @@ from hetsched.workload import Workload
 
 Say = Callable[[str], object]
 
+_NO_MEMORY = "control groups whose memory cannot be limited here"
+_EXPECTED_MEMORY = "groups of version 2 with the memory controller, handed down to this process's group; or no --memory"
+
 
 class LiveRun:
     """A live run in its folder; made by `begun` and `resumed`."""
@@ -53,6 +56,7 @@ class LiveRun:
         launcher: Launcher,
         clock: Clock,
         book: _Book,
+        groups: str | None,
     ) -> None:
         self.folder = folder
         self.setting = setting
@@ -64,10 +68,9 @@ class LiveRun:
         self._book = book
         self._rapl = Rapl.of() if plan.power in ("auto", "rapl") else None
         self._energy = EnergyFile(folder)
-        self._cgroups: str | None = None
+        self._cgroups = groups
 
     def _host(self, controller: Controller, tell: Callable[[LiveRun], object], say: Say) -> Executor:
-        self._cgroups = usable_folder(f"hetsched-{os.getuid()}-{zlib.crc32(self.folder.encode()):08x}")
         hands = Hands(
             self.folder,
             self.plan.commands,
@@ -159,12 +162,22 @@ def begun(
         _refuse_begun(folder)
         if policy._own:
             say("a policy with Python objects of yours is in no file: this run cannot go on in another process")
+        groups = _groups_for(folder)
+        if plan.terms.holds_memory and not cgroups.can_limit_memory(groups):
+            cgroups.remove(groups)
+            raise ConfigError([("--memory", _NO_MEMORY, _EXPECTED_MEMORY)])
         clock = Clock.started()
         clock.write(folder)
         writer = JournalWriter(folder, setting, more={"boot": clock.boot, **plan.to_json()})
-        made = LiveRun(folder, held, setting, plan, launcher=plan.started(), clock=clock, book=_Book(writer, folder))
+        book = _Book(writer, folder)
+        made = LiveRun(folder, held, setting, plan, launcher=plan.started(), clock=clock, book=book, groups=groups)
         made.executor = made._host(controller, tell, say)
         return made
+
+
+def _groups_for(folder: str) -> str | None:
+    """Folder for control groups of a run's jobs, the same whenever it goes on; None where none can be made."""
+    return usable_folder(f"hetsched-{os.getuid()}-{zlib.crc32(folder.encode()):08x}")
 
 
 @contextmanager
@@ -211,8 +224,11 @@ def resumed(folder: str, *, tell: Callable[[LiveRun], object] = lambda _: None, 
         last_us, real = (journal.instants[-1].t_us, journal.instants[-1].real) if journal.instants else (0, None)
         clock.resumed(last_us, _seconds(real))
         clock.write(folder)
-        book = _Book(JournalWriter.resumed(folder), folder)
-        made = LiveRun(folder, held, journal.setting, plan, launcher=plan.resumed(), clock=clock, book=book)
+        book, groups = _Book(JournalWriter.resumed(folder), folder), _groups_for(folder)
+        if plan.terms.holds_memory and not cgroups.can_limit_memory(groups):
+            say(f"jobs that start from now on are not held to their memory: {_NO_MEMORY}")
+        launcher = plan.resumed()
+        made = LiveRun(folder, held, journal.setting, plan, launcher=launcher, clock=clock, book=book, groups=groups)
         made.executor = made._host(controller, tell, say)
         made.executor.restore(journal.instants)
         return made
@@ -245,6 +261,7 @@ class _Book:
             self.writer.append(line)
         except OutputError as error:
             if isinstance(error.__context__, OSError):
+                error.__context__.filename = str(self._path)
                 raise error.__context__ from None
             raise
         point("journal.written")

@@ -48,7 +48,8 @@ def read_sealed(path: str) -> dict[str, Any] | None:
 def write_new(path: str, record: dict[str, Any]) -> bool:
     """Make a file with a record, on the disk before it has its name; False if there is one of this name.
 
-    Of several processes that try at once one succeeds, and none ever sees a part of the record.
+    Of several processes that try at once one succeeds, and none ever sees a part of the record. The name is on the disk
+    after `sync_folder`.
     """
     own = f"{path}.{os.getpid()}"
     try:
@@ -59,7 +60,6 @@ def write_new(path: str, record: dict[str, Any]) -> bool:
     finally:
         with suppress(OSError):
             os.unlink(own)
-    sync_folder(os.path.dirname(path))
     return True
 
 

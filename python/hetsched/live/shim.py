@@ -38,7 +38,7 @@ if __name__ == "__main__":
 from hetsched.live import cgroups
 from hetsched.live.points import point
 from hetsched.live.processes import Seen, below, boot_id, look, now_us, signalled
-from hetsched.live.sealed import reserve, write_into, write_new
+from hetsched.live.sealed import reserve, sync_folder, write_into, write_new
 
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that the shim waits for; all others that ask it to end are ignored."""
@@ -79,6 +79,8 @@ def claimed(folder: str) -> bool:
             return False
         for room, name in rooms.items():
             os.rename(room, name)
+        # Without the names of all three a machine that stops would forget that the command has run.
+        sync_folder(folder)
     finally:
         for room in rooms:
             with suppress(FileNotFoundError):

@@ -12,6 +12,19 @@ LOST = "status lost"
 """The reason of a run whose end nobody wrote down."""
 
 
+_OVER_LIMIT = "its walltime was over"
+_KILLED = {
+    "walltime": ("timeout", _OVER_LIMIT),
+    "power": ("failed", "was killed: the machine drew more than its power budget"),
+}
+"""States and reasons of runs that a policy killed, as a simulation has them, by the word of the decision."""
+
+
+def killed_for(why: str) -> tuple[str, str]:
+    """State of a run that a policy killed, and its reason."""
+    return _KILLED.get(why, ("failed", why or "killed"))
+
+
 @dataclass(frozen=True)
 class Ending:
     """The end of one run of a job."""
@@ -51,7 +64,7 @@ def ending_of(record: dict[str, Any], launcher: Launcher, *, asked: str | None =
 
 def _state(code: int | None, by: int | None, why: str, asked: str | None) -> tuple[str, str]:
     if why == "timeout":
-        return "timeout", "its walltime was over"
+        return "timeout", _OVER_LIMIT
     if why == "asked":
         return asked or "cancelled", ""
     if why:
