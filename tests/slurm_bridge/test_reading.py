@@ -11,7 +11,7 @@ from hetsched.errors import LiveError
 from hetsched.slurm_bridge import jobs as jobs_module
 from hetsched.slurm_bridge import nodes as nodes_module
 from hetsched.slurm_bridge.calls import CallError, Slurm
-from hetsched.slurm_bridge.jobs import COLUMNS, JobKey, jobs_of, limit_of
+from hetsched.slurm_bridge.jobs import COLUMNS, JobKey, JobTables, jobs_of, limit_of
 from hetsched.slurm_bridge.nodes import nodes_of
 from hetsched.slurm_bridge.readings import Reader
 from hetsched.slurm_bridge.tables import SEPARATOR, Column, TableError, format_of, rows_of
@@ -137,6 +137,23 @@ def test_what_does_not_read_is_refused_as_a_whole(values, found):
 def test_a_job_twice_is_refused():
     with pytest.raises(TableError, match="found job 7 twice"):
         jobs_of(table() + table())
+
+
+_ROWS = st.lists(
+    st.tuples(st.integers(1, 6), st.sampled_from(["PENDING", "RUNNING"]), st.sampled_from(["", "hetsched:1"])),
+    unique_by=lambda row: row[0],
+)
+
+
+@given(st.lists(_ROWS, max_size=5))
+def test_tables_read_one_after_another_are_what_each_is_alone(readings):
+    tables = JobTables()
+    for rows in readings:
+        text = "".join(table(JobID=str(job), State=state, Licenses=licences) for job, state, licences in rows)
+        assert tables.read(text) == jobs_of(text)
+    if readings and readings[-1]:
+        with pytest.raises(TableError, match="twice"):
+            tables.read(text + text[: len(table())])
 
 
 def test_a_torn_table_is_refused():

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from hetsched.errors import ConfigError
+from hetsched.live.points import point
 from hetsched.slurm_bridge.calls import CallError, Slurm
 from hetsched.slurm_bridge.standing import GATE
 
@@ -63,10 +64,12 @@ class Gate:
         until = f"EndTime=now+{self._lease_s:.0f}"
         name = f"ReservationName={GATE}"
         if end_s is None:
+            point("gate.absent")
             own = (f"Licenses={GATE}:{self._total}", "Flags=LICENSE_ONLY,IGNORE_JOBS", f"Users={self._user}")
             answer = self._slurm.call("scontrol", "create", "reservation", name, "StartTime=now", until, *own)
         else:
             answer = self._slurm.call("scontrol", "update", name, until)
+            point("gate.renewed")
         # A call that failed may have been carried out, and one that did not may come too late.
         if answer.code != 0 and self.end_s() is None:
             raise CallError(f"the gate could not be made: {answer.why}")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, shown
 from hetsched.platform import Platform
 from hetsched.slurm_bridge.jobs import SeenJob
 from hetsched.slurm_bridge.picture import Entry, Phase
 
+_NODE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
 FOREVER_S = 365 * 86_400.0
 """Walltime of jobs without a limit."""
 
@@ -34,6 +36,8 @@ class BridgeMachine:
         faults = Faults("platform")
         if self.platform.node_names is None:
             faults.note("node_names", "none", "Slurm's names; `hetsched slurm platform` writes such a file")
+        elif odd := [name for name in self.platform.node_names if not _NODE.fullmatch(name)]:
+            faults.note("node_names", shown(odd[0]), "names of letters, digits, `_`, `.` and `-`, as Slurm's are")
         if not self.platform.exclusive:
             faults.note("exclusive", "false", "true: a job gets whole nodes, as OverSubscribe=EXCLUSIVE has it")
         if self.platform.queues is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hetsched.slurm_bridge.calls import Slurm
-from hetsched.slurm_bridge.jobs import JobKey, SeenJob, read_ends, read_jobs
+from hetsched.slurm_bridge.jobs import WORDS, JobKey, JobTables, SeenJob, read_ends
 from hetsched.slurm_bridge.nodes import SeenNode, read_nodes
 
 
@@ -26,10 +26,12 @@ class Reader:
 
     slurm: Slurm
     partition: str
+    _tables: JobTables = field(default_factory=JobTables, repr=False)
 
     def read(self) -> Reading:
         """The present state; raises CallError and TableError."""
-        return Reading(read_jobs(self.slurm), read_nodes(self.slurm, self.partition))
+        jobs = self._tables.read(self.slurm.call(*WORDS).checked().out)
+        return Reading(jobs, read_nodes(self.slurm, self.partition))
 
     def ends(self, keys: list[JobKey]) -> dict[str, str]:
         """Final states of jobs that are gone, as far as Slurm knows them."""
