@@ -251,7 +251,7 @@ def test_a_reading_by_commands(commands):
 def test_ends_of_jobs(commands):
     values = ("9", "5", "2", "TIMEOUT")
     row = "".join(f"{value:>{c.width}}{SEPARATOR}" for value, c in zip(values, jobs_module._ENDS, strict=True))
-    commands("squeue", f"assert sys.argv[7] == '5_2,9', sys.argv\nprint({row!r})")
+    commands("squeue", f"assert sys.argv[sys.argv.index('-j') + 1] == '5_2,9', sys.argv\nprint({row!r})")
     keys = [JobKey(1, "5_2", 0), JobKey(1, "9", 0)]
     assert Reader(Slurm(), "batch").ends(keys) == {"5_2": "TIMEOUT"}
     commands("squeue", "sys.exit('slurm_load_jobs error: Invalid job id specified')")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hetsched.checks import shown
 from hetsched.hostlists import HostListError, expanded
-from hetsched.slurm_bridge.calls import Slurm
+from hetsched.slurm_bridge.calls import Answer, Slurm
 from hetsched.slurm_bridge.tables import Column, TableError, format_of, lines_of, row_of, rows_of, whole
 
 if TYPE_CHECKING:
@@ -191,6 +191,7 @@ def nodes_of(text: str, place: str) -> tuple[str, ...]:
 
 
 _ENDS = (Column("JobID", 12), Column("ArrayJobID", 12), Column("ArrayTaskID", 12), Column("State", 20))
+_END_WORDS = ("squeue", "-h", "-r", "-a", "-O", format_of(_ENDS))
 _MOST_ENDS = 200
 
 
@@ -199,7 +200,16 @@ def read_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
     if not keys:
         return {}
     asked = ",".join(key.id for key in keys[:_MOST_ENDS])
-    answer = slurm.call("squeue", "-h", "-r", "-a", "-t", "all", "-j", asked, "-O", format_of(_ENDS))
+    answer = slurm.call(*_END_WORDS, "-t", "all", "-j", asked)
     # It fails if it knows none of them any more.
-    rows = rows_of(answer.out, _ENDS, "squeue") if answer.code == 0 else ()
+    return _states(answer) if answer.code == 0 else {}
+
+
+def read_ids(slurm: Slurm, *filters: str) -> set[str]:
+    """Ids of the jobs that are not over and pass filters of squeue; raises CallError and TableError."""
+    return set(_states(slurm.call(*_END_WORDS, *filters).checked()))
+
+
+def _states(answer: Answer) -> dict[str, str]:
+    rows = rows_of(answer.out, _ENDS, "squeue")
     return {(job if element in NONE else f"{array}_{element}"): state for job, array, element, state in rows}
