@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hetsched as hs
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, OutputError
 from hetsched.slurm_bridge.bridge import OVERDUE_S, Bridge
 from hetsched.slurm_bridge.calls import CallError, Slurm
 from hetsched.slurm_bridge.gate import Gate, remove_gate
@@ -43,6 +43,8 @@ state["calls"].append(words)
 pairs = dict(word.partition("=")[::2] for word in words)
 until = pairs.get("EndTime", "").removeprefix("now+")
 if words[:2] == ["create", "reservation"]:
+    if {races}:
+        state["end"] = now + 77
     if state["end"] is None and not {refuses}:
         state["end"] = now + int(until)
     else:
@@ -70,9 +72,14 @@ class Scontrol:
         self.now = 1000
         self.set()
 
-    def set(self, *, refuses=False, update_code=0, refused=()):
+    def set(self, *, refuses=False, races=False, update_code=0, refused=()):
         text = SCONTROL.format(
-            path=str(self._path), now=self.now, refuses=refuses, update_code=update_code, refused=refused
+            path=str(self._path),
+            now=self.now,
+            refuses=refuses,
+            races=races,
+            update_code=update_code,
+            refused=refused,
         )
         self._write("scontrol", text)
 
@@ -93,8 +100,12 @@ def scontrol(commands, tmp_path):
 
 
 @pytest.fixture
-def gate(scontrol):
-    return Gate(Slurm(), total=1000, lease_s=120.0, user="me", real=scontrol.real)
+def gate(scontrol, tmp_path):
+    return gate_of(scontrol, tmp_path / "own")
+
+
+def gate_of(scontrol, folder):
+    return Gate(Slurm(), total=1000, lease_s=120.0, user="me", real=scontrol.real, folder=str(folder))
 
 
 def test_the_gate_is_made_renewed_and_made_again(scontrol, gate):
@@ -136,19 +147,39 @@ def test_a_gate_that_cannot_be_made(scontrol, gate):
         gate.keep()
 
 
-def test_another_bridge_lives_or_is_gone(scontrol, gate):
+def test_another_bridge_lives_or_is_gone(scontrol, gate, tmp_path):
     slept = []
     gate.keep()
+    other = gate_of(scontrol, tmp_path / "other")
+    other.take(slept.append)
+    assert slept == [42.0]
+    # A bridge that starts again knows its own gate, unless somebody has moved its end.
+    other.take(slept.append)
     gate.take(slept.append)
     assert slept == [42.0]
+    scontrol.now += 60
+    scontrol.set()
+    other.keep()
 
     def renewed(_):
         scontrol.now += 60
         scontrol.set()
-        gate.keep()
+        other.keep()
 
     with pytest.raises(ConfigError, match="a gate that another bridge renews"):
         gate.take(renewed)
+
+
+def test_of_two_bridges_that_make_the_gate_at_once_one_goes_away(scontrol, gate):
+    scontrol.set(races=True)
+    with pytest.raises(ConfigError, match="another bridge has made at this moment"):
+        gate.take(pytest.fail)
+
+
+def test_a_note_that_cannot_be_written_is_an_error_of_output(scontrol, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="file"):
+        gate_of(scontrol, tmp_path / "file").keep()
 
 
 @pytest.fixture

@@ -138,6 +138,8 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lea
         raise ConfigError(
             [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
         )
-    gate = Gate(own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time)
+    gate = Gate(
+        own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time, folder=journal
+    )
     gate.take(time.sleep)
     return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)
