@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from live_hosts import fill, is_gone, ran, until
 
 import hetsched as hs
 from hetsched.cli import main
-from hetsched.live import Kill, executor, launchers, running
+from hetsched.live import Cap, Kill, executor, launchers, running
 from hetsched.live.machine import Nodes
 from hetsched.live.notices import Ended
 from hetsched.live.plan import Plan
@@ -501,6 +502,34 @@ def test_what_a_run_was_begun_with_is_not_changed_by_resuming_it(tmp_path, monke
     for name in (*given, "--memory"):
         assert f"{name}: found " in said
     assert said.count("expected nothing with --resume, whose folder says it") == len(given) + 1
+
+
+class Capping:
+    """A controller that caps nodes at each start, and once more then."""
+
+    next_us = None
+
+    def __init__(self, controller):
+        self.controller = controller
+
+    def step(self, t_us, notices, **given):
+        starts = [replace(one, cap_w=250.0) for one in self.controller.step(t_us, notices, **given)]
+        return [*starts, *(Cap(one.job, one.attempt, 200.0, number=100 + one.number) for one in starts)]
+
+
+def test_caps_that_nobody_sets_are_said_once(tmp_path):
+    (tmp_path / "jobs.csv").write_text("command,walltime_s,shell\n" + '"echo $HETSCHED_CAP_W",20,true\n' * 3)
+    jobs, said = read_commands(str(tmp_path / "jobs.csv")), []
+    plan = Plan(jobs.commands, "local", Nodes(["a"], [[0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
+    made = begin_run(str(tmp_path / "out"), jobs, platform, hs.Policy.preset("easy"), plan=plan, say=said.append)
+    made.executor.controller = Capping(made.executor.controller)
+    assert made.run() is True
+    made.close()
+    assert [text for text in said if "caps" in text] == [
+        "the policy caps nodes: hetsched sets no caps, a command finds that of its start in HETSCHED_CAP_W"
+    ]
+    assert (tmp_path / "out/jobs/1.1/stdout").read_text() == "250\n"
 
 
 def test_memory_that_cannot_be_held_is_refused(tmp_path, monkeypatch, capsys):

@@ -9,7 +9,11 @@ import pytest
 from live_hosts import Shim, fill, is_gone, killed, until
 
 from hetsched.live import sealed
-from hetsched.live.launchers import launch, write_spec
+from hetsched.live.clock import Clock
+from hetsched.live.commands import Command
+from hetsched.live.hands import Hands, Run
+from hetsched.live.launchers import Local, launch, spec_of, write_spec
+from hetsched.live.machine import Nodes
 from hetsched.live.processes import below
 from hetsched.live.sealed import read_sealed
 from hetsched.live.shim import claimed
@@ -244,6 +248,49 @@ def test_a_shim_gets_what_its_python_needs_to_be_found_and_nothing_else(shim, mo
     seen = shim.read("seen")
     assert "MINE=1" in seen
     assert "LD_LIBRARY_PATH" not in seen
+
+
+def test_a_run_that_is_suspended_before_its_shim_is_ready_stands_still_once_it_is(tmp_path):
+    command = Command(("/bin/sh", "-c", "until [ -e go ]; do sleep 0.01; done"), str(tmp_path))
+    nodes = Nodes(["a"], [[0]], are_slots=True)
+    hands = Hands(str(tmp_path), {1: command, 2: command}, Local(nodes), Clock.started())
+    first, second = Run(1, 1, (0,)), Run(2, 1, (0,))
+    hands.start(first)
+    hands.launch_due()
+    hands.signal_shim(1, 1, signal.SIGUSR1)
+    hands.start(second)
+    hands.signal_shim(2, 1, signal.SIGUSR1)
+    until(lambda: hands.launch_due() or len(hands.live) == 2)
+    children = [until(lambda path=f"{tmp_path}/jobs/{job}.1/started": read_sealed(path))["pid"] for job in (1, 2)]
+    until(lambda: [state_of(child) for child in children] == ["T", "T"])
+    assert list(hands.ended()) == []
+    for job in (1, 2):
+        hands.signal_shim(job, 1, signal.SIGUSR2)
+    (tmp_path / "go").touch()
+    found = {}
+    until(lambda: found.update({run.job: ending.state for run, ending in hands.ended()}) or len(found) == 2)
+    assert found == {1: "completed", 2: "completed"}
+
+
+def test_a_shim_that_is_late_does_not_run_what_has_been_ended_meanwhile(tmp_path):
+    command = Command(("/bin/sh", "-c", "echo ran > ran"), str(tmp_path))
+    nodes = Nodes(["a"], [[0]], are_slots=True)
+
+    def hands():
+        return Hands(str(tmp_path), {1: command}, Local(nodes), Clock.started())
+
+    own = tmp_path / "jobs" / "1.1"
+    # Never launched, so there is nothing to bar.
+    assert list(hands().adopt(Run(1, 1, (0,), asked="requeued"))) == []
+    assert not own.exists()
+    before = hands()
+    write_spec(str(own), spec_of(command, before._given(Run(1, 1, (0,))), before.launcher, before.terms))
+    # The process that launched the shim is gone, and the shim has not claimed anything yet.
+    after = hands()
+    assert list(after.adopt(Run(1, 1, (0,), asked="requeued"))) == []
+    assert not after.live
+    assert launch(str(own), {"cgroup": None, "memory_gb": None}).wait(60) == 0
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.fixture

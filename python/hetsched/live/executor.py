@@ -83,7 +83,7 @@ class Executor:
         """Runs that are suspended."""
         self._decide_within_s = decide_within_s
         self._longest_step_s = longest_step_s
-        self._was_slow = self._is_impatient = False
+        self._was_slow = self._is_impatient = self._was_capped = False
         self._longest_wait_s = longest_wait_s
         self._tell = tell
         self._say = say
@@ -297,8 +297,11 @@ class Executor:
     def _carry_out(self, decision: Decision) -> None:
         match decision:
             case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
+                self._note_cap(cap_w)
                 self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
                 self.hands.start(self.running[job])
+            case do.Cap(watts_a_node=cap_w):
+                self._note_cap(cap_w)
             case do.Reject(job=job):
                 self.states[job] = "rejected"
             case do.Kill(job=job, attempt=attempt, why=why):
@@ -319,6 +322,14 @@ class Executor:
                 self._found.append(heard.NodeUp(tuple(nodes)))
             case do.Sleep(nodes=nodes):
                 self._found.append(heard.NodeOff(tuple(nodes)))
+
+    def _note_cap(self, cap_w: float | None) -> None:
+        """Say once that a cap of the policy is none of the machine's."""
+        if cap_w is not None and not self._was_capped:
+            self._was_capped = True
+            self._say(
+                "the policy caps nodes: hetsched sets no caps, a command finds that of its start in HETSCHED_CAP_W"
+            )
 
     # After a start of this process.
 
