@@ -127,7 +127,7 @@ def _covered() -> str:
         for place, name, one in _slurm_options()
         if isinstance(one, Covered)
     ]
-    return table(["option", "stands in", "parameter"], rows)
+    return table(["option", "given in", "parameter"], rows)
 
 
 def _not_simulated() -> str:
@@ -136,7 +136,7 @@ def _not_simulated() -> str:
         for place, name, one in _slurm_options()
         if isinstance(one, Unsupported)
     ]
-    return table(["option", "stands in", "no fault", "what is not simulated"], rows)
+    return table(["option", "given in", "no fault", "what is not simulated"], rows)
 
 
 def _without_effect() -> str:

@@ -5,11 +5,14 @@ this machine. Then the same jobs are simulated on the same platform under the sa
 
 * **observed**: with the lengths that were observed, so that only what the executor adds is left: launches, ends, and
   instants that come late;
-* **predicted**: with the lengths that each job has alone, so that what jobs do to each other's lengths counts as error.
+* **with latency**: the same, and each job holds its nodes for the median latencies of that run, too;
+* **predicted**: with the lengths that each job has alone and the median latencies that were measured in that run, so
+  that what jobs do to each other's lengths counts as error.
 
 Above the table stands the noise of the machine: the length of one job alone, again and again, and beside as many others
-as there are nodes. Latencies are those from a decision to the command's begin, and from the end of its last process to
-the notice.
+as there are nodes; and **again**, the next real run of the same jobs under the same policy in place of a simulation,
+which bounds what any simulation can reach. Latencies are those from a decision to the command's begin, and from the end
+of its last process to the notice. The load average of the machine is printed, as all of this depends on it.
 """
 
 from __future__ import annotations
@@ -148,6 +151,12 @@ def simulated(jobs: RealJobs, lengths: pl.DataFrame, platform: hs.Platform, poli
     return hs.simulate(jobs.ended(lengths), platform, policy, kill_at_walltime=False)
 
 
+def delayed(lengths: pl.DataFrame, starts: list[float], ends: list[float]) -> pl.DataFrame:
+    """Lengths with the latencies of launches and ends, which hold a node as the job itself does."""
+    latency_s = statistics.median(starts) + statistics.median(ends)
+    return lengths.with_columns(pl.col("runtime_s") + latency_s)
+
+
 def compared(real: hs.Result, other: hs.Result) -> dict[str, float]:
     """Distance of a simulation from a real run."""
     joined = real.jobs.join(other.jobs, on="job_id", suffix="_sim")
@@ -177,14 +186,24 @@ def main() -> None:
     jobs, rows = RealJobs(frame, commands, "live.py"), []
     all_starts: list[float] = []
     all_ends: list[float] = []
+    loads = [os.getloadavg()[1]]
     for policy in chosen.policies.split(","):
+        before: hs.Result | None = None
         for _ in range(chosen.repeat):
             with tempfile.TemporaryDirectory() as folder:
                 platform = machine(folder)
                 result, starts, ends = real(f"{folder}/run", jobs, platform, policy)
             all_starts, all_ends = [*all_starts, *starts], [*all_ends, *ends]
+            loads.append(os.getloadavg()[1])
+            if before is not None:
+                rows.append({"policy": policy, "lengths": "again", **compared(before, result)})
+            before = result
             observed = result.jobs.select("job_id", "runtime_s")
-            for name, lengths in (("observed", observed), ("predicted", alone)):
+            for name, lengths in (
+                ("observed", observed),
+                ("with latency", delayed(observed, starts, ends)),
+                ("predicted", delayed(alone, starts, ends)),
+            ):
                 rows.append(
                     {"policy": policy, "lengths": name, **compared(result, simulated(jobs, lengths, platform, policy))}
                 )
@@ -193,16 +212,19 @@ def main() -> None:
         f"{percentile_ms(all_starts, 0.95):.0f} ms; end to notice: median {percentile_ms(all_ends, 0.5):.0f} ms, 95th "
         f"percentile {percentile_ms(all_ends, 0.95):.0f} ms"
     )
+    print(f"load average over five minutes: {min(loads):.1f} to {max(loads):.1f}, {len(os.sched_getaffinity(0))} CPUs")
     table = pl.DataFrame(rows)
-    print(f"{'policy':<8}{'lengths':<11}{'starts near':>12}{'same nodes':>12}{'wait':>9}{'makespan':>10}{'energy':>9}")
-    for row in table.group_by("policy", "lengths", maintain_order=True).mean().iter_rows(named=True):
+    print(f"{'policy':<8}{'lengths':<14}{'starts near':>12}{'same nodes':>12}{'wait':>9}{'makespan':>10}{'energy':>9}")
+    means = table.group_by("policy", "lengths").agg(pl.col(pl.Float64).mean())
+    order = pl.col("lengths").replace_strict({"again": 0, "observed": 1, "with latency": 2, "predicted": 3})
+    for row in means.sort(order, "policy").iter_rows(named=True):
         errors = f"{row['mean_wait_s']:>+9.2%}{row['makespan_s']:>+10.2%}{row['energy_j']:>+9.2%}"
-        print(f"{row['policy']:<8}{row['lengths']:<11}{row['near']:>12.0%}{row['same_nodes']:>12.0%}{errors}")
-    for name in ("observed", "predicted"):
+        print(f"{row['policy']:<8}{row['lengths']:<14}{row['near']:>12.0%}{row['same_nodes']:>12.0%}{errors}")
+    for name in table["lengths"].unique(maintain_order=True):
         energy = table.filter(lengths=name)["energy_j"].abs()
-        print(f"energy with {name} lengths: mean error {energy.mean():.2%}, largest {energy.max():.2%}")
+        print(f"energy, {name}: mean error {energy.mean():.2%}, largest {energy.max():.2%}")
     if chosen.json is not None:
-        numbers = {"noise": own, "rows": rows, "starts_s": all_starts, "ends_s": all_ends}
+        numbers = {"noise": own, "loads": loads, "rows": rows, "starts_s": all_starts, "ends_s": all_ends}
         chosen.json.write_text(json.dumps(numbers, indent=1))
 
 

@@ -114,7 +114,7 @@ def hindsight(result: Result, *, seed: int = 0) -> Hindsight:
     """
     ended = _checked(result, seed)
     given, is_in = given_of(ended)
-    _refuse_unlike(given)
+    _refuse_lengths_by_node(given)
     frame = ended.jobs().with_columns(pl.col("end_s").fill_null(ended.totals["window_end_s"] or 0.0)).filter(is_in)
     ran = micros(frame["end_s"]) - given.start
     moves = (given.least == ran) & (ran > 0)
@@ -150,11 +150,11 @@ def _checked(result: object, seed: object) -> Ended:
     return ended
 
 
-def _refuse_unlike(given: Given) -> None:
-    unlike = sum(int((~cell.is_alike_for).sum()) for cell in given.cells)
+def _refuse_lengths_by_node(given: Given) -> None:
+    differing = sum(int((~cell.is_alike_for).sum()) for cell in given.cells)
     faults = Faults()
-    if unlike:
-        found = f"{many(unlike, 'job')} whose length depends on the nodes"
+    if differing:
+        found = f"{many(differing, 'job')} whose length depends on the nodes"
         faults.note("result", found, "nodes that differ in draw, not in speed: no other placement keeps these ends")
     faults.check()
 

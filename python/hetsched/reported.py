@@ -21,7 +21,7 @@ class Reported(ABC):
 
     @abstractmethod
     def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Written:
-        """The page: `assumed` stands in its box of assumptions, `command` made the answer on the command line."""
+        """The page: `assumed` goes into its box of assumptions, `command` made the answer on the command line."""
 
     def report(self, path: str | os.PathLike[str], *, title: str = "") -> str:
         """Write all of it as one HTML page, which opens from disk without a network; gives its name.

@@ -208,7 +208,7 @@ def test_savings_are_held_against_what_was_attainable(hetsched, folder):
 
 
 @pytest.mark.parametrize("word", ["starts", "all"])
-def test_placement_and_timing_are_told_apart_beside_the_waits(hetsched, folder, word):
+def test_placement_and_timing_have_shares_of_their_own_next_to_waits(hetsched, folder, word):
     jobs = {"job_id": [1, 2], "submit_s": [0, 100], "runtime_s": [60, 60], "node_count": [1, 1], "app": ["a", "a"]}
     pl.DataFrame(jobs).write_parquet("own.parquet")
     pl.DataFrame({"app": ["a"] * 2, "node": [0, 1], "power_w": [300.0, 100.0]}).write_csv("watts.csv")

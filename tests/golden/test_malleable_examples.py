@@ -228,7 +228,7 @@ def test_the_shadow_of_the_head_follows_the_size_at_once() -> None:
     assert smaller.jobs["start_s"].to_list() == near([0.0, 112.0, 41.0])
 
 
-def test_unlike_nodes_the_slowest_of_those_that_it_has_counts() -> None:
+def test_on_heterogeneous_nodes_the_slowest_of_a_job_counts() -> None:
     table = hs.VariationTable(["a"], power_w=[[150.0] * 8], time_ratio=[[1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0]])
     platform = MACHINE.with_tables(actual=table)
     rows = [{**HALF, "app": "a"}, other(40.0, app="a", runtime_s=0.0)]

@@ -249,7 +249,7 @@ def test_equal_slowdown_takes_first_what_costs_no_time(budget_w: float, caps: li
     assert column(result, "end_s") == [end, end]
 
 
-def test_equal_slowdown_by_the_model_slows_unlike_nodes_alike() -> None:
+def test_equal_slowdown_by_the_model_slows_heterogeneous_nodes_alike() -> None:
     # k = 256 is s = 1.25, f = 0.8: 50 + 200 * 0.8 = 210 and 50 + 80 * 0.8 = 114, 324 W in all; k = 255 takes 324.2.
     watts = hs.VariationTable(["hot", "cool"], power_w=[[250.0, 250.0], [130.0, 130.0]])
     two = hs.Platform.homogeneous(2, IDLE_W, 250.0).with_tables(actual=watts).with_cap_model(static_w=50.0)
@@ -421,7 +421,7 @@ def test_jobs_without_a_row_need_their_least_share(apps: str, starts: list[float
     assert done.summary()["over_budget_count"] == 0
 
 
-def test_who_fits_at_no_instant_for_what_nodes_draw_beyond_predictions_holds_no_reservation() -> None:
+def test_a_job_that_never_fits_beyond_predictions_holds_no_reservation() -> None:
     # 150 W predicted, 250 W drawn: job 1 draws 400 W, 100 more than predicted. Of 620 W the plan has 320 beyond idle at
     # most; job 2 needs 400. So job 3 starts beside it, and job 2 once nothing is drawn beyond predictions any more.
     actual, predicted = (

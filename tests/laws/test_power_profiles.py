@@ -117,7 +117,7 @@ def test_a_profile_moves_with_the_start_and_is_cut_with_the_run():
     assert result.jobs["state"].to_list() == ["completed", "timeout"]
 
 
-def test_a_slow_node_stretches_a_profile_and_what_comes_after_it_is_like_its_last_interval():
+def test_a_slow_node_stretches_a_profile_whose_last_interval_goes_on():
     frame = pl.DataFrame(
         {
             "job_id": [1],

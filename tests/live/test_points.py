@@ -51,7 +51,7 @@ def shims(folder):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_of_jobs_whose_executors_and_shims_are_killed_all_the_time_each_runs_at_most_once(zygote, tmp_path, seed):
+def test_jobs_run_at_most_once_however_often_executors_and_shims_are_killed(zygote, tmp_path, seed):
     chance, jobs, kills = random.Random(seed), noted(36, 0.05), 0
     for _ in range(400):
         executor = zygote.start(tmp_path, jobs, nodes=4)
@@ -96,7 +96,7 @@ def test_a_limit_holds_while_the_executor_is_dead(zygote, tmp_path):
     assert states(tmp_path) == {1: "timeout"}
 
 
-def test_an_orphan_is_held_to_its_limit_and_its_node_is_free_once_its_tree_is_gone(zygote, tmp_path):
+def test_an_orphan_keeps_its_limit_and_its_node_until_its_tree_is_gone(zygote, tmp_path):
     tree = "setsid sh -c 'trap \"\" TERM; sleep 60; sleep 60' & trap '' TERM; sleep 60; sleep 60"
     jobs = {
         1: job(tree, limit_s=0.6),

@@ -433,7 +433,7 @@ class Slow:
 """
 
 
-def test_a_slow_step_goes_through_and_is_counted_and_one_without_end_is_broken_off(zygote, tmp_path):
+def test_a_slow_step_is_counted_and_one_without_end_is_broken_off(zygote, tmp_path):
     own = tmp_path / "mine.py"
     own.write_text(SLOW.replace("{bad}", f"{tmp_path}/bad"))
     words = begun(slow(tmp_path), "--nodes", "1", "--decide-within", "500")
@@ -541,7 +541,7 @@ def test_memory_that_cannot_be_held_is_refused(tmp_path, monkeypatch, capsys):
     assert main(begun(tmp_path / "jobs.csv")) == 0
 
 
-def test_no_policy_is_told_how_long_jobs_run(zygote, tmp_path):
+def test_no_policy_knows_how_long_jobs_run(zygote, tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_text("command,walltime_s,runtime_s\ntrue,20,0.125\n")
     done(zygote, tmp_path, *begun(path))

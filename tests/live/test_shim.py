@@ -42,7 +42,7 @@ def test_a_command_gets_its_files_its_folder_and_its_environment(shim, tmp_path)
     assert shim.read("stderr") == "bad\n"
 
 
-def test_a_command_stands_in_its_own_session_with_no_files_and_no_signals_of_others(shim):
+def test_a_command_has_a_session_without_files_and_signals_of_others(shim):
     shim.run(["/bin/sh", "-c", "ls /proc/self/fd; grep -E 'SigBlk|SigIgn' /proc/self/status; ps -o pid= -o sid= -p $$"])
     *files, _, blocked, _, ignored, pid, session = shim.read("stdout").split()
     # 3 is the folder that `ls` reads.

@@ -19,6 +19,7 @@ class StandIn:
         self.states = dict.fromkeys(self.names, "idle")
         self.jobs: dict[str, SeenJob] = {}
         self.over: dict[str, str] = {}
+        self.apps: dict[str, str] = {}
         self.error: Exception | None = None
         self.t_us = START_S * 1_000_000
 
@@ -58,6 +59,9 @@ class StandIn:
             raise self.error
         jobs = sorted(self.jobs.values(), key=lambda job: (job.key.submit_s, [int(x) for x in job.key.id.split("_")]))
         return Reading(jobs, [SeenNode(name, self.states[name], (name,)) for name in self.names])
+
+    def applications(self, keys):
+        return {key.id: self.apps[key.id] for key in keys if key.id in self.apps}
 
     def ends(self, keys):
         return {key.id: self.over[key.id] for key in keys if key.id in self.over}

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import hetsched as hs
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, OutputError
 from hetsched.slurm_bridge.bridge import OVERDUE_S, Bridge
 from hetsched.slurm_bridge.calls import CallError, Slurm
 from hetsched.slurm_bridge.gate import Gate, remove_gate
-from hetsched.slurm_bridge.hands import MOST_CALLS, Hands
+from hetsched.slurm_bridge.hands import MOST_ORDERS, Hands
 from hetsched.slurm_bridge.log import Log, read_log
 from hetsched.slurm_bridge.machine import BridgeMachine
 from hetsched.slurm_bridge.orders import TOP, open_words, release_of
@@ -27,11 +27,24 @@ import json
 path = {path!r}
 state = json.load(open(path)) if os.path.exists(path) else {{"end": None, "calls": []}}
 words = sys.argv[1:]
-state["calls"].append(words)
 now, code = {now}, 0
+if not words:
+    lines = sys.stdin.read().splitlines()
+    assert lines.pop() == "quit"
+    state["calls"] += [line.split() for line in lines]
+    state["processes"] = state.get("processes", 0) + 1
+    json.dump(state, open(path, "w"))
+    for line in lines:
+        job = line.split()[1].partition("=")[2]
+        if job in {refused!r}:
+            print("Job is no longer pending execution for job", job, file=sys.stderr); code = 1
+    sys.exit(code)
+state["calls"].append(words)
 pairs = dict(word.partition("=")[::2] for word in words)
 until = pairs.get("EndTime", "").removeprefix("now+")
 if words[:2] == ["create", "reservation"]:
+    if {races}:
+        state["end"] = now + 77
     if state["end"] is None and not {refuses}:
         state["end"] = now + int(until)
     else:
@@ -59,8 +72,15 @@ class Scontrol:
         self.now = 1000
         self.set()
 
-    def set(self, *, refuses=False, update_code=0):
-        text = SCONTROL.format(path=str(self._path), now=self.now, refuses=refuses, update_code=update_code)
+    def set(self, *, refuses=False, races=False, update_code=0, refused=()):
+        text = SCONTROL.format(
+            path=str(self._path),
+            now=self.now,
+            refuses=refuses,
+            races=races,
+            update_code=update_code,
+            refused=refused,
+        )
         self._write("scontrol", text)
 
     @property
@@ -80,8 +100,12 @@ def scontrol(commands, tmp_path):
 
 
 @pytest.fixture
-def gate(scontrol):
-    return Gate(Slurm(), total=1000, lease_s=120.0, user="me", real=scontrol.real)
+def gate(scontrol, tmp_path):
+    return gate_of(scontrol, tmp_path / "own")
+
+
+def gate_of(scontrol, folder):
+    return Gate(Slurm(), total=1000, lease_s=120.0, user="me", real=scontrol.real, folder=str(folder))
 
 
 def test_the_gate_is_made_renewed_and_made_again(scontrol, gate):
@@ -123,19 +147,39 @@ def test_a_gate_that_cannot_be_made(scontrol, gate):
         gate.keep()
 
 
-def test_another_bridge_lives_or_is_gone(scontrol, gate):
+def test_another_bridge_lives_or_is_gone(scontrol, gate, tmp_path):
     slept = []
     gate.keep()
+    other = gate_of(scontrol, tmp_path / "other")
+    other.take(slept.append)
+    assert slept == [42.0]
+    # A bridge that starts again knows its own gate, unless somebody has moved its end.
+    other.take(slept.append)
     gate.take(slept.append)
     assert slept == [42.0]
+    scontrol.now += 60
+    scontrol.set()
+    other.keep()
 
     def renewed(_):
         scontrol.now += 60
         scontrol.set()
-        gate.keep()
+        other.keep()
 
     with pytest.raises(ConfigError, match="a gate that another bridge renews"):
         gate.take(renewed)
+
+
+def test_of_two_bridges_that_make_the_gate_at_once_one_goes_away(scontrol, gate):
+    scontrol.set(races=True)
+    with pytest.raises(ConfigError, match="another bridge has made at this moment"):
+        gate.take(pytest.fail)
+
+
+def test_a_note_that_cannot_be_written_is_an_error_of_output(scontrol, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="file"):
+        gate_of(scontrol, tmp_path / "file").keep()
 
 
 @pytest.fixture
@@ -186,7 +230,10 @@ def test_jobs_are_let_go_as_decided(slurm, acting, tmp_path):
     slurm.end(1)
     assert acting() == [f"JobId=2 Licenses= Prefer=n1|n2|n4 Priority={TOP - 2}"]
     calls = [line for line in read_log(str(tmp_path / "j")) if line["event"] == "call"]
-    assert [(line["job"], line["rc"]) for line in calls] == [("1", 0), ("2", 0)]
+    assert [(one["job"], one["decision"], line["rc"]) for line in calls for one in line["orders"]] == [
+        ("1", 1, 0),
+        ("2", 2, 0),
+    ]
 
 
 def test_an_order_that_got_lost_is_given_again(slurm, acting):
@@ -228,10 +275,37 @@ def test_a_requeued_job_gets_its_gate_back(slurm, acting):
     assert len(acting()) == 1
 
 
-def test_at_most_so_many_calls_a_beat(slurm, acting):
+def test_at_most_so_many_orders_a_beat_in_one_process(slurm, scontrol, acting):
     for job in range(1, 40):
         slurm.submit(job, priority=BAND + job, partitions=("batch",), node_count=4)
-    assert [len(acting()), len(acting())] == [MOST_CALLS, 39 - MOST_CALLS]
+    assert [len(acting()), len(acting())] == [MOST_ORDERS, 39 - MOST_ORDERS]
+    assert scontrol.state["processes"] == 2
+
+
+def test_a_refused_order_is_said_with_its_job_and_read_again(slurm, scontrol, acting, tmp_path):
+    slurm.submit(1, licences=HELD)
+    slurm.submit(2, licences=HELD)
+    scontrol.set(refused=("2",))
+    first = acting(lost=True)
+    assert len(first) == 2
+    assert "release of 2: Job is no longer pending execution; read again" in acting.said
+    assert not any("release of 1:" in line for line in acting.said)
+    slurm.end(2, "CANCELLED")
+    assert acting() == first[:1]
+    (call, _) = [line for line in read_log(str(tmp_path / "j")) if line["event"] == "call"]
+    assert [(one["job"], one["refused"]) for one in call["orders"]] == [
+        ("1", None),
+        ("2", "Job is no longer pending execution"),
+    ]
+    assert call["rc"] == 1
+
+
+def test_a_name_that_is_no_word_reaches_no_scontrol():
+    with pytest.raises(ConfigError, match="node_names"):
+        BridgeMachine(hs.Platform.homogeneous(2, idle_w=1, tdp_w=2, node_names=["a", "b\nquit"]))
+    for word in ("a b", "a\nb", "a\u2028b", "\x1f"):
+        with pytest.raises(ValueError, match="no word of a command"):
+            Slurm().commands([("update", word)])
 
 
 def test_wishes_and_licences(slurm):
@@ -256,6 +330,6 @@ def test_the_way_out_in_words(slurm):
     slurm.submit(1, licences=("matlab:1", *HELD), priority=5)
     slurm.submit(2, priority=BAND)
     slurm.submit(3, priority=0)
-    assert open_words(slurm.jobs["1"]) == ["update JobId=1 Licenses=matlab:1 Prefer="]
-    assert open_words(slurm.jobs["2"]) == ["update JobId=2 Prefer=", "hold 2", "release 2"]
+    assert open_words(slurm.jobs["1"]) == [("update", "JobId=1", "Licenses=matlab:1", "Prefer=")]
+    assert open_words(slurm.jobs["2"]) == [("update", "JobId=2", "Prefer="), ("hold", "2"), ("release", "2")]
     assert open_words(slurm.jobs["3"]) == []

@@ -7,12 +7,15 @@ import pytest
 import hetsched as hs
 from hetsched.errors import ConfigError, OutputError
 from hetsched.live.lock import Held
+from hetsched.slurm_bridge.applications import Applications
 from hetsched.slurm_bridge.bridge import MOST_ERRORS, Bridge
-from hetsched.slurm_bridge.calls import CallError
+from hetsched.slurm_bridge.calls import CallError, Slurm
+from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.log import Log, read_log
 from hetsched.slurm_bridge.machine import BridgeMachine
 from hetsched.slurm_bridge.mind import Mind
 from hetsched.slurm_bridge.pace import Pace
+from hetsched.slurm_bridge.readings import Reader
 from hetsched.slurm_bridge.run import run_beats
 from hetsched.slurm_bridge.standing import Site
 from hetsched.slurm_bridge.status import status_of
@@ -27,7 +30,7 @@ EASY = hs.policy.parse_policy("easy")
 def bridges(slurm, tmp_path):
     """Makes bridges on the stand-in; `said` of each is what it said."""
 
-    def make(policy=EASY, **changes):
+    def make(policy=EASY, machine=MACHINE, **changes):
         said = []
         given = {
             "source": slurm,
@@ -37,7 +40,7 @@ def bridges(slurm, tmp_path):
             "say": said.append,
             "fallback": EASY,
         }
-        made.append(Bridge(Site("batch", needs_gate=False), MACHINE, policy, **given | changes))
+        made.append(Bridge(Site("batch", needs_gate=False), machine, policy, **given | changes))
         made[-1].said = said
         return made[-1]
 
@@ -235,3 +238,44 @@ def test_a_log_that_has_grown_is_kept(tmp_path):
     (tmp_path / "log.jsonl").write_text(json.dumps({"event": "x"}) + "\nrubbish\n")
     with pytest.raises(ConfigError, match=r"log.jsonl, line 2"):
         list(read_log(str(tmp_path)))
+
+
+DRAWS = hs.VariationTable(
+    ["hot", "cold", "*"], power_w=[[300, 200, 300, 300], [300, 300, 300, 200], [300, 300, 200, 300]]
+)
+
+
+@pytest.mark.parametrize(("app", "node"), [("hot", "n2"), ("cold", "n4"), (None, "n3"), ("$(rm)\n", "n3")])
+def test_a_policy_knows_the_applications_of_the_table(slurm, bridges, tmp_path, app, node):
+    platform = MACHINE.platform.with_tables(actual=DRAWS)
+    machine = BridgeMachine(platform, applications=Applications.of(platform, "name"))
+    slurm.submit(1)
+    if app is not None:
+        slurm.apps["1"] = app
+    bridge = bridges(hs.policy.parse_policy("easy:placement=lowest-power"), machine)
+    assert bridge.beat()
+    assert bridge.said[-1].startswith(f"would release 1 on {node}: ")
+    assert hs.read_journal(tmp_path / "j" / "run-0001").replay() is not None
+
+
+def test_slurm_compares_names_and_shows_ids_only(commands):
+    row = "".join(f"{value:>{width}}\x1f" for value, width in (("9", 12), ("5", 12), ("2", 12), ("PENDING", 20)))
+    commands(
+        "squeue",
+        f"words = sys.argv[1:]\nassert 'Name' not in str(words[4:6])\nif words[-2:] == ['-A', 'hot']: print({row!r})",
+    )
+    platform = MACHINE.platform.with_tables(actual=DRAWS)
+    reader = Reader(Slurm(), "batch", Applications.of(platform, "account"))
+    assert reader.applications([JobKey(1, "5_2", 0), JobKey(1, "6", 0)]) == {"5_2": "hot"}
+    assert reader.applications([JobKey(1, "6", 0)]) == {}
+
+
+def test_tables_that_no_job_can_be_looked_up_in_are_refused():
+    plain, starless = MACHINE.platform, hs.VariationTable(["a b"], power_w=[[1, 1, 1, 1]])
+    with pytest.raises(ConfigError, match="--app-by: found missing, expected name or account"):
+        Applications.of(plain.with_tables(actual=starless), None)
+    with pytest.raises(ConfigError, match="the application `a b` in the table"):
+        Applications.of(plain.with_tables(actual=starless), "name")
+    with pytest.raises(ConfigError, match="no table of draws"):
+        Applications.of(plain, "name")
+    assert Applications.of(plain, None).default() is None

@@ -65,7 +65,7 @@ def test_an_end_of_which_slurm_knows_nothing_more(slurm, step):
     assert step() == [Ended(1, 1, "unknown")]
 
 
-def test_a_job_that_waits_for_something_else_is_told_when_it_does_not(slurm, step):
+def test_a_job_is_announced_once_it_waits_for_nothing_else(slurm, step):
     slurm.submit(1, reason="Dependency")
     assert step() == []
     slurm.change(1, reason="Priority")

@@ -11,7 +11,7 @@ from hetsched.errors import LiveError
 from hetsched.slurm_bridge import jobs as jobs_module
 from hetsched.slurm_bridge import nodes as nodes_module
 from hetsched.slurm_bridge.calls import CallError, Slurm
-from hetsched.slurm_bridge.jobs import COLUMNS, JobKey, jobs_of, limit_of
+from hetsched.slurm_bridge.jobs import COLUMNS, JobKey, JobTables, jobs_of, limit_of
 from hetsched.slurm_bridge.nodes import nodes_of
 from hetsched.slurm_bridge.readings import Reader
 from hetsched.slurm_bridge.tables import SEPARATOR, Column, TableError, format_of, rows_of
@@ -139,6 +139,23 @@ def test_a_job_twice_is_refused():
         jobs_of(table() + table())
 
 
+_ROWS = st.lists(
+    st.tuples(st.integers(1, 6), st.sampled_from(["PENDING", "RUNNING"]), st.sampled_from(["", "hetsched:1"])),
+    unique_by=lambda row: row[0],
+)
+
+
+@given(st.lists(_ROWS, max_size=5))
+def test_tables_read_one_after_another_are_what_each_is_alone(readings):
+    tables = JobTables()
+    for rows in readings:
+        text = "".join(table(JobID=str(job), State=state, Licenses=licences) for job, state, licences in rows)
+        assert tables.read(text) == jobs_of(text)
+    if readings and readings[-1]:
+        with pytest.raises(TableError, match="twice"):
+            tables.read(text + text[: len(table())])
+
+
 def test_a_torn_table_is_refused():
     for cut in (1, 5, 400, len(table()) + 3):
         with pytest.raises(TableError):
@@ -234,7 +251,7 @@ def test_a_reading_by_commands(commands):
 def test_ends_of_jobs(commands):
     values = ("9", "5", "2", "TIMEOUT")
     row = "".join(f"{value:>{c.width}}{SEPARATOR}" for value, c in zip(values, jobs_module._ENDS, strict=True))
-    commands("squeue", f"assert sys.argv[7] == '5_2,9', sys.argv\nprint({row!r})")
+    commands("squeue", f"assert sys.argv[sys.argv.index('-j') + 1] == '5_2,9', sys.argv\nprint({row!r})")
     keys = [JobKey(1, "5_2", 0), JobKey(1, "9", 0)]
     assert Reader(Slurm(), "batch").ends(keys) == {"5_2": "TIMEOUT"}
     commands("squeue", "sys.exit('slurm_load_jobs error: Invalid job id specified')")

@@ -54,7 +54,7 @@ def test_runs_under_the_same_seeds_are_held_against_each_other_seed_by_seed():
     assert row["ratio_half_width_95"] == pytest.approx(4.302652729911275 * math.sqrt(28 / 3) / 110, rel=1e-3)
 
 
-def test_errors_of_the_means_of_unlike_seeds_add_as_squares():
+def test_errors_of_means_over_different_seeds_add_as_squares():
     others = RUNS.filter(pl.col("policy") == "lots").with_columns(policy=pl.lit("more"), seed=pl.col("seed") + 7)
     runs = pl.concat([RUNS, others])
     more = ratios_to_baseline(runs, baseline="lots", metrics=["mean_wait_s"]).row(2, named=True)

@@ -81,7 +81,7 @@ def test_order_within_an_instant_is_by_kind_and_job_not_by_arrival():
     assert brief(seen[0]) == [("Start", 2, 1, (0, 1)), ("Start", 3, 1, (2,))]
 
 
-def test_a_start_that_failed_goes_back_to_its_old_place_and_bad_nodes_are_out():
+def test_a_failed_start_returns_to_its_place_and_bad_nodes_are_out():
     made = controller(2, 4)
     made.step(0, [Submitted(1), Submitted(2)])
     again = made.step(SECOND, [StartFailed(1, 1, "no shell", (0,))])

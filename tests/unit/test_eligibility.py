@@ -290,7 +290,7 @@ def test_a_metered_schedule_is_held_to_what_jobs_ask_for():
         hs.meter(GPU, machine(), wrong)
 
 
-def test_sessions_fork_and_stop_on_unlike_nodes():
+def test_sessions_fork_and_stop_on_heterogeneous_nodes():
     session = hs.Session(GPU, machine(licences={"a": 1}), "easy")
     session.step_until(50.0)
     fork = session.fork()

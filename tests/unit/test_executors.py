@@ -513,7 +513,7 @@ def test_ranks_run_a_sweep_from_a_file(tmp_path):
 
 @has_mpi
 @pytest.mark.slow
-def test_ranks_without_workers_are_told_how_to_start(tmp_path):
+def test_ranks_without_workers_learn_how_to_start(tmp_path):
     done = by_mpi(tmp_path, "1", sys.executable)
     assert (
         "executor: found mpi on 1 rank without mpi4py.futures, expected a program started by mpirun -n N" in done.stderr

@@ -109,7 +109,7 @@ def test_the_pools_workload_aims_at_the_papers_peak_and_reaches_it_at_nominal_sp
     assert peak == pytest.approx(0.67, abs=0.01)
 
 
-def test_nodes_of_unlike_speed_raise_the_peak_of_the_pools_workload():
+def test_nodes_of_different_speed_raise_the_peak_of_the_pools_workload():
     # Jobs on slow nodes still run when the next ones are submitted; the mean speed is the nominal one.
     workload = fft2d(seed=1)
     times = 1 + 0.022 * np.random.default_rng(1).choice([-1.0, 1.0], 2000)

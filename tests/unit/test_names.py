@@ -1,5 +1,6 @@
 """Names of the package load when they are first used, and a public module lists just its public names."""
 
+import ast
 import importlib
 import importlib.util
 import inspect
@@ -103,3 +104,22 @@ def test_a_public_class_says_that_it_is_from_where_users_import_it():
 def test_all_words_of_arguments_are_listed():
     words = [name for name, value in vars(hs.typing).items() if get_args(value) and not name.startswith("_")]
     assert sorted(words) == dir(hs.typing)
+
+
+def test_words_of_arguments_are_types_of_one_module():
+    package = Path(hs.__file__).parent
+    found = [
+        f"{path.relative_to(package)}:{node.lineno}"
+        for path in package.rglob("*.py")
+        if path.name != "typing.py" and "Literal[" in (source := path.read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("Literal")
+        if any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in ast.walk(node.slice))
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("name", ["bound", "cli", "variation", "whatif"])
+def test_a_package_below_the_face_lists_what_others_import_from_it(name):
+    package = importlib.import_module(f"hetsched.{name}")
+    assert dir(package) == sorted(package.__all__)

@@ -47,7 +47,7 @@ def test_jobs_take_the_past_s_part_of_their_walltimes() -> None:
     assert found.select("job_id", "q50", "mean_wait_s").rows() == [(4, 160.0, 160.0), (5, 205.0, 205.0)]
 
 
-def test_a_job_that_has_passed_all_of_the_past_runs_to_its_walltime_or_a_second_more() -> None:
+def test_a_job_longer_than_all_before_runs_to_its_walltime_or_a_second_more() -> None:
     assert predicted(history=past(0.1))["q50"].to_list() == [550 - 190, 560 - 195]
     late = {**STATE, "running": RUNNING.with_columns(walltime_s=pl.lit(20.0))}
     assert predicted(late, history=past(0.1))["q50"][0] == 201 - 190

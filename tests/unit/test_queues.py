@@ -395,7 +395,7 @@ def test_a_policy_that_counts_gets_a_backfill_that_names_nodes_where_queues_shar
 
 @pytest.mark.parametrize("more", [{}, {"walltime_s": [20.0, 20.0]}, {"walltime_s": [None, 20.0]}])
 @pytest.mark.parametrize("named", [{}, {"queue": ["b", None]}])
-def test_jobs_that_name_no_queue_are_in_the_default_one_whatever_they_say_of_their_time(
+def test_jobs_without_a_queue_are_in_the_default_one_whatever_their_time(
     more: dict[str, Any], named: dict[str, Any]
 ) -> None:
     machine = platform(hs.Queue("a", "0", default=True), hs.Queue("b", "1-3"))

@@ -245,7 +245,7 @@ def test_json_with_a_job_id_is_no_csv():
     assert format_of(content, None).name == "sacct"
 
 
-def test_a_file_of_unknown_name_that_is_not_there_or_is_damaged_is_of_no_format(tmp_path):
+def test_a_missing_or_damaged_file_of_unknown_name_has_no_format(tmp_path):
     cut = tmp_path / "cut.log"
     for packed in (gzip.compress(csv("1,0,60,2"))[:3], zstd(csv("1,0,60,2"))[:9], b"\x1f\x8b\xff\xff\xff"):
         cut.write_bytes(packed)

@@ -50,7 +50,7 @@ def test_fields_that_are_not_used_hold_any_number():
     assert "field 13 (group): found `x`" in message(hs.read_swf, swf(1, f13="x"))
 
 
-def test_bad_lines_of_swf_are_skipped_counted_and_told():
+def test_bad_lines_of_swf_are_skipped_counted_and_reported():
     log = b"".join(swf(job) for job in range(1, 6)) + swf(6, f4="1h") + b"7 0\n" + swf(2) + swf(8, f5="x")
     assert message(hs.read_swf, log).startswith("bytes, line 6, field 4 (run time): found `1h`")
     workload = hs.read_swf(log, on_bad_line="skip")
@@ -82,7 +82,7 @@ def test_more_bad_lines_than_good_ones_are_an_error_all_the_same():
     assert said.startswith(start)
 
 
-def test_bad_lines_of_csv_are_skipped_counted_and_told():
+def test_bad_lines_of_csv_are_skipped_counted_and_reported():
     good = [f"{job},{job},60,2,90" for job in range(1, 8)]
     bad = ["8,0,60", "9,0,-5,2,90", '10,0,60,2,90,"a\nb"', "3,0,60,2,90", "11,0,60,0,90", "12,nan,60,1,9"]
     workload = hs.read_csv(csv(*good[:3], *bad, "", *good[3:]), on_bad_line="skip")

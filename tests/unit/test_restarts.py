@@ -41,7 +41,7 @@ def test_each_restart_begins_with_what_the_log_saw() -> None:
     assert found.series.is_empty()
 
 
-def test_a_running_job_ends_when_it_did_and_is_planned_to_end_by_its_walltime() -> None:
+def test_a_running_job_ends_when_it_did_and_is_planned_by_walltime() -> None:
     found = ahead(log(observed_end_s=[150.0, 450.0, 510.0, 170.0]))
     assert found.jobs["start_s"].to_list() == [150.0, 20.0, 150.0]
 

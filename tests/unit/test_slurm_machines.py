@@ -268,7 +268,7 @@ def test_errors_name_file_and_line(conf: Conf, tmp_path: Path, text: str, messag
         conf(text)
 
 
-def test_all_faults_are_told_at_once(conf: Conf) -> None:
+def test_all_faults_are_reported_at_once(conf: Conf) -> None:
     with pytest.raises(hs.ConfigError) as error:
         conf("NodeName=n1 CPUs=x RealMemory=y\nNodeName=n2 Weight=z\nPartitionName=p Nodes=n3\n")
     assert len(error.value.faults) == 4

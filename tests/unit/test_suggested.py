@@ -173,7 +173,7 @@ def test_limits_of_arrays_are_not_replaced() -> None:
     assert sum("the log has arrays" in line for line in comments(found, POLICY)) == 2
 
 
-def test_a_machine_of_unlike_nodes_stays() -> None:
+def test_a_machine_of_heterogeneous_nodes_stays() -> None:
     classes = [{"name": name, "count": 3, "idle_w": 100, "tdp_w": 300} for name in ("old", "new")]
     found = made(machine=hs.Platform(classes))
     assert found.run.platform.nodes == 6

@@ -241,7 +241,7 @@ def test_what_sleep_saves_of_what_it_could_is_in_rows_with_the_bound():
 
 
 def test_a_dictionary_that_may_be_a_policy_or_policies_is_refused():
-    with pytest.raises(hs.ConfigError, match="stands in a list"):
+    with pytest.raises(hs.ConfigError, match="goes into a list"):
         sweep(log(), machine(), {"order": "fcfs"})
 
 

@@ -34,7 +34,7 @@ Summary = Mapping[str, Any]
 
 
 def placement_and_timing(summaries: Mapping[str, Summary], *, baseline: str) -> pl.DataFrame:
-    """Each policy's saving against a baseline, split into placement and timing, and the waits beside it.
+    """Each policy's saving against a baseline, split into placement and timing, and its waits.
 
     With job energies E and bounds B given each run's starts, E of the baseline less E of the policy is ``(E - B of the
     baseline) - (E - B of the policy)``, what better *placement* saved, plus B of the baseline less B of the policy,

@@ -14,3 +14,7 @@ from hetsched.bound.starts import StartsBound, energy_bound_starts
 from hetsched.bound.window import energy_bound
 
 __all__ = ["Given", "StartsBound", "energy_bound", "energy_bound_starts"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; see `hetsched.cli.app.main`, which loads here so that Ctrl-C meanwhile ends as it does later.
 

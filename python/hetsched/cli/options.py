@@ -159,7 +159,7 @@ Executor = Annotated[
 
 
 def check_executor(faults: Faults, workers: int | None, executor: str | None) -> None:
-    """Note a number of workers beside an executor, which has its own."""
+    """Note a number of workers next to an executor, which has its own."""
     if workers is not None and executor is not None:
         faults.note("--workers", str(workers), "nothing with --executor, which has its own")
 

@@ -118,7 +118,7 @@ class MachineGiven:
 class CommandsGiven:
     """The jobs, and how their commands are run."""
 
-    workload: Annotated[str | None, argument("[WORKLOAD]", _WORKLOAD_HELP)] = None
+    workload: Annotated[str | None, argument("WORKLOAD", _WORKLOAD_HELP)] = None
     default_walltime_s: Annotated[
         float | None,
         option("--default-walltime", "S", "Walltime of jobs that bring none.", LOG, read=number("seconds", 1e-6, 1e9)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from hetsched.checks import Faults, many
 from hetsched.cli import options as opt
-from hetsched.cli.declare import MACHINE, OUTPUT, RUN, flag, number, option, whole
+from hetsched.cli.declare import MACHINE, OUTPUT, RUN, choice, flag, number, option, whole
 from hetsched.cli.named_policies import BASE, PolicyGiven, policy_of
 from hetsched.cli.options import check_output, complete_platform
 from hetsched.cli.platforms import platform_of
@@ -44,8 +44,12 @@ class BeatsGiven:
         float | None, option("--default-walltime", "S", _UNLIMITED_HELP, RUN, read=number("seconds", 1, 1e9))
     ] = None
     fallback: Annotated[
-        str, option("--fallback", "NAME", "The policy that takes over after ten errors in a row; default: easy.", RUN)
+        str, option("--fallback", "NAME", "The policy that takes over after ten errors in a row.", RUN)
     ] = BASE
+    app_by: Annotated[
+        str | None,
+        choice("--app-by", ("name", "account"), "What a job's application in the platform's table is known by.", RUN),
+    ] = None
     seed: Annotated[int, opt.seed(2**63)] = 0
 
 
@@ -73,6 +77,7 @@ def run(
     check_output(journal)
     assert chosen is not None
     from hetsched.live.lock import Held
+    from hetsched.slurm_bridge.applications import Applications
     from hetsched.slurm_bridge.bridge import Bridge
     from hetsched.slurm_bridge.machine import FOREVER_S, BridgeMachine
     from hetsched.slurm_bridge.pace import Pace
@@ -84,7 +89,8 @@ def run(
     with renamed(
         {f"platform.{name}": f"--platform {platform}: {name}" for name in ("node_names", "exclusive", "queue")}
     ):
-        machine = BridgeMachine(platform_of(platform, {}), beats.unlimited_s or FOREVER_S)
+        nodes = platform_of(platform, {})
+        machine = BridgeMachine(nodes, beats.unlimited_s or FOREVER_S, Applications.of(nodes, beats.app_by))
     lock = Held(journal, "--journal", "bridge")
     site = Site(partition, needs_gate=act)
     hands = _hands(site, machine, journal, screen, lease_s or DEFAULT_LEASE_S) if act else None
@@ -92,7 +98,7 @@ def run(
         site,
         machine,
         chosen,
-        source=Reader(slurm(), partition),
+        source=Reader(slurm(), partition, machine.applications),
         folder=journal,
         clock=BridgeClock(),
         real=time.time,
@@ -132,6 +138,8 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lea
         raise ConfigError(
             [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
         )
-    gate = Gate(own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time)
+    gate = Gate(
+        own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time, folder=journal
+    )
     gate.take(time.sleep)
     return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)

@@ -27,7 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.analysis import mean_and_half_width
-from hetsched.experiments.experiment import Row, Verdict
+from hetsched.experiments.experiment import Row
+from hetsched.typing import Verdict
 
 TOLERANCE = 0.10
 """Distance from a printed value, as a share of it, up to which a mean agrees with it."""
@@ -136,7 +137,7 @@ def _reach(interval: tuple[float, float]) -> tuple[float, float]:
     return max(low, -high, 0.0), max(-low, high)
 
 
-def _kept(nearest: float, farthest: float, most: float) -> Literal["yes", "no", "uncertain"]:
+def _kept(nearest: float, farthest: float, most: float) -> Verdict:
     """The verdict on a range of distances from 0 under the most allowed."""
     return "yes" if farthest <= most else "no" if nearest > most else "uncertain"
 

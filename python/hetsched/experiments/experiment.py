@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,10 @@ from hetsched.report.experiment import panel_figure
 from hetsched.report.page.document import Page
 from hetsched.report.page.reproductions import page_of_reproduction
 from hetsched.reported import Reported
+from hetsched.typing import ParameterKind, Verdict
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
-Verdict = Literal["yes", "shape", "no", "uncertain", "not tested"]
-Kind = Literal["printed", "assumed", "measured"]
 
 
 @named_in("hetsched.experiments")
@@ -74,7 +73,7 @@ class Parameter:
     name: str  # with its unit as suffix
     value: Any
     note: str  # where it is from
-    kind: Kind = "assumed"  # printed by the paper, assumed by us, or measured in the runs
+    kind: ParameterKind = "assumed"  # printed by the paper, assumed by us, or measured in the runs
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _plain(self.value))
@@ -129,7 +128,7 @@ class Parameters(list[Parameter]):
         """A parameter that the paper does not print."""
         return self.noted(name, value, assumed(name, value, more).note)
 
-    def noted(self, name: str, value: T, note: str, kind: Kind = "assumed") -> T:
+    def noted(self, name: str, value: T, note: str, kind: ParameterKind = "assumed") -> T:
         """A parameter with a note of its own."""
         self.append(Parameter(name, value, note, kind))
         return value

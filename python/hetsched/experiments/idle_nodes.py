@@ -47,7 +47,7 @@ WATTS: dict[str, Any] = P.printed(
     {"idle_w": 600.0, "tdp_w": 2100.0, "boot_s": 60.0, "shutdown_s": 120.0, "off_w": 0.0},
     "a vector island of AOBA; boot and shutdown draw what idling does",
 )
-P.noted("policies_beside", "easy", "ours: the parts take the role sleep of this preset")
+P.noted("policies_of_users", "easy", "ours: the parts take the role sleep of this preset")
 P.assumed("workloads", list(GENERATED), f"{JOBS} jobs each; with logs, those of the folder")
 MOVED_S = P.assumed("submits_moved_s", 60, "of logs, at random, again in each repetition")
 

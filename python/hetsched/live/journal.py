@@ -19,6 +19,8 @@ from hetsched.live.controller import Controller
 from hetsched.live.decisions import Decision, Start
 from hetsched.live.lines import FORMAT, LINES, START, Instant, file_sha256, read_lines
 from hetsched.live.notices import Ended, Notice, Started, StartFailed
+from hetsched.live.outcome import result_in
+from hetsched.live.plan import Plan
 from hetsched.naming import named_in
 from hetsched.policy import Policy
 from hetsched.run.metering import meter
@@ -94,9 +96,7 @@ class Journal:
             If the runs do not fit the platform, as `hetsched.meter`.
         """
         if "commands" in self.head:
-            from hetsched.live.running import result_in  # noqa: PLC0415 -- an executor is made of its journal
-
-            return result_in(str(self.folder))
+            return result_in(str(self.folder), self.setting, Plan.from_head(self.head), self.instants)
         workload = self.setting.as_submitted
         added = [instant.jobs for instant in self.instants if instant.jobs is not None]
         if added:

@@ -8,11 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from hetsched.features.feature import Setting
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
 from hetsched.live.clock import Clock
 from hetsched.live.launchers import Launcher, attempt_folder
 from hetsched.live.lines import Instant
+from hetsched.live.plan import Plan
+from hetsched.live.power import EnergyFile
 from hetsched.live.reading import RealJobs
 from hetsched.live.sealed import read_sealed
 from hetsched.live.seams import Line
@@ -117,6 +120,24 @@ def _row(job: int, last: _Last, folder: str, clock: Clock, launcher: Launcher) -
 def _ending(own: str, launcher: Launcher) -> Ending:
     record = read_sealed(f"{own}/exit")
     return Ending("failed", reason=LOST) if record is None else ending_of(record, launcher)
+
+
+def result_in(folder: str, setting: Setting, plan: Plan, instants: Sequence[Instant]) -> Result:
+    """The result of the run in a folder, as far as the lines of its journal go."""
+    rows = rows_of(instants, folder, Clock.read(folder, boot=""), plan.started())
+    jobs = RealJobs(setting.workload.to_polars().drop("runtime_s"), plan.commands, plan.source)
+    more: dict[str, Any] = {
+        "policy": setting.policy.to_dict(),
+        "seed": setting.options.seed,
+        "launcher": plan.launcher,
+        "power": {"source": plan.power},
+        **fallback_of(instants),
+        "steps": steps_of(instants, plan.decide_within_s),
+    }
+    measured_j = EnergyFile(folder).total_j()
+    if measured_j is not None:
+        more["power"] = {"source": "rapl", "machine_j": measured_j}
+    return result_of(jobs, setting.platform, rows, more, measured_j=measured_j)
 
 
 def result_of(

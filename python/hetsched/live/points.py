@@ -18,7 +18,10 @@ POINTS = (
     *("journal.torn", "journal.written", "run.decided", "run.before_launch", "run.launched"),
     *("shim.begin", "shim.claimed", "shim.forked", "shim.started", "shim.running", "shim.ended", "shim.recorded"),
 )
-"""Every point, in the order in which a job passes them."""
+"""Every point of an executor and its shims, in the order in which a job passes them."""
+
+BRIDGE_POINTS = ("gate.absent", "gate.renewed", "release.decided", "release.sent")
+"""Points of a bridge: before its gate is made, after it was renewed, and before and after jobs are let go."""
 
 
 def point(name: str) -> None:

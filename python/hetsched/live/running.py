@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -26,7 +25,7 @@ from hetsched.live.journal import read_journal
 from hetsched.live.launchers import Launcher
 from hetsched.live.lines import LINES, Instant, JournalWriter
 from hetsched.live.lock import Held
-from hetsched.live.outcome import fallback_of, result_of, rows_of, steps_of
+from hetsched.live.outcome import result_in
 from hetsched.live.plan import Plan
 from hetsched.live.points import is_armed, point
 from hetsched.live.power import EnergyFile, Rapl, model_w
@@ -124,7 +123,7 @@ class LiveRun:
 
     def result(self) -> Result:
         """The frames of a result, as far as the run has come."""
-        return _result(self.folder, self.setting, self.plan)
+        return result_in(self.folder, self.setting, self.plan, read_journal(self.folder).instants)
 
     def close(self) -> None:
         """Let others work in the folder."""
@@ -233,30 +232,6 @@ def resumed(folder: str, *, tell: Callable[[LiveRun], object] = lambda _: None, 
         made.executor = made._host(controller, tell, say)
         made.executor.restore(journal.instants)
         return made
-
-
-def result_in(folder: str) -> Result:
-    """The result of the run in a folder, as far as its journal goes."""
-    journal = read_journal(folder)
-    return _result(folder, journal.setting, Plan.from_head(journal.head))
-
-
-def _result(folder: str, setting: Setting, plan: Plan) -> Result:
-    instants = read_journal(folder).instants
-    rows = rows_of(instants, folder, Clock.read(folder, boot=""), plan.started())
-    jobs = RealJobs(setting.workload.to_polars().drop("runtime_s"), plan.commands, plan.source)
-    more: dict[str, Any] = {
-        "policy": setting.policy.to_dict(),
-        "seed": setting.options.seed,
-        "launcher": plan.launcher,
-        "power": {"source": plan.power},
-        **fallback_of(instants),
-        "steps": steps_of(instants, plan.decide_within_s),
-    }
-    measured_j = EnergyFile(folder).total_j()
-    if measured_j is not None:
-        more["power"] = {"source": "rapl", "machine_j": measured_j}
-    return result_of(jobs, setting.platform, rows, more, measured_j=measured_j)
 
 
 class _Book:

@@ -26,7 +26,7 @@ def check_journal(setting: Setting) -> None:
         faults.note(
             "journal", "a run with maintenance or holds", "one without: a host tells of nodes when they are down"
         )
-    if options.events is not None and options.events.has(BUDGET) and _is_told_late(options.events):
+    if options.events is not None and options.events.has(BUDGET) and _is_announced_late(options.events):
         faults.note("journal", "budgets that are announced during the run", "announced_s of null: always known")
     if setting.needs("observed_starts", "observed_nodes", "utilizations"):
         faults.note(
@@ -35,7 +35,7 @@ def check_journal(setting: Setting) -> None:
     faults.check()
 
 
-def _is_told_late(events: Events) -> bool:
+def _is_announced_late(events: Events) -> bool:
     rows = events.to_polars()
     return bool("announced_s" in rows.columns and rows.filter(pl.col("kind") == BUDGET)["announced_s"].count())
 

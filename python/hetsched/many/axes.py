@@ -276,7 +276,7 @@ def _policy(given: object) -> Policy:
 def _without_riddle(policies: object, faults: Faults) -> object:
     """Refuses a dictionary that may be one policy or several by name."""
     if isinstance(policies, Mapping) and (riddles := {"preset", *ROLES} & set(policies)):
-        expected = "names of policies as keys; a policy's own dictionary stands in a list"
+        expected = "names of policies as keys; a policy's own dictionary goes into a list"
         faults.add("policies", f"key {min(riddles)}", expected)
         return "fcfs"
     return policies

@@ -220,7 +220,7 @@ def _racks(value: Any, count: Any, faults: Faults) -> Any:
         elif isinstance(count, int) and max(numbers) >= count:
             faults.add(place, nodes, f"nodes of the class, 0 to {count - 1}")
         elif (twice := next((node for node in numbers if node in taken), None)) is not None:
-            faults.add(place, nodes, f"each node in one rack; node {twice} stands in {taken[twice]}")
+            faults.add(place, nodes, f"each node in one rack; node {twice} is in {taken[twice]}")
         else:
             taken |= dict.fromkeys(numbers, str(name))
     return None if faults.has("racks") else tuple(sorted(value.items()))

@@ -9,7 +9,7 @@ from copy import deepcopy
 from functools import lru_cache
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from hetsched.checks import Faults, did_you_mean, listed, plain, read_toml, shown, whole_text
 from hetsched.errors import ConfigError, PolicyWarning
@@ -33,6 +33,7 @@ from hetsched.policy.parts import (
 from hetsched.policy.presets import PRESETS
 from hetsched.policy.slurm_conf import OF_CONF, SlurmConf, at_its_line, settings_of
 from hetsched.roles import Analyzer, Backfill, Order, Placement, Scheduler, Sleep
+from hetsched.typing import OnUnsupported
 
 if TYPE_CHECKING:
     import polars as pl
@@ -209,7 +210,7 @@ class Policy:
         backfill_phase_s: float | str = "auto",
         scan_phase_s: float | str = "auto",
         beats: Mapping[str, Sequence[float]] | pl.DataFrame | str | os.PathLike[str] | None = None,
-        unsupported: Literal["error", "warn"] = "error",
+        unsupported: OnUnsupported = "error",
         **changes: Any,
     ) -> Policy:
         """Slurm's own scheduler with the settings of a slurm.conf: the preset ``slurm``.

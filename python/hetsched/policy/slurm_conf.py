@@ -1,7 +1,7 @@
 """The settings of Slurm's scheduler as a slurm.conf has them, for the preset ``slurm``.
 
 `hetsched.policy.slurm_options` says what becomes of each option. All faults of a file are reported at once, each with
-its line; what the file says and the schedule leaves out is told in one warning.
+its line; one warning lists what the file says and the schedule leaves out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from hetsched.checks import Faults, did_you_mean, few, listed, run_text, runs_of, shown, whole_text
 from hetsched.errors import ConfigError, Fault
@@ -27,15 +27,13 @@ from hetsched.policy.slurm_options import (
 from hetsched.slurm_files.nodes import SlurmNodes, cpus_of
 from hetsched.slurm_files.records import Record, SlurmFiles, Value
 from hetsched.slurm_files.values import limit_s, whole_or
+from hetsched.typing import OnUnsupported
 
 RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05")
 """Releases of Slurm whose rules differ."""
 
 OF_CONF = ("conf", "unsupported", "beats")
 """Parameters of presets that stand for settings of the backfill."""
-
-UNSUPPORTED = ("error", "warn")
-"""Words for what becomes of options that are not simulated."""
 
 _NEW_DEFAULTS = "23.11"
 """The release since which multifactor and cons_tres are defaults."""
@@ -388,7 +386,7 @@ def settings_of(given: Mapping[str, Any]) -> tuple[SlurmConf, dict[str, Any]]:
     rest = {name: value for name, value in given.items() if name not in OF_CONF}
     faults = Faults("policy")
     unsupported = given.get("unsupported", "error")
-    faults.choice("unsupported", unsupported, UNSUPPORTED)
+    faults.choice("unsupported", unsupported, get_args(OnUnsupported))
     conf = given.get("conf")
     if conf is None and "unsupported" in given:
         faults.add("unsupported", unsupported, "conf with it, whose options it is about")

@@ -3,7 +3,7 @@
 The table holds the options of Slurm 22.05 to 26.05 (`src/common/read_config.c`, the manual page slurm.conf(5), and what
 the source looks for in SchedulerParameters and SlurmctldParameters). An option is covered by a parameter of the
 backfill ``slurm``, or has no effect on the schedule of batch jobs that get whole nodes, or is not simulated: then the
-values that do no harm stand beside it.
+its row lists the values that do no harm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of what placement and timing saved, with the waits beside them."""
+"""Tables of what placement and timing saved, with the waits."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich import box
@@ -25,6 +25,9 @@ from hetsched.report.shares import shares_grids
 from hetsched.run.metric import SECTIONS
 from hetsched.run.metrics import in_section
 
+if TYPE_CHECKING:
+    from rich.align import VerticalAlignMethod
+
 __all__ = ["comparison_table", "summary_table"]
 
 
@@ -33,7 +36,7 @@ def new_table(
     numbers: Iterable[str] = (),
     words: Iterable[str] = (),
     title: str = "",
-    vertical: Literal["top", "bottom"] = "top",
+    vertical: VerticalAlignMethod = "top",
     **options: Any,
 ) -> Table:
     """A table in the common style, without rows: columns of words, of numbers, to the right, and of words again."""
@@ -55,7 +58,7 @@ _SHORT = 14
 def console_table(grid: Grid) -> Table:
     """A table of a page for a terminal; its note stands below it."""
     names = grid.header
-    vertical: Literal["top", "bottom"] = "bottom" if any("\n" in name for name in names) else "top"
+    vertical: VerticalAlignMethod = "bottom" if any("\n" in name for name in names) else "top"
     table = new_table(*names[: grid.words], numbers=names[grid.words :], title=grid.label, vertical=vertical)
     table.columns[0].no_wrap = all(len(row[0]) <= _SHORT for row in grid.rows)
     for row in grid.rows:
@@ -65,7 +68,7 @@ def console_table(grid: Grid) -> Table:
 
 
 _SHARED_WIDTH = 16
-"""Letters of a policy's name beside its shares."""
+"""Letters of a policy's name next to its shares."""
 
 
 def shares_tables(shares: pl.DataFrame) -> Group:

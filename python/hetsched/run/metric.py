@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from hetsched.naming import named_in
+from hetsched.typing import Direction, MetricNeeds
 
 
 @named_in("hetsched.analysis")
@@ -30,11 +31,6 @@ class Unit:
 
     name: str
     scale: float
-
-
-Direction = Literal["lower", "higher", "neither"]
-
-Needs = Literal["", "bound", "starts", "prices", "limits", "pue", "baseline"]
 
 
 SECTIONS = ("jobs", "machine", "waits", "energy", "work", "power", "budget")
@@ -149,7 +145,7 @@ class Metric:
     is_optional: bool = False
     in_windows: bool = False
     of: Callable[[Facts], Any] = lambda _facts: None
-    needs: Needs = ""
+    needs: MetricNeeds = ""
     is_money: bool = False
 
     def in_currency(self, currency: str | None) -> Metric:

@@ -13,7 +13,8 @@ import numpy as np
 
 from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
-from hetsched.run.metric import Direction, Facts, Metric, Needs, Unit
+from hetsched.run.metric import Facts, Metric, Unit
+from hetsched.typing import Direction, MetricNeeds
 
 _COUNT = (Unit("", 1.0),)
 _SHARE = (Unit("%", 0.01),)
@@ -101,7 +102,7 @@ def _extra(
     part_of: str = "",
     part_title: str = "",
     digits: int = 4,
-    needs: Needs = "",
+    needs: MetricNeeds = "",
     is_money: bool = False,
 ) -> Metric:
     """The row of a metric that only some runs have."""

@@ -1,1 +1,1 @@
-"""A policy next to a Slurm that goes on alone: what Slurm says is read, and told to a `hetsched.Controller`."""
+"""A policy next to a Slurm that goes on alone: what Slurm says is read, and given to a `hetsched.Controller`."""

@@ -40,6 +40,9 @@ class Source(Protocol):
     def ends(self, keys: list[JobKey]) -> Mapping[str, str]:
         """Final states of jobs that are gone."""
 
+    def applications(self, keys: list[JobKey]) -> Mapping[str, str]:
+        """Applications of jobs that are new, by id, as far as they are known."""
+
 
 class Bridge:
     """The beats of a bridge: it reads, has a policy decide, and says or does what follows.
@@ -153,7 +156,12 @@ class Bridge:
             self._errors = 0
             return True
         try:
-            decisions = mind.step(t_us, self._now_text(), change)
+            apps = self._source.applications([job.key for job, _ in change.added]) if change.added else {}
+        except LiveError as error:
+            self._trouble("reading", error)
+            return False
+        try:
+            decisions = mind.step(t_us, self._now_text(), change, apps)
         except OutputError:
             raise
         except LiveError as error:

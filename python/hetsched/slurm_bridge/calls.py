@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hetsched.checks import one_line, reason_of
@@ -17,6 +17,9 @@ LIMIT_S = 20.0
 
 _OF_FORMATS = ("SQUEUE_", "SINFO_", "SCONTROL_", "SLURM_CLUSTERS", "SLURM_BITSTR_LEN")
 """Beginnings of variables that change what the commands print."""
+
+_PIPE_BYTES = 2**20
+"""Bytes that a command may be ahead of us: a table of 2,000 jobs has five times that."""
 
 
 class CallError(LiveError):
@@ -74,6 +77,7 @@ class Slurm:
                 stderr=subprocess.PIPE,
                 env=_environment(),
                 start_new_session=True,
+                pipesize=_PIPE_BYTES,
             )
         except OSError as error:
             reason = "no such command in PATH" if isinstance(error, FileNotFoundError) else reason_of(error)
@@ -86,6 +90,22 @@ class Slurm:
                 raise CallError(f"{words[0]} did not answer within {self.limit_s:g} s") from None
             raise
         return Answer(words, process.returncode, _text(out), _text(err), self.now() - began)
+
+    def commands(self, lines: Sequence[Sequence[str]]) -> Answer:
+        """Have one scontrol carry out several commands, each of which it tries whatever became of those before.
+
+        Raises
+        ------
+        CallError
+            As `call`.
+        ValueError
+            If a word has blanks or other characters that would end it.
+        """
+        for line in lines:
+            for word in line:
+                if not word.isascii() or not word.isprintable() or " " in word:
+                    raise ValueError(f"{word!r} is no word of a command")
+        return self.call("scontrol", text="".join(f"{' '.join(line)}\n" for line in [*lines, ("quit",)]))
 
 
 def _environment() -> dict[str, str]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
-from hetsched.errors import ConfigError
+from hetsched.checks import reason_of
+from hetsched.errors import ConfigError, OutputError
+from hetsched.live.points import point
 from hetsched.slurm_bridge.calls import CallError, Slurm
 from hetsched.slurm_bridge.standing import GATE
 
@@ -27,10 +30,16 @@ class Gate:
         The account that runs the bridge.
     real
         Seconds since 1970.
+    folder
+        The journal's, which one bridge at a time works in. The end that was set last is noted there, so that a bridge
+        that starts again knows the gate for its own.
     """
 
-    def __init__(self, slurm: Slurm, *, total: int, lease_s: float, user: str, real: Callable[[], float]) -> None:
+    def __init__(
+        self, slurm: Slurm, *, total: int, lease_s: float, user: str, real: Callable[[], float], folder: str
+    ) -> None:
         self._slurm, self._total, self._lease_s, self._user, self._real = slurm, total, lease_s, user, real
+        self._note = Path(folder) / "gate"
 
     def end_s(self) -> int | None:
         """The second at which it ends; None if there is no gate. Raises CallError."""
@@ -47,29 +56,59 @@ class Gate:
             If it cannot be made.
         """
         before = self.end_s()
-        if before is not None:
+        # An end that stands as this folder's last bridge has set it was moved by nobody since.
+        if before is not None and str(before) != self._noted():
             sleep(self._lease_s / 3 + 2)
             after = self.end_s()
             if after is not None and after != before:
-                found = "a gate that another bridge renews"
-                raise ConfigError([("--act", found, "one bridge a cluster, or the end of the other one")])
-        self.keep()
+                raise _another("a gate that another bridge renews")
+        # Whoever waits at this moment sees the end move.
+        self._set(self.end_s())
 
     def keep(self) -> None:
-        """Renew it if a third of the lease is over; make it if there is none, or raise CallError."""
+        """Renew it if a third of the lease is over; make it if there is none. Raises as `take`."""
         end_s = self.end_s()
         if end_s is not None and end_s - self._real() > self._lease_s * 2 / 3:
             return
+        self._set(end_s)
+
+    def _set(self, end_s: int | None) -> None:
         until = f"EndTime=now+{self._lease_s:.0f}"
         name = f"ReservationName={GATE}"
         if end_s is None:
+            point("gate.absent")
             own = (f"Licenses={GATE}:{self._total}", "Flags=LICENSE_ONLY,IGNORE_JOBS", f"Users={self._user}")
             answer = self._slurm.call("scontrol", "create", "reservation", name, "StartTime=now", until, *own)
+            if "Duplicate reservation name" in answer.err + answer.out and self.end_s() is not None:
+                raise _another("a gate that another bridge has made at this moment")
         else:
             answer = self._slurm.call("scontrol", "update", name, until)
+            point("gate.renewed")
         # A call that failed may have been carried out, and one that did not may come too late.
-        if answer.code != 0 and self.end_s() is None:
+        end_s = self.end_s()
+        if end_s is None:
             raise CallError(f"the gate could not be made: {answer.why}")
+        self._write(str(end_s))
+
+    def _noted(self) -> str:
+        try:
+            return self._note.read_text(encoding="ascii", errors="replace")
+        except OSError:
+            # A folder without a note is a new one; if it cannot be read the gate is taken for another bridge's.
+            return ""
+
+    def _write(self, text: str) -> None:
+        new = self._note.with_suffix(".new")
+        try:
+            self._note.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(text, encoding="ascii")
+            new.replace(self._note)
+        except OSError as error:
+            raise OutputError(str(self._note), reason_of(error)) from None
+
+
+def _another(found: str) -> ConfigError:
+    return ConfigError([("--act", found, "one bridge a cluster, or the end of the other one")])
 
 
 def gate_end_s(slurm: Slurm) -> int | None:

@@ -1,12 +1,14 @@
-"""The hands of a bridge that acts: they keep the gate, and give orders to Slurm, a call a job."""
+"""The hands of a bridge that acts: they keep the gate, and give orders to Slurm, one scontrol for all of a beat."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from hetsched.checks import one_line
 from hetsched.errors import LiveError
-from hetsched.slurm_bridge.calls import Slurm
+from hetsched.live.points import point
+from hetsched.slurm_bridge.calls import Answer, Slurm
 from hetsched.slurm_bridge.gate import Gate
 from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.log import Log
@@ -15,8 +17,10 @@ from hetsched.slurm_bridge.picture import Picture
 from hetsched.slurm_bridge.readings import Reading
 from hetsched.slurm_bridge.standing import Site
 
-MOST_CALLS = 20
+MOST_ORDERS = 20
 """Orders a beat; what is left is seen, and ordered, at the next one."""
+
+_REFUSAL = re.compile(r"(?P<why>.+) for job (?P<id>[0-9]+(_[0-9]+)?)")
 
 
 class Hands:
@@ -34,20 +38,49 @@ class Hands:
         self._sent = {key: attempt for key, attempt in self._sent.items() if key in picture.entries}
         try:
             self._gate.keep()
-            for order in orders_of(picture, reading, self._site, self._names, self._sent)[:MOST_CALLS]:
-                self._give(order)
+            orders = orders_of(picture, reading, self._site, self._names, self._sent)[:MOST_ORDERS]
+            if orders:
+                self._give(orders)
         except LiveError as error:
             text = one_line(str(error))
             self._say(f"Slurm: {text}")
             self._log.write("error", where="call", error=text)
 
-    def _give(self, order: Order) -> None:
-        answer = self._slurm.call("scontrol", "update", *order.words)
-        if order.attempt is not None:
-            self._sent[order.key] = order.attempt
-        call = ["scontrol", "update", *order.words]
-        self._log.write("call", call=call, rc=answer.code, ms=round(1000 * answer.seconds, 1), job=order.key.id)
-        if answer.code != 0:
-            self._say(f"{'release' if order.is_release else 'hold'} of {order.key.id}: {answer.why}; read again")
-        elif not order.is_release:
-            self._say(f"{order.key.id} has its gate again")
+    def _give(self, orders: Sequence[Order]) -> None:
+        releases = [order for order in orders if order.is_release]
+        if releases:
+            point("release.decided")
+        answer = self._slurm.commands([("update", *order.words) for order in orders])
+        if releases:
+            point("release.sent")
+        self._sent |= {order.key: order.attempt for order in releases if order.attempt is not None}
+        refused = refusals(answer)
+        given = [
+            {
+                "job": order.key.id,
+                "words": order.words,
+                "decision": order.decision,
+                "refused": refused.get(order.key.id),
+            }
+            for order in orders
+        ]
+        self._log.write("call", call=["scontrol"], orders=given, rc=answer.code, ms=round(1000 * answer.seconds, 1))
+        for order in orders:
+            if (why := refused.get(order.key.id)) is not None:
+                self._say(f"{'release' if order.is_release else 'hold'} of {order.key.id}: {why}; read again")
+            elif not order.is_release:
+                self._say(f"{order.key.id} has its gate again")
+        if answer.code != 0 and not refused:
+            self._say(f"scontrol: {answer.why}; read again")
+
+
+def refusals(answer: Answer) -> Mapping[str, str]:
+    r"""The reasons that scontrol gave, by the job that each names; other jobs may be refused as well.
+
+    Examples
+    --------
+    >>> refusals(Answer(("scontrol",), 1, "", "Invalid job id specified for job 999\nfoo\n", 0.1))
+    {'999': 'Invalid job id specified'}
+    """
+    found = (_REFUSAL.fullmatch(line.strip()) for line in answer.err.splitlines())
+    return {one["id"]: one_line(one["why"], limit=200) for one in found if one is not None}

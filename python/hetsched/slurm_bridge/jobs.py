@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from hetsched.checks import shown
 from hetsched.hostlists import HostListError, expanded
-from hetsched.slurm_bridge.calls import Slurm
-from hetsched.slurm_bridge.tables import Column, TableError, format_of, rows_of, whole
+from hetsched.slurm_bridge.calls import Answer, Slurm
+from hetsched.slurm_bridge.tables import Column, TableError, format_of, lines_of, row_of, rows_of, whole
+
+if TYPE_CHECKING:
+    from hetsched.slurm_bridge.standing import Site, Standing
 
 COLUMNS = (
     Column("JobID", 12),
@@ -76,6 +80,16 @@ class SeenJob:
     licences: tuple[str, ...]
     nodes: tuple[str, ...]
 
+    @cached_property
+    def standings(self) -> dict[Site, Standing]:
+        """Its standings by site, as far as they were asked for: a job is the same object in reading after reading."""
+        return {}
+
+    @cached_property
+    def order(self) -> tuple[int, tuple[int, ...]]:
+        """Its place in the order of submission."""
+        return self.key.submit_s, tuple(int(part) for part in self.key.id.split("_"))
+
     def asks_for(self, licence: str) -> bool:
         """True if it asks for any of a licence."""
         return any(one.split(":")[0] == licence for one in self.licences)
@@ -94,19 +108,31 @@ def jobs_of(text: str) -> list[SeenJob]:
     TableError
         If it does not read, or has a job twice.
     """
-    jobs = sorted((_job(row) for row in rows_of(text, COLUMNS, "squeue")), key=lambda job: _order(job.key))
-    for one, other in pairwise(jobs):
-        if one.key == other.key:
-            raise TableError(f"squeue: found job {one.key.id} twice")
-    return jobs
+    return JobTables().read(text)
 
 
-def _order(key: JobKey) -> tuple[int, list[int]]:
-    return key.submit_s, [int(part) for part in key.id.split("_")]
+class JobTables:
+    """Tables of the same queue, one after another: a line that the last one had is the same job, and not read again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, SeenJob] = {}
+
+    def read(self, text: str) -> list[SeenJob]:
+        """The jobs of a table, as `jobs_of` gives them."""
+        lines = lines_of(text, "squeue")
+        known = self._known.get
+        jobs = [
+            known(line) or _job(row_of(line, COLUMNS, f"squeue, line {number}"))
+            for number, line in enumerate(lines, start=1)
+        ]
+        self._known = dict(zip(lines, jobs, strict=True))
+        jobs.sort(key=attrgetter("order"))
+        for one, other in pairwise(jobs):
+            if one.key == other.key:
+                raise TableError(f"squeue: found job {one.key.id} twice")
+        return jobs
 
 
-# Most jobs are in the next reading as they are in this one.
-@lru_cache(maxsize=20_000)
 def _job(row: tuple[str, ...]) -> SeenJob:
     values = {column.name: value for column, value in zip(COLUMNS, row, strict=True)}
     place = f"squeue, job {values['JobID']}"
@@ -165,6 +191,7 @@ def nodes_of(text: str, place: str) -> tuple[str, ...]:
 
 
 _ENDS = (Column("JobID", 12), Column("ArrayJobID", 12), Column("ArrayTaskID", 12), Column("State", 20))
+_END_WORDS = ("squeue", "-h", "-r", "-a", "-O", format_of(_ENDS))
 _MOST_ENDS = 200
 
 
@@ -173,7 +200,16 @@ def read_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
     if not keys:
         return {}
     asked = ",".join(key.id for key in keys[:_MOST_ENDS])
-    answer = slurm.call("squeue", "-h", "-r", "-a", "-t", "all", "-j", asked, "-O", format_of(_ENDS))
+    answer = slurm.call(*_END_WORDS, "-t", "all", "-j", asked)
     # It fails if it knows none of them any more.
-    rows = rows_of(answer.out, _ENDS, "squeue") if answer.code == 0 else ()
+    return _states(answer) if answer.code == 0 else {}
+
+
+def read_ids(slurm: Slurm, *filters: str) -> set[str]:
+    """Ids of the jobs that are not over and pass filters of squeue; raises CallError and TableError."""
+    return set(_states(slurm.call(*_END_WORDS, *filters).checked()))
+
+
+def _states(answer: Answer) -> dict[str, str]:
+    rows = rows_of(answer.out, _ENDS, "squeue")
     return {(job if element in NONE else f"{array}_{element}"): state for job, array, element, state in rows}

@@ -42,6 +42,6 @@ def _give_back(slurm: Slurm, partition: str, is_meant: Callable[[SeenJob], bool]
             jobs += bool(own)
             lines += own
     if lines:
-        # One process for all of them. A job that has started meanwhile is refused, which is as it should be.
-        slurm.call("scontrol", text="\n".join([*lines, "quit", ""]))
+        # A job that has started meanwhile is refused, which is as it should be.
+        slurm.commands(lines)
     return jobs

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
-from hetsched.checks import Faults
+from hetsched.checks import Faults, shown
 from hetsched.platform import Platform
+from hetsched.slurm_bridge.applications import Applications
 from hetsched.slurm_bridge.jobs import SeenJob
 from hetsched.slurm_bridge.picture import Entry, Phase
 
+_NODE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
 FOREVER_S = 365 * 86_400.0
 """Walltime of jobs without a limit."""
 
@@ -29,11 +32,14 @@ class BridgeMachine:
 
     platform: Platform
     unlimited_s: float = FOREVER_S
+    applications: Applications = field(default_factory=Applications)
 
     def __post_init__(self) -> None:
         faults = Faults("platform")
         if self.platform.node_names is None:
             faults.note("node_names", "none", "Slurm's names; `hetsched slurm platform` writes such a file")
+        elif odd := [name for name in self.platform.node_names if not _NODE.fullmatch(name)]:
+            faults.note("node_names", shown(odd[0]), "names of letters, digits, `_`, `.` and `-`, as Slurm's are")
         if not self.platform.exclusive:
             faults.note("exclusive", "false", "true: a job gets whole nodes, as OverSubscribe=EXCLUSIVE has it")
         if self.platform.queues is not None:
@@ -50,7 +56,7 @@ class BridgeMachine:
         """Nodes by name."""
         return {name: number for number, name in enumerate(self.names)}
 
-    def row(self, job: SeenJob, entry: Entry, now_s: float) -> dict[str, object]:
+    def row(self, job: SeenJob, entry: Entry, now_s: float, app: str | None = None) -> dict[str, object]:
         """A job as a row of a workload."""
         left_s = self.unlimited_s if entry.limit_s is None else entry.limit_s
         if entry.phase is Phase.RUNNING and job.start_s is not None and entry.limit_s is not None:
@@ -62,9 +68,12 @@ class BridgeMachine:
             "walltime_s": max(left_s, 1.0),
             "node_count": entry.node_count,
             "user": str(job.key.uid),
+            "app": app or self.applications.default(),
         }
 
     def frame(self, rows: list[dict[str, object]]) -> pl.DataFrame:
         """Rows as the frame of jobs to be added."""
         types = {"job_id": pl.Int64, "submit_s": pl.Float64, "walltime_s": pl.Float64, "node_count": pl.Int64}
-        return pl.DataFrame(rows, schema={**types, "user": pl.String})
+        frame = pl.DataFrame(rows, schema={**types, "user": pl.String, "app": pl.String})
+        # Without a table there are no applications.
+        return frame if self.applications.names else frame.drop("app")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from hetsched.live import Decision
@@ -47,7 +47,7 @@ class Mind:
         """True if the controller wants a step though nothing has happened."""
         return (next_us := self._controller.next_us) is not None and next_us <= t_us
 
-    def step(self, t_us: int, real: str, change: Change) -> Sequence[Decision]:
+    def step(self, t_us: int, real: str, change: Change, apps: Mapping[str, str]) -> Sequence[Decision]:
         """Take a change into account, and decide; on disk when it returns.
 
         Raises whatever the policy raises, and as `Controller.step`; the picture is as before then, but for numbers
@@ -59,7 +59,9 @@ class Mind:
         if change.added:
             # As they are now: one that runs has what is left of its limit.
             now = [(job, change.after.entries.get(job.key, entry)) for job, entry in change.added]
-            frame = self.machine.frame([self.machine.row(job, entry, at_us / 1e6) for job, entry in now])
+            frame = self.machine.frame(
+                [self.machine.row(job, entry, at_us / 1e6, apps.get(job.key.id)) for job, entry in now]
+            )
             self._controller.add_jobs(frame)
             self.picture = Picture(self.picture.entries, self.picture.down, change.after.next_number)
             self._journal.append(Instant(at_us, jobs=frame, real=real))

@@ -32,6 +32,8 @@ class Order:
     attempt: int | None
     """The attempt that it lets go; None holds the job back."""
     words: tuple[str, ...]
+    decision: int | None = None
+    """Number of the decision that it carries out."""
 
     @property
     def is_release(self) -> bool:
@@ -65,13 +67,12 @@ def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int) 
     if own is None:
         return None
     wish = "|".join(nodes)
-    # While it is tried a wish stands in place of the job's own constraint, which the nodes might not satisfy.
+    # While a wish is tried, it replaces the job's own constraint, which the nodes might not satisfy.
     if len(wish) > MOST_WISH or job.constraint is not None:
         wish = ""
     priority = TOP - decision % _MOST_PRIORITIES
-    return Order(
-        job.key, attempt, (f"JobId={job.key.id}", f"Licenses={','.join(own)}", f"Prefer={wish}", f"Priority={priority}")
-    )
+    words = (f"JobId={job.key.id}", f"Licenses={','.join(own)}", f"Prefer={wish}", f"Priority={priority}")
+    return Order(job.key, attempt, words, decision)
 
 
 def hold_of(job: SeenJob) -> Order | None:
@@ -82,13 +83,14 @@ def hold_of(job: SeenJob) -> Order | None:
     return Order(job.key, None, (f"JobId={job.key.id}", f"Licenses={','.join([*own, f'{GATE}:1'])}", "Prefer="))
 
 
-def open_words(job: SeenJob) -> list[str]:
-    """The lines of scontrol that give a job back to Slurm: no gate, no wish, and the priority that Slurm computes."""
-    own, lines = _others(job), []
+def open_words(job: SeenJob) -> list[tuple[str, ...]]:
+    """The commands of scontrol that give a job back: no gate, no wish, and the priority that Slurm computes."""
+    own = _others(job)
+    lines: list[tuple[str, ...]] = []
     if own is not None and job.asks_for(GATE):
-        lines.append(f"update JobId={job.key.id} Licenses={','.join(own)} Prefer=")
+        lines.append(("update", f"JobId={job.key.id}", f"Licenses={','.join(own)}", "Prefer="))
     if job.priority >= BAND:
-        lines += [f"update JobId={job.key.id} Prefer=", f"hold {job.key.id}", f"release {job.key.id}"]
+        lines += [("update", f"JobId={job.key.id}", "Prefer="), ("hold", job.key.id), ("release", job.key.id)]
     return lines
 
 

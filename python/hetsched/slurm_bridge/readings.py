@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hetsched.slurm_bridge.applications import Applications, read_applications
 from hetsched.slurm_bridge.calls import Slurm
-from hetsched.slurm_bridge.jobs import JobKey, SeenJob, read_ends, read_jobs
+from hetsched.slurm_bridge.jobs import WORDS, JobKey, JobTables, SeenJob, read_ends
 from hetsched.slurm_bridge.nodes import SeenNode, read_nodes
 
 
@@ -26,10 +27,17 @@ class Reader:
 
     slurm: Slurm
     partition: str
+    applications_known: Applications = field(default_factory=Applications)
+    _tables: JobTables = field(default_factory=JobTables, repr=False)
 
     def read(self) -> Reading:
         """The present state; raises CallError and TableError."""
-        return Reading(read_jobs(self.slurm), read_nodes(self.slurm, self.partition))
+        jobs = self._tables.read(self.slurm.call(*WORDS).checked().out)
+        return Reading(jobs, read_nodes(self.slurm, self.partition))
+
+    def applications(self, keys: list[JobKey]) -> dict[str, str]:
+        """Applications of jobs by id, as far as they are known; raises CallError and TableError."""
+        return read_applications(self.slurm, self.applications_known, [key.id for key in keys])
 
     def ends(self, keys: list[JobKey]) -> dict[str, str]:
         """Final states of jobs that are gone, as far as Slurm knows them."""

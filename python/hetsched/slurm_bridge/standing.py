@@ -69,7 +69,16 @@ class Site:
 
 def standing_of(job: SeenJob | None, site: Site) -> Standing:
     """The state of a job; None is one that no reading shows any more."""
-    if job is None or job.state in FINAL:
+    if job is None:
+        return Standing.OVER
+    known = job.standings.get(site)
+    if known is None:
+        known = job.standings[site] = _standing(job, site)
+    return known
+
+
+def _standing(job: SeenJob, site: Site) -> Standing:
+    if job.state in FINAL:
         return Standing.OVER
     if job.state == "CONFIGURING":
         return Standing.CONFIGURING

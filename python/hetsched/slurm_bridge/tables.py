@@ -40,26 +40,36 @@ def format_of(columns: Sequence[Column]) -> str:
     return ",".join(f"{one.name}:.{one.width}{SEPARATOR}" for one in columns)
 
 
+def lines_of(text: str, command: str) -> list[str]:
+    """The lines of a table, without their ends; raises TableError if the last one has none."""
+    lines = text.split("\n")
+    if last := lines.pop():
+        raise TableError(f"{command}: found a table whose last line has no end, {shown(last)}")
+    return lines
+
+
 def rows_of(text: str, columns: Sequence[Column], command: str) -> Iterator[tuple[str, ...]]:
-    """The rows of a table, blanks around each value left out.
+    """The rows of a table, blanks around each value left out; raises as `row_of`."""
+    for number, line in enumerate(lines_of(text, command), start=1):
+        yield row_of(line, columns, f"{command}, line {number}")
+
+
+def row_of(line: str, columns: Sequence[Column], place: str) -> tuple[str, ...]:
+    """The values of a line, blanks around each left out.
 
     Raises
     ------
     TableError
-        If a row has other columns or widths; if a value fills its column, so that it may have been cut off.
+        If it has other columns or widths; if a value fills its column, so that it may have been cut off.
     """
-    lines = text.split("\n")
-    if lines[-1]:
-        raise TableError(f"{command}: found a table whose last line has no end, {shown(lines[-1])}")
+    *values, rest = line.split(SEPARATOR)
+    if len(values) != len(columns) or rest:
+        raise TableError(f"{place}: found {shown(line.strip())}, expected {len(columns)} columns")
+    stripped = tuple([value.strip(" ") for value in values])
     widths = [column.width for column in columns]
-    for number, line in enumerate(lines[:-1], start=1):
-        *values, rest = line.split(SEPARATOR)
-        if len(values) != len(columns) or rest:
-            raise TableError(f"{command}, line {number}: found {shown(line.strip())}, expected {len(columns)} columns")
-        stripped = tuple([value.strip(" ") for value in values])
-        if [*map(len, values)] != widths or any(map(eq, map(len, stripped), widths)):
-            _refuse(values, columns, f"{command}, line {number}")
-        yield stripped
+    if [*map(len, values)] != widths or any(map(eq, map(len, stripped), widths)):
+        _refuse(values, columns, place)
+    return stripped
 
 
 def _refuse(values: Sequence[str], columns: Sequence[Column], place: str) -> NoReturn:

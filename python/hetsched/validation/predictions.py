@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,12 @@ from hetsched.run.options import RunOptions
 from hetsched.run.restarts import Restarts, Snapshot, snapshot
 from hetsched.run.session import Session
 from hetsched.run.simulation import policy_of, run_of
+from hetsched.typing import Arrivals
 from hetsched.units import ticks
 from hetsched.validation.draws import Draws, Past
 from hetsched.validation.past_states import states_before
 from hetsched.workload import Workload
 
-Arrivals = Literal["none", "resample"]
 Floats = npt.NDArray[np.float64]
 
 _STATE = "a Session, or a dictionary with time_s, running and queued"

@@ -13,3 +13,7 @@ __all__ = [
     "sample_components",
     "sample_table",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

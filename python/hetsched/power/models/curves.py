@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Literal, TypeAlias
+from typing import TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched.power.checks import Floats
-
-Scale = Literal["plain", "root", "log"]
+from hetsched.typing import CurveScale
 
 _STEEPNESS = 3.0
 """Steepness of the logarithmic scale: a feature's mean stands at log(1 + 3)."""
@@ -32,13 +31,13 @@ class Kernel:
     additive kernel is a mean of kernels of single features, so that effects of features add up.
     """
 
-    scale: Scale
+    scale: CurveScale
     length: float
     linear: float
     additive: bool
 
 
-_SCALES: tuple[Scale, ...] = ("plain", "root", "log")
+_SCALES: tuple[CurveScale, ...] = get_args(CurveScale)
 _LENGTHS = (0.5, 1.5, 4.0)
 _LINEAR = (0.1, 1.0)
 KERNELS = tuple(Kernel(*own) for own in product(_SCALES, _LENGTHS, _LINEAR, (False, True)))
@@ -66,7 +65,7 @@ class Scaling:
         # Rounding leaves a constant feature a deviation that is not quite 0.
         return cls(size, taken.mean(axis=1), np.where(deviation > 1e-9, deviation, np.inf))
 
-    def __call__(self, features: Floats, scale: Scale) -> Floats:
+    def __call__(self, features: Floats, scale: CurveScale) -> Floats:
         """Features on a scale, with mean 0 and deviation 1 over the applications it was learned from."""
         place = _SCALES.index(scale)
         return np.asarray((_taken(features / self.size, scale) - self.mean[place]) / self.deviation[place])
@@ -75,9 +74,9 @@ class Scaling:
 def kernel_matrices(scaling: Scaling, rows: Floats, columns: Floats, which: Sequence[int]) -> Floats:
     """Some of `KERNELS` between two sets of applications, shape (len(which), n_rows, n_columns)."""
     found = np.empty((len(which), len(rows), len(columns)))
-    sides: dict[Scale, tuple[Floats, Floats]] = {}
-    products: dict[Scale, Floats] = {}
-    smooth: dict[tuple[Scale, float, bool], Floats] = {}
+    sides: dict[CurveScale, tuple[Floats, Floats]] = {}
+    products: dict[CurveScale, Floats] = {}
+    smooth: dict[tuple[CurveScale, float, bool], Floats] = {}
     for place, number in enumerate(which):
         kernel = KERNELS[number]
         if kernel.scale not in sides:
@@ -122,7 +121,7 @@ def _matern(squares: Floats, length: float) -> Floats:
     return found
 
 
-def _taken(relative: Floats, scale: Scale) -> Floats:
+def _taken(relative: Floats, scale: CurveScale) -> Floats:
     if scale == "plain":
         return relative
     # Counters are not negative; features that are keep their sign.
