@@ -250,7 +250,7 @@ def test_a_shim_gets_what_its_python_needs_to_be_found_and_nothing_else(shim, mo
     assert "LD_LIBRARY_PATH" not in seen
 
 
-def test_a_run_that_is_suspended_before_its_shim_is_ready_stands_still_once_it_is(tmp_path):
+def test_a_run_suspended_before_its_shim_is_ready_stands_still(tmp_path):
     command = Command(("/bin/sh", "-c", "until [ -e go ]; do sleep 0.01; done"), str(tmp_path))
     nodes = Nodes(["a"], [[0]], are_slots=True)
     hands = Hands(str(tmp_path), {1: command, 2: command}, Local(nodes), Clock.started())
