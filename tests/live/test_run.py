@@ -504,6 +504,17 @@ def test_what_a_run_was_begun_with_is_not_changed_by_resuming_it(tmp_path, monke
     assert said.count("expected nothing with --resume, whose folder says it") == len(given) + 1
 
 
+def test_an_error_that_ends_the_executor_says_how_to_go_on(zygote, tmp_path):
+    (tmp_path / "go").touch()
+    words = begun(slow(tmp_path), "--nodes", "1")
+    zygote.command(tmp_path, *words, fault=f"EIO@journal:{tmp_path}/once")
+    assert zygote.code() == 1
+    assert "journal: Input/output error" in log(tmp_path)
+    assert f"what runs goes on by itself; to go on: hetsched run --resume {tmp_path}/out" in log(tmp_path)
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+
+
 class Capping:
     """A controller that caps nodes at each start, and once more then."""
 

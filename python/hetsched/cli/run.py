@@ -218,7 +218,11 @@ def run(
             check_output(out)
             own = _Prepared.of(screen, faults, jobs, machine)
             made = begun(out, own.jobs, own.platform, chosen, plan=own.plan, seed=own.seed, tell=told, say=screen.warn)
-        is_whole = made.run()
+        try:
+            is_whole = made.run()
+        except Exception:
+            screen.warn(f"what runs goes on by itself; to go on: hetsched run --resume {made.folder}")
+            raise
     _end(screen, made, strict=strict, is_whole=is_whole)
 
 
