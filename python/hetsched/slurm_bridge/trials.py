@@ -57,7 +57,7 @@ def trials(
 
 
 def _reservation(slurm: Slurm, facts: Facts, user: str) -> Check:
-    """Whether the gate may be made: one licence, tomorrow, for a minute, and deleted at once."""
+    """Rights to make the gate: one licence, tomorrow, for a minute, and deleted at once."""
     if GATE not in facts.licences:
         return Check("rights", False, f"not tried: there is no licence `{GATE}`")
     own = ("StartTime=now+1day", "Duration=1", f"Licenses={GATE}:1", "Flags=LICENSE_ONLY,IGNORE_JOBS", f"Users={user}")
@@ -74,7 +74,7 @@ def _reservation(slurm: Slurm, facts: Facts, user: str) -> Check:
 
 
 def _script(slurm: Slurm, facts: Facts, partition: str) -> Check:
-    """Whether a batch job of the partition gets the gate without asking for it."""
+    """The gate of a batch job of the partition that does not ask for it."""
     has_lua = "lua" in facts.settings.get("JobSubmitPlugins", "").split(",")
     answer = slurm.call(*JOB, "-p", partition, "--wrap", "true")
     job = _job_of(answer)
