@@ -52,6 +52,5 @@ def test_a_hundred_killed_bridges_lose_double_and_stop_no_job(cluster, forks, tm
     assert end_s - time.time() <= LEASE_S + 1
     cluster.until(lambda states: not set(jobs) & set(states), LEASE_S + 120)
     assert sorted(count.read_text().split()) == sorted(jobs)
-    last_s = max(int(cluster.call("squeue", "-h", "-t", "all", "-j", job, "-O", "StartTime:.24")) for job in jobs[-3:])
-    print(f"killed {at}, {len(jobs)} jobs; the last started {last_s - end_s:.0f} s after the gate's end")
+    print(f"killed {at}, {len(jobs)} jobs; all were over {time.time() - end_s:.0f} s after the gate's end")
     assert all(at[point] >= 15 for point in at), at
