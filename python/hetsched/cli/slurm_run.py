@@ -17,6 +17,7 @@ from hetsched.cli.terminal import FAILED, Screen, renamed
 from hetsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hetsched.slurm_bridge.gate import Gate
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.machine import BridgeMachine
     from hetsched.slurm_bridge.standing import Site
@@ -93,7 +94,8 @@ def run(
         machine = BridgeMachine(nodes, beats.unlimited_s or FOREVER_S, Applications.of(nodes, beats.app_by))
     lock = Held(journal, "--journal", "bridge")
     site = Site(partition, needs_gate=act)
-    hands = _hands(site, machine, journal, screen, lease_s or DEFAULT_LEASE_S) if act else None
+    gate = _gate(site, journal, lease_s or DEFAULT_LEASE_S) if act else None
+    hands = None if gate is None else _hands(gate, site, machine, journal, screen)
     bridge = Bridge(
         site,
         machine,
@@ -107,6 +109,9 @@ def run(
         hands=hands,
         seed=beats.seed,
     )
+    if gate is not None:
+        # Last: whatever is wrong with the rest has been said, and no job is held back for nothing.
+        gate.take(time.sleep)
     try:
         good = run_beats(bridge, Pace(beats.beat_s), beats=beats.beats)
     finally:
@@ -120,15 +125,13 @@ def run(
         raise typer.Exit(FAILED)
 
 
-def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lease_s: float) -> Hands:
-    """The hands of a bridge that acts, once the cluster is ready for them and the gate is there."""
+def _gate(site: Site, journal: str, lease_s: float) -> Gate:
+    """The gate of a bridge that acts, not taken yet, once the cluster is ready for one."""
     import getpass
 
     from hetsched.slurm_bridge.doctor import checks_of
     from hetsched.slurm_bridge.facts import read_facts
     from hetsched.slurm_bridge.gate import Gate
-    from hetsched.slurm_bridge.hands import Hands
-    from hetsched.slurm_bridge.log import Log
     from hetsched.slurm_bridge.standing import GATE
 
     own = slurm()
@@ -138,8 +141,14 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lea
         raise ConfigError(
             [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
         )
-    gate = Gate(
+    return Gate(
         own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time, folder=journal
     )
-    gate.take(time.sleep)
-    return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)
+
+
+def _hands(gate: Gate, site: Site, machine: BridgeMachine, journal: str, screen: Screen) -> Hands:
+    """The hands of a bridge that acts."""
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.log import Log
+
+    return Hands(slurm(), gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)
