@@ -156,7 +156,7 @@ def test_lines_of_scripts_that_do_not_read_are_named(tmp_path, text, message):
 @pytest.mark.parametrize("text", ["job = 3", "", "jobs = []"])
 def test_toml_without_jobs_is_refused(tmp_path, text):
     path = written(tmp_path, "jobs.toml", text)
-    assert path in refused(path) or "jobs: found" in refused(path)
+    assert all(line.startswith(f"{path}, job") for line in refused(path).splitlines())
 
 
 def test_what_is_no_table_of_jobs_is_refused(tmp_path):

@@ -515,6 +515,45 @@ def test_an_error_that_ends_the_executor_says_how_to_go_on(zygote, tmp_path):
     assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
 
 
+def test_ctrl_c_ends_a_run_whose_journal_does_not_fit_the_disk(zygote, tmp_path):
+    (tmp_path / "go").touch()
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path), "--nodes", "1"), fault="ENOSPC@journal")
+    until(lambda: (tmp_path / "executor.err").exists() and "the journal cannot be written" in log(tmp_path))
+    os.kill(executor, signal.SIGINT)
+    assert zygote.code() == 130, log(tmp_path)
+    assert ran(tmp_path) == {}
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+
+
+def test_ctrl_c_twice_ends_what_runs_on_a_full_disk(zygote, tmp_path):
+    (tmp_path / "full").touch()
+    path, wait = tmp_path / "jobs.toml", f"until [ -e {tmp_path}/go$HETSCHED_JOB_ID ]; do sleep 0.01; done"
+    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; {wait}"]'
+    path.write_text(f"[[job]]\ncommand = {words}\nwalltime_s = 100\nrepeat = 3\n")
+    executor = zygote.command(tmp_path, *begun(path), fault=f"ENOSPC@journal:{tmp_path}/full")
+    until(lambda: ran(tmp_path) == {1: 1, 2: 1})
+
+    def on_full_disk(happens):
+        # The fault happens once; without its file it happens again.
+        until(lambda: (tmp_path / "full").unlink(missing_ok=True) or happens())
+
+    # The end of job 2 is to be written.
+    (tmp_path / "full").unlink()
+    (tmp_path / "go2").touch()
+    on_full_disk(lambda: "the journal cannot be written" in log(tmp_path))
+    for text in ("no more starts", "ending 1 job"):
+        os.kill(executor, signal.SIGINT)
+        on_full_disk(lambda text=text: text in log(tmp_path))
+    on_full_disk(lambda: is_gone(executor))
+    assert zygote.code() == 130, log(tmp_path)
+    (tmp_path / "go3").touch()
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
+    assert rows["state"].to_list() == ["cancelled", "completed", "completed"]
+
+
 class Capping:
     """A controller that caps nodes at each start, and once more then."""
 

@@ -19,6 +19,7 @@ from hetsched.errors import ConfigError, LiveError
 if TYPE_CHECKING:
     from hetsched.slurm_bridge.bridge import Bridge
     from hetsched.slurm_bridge.events import Events
+    from hetsched.slurm_bridge.gate import Gate
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.machine import BridgeMachine
     from hetsched.slurm_bridge.standing import Site
@@ -97,8 +98,9 @@ def run(
     lock = Held(journal, "--journal", "bridge")
     site = Site(partition, needs_gate=act)
     settings = _settings(screen)
+    gate = _gate(site, journal, lease_s or DEFAULT_LEASE_S) if act else None
+    hands = None if gate is None else _hands(gate, site, machine, journal, screen)
     heard = _events(events, settings, screen)
-    hands = _hands(site, machine, journal, screen, lease_s or DEFAULT_LEASE_S) if act else None
     bridge = Bridge(
         site,
         machine,
@@ -112,6 +114,9 @@ def run(
         hands=hands,
         seed=beats.seed,
     )
+    if gate is not None:
+        # Last: whatever is wrong with the rest has been said, and no job is held back for nothing.
+        gate.take(time.sleep)
     try:
         good = _beats(bridge, beats, heard)
     finally:
@@ -164,15 +169,13 @@ def _events(path: str | None, settings: dict[str, str], screen: Screen) -> Event
     return Events(str(Path(path).absolute()), own if user is None else own | {user}, say=screen.say)
 
 
-def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lease_s: float) -> Hands:
-    """The hands of a bridge that acts, once the cluster is ready for them and the gate is there."""
+def _gate(site: Site, journal: str, lease_s: float) -> Gate:
+    """The gate of a bridge that acts, not taken yet, once the cluster is ready for one."""
     import getpass
 
     from hetsched.slurm_bridge.doctor import checks_of
     from hetsched.slurm_bridge.facts import read_facts
     from hetsched.slurm_bridge.gate import Gate
-    from hetsched.slurm_bridge.hands import Hands
-    from hetsched.slurm_bridge.log import Log
     from hetsched.slurm_bridge.standing import GATE
 
     own = slurm()
@@ -182,8 +185,14 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lea
         raise ConfigError(
             [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
         )
-    gate = Gate(
+    return Gate(
         own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time, folder=journal
     )
-    gate.take(time.sleep)
-    return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)
+
+
+def _hands(gate: Gate, site: Site, machine: BridgeMachine, journal: str, screen: Screen) -> Hands:
+    """The hands of a bridge that acts."""
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.log import Log
+
+    return Hands(slurm(), gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)

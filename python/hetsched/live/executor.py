@@ -97,6 +97,9 @@ class Executor:
                 self._heed()
                 if self._unwritten is not None:
                     self._write()
+                    if self.interrupts:
+                        # What runs is waited for, though it cannot be written down.
+                        self._collect()
                 else:
                     self._collect()
                     notices = self._due()
@@ -124,8 +127,11 @@ class Executor:
         return len(self._submits)
 
     def _is_over(self) -> bool:
-        if self.hands.live or self._unwritten is not None:
+        if self.hands.live:
             return False
+        if self._unwritten is not None:
+            # What is not in the journal has not happened: it is found again when the run goes on.
+            return self.interrupts > 0 and self._write_after > 0
         if self._is_closing and self._kept:
             # Nothing starts, and what the policy could not be given yet is found again when the run goes on.
             return True
@@ -261,7 +267,7 @@ class Executor:
             self._say(f"the journal cannot be written: {error.strerror}; nothing starts, tried again in {RETRY_S:g} s")
             self._write_after = time.monotonic() + RETRY_S
             return
-        self._unwritten, self._last_us = None, instant.t_us
+        self._unwritten, self._last_us, self._write_after = None, instant.t_us, 0.0
         if instant.snapshot is not None:
             self._let_all_go_on()
         for decision in instant.decisions:

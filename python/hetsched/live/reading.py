@@ -122,7 +122,9 @@ def _of_table(path: str, faults: Faults) -> _Rows:
 
 def _of_toml(path: str, faults: Faults) -> _Rows:
     content = read_toml(path)
-    faults.unknown_keys(content, ("job",))
+    for key, value in content.items():
+        if key != "job":
+            faults.add(f"{path}, {key}", value, f"only tables [[job]]{did_you_mean(key, ['job'])}")
     jobs = content.get("job", [])
     if not isinstance(jobs, list) or not jobs or not all(isinstance(one, dict) for one in jobs):
         faults.note(f"{path}, job", shown(jobs) if jobs else "nothing", "tables [[job]], one a job")
