@@ -148,6 +148,26 @@ def test_nodes_that_are_drained_and_jobs_that_are_cancelled_meanwhile(cluster, b
     assert lines(bridge, "error") == []
 
 
+def test_a_cap_of_watts_holds_jobs_back_and_goes_with_the_bridge(cluster, bridge):
+    if "watts" not in cluster.call("scontrol", "-o", "show", "licenses"):
+        pytest.skip("no licence `watts`: Licenses=hetsched:1000000,watts:1000 in slurm.conf")
+    total = int(cluster.call("scontrol", "-o", "show", "licenses", "watts").split("Total=")[1].split()[0])
+    bridge("--cap-w", "300")
+    cluster.until(lambda _: f"watts:{total - 300}" in cluster.call("scontrol", "-o", "show", "reservations"))
+    jobs = [cluster.submit("-N1", "-t1", "-L", "hetsched:1,watts:200", seconds=2) for _ in range(3)]
+    most = 0
+
+    def are_over(states):
+        nonlocal most
+        most = max(most, sum(states.get(job, [""])[0] == "RUNNING" for job in jobs))
+        return not set(jobs) & set(states)
+
+    cluster.until(are_over, 90)
+    assert most == 1
+    assert leave(Slurm(), cluster.partition)[0]
+    assert "watts" not in cluster.call("scontrol", "-o", "show", "reservations")
+
+
 def test_the_way_out(cluster, bridge):
     made = bridge()
     first = cluster.submit("-N4", "-t1", *GATED, seconds=60)

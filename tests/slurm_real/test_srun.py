@@ -1,4 +1,4 @@
-"""The executor inside an allocation of a real Slurm: steps by srun on the nodes that were decided, none of them left."""
+"""The executor in an allocation of a real Slurm: steps by srun on the nodes that were decided, none of them left."""
 
 import os
 import signal
