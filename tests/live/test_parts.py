@@ -258,7 +258,7 @@ def test_a_process_that_has_the_number_of_another_one_by_now_is_not_signalled():
     assert made.stdout == "not signalled\n", made.stderr
 
 
-def test_a_thread_that_has_the_number_of_a_process_by_now_is_not_that_process():
+def test_a_thread_with_the_number_of_a_process_is_not_that_process():
     over = threading.Event()
     thread = threading.Thread(target=over.wait)
     thread.start()

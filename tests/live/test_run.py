@@ -149,21 +149,29 @@ def slow(tmp_path, seconds=1.0):
     return path
 
 
+def held(tmp_path):
+    """Three jobs on one node that end once there is a file `go`: a busy machine has all the time it needs before."""
+    return slow(tmp_path, f"0; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done")
+
+
 def test_a_second_executor_is_refused_and_the_first_goes_on(zygote, tmp_path, capsys):
-    path = slow(tmp_path, 0.4)
+    path = held(tmp_path)
     executor = zygote.command(tmp_path, *begun(path))
     until(lambda: ran(tmp_path))
     assert main(["run", "--resume", f"{tmp_path}/out"]) == 2
     assert f"in use by process {executor}, expected a folder that no other" in capsys.readouterr().err
     assert main(begun(path)) == 2
+    (tmp_path / "go").touch()
     assert zygote.code() == 0, log(tmp_path)
     assert set(hs.read_result(tmp_path / "out").jobs["state"]) == {"completed"}
 
 
 def test_ctrl_c_once_waits_for_what_runs_and_the_run_can_go_on(zygote, tmp_path):
-    executor = zygote.command(tmp_path, *begun(slow(tmp_path, 0.4), "--nodes", "1"))
+    executor = zygote.command(tmp_path, *begun(held(tmp_path), "--nodes", "1"))
     until(lambda: ran(tmp_path))
     os.kill(executor, signal.SIGINT)
+    until(lambda: "no more starts" in log(tmp_path))
+    (tmp_path / "go").touch()
     assert zygote.code() == 130, log(tmp_path)
     assert ran(tmp_path) == {1: 1}
     assert "no more starts; waiting for 1 job to end (Ctrl-C again kills)" in log(tmp_path)
@@ -190,13 +198,14 @@ def test_ctrl_c_twice_ends_what_runs(zygote, tmp_path):
 @pytest.mark.parametrize("requeues", [False, True])
 def test_a_job_whose_status_is_lost_has_failed_or_runs_once_more(zygote, tmp_path, requeues):
     more = ("--on-failure", "requeue") if requeues else ()
-    executor = zygote.command(tmp_path, *begun(slow(tmp_path, 0.4), "--nodes", "1", *more))
+    executor = zygote.command(tmp_path, *begun(held(tmp_path), "--nodes", "1", *more))
     until(lambda: ran(tmp_path))
     # As a machine that stops: the executor, the shim, and the command.
     own = f"{tmp_path}/out/jobs/1.1"
     for pid in (executor, *(read_sealed(f"{own}/{name}")["pid"] for name in ("claim", "started"))):
         os.kill(pid, signal.SIGKILL)
     assert zygote.code() == -signal.SIGKILL
+    (tmp_path / "go").touch()
     done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
     rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
     assert rows["state"].to_list() == ["completed" if requeues else "failed", "completed", "completed"]
@@ -207,11 +216,12 @@ def test_a_job_whose_status_is_lost_has_failed_or_runs_once_more(zygote, tmp_pat
 
 
 def test_a_shim_has_no_file_of_its_executor(zygote, tmp_path):
-    zygote.command(tmp_path, *begun(slow(tmp_path, 0.3), "--nodes", "1"))
+    zygote.command(tmp_path, *begun(held(tmp_path), "--nodes", "1"))
     until(lambda: ran(tmp_path))
     shim = Path(f"/proc/{read_sealed(f'{tmp_path}/out/jobs/1.1/claim')['pid']}")
     assert {str(file.readlink()) for file in (shim / "fd").iterdir() if int(file.name) < 3} == {"/dev/null"}
     assert not any(str(tmp_path) in str(file.readlink()) for file in (shim / "fd").iterdir())
+    (tmp_path / "go").touch()
     assert zygote.code() == 0, log(tmp_path)
 
 
@@ -248,12 +258,12 @@ class Odd:
 def test_a_policy_that_fails_starts_nothing_and_what_runs_goes_on(zygote, tmp_path):
     own = tmp_path / "mine.py"
     own.write_text(ODD.replace("{bad}", f"{tmp_path}/bad"))
-    path = slow(tmp_path, 0.2)
-    words = begun(path, "--nodes", "1")
+    words = begun(held(tmp_path), "--nodes", "1")
     words[words.index("easy")] = f"{own}:Odd"
     zygote.command(tmp_path, *words)
     until(lambda: ran(tmp_path))
     (tmp_path / "bad").touch()
+    (tmp_path / "go").touch()
     until(lambda: "the policy failed, and nothing starts: RuntimeError: odd" in log(tmp_path))
     assert ran(tmp_path) == {1: 1}
     (tmp_path / "bad").unlink()
@@ -426,28 +436,29 @@ class Slow:
 def test_a_slow_step_is_counted_and_one_without_end_is_broken_off(zygote, tmp_path):
     own = tmp_path / "mine.py"
     own.write_text(SLOW.replace("{bad}", f"{tmp_path}/bad"))
-    words = begun(slow(tmp_path, 0.2), "--nodes", "1", "--decide-within", "90")
+    words = begun(held(tmp_path), "--nodes", "1", "--decide-within", "90")
     words[words.index("easy")] = f"{own}:Slow"
     zygote.command(tmp_path, *words)
     until(lambda: ran(tmp_path))
     (tmp_path / "bad").touch()
+    (tmp_path / "go").touch()
     until(lambda: "nothing starts: TimeoutError: no decision after 5 s: the step was broken off" in log(tmp_path))
     assert ran(tmp_path) == {1: 1}
     (tmp_path / "bad").unlink()
     assert zygote.code() == 0, log(tmp_path)
     assert log(tmp_path).count("ms, more than 90 ms; further steps") == 1
-    assert re.search(r"3 of 4 steps took longer than 90 ms, at most \d{3} ms", log(tmp_path))
+    assert re.search(r"[34] of 4 steps took longer than 90 ms, at most \d+ ms", log(tmp_path))
     result = hs.read_result(tmp_path / "out")
     assert set(result.jobs["state"]) == {"completed"}
-    assert result.provenance["steps"]["slow"] == 3
+    assert result.provenance["steps"]["slow"] in (3, 4)
 
 
 def test_a_full_disk_under_the_journal(zygote, small_disk, tmp_path):
-    path = slow(tmp_path, 0.5)
-    words = begun(path, "--nodes", "1", "--out", f"{small_disk}/out")
+    words = begun(held(tmp_path), "--nodes", "1", "--out", f"{small_disk}/out")
     zygote.command(tmp_path, *words)
     until(lambda: ran(tmp_path))
     fill(small_disk / "filler")
+    (tmp_path / "go").touch()
     until(lambda: "No space left on device" in log(tmp_path) and "tried again in 5 s" in log(tmp_path))
     assert ran(tmp_path) == {1: 1}
     (small_disk / "filler").unlink()
