@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -95,10 +96,13 @@ class CsvText:
         return CsvText("".join(lines).encode(), self.separator)
 
     def line_of(self, row: int) -> int:
-        """The line on which a row of the table begins; it costs something only when it is asked."""
-        begins = (record.first for record in self.records())
-        next(begins, None)
-        return next((line for place, line in enumerate(begins) if place == row), row + 2)
+        """The line on which a row of the table begins; only the first answer costs something."""
+        return self._begins[row] if row < len(self._begins) else row + 2
+
+    @cached_property
+    def _begins(self) -> Sequence[int]:
+        """The lines on which the rows begin."""
+        return [record.first for record in self.records()][1:]
 
     def frame(self, *, words: Iterable[str] = (), no_value: Sequence[str] | None = None) -> pl.DataFrame:
         """The rows; columns among `words` are text whatever they look like, fields among `no_value` are missing.

@@ -89,10 +89,20 @@ def test_nodes_that_sleep_are_woken_alike(data: st.DataObject) -> None:
     replayed(workload, platform, hs.Policy(backfill=backfill, sleep=sleep))
 
 
+def dependent(workload: hs.Workload, data: st.DataObject) -> hs.Workload:
+    """The jobs, some of which wait for the end of another one."""
+    jobs, count = workload.to_polars(), len(workload)
+    ids = jobs["job_id"].to_list()
+    before = [data.draw(st.none() | st.sampled_from(ids[:row])) if row else None for row in range(count)]
+    how = data.draw(st.lists(st.sampled_from(["any", "ok", "not_ok"]), min_size=count, max_size=count))
+    waits = {"depends_on": pl.Series(before, dtype=pl.Int64), "depends_how": pl.Series(how, dtype=pl.String)}
+    return hs.Workload.from_polars(jobs.with_columns(**waits))
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_jobs_on_nodes_that_fail_end_or_wait_again_alike(data: st.DataObject) -> None:
-    workload = data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=1))
+    workload = dependent(data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=1)), data)
     platform = data.draw(platforms(max_nodes=4))
     first_s = workload.to_polars()["submit_s"][0]
     instants = st.sampled_from([1e-6, 0.25, 1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 13.0])
@@ -130,17 +140,13 @@ def test_budgets_are_kept_alike(data: st.DataObject) -> None:
 @settings(max_examples=60)
 @given(st.data())
 def test_jobs_that_wait_for_others_are_eligible_alike(data: st.DataObject) -> None:
-    workload = data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2))
+    workload = dependent(data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2)), data)
     jobs, count = workload.to_polars(), len(workload)
 
     def column(values: st.SearchStrategy[Any]) -> list[Any]:
         return data.draw(st.lists(values, min_size=count, max_size=count))
 
-    ids = jobs["job_id"].to_list()
-    before = [data.draw(st.none() | st.sampled_from(ids[:row])) if row else None for row in range(count)]
     jobs = jobs.with_columns(
-        pl.Series("depends_on", before, dtype=pl.Int64),
-        pl.Series("depends_how", column(st.sampled_from(["any", "ok", "not_ok"])), dtype=pl.String),
         pl.Series("think_s", column(st.sampled_from([None, 0.0, 2.0])), dtype=pl.Float64),
         pl.Series("start_at_s", column(st.sampled_from([None, 4.0, 9.0])), dtype=pl.Float64),
         pl.Series("cancel_s", column(st.sampled_from([None, None, 3.0, 8.0])), dtype=pl.Float64),

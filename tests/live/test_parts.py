@@ -103,7 +103,13 @@ def test_srun_starts_a_command_on_its_nodes():
     words = "srun --overlap --exact -w a,c -N 2 -n 2 --ntasks-per-node=1 --cpus-per-task=16 -J hs-7.2 echo x"
     assert spec["argv"] == words.split()
     assert spec["cpus"] is None
-    assert (Srun(nodes).ending(137), Srun(nodes).ending(3)) == ((None, 9), (3, None))
+    assert [Srun(nodes).ending(code) for code in (3, 128, 137, 192, 255)] == [
+        (3, None),
+        (128, None),
+        (None, 9),
+        (None, 64),
+        (255, None),
+    ]
     assert Local(nodes).ending(137) == (137, None)
 
 

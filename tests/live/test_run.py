@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from live_hosts import fill, is_gone, ran, until
 
 import hetsched as hs
 from hetsched.cli import main
-from hetsched.live import Kill, executor, launchers, running
+from hetsched.live import Cap, Kill, executor, launchers, running
 from hetsched.live.machine import Nodes
 from hetsched.live.notices import Ended
 from hetsched.live.plan import Plan
@@ -92,6 +93,8 @@ def test_a_run_and_what_it_leaves_behind(zygote, tmp_path, jobs):
     assert (out / "stderr").read_text() == "err\n"
     assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
     assert "7 of 7" not in log(tmp_path)
+    failed = "job 6 (its walltime was over), job 7 (ended by SIGKILL), job 5 (exit code 3)"
+    assert f"not completed: {failed}; output in {tmp_path}/out/jobs" in log(tmp_path)
     journal = hs.read_journal(tmp_path / "out")
     journal.replay()
     assert journal.result().jobs.equals(result.jobs)
@@ -141,21 +144,16 @@ def test_a_run_that_is_there_is_not_begun_again(zygote, tmp_path, jobs):
     assert (tmp_path / "out" / "journal.jsonl").read_bytes() == before
 
 
-def slow(tmp_path, seconds=1.0):
-    """Three jobs on one node."""
+def slow(tmp_path):
+    """Three jobs, each of which ends once there is a file `go`."""
     path = tmp_path / "slow.toml"
-    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; sleep {seconds}"]'
+    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; until [ -e {tmp_path}/go ]; do sleep 0.01; done"]'
     path.write_text(f"[[job]]\ncommand = {words}\nwalltime_s = 100\nrepeat = 3\n")
     return path
 
 
-def held(tmp_path):
-    """Three jobs on one node that end once there is a file `go`: a busy machine has all the time it needs before."""
-    return slow(tmp_path, f"0; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done")
-
-
 def test_a_second_executor_is_refused_and_the_first_goes_on(zygote, tmp_path, capsys):
-    path = held(tmp_path)
+    path = slow(tmp_path)
     executor = zygote.command(tmp_path, *begun(path))
     until(lambda: ran(tmp_path))
     assert main(["run", "--resume", f"{tmp_path}/out"]) == 2
@@ -167,7 +165,7 @@ def test_a_second_executor_is_refused_and_the_first_goes_on(zygote, tmp_path, ca
 
 
 def test_ctrl_c_once_waits_for_what_runs_and_the_run_can_go_on(zygote, tmp_path):
-    executor = zygote.command(tmp_path, *begun(held(tmp_path), "--nodes", "1"))
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path), "--nodes", "1"))
     until(lambda: ran(tmp_path))
     os.kill(executor, signal.SIGINT)
     until(lambda: "no more starts" in log(tmp_path))
@@ -182,7 +180,7 @@ def test_ctrl_c_once_waits_for_what_runs_and_the_run_can_go_on(zygote, tmp_path)
 
 
 def test_ctrl_c_twice_ends_what_runs(zygote, tmp_path):
-    executor = zygote.command(tmp_path, *begun(slow(tmp_path, 60), "--nodes", "1"))
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path), "--nodes", "1"))
     until(lambda: ran(tmp_path))
     started = read_sealed(f"{tmp_path}/out/jobs/1.1/started")
     os.kill(executor, signal.SIGINT)
@@ -198,7 +196,7 @@ def test_ctrl_c_twice_ends_what_runs(zygote, tmp_path):
 @pytest.mark.parametrize("requeues", [False, True])
 def test_a_job_whose_status_is_lost_has_failed_or_runs_once_more(zygote, tmp_path, requeues):
     more = ("--on-failure", "requeue") if requeues else ()
-    executor = zygote.command(tmp_path, *begun(held(tmp_path), "--nodes", "1", *more))
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path), "--nodes", "1", *more))
     until(lambda: ran(tmp_path))
     # As a machine that stops: the executor, the shim, and the command.
     own = f"{tmp_path}/out/jobs/1.1"
@@ -216,7 +214,7 @@ def test_a_job_whose_status_is_lost_has_failed_or_runs_once_more(zygote, tmp_pat
 
 
 def test_a_shim_has_no_file_of_its_executor(zygote, tmp_path):
-    zygote.command(tmp_path, *begun(held(tmp_path), "--nodes", "1"))
+    zygote.command(tmp_path, *begun(slow(tmp_path), "--nodes", "1"))
     until(lambda: ran(tmp_path))
     shim = Path(f"/proc/{read_sealed(f'{tmp_path}/out/jobs/1.1/claim')['pid']}")
     assert {str(file.readlink()) for file in (shim / "fd").iterdir() if int(file.name) < 3} == {"/dev/null"}
@@ -258,7 +256,8 @@ class Odd:
 def test_a_policy_that_fails_starts_nothing_and_what_runs_goes_on(zygote, tmp_path):
     own = tmp_path / "mine.py"
     own.write_text(ODD.replace("{bad}", f"{tmp_path}/bad"))
-    words = begun(held(tmp_path), "--nodes", "1")
+    path = slow(tmp_path)
+    words = begun(path, "--nodes", "1")
     words[words.index("easy")] = f"{own}:Odd"
     zygote.command(tmp_path, *words)
     until(lambda: ran(tmp_path))
@@ -275,7 +274,8 @@ def test_a_policy_that_fails_all_the_time_gives_way_to_another(zygote, tmp_path)
     own = tmp_path / "mine.py"
     (tmp_path / "bad").touch()
     own.write_text(ODD.replace("{bad}", f"{tmp_path}/bad"))
-    words = begun(slow(tmp_path, 0.05), "--nodes", "1", "--fallback", "fcfs")
+    (tmp_path / "go").touch()
+    words = begun(slow(tmp_path), "--nodes", "1", "--fallback", "fcfs")
     words[words.index("easy")] = f"{own}:Odd"
     done(zygote, tmp_path, *words)
     assert "it failed 10 times in a row: fcfs decides from now on" in log(tmp_path)
@@ -428,7 +428,7 @@ class Slow:
                 time.sleep(60)
             except Exception:
                 pass
-        time.sleep(0.1)
+        time.sleep(0.6)
         return free[: job.node_count]
 """
 
@@ -436,7 +436,7 @@ class Slow:
 def test_a_slow_step_is_counted_and_one_without_end_is_broken_off(zygote, tmp_path):
     own = tmp_path / "mine.py"
     own.write_text(SLOW.replace("{bad}", f"{tmp_path}/bad"))
-    words = begun(held(tmp_path), "--nodes", "1", "--decide-within", "90")
+    words = begun(slow(tmp_path), "--nodes", "1", "--decide-within", "500")
     words[words.index("easy")] = f"{own}:Slow"
     zygote.command(tmp_path, *words)
     until(lambda: ran(tmp_path))
@@ -446,15 +446,16 @@ def test_a_slow_step_is_counted_and_one_without_end_is_broken_off(zygote, tmp_pa
     assert ran(tmp_path) == {1: 1}
     (tmp_path / "bad").unlink()
     assert zygote.code() == 0, log(tmp_path)
-    assert log(tmp_path).count("ms, more than 90 ms; further steps") == 1
-    assert re.search(r"[34] of 4 steps took longer than 90 ms, at most \d+ ms", log(tmp_path))
+    assert log(tmp_path).count("ms, more than 500 ms; further steps") == 1
+    assert re.search(r"3 of 4 steps took longer than 500 ms, at most [\d,]+ ms", log(tmp_path))
     result = hs.read_result(tmp_path / "out")
     assert set(result.jobs["state"]) == {"completed"}
-    assert result.provenance["steps"]["slow"] in (3, 4)
+    assert result.provenance["steps"]["slow"] == 3
 
 
 def test_a_full_disk_under_the_journal(zygote, small_disk, tmp_path):
-    words = begun(held(tmp_path), "--nodes", "1", "--out", f"{small_disk}/out")
+    path = slow(tmp_path)
+    words = begun(path, "--nodes", "1", "--out", f"{small_disk}/out")
     zygote.command(tmp_path, *words)
     until(lambda: ran(tmp_path))
     fill(small_disk / "filler")
@@ -501,6 +502,84 @@ def test_what_a_run_was_begun_with_is_not_changed_by_resuming_it(tmp_path, monke
     for name in (*given, "--memory"):
         assert f"{name}: found " in said
     assert said.count("expected nothing with --resume, whose folder says it") == len(given) + 1
+
+
+def test_an_error_that_ends_the_executor_says_how_to_go_on(zygote, tmp_path):
+    (tmp_path / "go").touch()
+    words = begun(slow(tmp_path), "--nodes", "1")
+    zygote.command(tmp_path, *words, fault=f"EIO@journal:{tmp_path}/once")
+    assert zygote.code() == 1
+    assert "journal: Input/output error" in log(tmp_path)
+    assert f"what runs goes on by itself; to go on: hetsched run --resume {tmp_path}/out" in log(tmp_path)
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+
+
+def test_ctrl_c_ends_a_run_whose_journal_does_not_fit_the_disk(zygote, tmp_path):
+    (tmp_path / "go").touch()
+    executor = zygote.command(tmp_path, *begun(slow(tmp_path), "--nodes", "1"), fault="ENOSPC@journal")
+    until(lambda: (tmp_path / "executor.err").exists() and "the journal cannot be written" in log(tmp_path))
+    os.kill(executor, signal.SIGINT)
+    assert zygote.code() == 130, log(tmp_path)
+    assert ran(tmp_path) == {}
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+
+
+def test_ctrl_c_twice_ends_what_runs_on_a_full_disk(zygote, tmp_path):
+    (tmp_path / "full").touch()
+    path, wait = tmp_path / "jobs.toml", f"until [ -e {tmp_path}/go$HETSCHED_JOB_ID ]; do sleep 0.01; done"
+    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; {wait}"]'
+    path.write_text(f"[[job]]\ncommand = {words}\nwalltime_s = 100\nrepeat = 3\n")
+    executor = zygote.command(tmp_path, *begun(path), fault=f"ENOSPC@journal:{tmp_path}/full")
+    until(lambda: ran(tmp_path) == {1: 1, 2: 1})
+
+    def on_full_disk(happens):
+        # The fault happens once; without its file it happens again.
+        until(lambda: (tmp_path / "full").unlink(missing_ok=True) or happens())
+
+    # The end of job 2 is to be written.
+    (tmp_path / "full").unlink()
+    (tmp_path / "go2").touch()
+    on_full_disk(lambda: "the journal cannot be written" in log(tmp_path))
+    for text in ("no more starts", "ending 1 job"):
+        os.kill(executor, signal.SIGINT)
+        on_full_disk(lambda text=text: text in log(tmp_path))
+    on_full_disk(lambda: is_gone(executor))
+    assert zygote.code() == 130, log(tmp_path)
+    (tmp_path / "go3").touch()
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
+    assert rows["state"].to_list() == ["cancelled", "completed", "completed"]
+
+
+class Capping:
+    """A controller that caps nodes at each start, and once more then."""
+
+    next_us = None
+
+    def __init__(self, controller):
+        self.controller = controller
+
+    def step(self, t_us, notices, **given):
+        starts = [replace(one, cap_w=250.0) for one in self.controller.step(t_us, notices, **given)]
+        return [*starts, *(Cap(one.job, one.attempt, 200.0, number=100 + one.number) for one in starts)]
+
+
+def test_caps_that_nobody_sets_are_said_once(tmp_path):
+    (tmp_path / "jobs.csv").write_text("command,walltime_s,shell\n" + '"echo $HETSCHED_CAP_W",20,true\n' * 3)
+    jobs, said = read_commands(str(tmp_path / "jobs.csv")), []
+    plan = Plan(jobs.commands, "local", Nodes(["a"], [[0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300)
+    made = begin_run(str(tmp_path / "out"), jobs, platform, hs.Policy.preset("easy"), plan=plan, say=said.append)
+    made.executor.controller = Capping(made.executor.controller)
+    assert made.run() is True
+    made.close()
+    assert [text for text in said if "caps" in text] == [
+        "the policy caps nodes: hetsched sets no caps, a command finds that of its start in HETSCHED_CAP_W"
+    ]
+    assert (tmp_path / "out/jobs/1.1/stdout").read_text() == "250\n"
 
 
 def test_memory_that_cannot_be_held_is_refused(tmp_path, monkeypatch, capsys):

@@ -1,5 +1,6 @@
 """Checks of a cluster, lines for its files, and its nodes as a platform, from what a real Slurm 22.05.8 has said."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 from hetsched.slurm_bridge.calls import CallError, Slurm
 from hetsched.slurm_bridge.conf import conf_lines, lua_lines
 from hetsched.slurm_bridge.doctor import checks_of, examine
-from hetsched.slurm_bridge.facts import read_facts
+from hetsched.slurm_bridge.facts import Facts, read_facts
 from hetsched.slurm_bridge.machine_file import partition_text, read_platform_of
 from hetsched.slurm_bridge.nodes import SeenNode
+from hetsched.slurm_bridge.trials import trials
 
 DATA = Path(__file__).parents[1] / "data" / "slurm_bridge"
 SAID = {path.stem: path.read_text() for path in DATA.glob("*.txt")}
@@ -108,3 +110,71 @@ def test_lines_for_the_administrator():
     assert lines[-1].startswith("NodeName=a1 Feature=a1")
     assert "   if d.partition ~= 'work' then return end" in lua_lines("work", is_default=False)
     assert "   if d.partition ~= nil and d.partition ~= 'work' then return end" in lua_lines("work", is_default=True)
+
+
+TRIALS = """
+import json
+path = {path!r}
+calls = json.load(open(path)) if os.path.exists(path) else []
+words = [sys.argv[0].rpartition("/")[2], *sys.argv[1:]]
+if len(words) == 1: words += sys.stdin.read().split()
+calls.append(words)
+json.dump(calls, open(path, "w"))
+for start, code, out, err in {answers!r}:
+    if words[: len(start)] == start:
+        print(out)
+        print(err, file=sys.stderr)
+        sys.exit(code)
+"""
+
+
+@pytest.fixture
+def tried(commands, tmp_path):
+    """Runs the trials with answers to beginnings of commands; gives the checks by name, and the calls."""
+
+    def run(*answers, with_job=False, **settings):
+        given = [*map(list, answers), [["sbatch"], 0, "77;cluster", ""]]
+        for name in ("scontrol", "sbatch", "scancel", "squeue"):
+            commands(name, TRIALS.format(path=str(tmp_path / "calls"), answers=given))
+        facts = Facts(settings, None, {"hetsched": 10**6}, {}, [], 0)
+        times = iter(range(1000))
+        found = trials(
+            Slurm(), facts, "batch", user="me", with_job=with_job, sleep=lambda _: None, now=lambda: float(next(times))
+        )
+        return {check.name: check for check in found}, json.loads((tmp_path / "calls").read_text())
+
+    return run
+
+
+def test_rights_and_gate_by_trial_leave_nothing_behind(tried):
+    found, calls = tried([["squeue"], 0, "hetsched:1", ""], JobSubmitPlugins="lua")
+    assert [check.line for check in found.values()] == [
+        "ok    rights: me may make, renew and delete reservations, as Operators may, who may update jobs",
+        "ok    gate of jobs: a job that asked for nothing got the gate",
+    ]
+    assert ["scontrol", "delete", "ReservationName=hetsched_trial"] in calls
+    assert calls[-1] == ["scancel", "77"]
+    assert "-H" in next(call for call in calls if call[0] == "sbatch")
+
+
+def test_missing_rights_and_a_script_that_adds_nothing(tried):
+    refused = [["scontrol", "create"], 1, "", "Error creating the reservation: Access/permission denied"]
+    found, _ = tried(refused, JobSubmitPlugins="lua")
+    assert not found["rights"].is_well
+    assert "could not be made, exit code 1: Error creating the reservation: Access/permission denied; me needs" in (
+        found["rights"].words
+    )
+    assert not found["gate of jobs"].is_well
+    found, _ = tried(JobSubmitPlugins="(null)")
+    assert found["gate of jobs"].is_well
+    found, _ = tried([["sbatch"], 1, "", "sbatch: error: invalid partition"])
+    assert "no job could be submitted to `batch`, exit code 1: sbatch: error" in found["gate of jobs"].words
+
+
+def test_the_latency_of_a_release(tried):
+    found, calls = tried([["squeue", "-h", "-t"], 0, "RUNNING", ""], with_job=True)
+    assert found["latency"].words == "a job that was released started after 1.0 s"
+    assert ["scontrol", "update", "JobId=77", "Licenses=", "release", "77", "quit"] in calls
+    found, calls = tried([["squeue", "-h", "-t"], 0, "PENDING", ""], [["squeue"], 0, "Resources", ""], with_job=True)
+    assert found["latency"].words == "a job that was released had not started after 60 s, reason Resources"
+    assert calls[-1] == ["scancel", "77"]

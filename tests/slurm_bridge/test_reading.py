@@ -11,7 +11,7 @@ from hetsched.errors import LiveError
 from hetsched.slurm_bridge import jobs as jobs_module
 from hetsched.slurm_bridge import nodes as nodes_module
 from hetsched.slurm_bridge.calls import CallError, Slurm
-from hetsched.slurm_bridge.jobs import COLUMNS, JobKey, JobTables, jobs_of, limit_of
+from hetsched.slurm_bridge.jobs import COLUMNS, MOST_ELEMENTS, JobKey, JobTables, elements_of, jobs_of, limit_of
 from hetsched.slurm_bridge.nodes import nodes_of
 from hetsched.slurm_bridge.readings import Reader
 from hetsched.slurm_bridge.tables import SEPARATOR, Column, TableError, format_of, rows_of
@@ -118,7 +118,9 @@ def test_no_column_holds_what_users_write():
     [
         ({"JobID": "7;rm"}, "the job id `7;rm`"),
         ({"JobID": "-7"}, "the job id `-7`"),
-        ({"ArrayTaskID": "1-9"}, "the job id `7_1-9`"),
+        ({"ArrayTaskID": "1-x"}, "job 7, ArrayTaskID: found `1-x`, expected numbers such as 1-9,12"),
+        ({"ArrayTaskID": "%2"}, "ArrayTaskID"),
+        ({"ArrayTaskID": "1,,2"}, "ArrayTaskID"),
         ({"SubmitTime": "Unknown"}, "found `Unknown`, expected a whole number"),
         ({"NumNodes": "many"}, "NumNodes: found `many`"),
         ({"NodeList": "n[3-1]"}, "the smaller number first"),
@@ -183,6 +185,25 @@ def test_rows_are_what_was_written(values):
     line = "".join(f"{value:>6}{SEPARATOR}" for value in values)
     assert list(rows_of(f"{line}\n", columns, "x")) == [tuple(values)]
     assert format_of(columns).count(SEPARATOR) == len(values)
+
+
+@given(st.sets(st.integers(0, 400)), st.none() | st.integers(1, 30), st.booleans())
+def test_of_an_array_as_many_elements_count_as_may_start(elements, most, is_cut):
+    ranges, ordered = [], sorted(elements or {0})
+    for one in ordered:
+        if ranges and one == ranges[-1][1] + 1:
+            ranges[-1][1] = one
+        else:
+            ranges.append([one, one])
+    text = ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges)
+    shown = f"{text}{',...' if is_cut else ''}{'' if most is None else f'%{most}'}"
+    assert elements_of(shown, "") == ordered[: min(most or MOST_ELEMENTS, MOST_ELEMENTS)]
+
+
+def test_a_large_array_is_one_row_and_its_first_elements():
+    jobs = jobs_of(table(ArrayTaskID="0-4000000000") + table(JobID="8", ArrayTaskID="4000000001", State="RUNNING"))
+    assert [job.key.id for job in jobs] == [*(f"7_{one}" for one in range(MOST_ELEMENTS)), "7_4000000001"]
+    assert [job.state for job in jobs[-2:]] == ["PENDING", "RUNNING"]
 
 
 @given(st.text(max_size=300))
@@ -261,3 +282,16 @@ def test_ends_of_jobs(commands):
     commands("squeue", "sys.exit('slurm_load_jobs error: Invalid job id specified')")
     assert Reader(Slurm(), "batch").ends(keys) == {}
     assert Reader(Slurm(), "batch").ends([]) == {}
+
+
+def test_accounting_knows_what_squeue_has_forgotten(commands):
+    commands("squeue", "sys.exit('slurm_load_jobs error: Invalid job id specified')")
+    commands("sacct", "print('5_2|TIMEOUT\\n9|CANCELLED by 0')")
+    keys = [JobKey(1, "5_2", 0), JobKey(1, "9", 0), JobKey(1, "10", 0)]
+    assert Reader(Slurm(), "batch").ends(keys) == {}
+    assert Reader(Slurm(), "batch", has_accounting=True).ends(keys) == {"5_2": "TIMEOUT", "9": "CANCELLED"}
+    commands("sacct", "print('9|COMPLETED|x')")
+    with pytest.raises(TableError, match="sacct, line 1"):
+        Reader(Slurm(), "batch", has_accounting=True).ends(keys)
+    commands("sacct", "sys.exit('sacct: error: slurm_persist_conn_open')")
+    assert Reader(Slurm(), "batch", has_accounting=True).ends(keys) == {}

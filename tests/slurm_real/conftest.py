@@ -3,12 +3,19 @@
 They submit and cancel jobs of the user who runs them, drain a node and resume it: never on a machine that others use.
 """
 
+import json
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
+
+# Other modules of this folder are found by name, however pytest imports the tests themselves.
+sys.path.insert(0, str(Path(__file__).parent))
 
 COMMANDS = ("sbatch", "scancel", "scontrol", "sinfo", "squeue")
 
@@ -67,3 +74,82 @@ def cluster():
     made = Cluster()
     yield made
     made.clear()
+
+
+class Forks:
+    """Bridges on one folder, forked from a process that has loaded everything."""
+
+    def __init__(self, cluster, folder, machine):
+        self.cluster, self.folder, self.machine = cluster, folder, machine
+        self.log = folder.parent / f"{folder.name}.out"
+        self._forker = subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "bridges.py")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._pids = []
+
+    def start(self, *more, fault=""):
+        """Start a bridge; gives its pid."""
+        words = ["slurm", "run", "--partition", self.cluster.partition, "--platform", self.machine, "--act"]
+        words += ["--journal", self.folder, "--lease-s", "30", "--beat-s", "0.3", *more]
+        given = {"words": [str(word) for word in words], "fault": fault, "log": str(self.log)}
+        self._forker.stdin.write(json.dumps(given) + "\n")
+        self._forker.stdin.flush()
+        self._pids.append(int(self._forker.stdout.readline()))
+        return self._pids[-1]
+
+    def is_alive(self, pid):
+        """True while a bridge runs; one that is killed is gone at once, as nobody waits for it."""
+        return Path(f"/proc/{pid}").exists()
+
+    def until_dead(self, pid, limit_s=90.0):
+        end = time.monotonic() + limit_s
+        while self.is_alive(pid):
+            assert time.monotonic() < end, self.log.read_text()[-2000:]
+            time.sleep(0.02)
+
+    def kill(self, pid):
+        if self.is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+        self.until_dead(pid)
+
+    def errors(self):
+        """Lines of the log about errors."""
+        path = self.folder / "log.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return [line for line in lines if line["event"] == "error"]
+
+    def close(self):
+        for pid in self._pids:
+            self.kill(pid)
+        self._forker.communicate()
+
+
+def hetsched(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "hetsched", *map(str, words)], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture
+def machine(cluster, tmp_path):
+    """The platform's file of the partition, if the cluster is ready for a bridge."""
+    found = hetsched("slurm", "doctor", "--partition", cluster.partition)
+    if found.returncode != 0:
+        pytest.skip(f"the cluster is not ready: {found.stdout}")
+    path = tmp_path / "p.toml"
+    assert hetsched("slurm", "platform", "--partition", cluster.partition, "--out", path).returncode == 0
+    return path
+
+
+@pytest.fixture
+def forks(cluster, machine, tmp_path):
+    """Bridges that are killed at the end, after which the cluster is Slurm's alone."""
+    hetsched("slurm", "leave", "--partition", cluster.partition)
+    tmp_path.chmod(0o755)
+    made = Forks(cluster, tmp_path / "j", machine)
+    yield made
+    made.close()
+    hetsched("slurm", "leave", "--partition", cluster.partition)

@@ -65,6 +65,20 @@ def test_jobs_start_as_decided(cluster, bridge):
     assert lines(bridge, "error") == []
 
 
+def test_elements_of_an_array_are_jobs(cluster, bridge, tmp_path):
+    tmp_path.chmod(0o755)
+    count = tmp_path / "ran"
+    bridge("--policy", "easy:placement=random")
+    array = cluster.submit(
+        "-N1", "-t1", "--array=1-110%4", *GATED, command=f"echo $SLURM_ARRAY_TASK_ID >> {count}; sleep 1.5"
+    )
+    cluster.until(lambda states: array not in {name.split("_")[0] for name in states}, 300)
+    assert sorted(map(int, count.read_text().split())) == list(range(1, 111))
+    starts = lines(bridge, "start")
+    assert {line["job"] for line in starts} == {f"{array}_{number}" for number in range(1, 111)}
+    assert sum(line["decided"] == line["nodes"] for line in starts) >= 0.95 * len(starts)
+
+
 def test_a_killed_bridge_holds_nobody_longer_than_its_lease(cluster, bridge, tmp_path):
     count = tmp_path / "ran"
     tmp_path.chmod(0o755)

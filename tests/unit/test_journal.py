@@ -47,7 +47,7 @@ def hosted(folder: Path) -> hs.Controller:
     return controller
 
 
-def test_a_journal_and_its_setting_are_on_disk_before_anything_is_done(tmp_path, monkeypatch):
+def test_a_journal_and_its_ingredients_are_on_the_disk_from_the_beginning(tmp_path, monkeypatch):
     synced: list[Path] = []
 
     def noted(plain: Callable[[int], None]) -> Callable[[int], None]:

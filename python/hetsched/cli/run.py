@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import hetsched as hs
-from hetsched.checks import Faults, many, shown
+from hetsched.checks import Faults, few, many, shown
 from hetsched.cli import options as opt
 from hetsched.cli.declare import LOG, MACHINE, OUTPUT, RUN, argument, choice, flag, given_in, number, option, whole
 from hetsched.cli.inputs import Machine
@@ -218,7 +218,11 @@ def run(
             check_output(out)
             own = _Prepared.of(screen, faults, jobs, machine)
             made = begun(out, own.jobs, own.platform, chosen, plan=own.plan, seed=own.seed, tell=told, say=screen.warn)
-        is_whole = made.run()
+        try:
+            is_whole = made.run()
+        except Exception:
+            screen.warn(f"what runs goes on by itself; to go on: hetsched run --resume {made.folder}")
+            raise
     _end(screen, made, strict=strict, is_whole=is_whole)
 
 
@@ -284,6 +288,7 @@ def _end(screen: Screen, made: LiveRun, *, strict: bool, is_whole: bool) -> None
         name += f", from {provenance['fallback']['since_s']:,.0f} s on {provenance['fallback']['policy']['name']},"
     screen.head(f"{name} on {many(len(made.plan.nodes), 'node')}, real jobs")
     screen.show(summary_table(summary))
+    _note_failures(screen, result, made.folder)
     screen.say(_power_note(provenance["power"]))
     _note_steps(screen, provenance["steps"])
     screen.give({"summary": summary, **provenance}, [made.folder])
@@ -292,6 +297,16 @@ def _end(screen: Screen, made: LiveRun, *, strict: bool, is_whole: bool) -> None
         screen.warn(f"{many(pending, 'job')} never started, and nothing would start them")
     if strict and (others or pending):
         raise typer.Exit(FAILED)
+
+
+def _note_failures(screen: Screen, result: hs.Result, folder: str) -> None:
+    """Say which jobs that ran did not complete, why, and where their output is."""
+    import polars as pl
+
+    ran = result.jobs.filter(pl.col("start_s").is_not_null(), pl.col("state") != "completed")
+    names = [f"job {job} ({reason or state})" for job, state, reason in ran.select("job_id", "state", "reason").rows()]
+    if names:
+        screen.say(f"not completed: {few(names)}; output in {folder}/jobs, unless a job names its files")
 
 
 def _note_steps(screen: Screen, steps: dict[str, Any]) -> None:

@@ -24,6 +24,11 @@ def partition_name(faults: Faults, option: str, text: str) -> str:
 
 Partition: TypeAlias = Annotated[str, option("--partition", "NAME", "The partition.", SLURM, read=partition_name)]
 
+EventsPath: TypeAlias = Annotated[
+    str | None,
+    option("--events", "FILE", "A socket on which hooks of Slurm tell of starts and ends: a reading at once.", SLURM),
+]
+
 
 def slurm() -> Slurm:
     """The Slurm that PATH and SLURM_CONF lead to."""

@@ -6,17 +6,20 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from hetsched.checks import Faults, many
+from hetsched.checks import Faults, many, one_line
 from hetsched.cli import options as opt
 from hetsched.cli.declare import MACHINE, OUTPUT, RUN, choice, flag, number, option, whole
 from hetsched.cli.named_policies import BASE, PolicyGiven, policy_of
 from hetsched.cli.options import check_output, complete_platform
 from hetsched.cli.platforms import platform_of
-from hetsched.cli.slurm_options import SLURM, Partition, slurm
+from hetsched.cli.slurm_options import SLURM, EventsPath, Partition, slurm
 from hetsched.cli.terminal import FAILED, Screen, renamed
-from hetsched.errors import ConfigError
+from hetsched.errors import ConfigError, LiveError
 
 if TYPE_CHECKING:
+    from hetsched.slurm_bridge.bridge import Bridge
+    from hetsched.slurm_bridge.events import Events
+    from hetsched.slurm_bridge.gate import Gate
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.machine import BridgeMachine
     from hetsched.slurm_bridge.standing import Site
@@ -62,6 +65,7 @@ def run(
     journal: Annotated[str, option("--journal", "DIR", "Keep journals and the log there.", OUTPUT, read=opt.folder)],
     policy: PolicyGiven,
     beats: BeatsGiven,
+    events: EventsPath = None,
     act: Annotated[bool, flag("--act", _ACT_HELP, SLURM)] = False,
     lease_s: Annotated[
         float | None, option("--lease-s", "S", _LEASE_HELP, SLURM, read=number("seconds", 30, 3600))
@@ -79,10 +83,10 @@ def run(
     from hetsched.live.lock import Held
     from hetsched.slurm_bridge.applications import Applications
     from hetsched.slurm_bridge.bridge import Bridge
+    from hetsched.slurm_bridge.facts import has_accounting
     from hetsched.slurm_bridge.machine import FOREVER_S, BridgeMachine
-    from hetsched.slurm_bridge.pace import Pace
     from hetsched.slurm_bridge.readings import Reader
-    from hetsched.slurm_bridge.run import BridgeClock, run_beats
+    from hetsched.slurm_bridge.run import BridgeClock
     from hetsched.slurm_bridge.standing import Site
 
     fallback = policy_of(beats.fallback)
@@ -93,12 +97,15 @@ def run(
         machine = BridgeMachine(nodes, beats.unlimited_s or FOREVER_S, Applications.of(nodes, beats.app_by))
     lock = Held(journal, "--journal", "bridge")
     site = Site(partition, needs_gate=act)
-    hands = _hands(site, machine, journal, screen, lease_s or DEFAULT_LEASE_S) if act else None
+    settings = _settings(screen)
+    gate = _gate(site, journal, lease_s or DEFAULT_LEASE_S) if act else None
+    hands = None if gate is None else _hands(gate, site, machine, journal, screen)
+    heard = _events(events, settings, screen)
     bridge = Bridge(
         site,
         machine,
         chosen,
-        source=Reader(slurm(), partition, machine.applications),
+        source=Reader(slurm(), partition, machine.applications, has_accounting(settings)),
         folder=journal,
         clock=BridgeClock(),
         real=time.time,
@@ -107,10 +114,12 @@ def run(
         hands=hands,
         seed=beats.seed,
     )
+    if gate is not None:
+        # Last: whatever is wrong with the rest has been said, and no job is held back for nothing.
+        gate.take(time.sleep)
     try:
-        good = run_beats(bridge, Pace(beats.beat_s), beats=beats.beats)
+        good = _beats(bridge, beats, heard)
     finally:
-        bridge.close()
         if act:
             screen.say("the gate ends by itself; `hetsched slurm leave` takes it away at once")
         lock.close()
@@ -120,15 +129,53 @@ def run(
         raise typer.Exit(FAILED)
 
 
-def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lease_s: float) -> Hands:
-    """The hands of a bridge that acts, once the cluster is ready for them and the gate is there."""
+def _beats(bridge: Bridge, beats: BeatsGiven, heard: Events | None) -> int:
+    """Make all beats; gives the good ones."""
+    from hetsched.slurm_bridge.pace import Pace
+    from hetsched.slurm_bridge.run import run_beats
+
+    hasten = None if heard is None else heard.sleep
+    try:
+        return run_beats(bridge, Pace(beats.beat_s), beats=beats.beats, hasten=hasten)
+    finally:
+        bridge.close()
+        if heard is not None:
+            heard.close()
+
+
+def _settings(screen: Screen) -> dict[str, str]:
+    """Settings of the cluster; none if it gives no answer yet, which a bridge that only watches may wait for."""
+    from hetsched.slurm_bridge.facts import read_settings
+
+    try:
+        return read_settings(slurm())
+    except LiveError as error:
+        screen.say(f"settings: {one_line(str(error))}; how forgotten jobs ended is not asked for")
+        return {}
+
+
+def _events(path: str | None, settings: dict[str, str], screen: Screen) -> Events | None:
+    """The socket for events, if there is to be one."""
+    import os
+    from pathlib import Path
+
+    from hetsched.slurm_bridge.events import Events
+    from hetsched.slurm_bridge.facts import slurm_user
+
+    if path is None:
+        return None
+    own = {os.geteuid(), 0}
+    user = slurm_user(settings)
+    return Events(str(Path(path).absolute()), own if user is None else own | {user}, say=screen.say)
+
+
+def _gate(site: Site, journal: str, lease_s: float) -> Gate:
+    """The gate of a bridge that acts, not taken yet, once the cluster is ready for one."""
     import getpass
 
     from hetsched.slurm_bridge.doctor import checks_of
     from hetsched.slurm_bridge.facts import read_facts
     from hetsched.slurm_bridge.gate import Gate
-    from hetsched.slurm_bridge.hands import Hands
-    from hetsched.slurm_bridge.log import Log
     from hetsched.slurm_bridge.standing import GATE
 
     own = slurm()
@@ -138,8 +185,14 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, lea
         raise ConfigError(
             [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
         )
-    gate = Gate(
+    return Gate(
         own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time, folder=journal
     )
-    gate.take(time.sleep)
-    return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)
+
+
+def _hands(gate: Gate, site: Site, machine: BridgeMachine, journal: str, screen: Screen) -> Hands:
+    """The hands of a bridge that acts."""
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.log import Log
+
+    return Hands(slurm(), gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)

@@ -83,7 +83,7 @@ class Executor:
         """Runs that are suspended."""
         self._decide_within_s = decide_within_s
         self._longest_step_s = longest_step_s
-        self._was_slow = self._is_impatient = False
+        self._was_slow = self._is_impatient = self._was_capped = False
         self._longest_wait_s = longest_wait_s
         self._tell = tell
         self._say = say
@@ -97,6 +97,9 @@ class Executor:
                 self._heed()
                 if self._unwritten is not None:
                     self._write()
+                    if self.interrupts:
+                        # What runs is waited for, though it cannot be written down.
+                        self._collect()
                 else:
                     self._collect()
                     notices = self._due()
@@ -124,8 +127,11 @@ class Executor:
         return len(self._submits)
 
     def _is_over(self) -> bool:
-        if self.hands.live or self._unwritten is not None:
+        if self.hands.live:
             return False
+        if self._unwritten is not None:
+            # What is not in the journal has not happened: it is found again when the run goes on.
+            return self.interrupts > 0 and self._write_after > 0
         if self._is_closing and self._kept:
             # Nothing starts, and what the policy could not be given yet is found again when the run goes on.
             return True
@@ -261,7 +267,7 @@ class Executor:
             self._say(f"the journal cannot be written: {error.strerror}; nothing starts, tried again in {RETRY_S:g} s")
             self._write_after = time.monotonic() + RETRY_S
             return
-        self._unwritten, self._last_us = None, instant.t_us
+        self._unwritten, self._last_us, self._write_after = None, instant.t_us, 0.0
         if instant.snapshot is not None:
             self._let_all_go_on()
         for decision in instant.decisions:
@@ -297,8 +303,11 @@ class Executor:
     def _carry_out(self, decision: Decision) -> None:
         match decision:
             case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
+                self._note_cap(cap_w)
                 self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
                 self.hands.start(self.running[job])
+            case do.Cap(watts_a_node=cap_w):
+                self._note_cap(cap_w)
             case do.Reject(job=job):
                 self.states[job] = "rejected"
             case do.Kill(job=job, attempt=attempt, why=why):
@@ -319,6 +328,14 @@ class Executor:
                 self._found.append(heard.NodeUp(tuple(nodes)))
             case do.Sleep(nodes=nodes):
                 self._found.append(heard.NodeOff(tuple(nodes)))
+
+    def _note_cap(self, cap_w: float | None) -> None:
+        """Say once that a cap of the policy is none of the machine's."""
+        if cap_w is not None and not self._was_capped:
+            self._was_capped = True
+            self._say(
+                "the policy caps nodes: hetsched sets no caps, a command finds that of its start in HETSCHED_CAP_W"
+            )
 
     # After a start of this process.
 

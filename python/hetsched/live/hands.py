@@ -22,6 +22,7 @@ from hetsched.live.orphans import PERIOD_S, Orphan, began_us
 from hetsched.live.points import point
 from hetsched.live.processes import Process, look
 from hetsched.live.recovery import Attempt, Found, attempt_in
+from hetsched.live.sealed import write_new
 from hetsched.live.states import LOST, Ending, ending_of
 
 RETRY_S = 5.0
@@ -46,6 +47,8 @@ class Run:
     """Exit code of the last shim that this process has launched; less than 0: of a signal."""
     process: Process | None = None
     orphan: Orphan | None = None
+    stands: bool = False
+    """True if it is to stand still, from the moment of its launch if it has not been launched yet."""
     tries: int = 0
     spec: dict[str, Any] = field(default_factory=dict)
 
@@ -117,8 +120,12 @@ class Hands:
 
     def signal_shim(self, job: int, attempt: int, number: int) -> None:
         """Signal the shim of a run: SIGUSR1 to let it stand still, SIGUSR2 to let it go on."""
-        run = self.live.get((job, attempt))
-        if run is not None and run.process is not None:
+        waiting = (run for run in self.queue if run.key == (job, attempt))
+        run = self.live.get((job, attempt)) or next(waiting, None)
+        if run is None:
+            return
+        run.stands = number == signal.SIGUSR1
+        if run.process is not None:
             run.process.send(number)
 
     def _terminate(self, run: Run) -> None:
@@ -168,6 +175,8 @@ class Hands:
         run.shim = launch(folder, run.spec)
         run.process = Process(run.shim.pid, os.pidfd_open(run.shim.pid))
         run.tries += 1
+        if run.stands:
+            run.process.send(signal.SIGUSR1)
         self.live[run.key] = run
         point("run.launched")
 
@@ -238,15 +247,27 @@ class Hands:
             run.process = attempt.process
             if run.asked is not None:
                 self._terminate(run)
-        elif attempt.found is Found.UNCLAIMED:
+        elif attempt.found is Found.UNCLAIMED and run.asked is None:
             del self.live[run.key]
-            if run.asked is None:
-                self._launch_again(run)
+            self._launch_again(run)
+        elif attempt.found is Found.UNCLAIMED:
+            if self._is_barred(run):
+                del self.live[run.key]
+            else:
+                yield from self._settled(run)
         elif attempt.found in (Found.ORPHAN, Found.LOST):
             run.orphan = self._orphan_of(run, attempt)
         else:
             ending = None if attempt.record is None else ending_of(attempt.record, self.launcher, asked=run.asked)
             yield self._forgotten(run), ending
+
+    def _is_barred(self, run: Run) -> bool:
+        """Claim a run that is over, so that a shim which is still on its way goes away; False if that has it by now."""
+        folder = attempt_folder(self.folder, run.job, run.attempt)
+        # No process started at these ticks: each later look, of this process too, finds a shim that has ended.
+        claim = {"pid": os.getpid(), "ticks": -1, "boot": self.clock.boot}
+        # Without a description none was ever launched.
+        return not run.spec or write_new(f"{folder}/claim", claim)
 
     def _launch_again(self, run: Run) -> None:
         self.queue.appendleft(run)

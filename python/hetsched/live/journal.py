@@ -159,6 +159,21 @@ def read_journal(folder: str | os.PathLike[str]) -> Journal:
         If there is none.
     LiveError
         If a line before the last does not have its CRC-32, or is none; names the line.
+
+    Examples
+    --------
+    >>> import tempfile, polars as pl, hetsched as hs
+    >>> columns = {"job_id": [7], "submit_s": [0], "runtime_s": [5], "walltime_s": [60], "node_count": [1]}
+    >>> log = hs.Workload.from_polars(pl.DataFrame(columns))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = hs.simulate(log, hs.Platform.homogeneous(nodes=1, idle_w=100, tdp_w=300), "easy", journal=folder)
+    ...     journal = hs.read_journal(folder)
+    ...     journal.replay().reached_us
+    5000000
+    >>> journal.notices.select("t_us", "kind", "job").rows()
+    [(0, 'submitted', 7), (5000000, 'ended', 7)]
+    >>> journal.decisions.select("t_us", "number", "kind", "job").rows()
+    [(0, 1, 'start', 7)]
     """
     if not isinstance(folder, str | os.PathLike):
         raise ConfigError([("folder", shown(folder), "the folder of a journal")])

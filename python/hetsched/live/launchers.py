@@ -6,6 +6,7 @@ Both are run by the same local shim, so that the claim, the status and the journ
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -108,8 +109,8 @@ class Srun:
         return None
 
     def ending(self, code: int) -> tuple[int | None, int | None]:
-        """`srun` gives 128 + n of a command that signal n ended."""
-        return (None, code - 128) if code > 128 else (code, None)
+        """`srun` gives 128 + n of a command that signal n ended; no signal is behind codes such as 255."""
+        return (None, code - 128) if 128 < code < 128 + signal.NSIG else (code, None)
 
     def has_ended(self) -> bool:
         """True if Slurm says that the allocation has ended."""
@@ -173,13 +174,18 @@ def launch(folder: str, spec: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start the shim of an attempt: in a session of its own, and without any of this process's files."""
     cgroups.make(spec["cgroup"], spec["memory_gb"])
     kept = {name: value for name, value in os.environ.items() if name in _OF_SHIMS}
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", SHIM, folder],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        env=kept,
-        close_fds=True,
-        start_new_session=True,
-    )
+    # Handed on as blocked: before it is ready these would end it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGUSR1, signal.SIGUSR2))
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", SHIM, folder],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=kept,
+            close_fds=True,
+            start_new_session=True,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -122,7 +122,9 @@ def _of_table(path: str, faults: Faults) -> _Rows:
 
 def _of_toml(path: str, faults: Faults) -> _Rows:
     content = read_toml(path)
-    faults.unknown_keys(content, ("job",))
+    for key, value in content.items():
+        if key != "job":
+            faults.add(f"{path}, {key}", value, f"only tables [[job]]{did_you_mean(key, ['job'])}")
     jobs = content.get("job", [])
     if not isinstance(jobs, list) or not jobs or not all(isinstance(one, dict) for one in jobs):
         faults.note(f"{path}, job", shown(jobs) if jobs else "nothing", "tables [[job]], one a job")
@@ -200,7 +202,7 @@ def _rows_of(given: Sequence[Mapping[str, Any]], places: Sequence[str], faults: 
 def _with_scripts(rows: _Rows, path: str, faults: Faults) -> _Rows:
     """The rows with what their column `script` says, where there is no command and no value of their own."""
     given: list[dict[str, Any]] = [dict(row) for row in rows.given]
-    frame, ignored = rows.frame, list[str]()
+    said, ignored = dict[str, dict[int, Any]](), list[str]()
     for number, row in enumerate(given):
         name = row.get("script")
         if not name:
@@ -214,21 +216,22 @@ def _with_scripts(rows: _Rows, path: str, faults: Faults) -> _Rows:
         ignored += script.ignored
         given[number] = {**script.values, **{key: value for key, value in row.items() if value is not None}}
         given[number]["command"] = script.values["command"]
-        frame = _filled(frame, number, script.values)
+        for column, value in script.values.items():
+            if column not in COLUMNS:
+                said.setdefault(column, {})[number] = value
     note = ignored_note(ignored)
+    frame = _filled(rows.frame, said)
     return _Rows(frame, given, rows.place, rows.line, [*rows.notes, *([note] if note else [])])
 
 
-def _filled(frame: pl.DataFrame, row: int, values: Mapping[str, Any]) -> pl.DataFrame:
-    """The frame with values in one of its rows, where it has none."""
-    for name, value in values.items():
-        if name in COLUMNS:
-            continue
+def _filled(frame: pl.DataFrame, values: Mapping[str, Mapping[int, Any]]) -> pl.DataFrame:
+    """The frame with values, by column and row, where it has none."""
+    columns = []
+    for name, own in values.items():
         before = frame[name].to_list() if name in frame.columns else [None] * len(frame)
-        if before[row] is None:
-            before[row] = value
-            frame = frame.with_columns(pl.Series(name, before, strict=False))
-    return frame
+        filled = [own.get(row) if value is None else value for row, value in enumerate(before)]
+        columns.append(pl.Series(name, filled, strict=False))
+    return frame.with_columns(columns)
 
 
 def _job_table(rows: _Rows, path: str, default_walltime_s: float | None, submit_at_once: bool) -> pl.DataFrame:

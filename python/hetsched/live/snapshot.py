@@ -61,7 +61,20 @@ class Over(Record):
 class Snapshot:
     """The state of a machine and its jobs at an instant.
 
-    Jobs in none of the lists have not been submitted; nodes in none of them serve. Instants may lie in the past.
+    Jobs in none of the lists have not been submitted; nodes in none of them serve. Instants are microseconds of the
+    run's clock, and may lie in the past.
+
+    Examples
+    --------
+    >>> import polars as pl, hetsched as hs
+    >>> from hetsched.live import Ended
+    >>> jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 0], "walltime_s": [60, 60], "node_count": [2, 2]})
+    >>> controller = hs.Controller(hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300), "easy")
+    >>> controller.add_jobs(jobs)
+    >>> found = Snapshot(waiting=(Waiting(2, since_us=0),), running=(Running(1, 1, (0, 1), since_us=0),), down=(3,))
+    >>> controller.rebuild(10_000_000, found)
+    >>> controller.step(12_000_000, [Ended(1, 1, "completed")])
+    [Start(number=1, job=2, attempt=1, nodes=(0, 1), cap_w=None, granted_w=None)]
     """
 
     waiting: tuple[Waiting, ...] = ()

@@ -56,6 +56,28 @@ class Facts:
         return {name: value for name, _, value in (word.strip().partition("=") for word in words) if name}
 
 
+def read_settings(slurm: Slurm) -> dict[str, str]:
+    """The settings of the cluster; raises CallError."""
+    return settings_of(slurm.call("scontrol", "show", "config").checked().out)
+
+
+def has_accounting(settings: Mapping[str, str]) -> bool:
+    """True if slurmdbd keeps how jobs ended."""
+    return settings.get("AccountingStorageType", "").endswith("slurmdbd")
+
+
+def slurm_user(settings: Mapping[str, str]) -> int | None:
+    """The number of the user that Slurm's controller runs as; None if it does not read.
+
+    Examples
+    --------
+    >>> slurm_user({"SlurmUser": "slurm(64030)"}), slurm_user({})
+    (64030, None)
+    """
+    found = re.fullmatch(r".*\(([0-9]+)\)", settings.get("SlurmUser", ""))
+    return None if found is None else int(found[1])
+
+
 def read_facts(slurm: Slurm, partition: str) -> Facts:
     """The facts; raises CallError if Slurm does not answer, and TableError if its tables do not read."""
     config = slurm.call("scontrol", "show", "config").checked().out

@@ -62,7 +62,7 @@ class Gate:
             after = self.end_s()
             if after is not None and after != before:
                 raise _another("a gate that another bridge renews")
-        # Those who wait at this moment see the end move.
+        # Anyone who waits at this moment sees the end move.
         self._set(self.end_s())
 
     def keep(self) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("JobID", 12),
     Column("ArrayJobID", 12),
-    Column("ArrayTaskID", 12),
+    Column("ArrayTaskID", 128),
     Column("SubmitTime", 20),
     Column("UserID", 12),
     Column("State", 20),
@@ -37,14 +38,20 @@ COLUMNS = (
     Column("Licenses", 256),
     Column("NodeList", 1024),
 )
-WORDS = ("squeue", "-h", "-r", "-a", "--noconvert", "-O", format_of(COLUMNS))
-"""The command that shows every job that is not over; an element of an array is a row."""
+WORDS = ("squeue", "-h", "-a", "--noconvert", "-O", format_of(COLUMNS))
+"""The command that shows every job that is not over; what waits of an array is one row, however much it is."""
+
+MOST_ELEMENTS = 100
+"""Elements of an array that wait which count as jobs at a time; the next ones follow as these are let go."""
 
 NONE = ("(null)", "N/A", "")
 """Words for nothing."""
 
 _ID = re.compile(r"[0-9]{1,10}(_[0-9]{1,10})?")
 _SPAN = re.compile(r"(?:(?P<days>[0-9]+)-)?(?:(?P<hours>[0-9]+):)?(?P<minutes>[0-9]+):(?P<seconds>[0-9]{2})")
+_ELEMENTS = re.compile(r"(?P<all>[0-9,:\-]+?)(?P<rest>,?\.\.\.)?(%(?P<most>[0-9]+))?")
+_RANGE = re.compile(r"(?P<first>[0-9]{1,10})(?:-(?P<last>[0-9]{1,10})(?::(?P<step>[0-9]{1,10}))?)?")
+_STATE = re.compile(r"[A-Z_]+( by [0-9]+)?\+?")
 _COUNT = re.compile(r"([0-9]+)(?:-[0-9]+)?")
 
 
@@ -115,17 +122,18 @@ class JobTables:
     """Tables of the same queue, one after another: a line that the last one had is the same job, and not read again."""
 
     def __init__(self) -> None:
-        self._known: dict[str, SeenJob] = {}
+        self._known: dict[str, tuple[SeenJob, ...]] = {}
 
     def read(self, text: str) -> list[SeenJob]:
         """The jobs of a table, as `jobs_of` gives them."""
         lines = lines_of(text, "squeue")
         known = self._known.get
-        jobs = [
-            known(line) or _job(row_of(line, COLUMNS, f"squeue, line {number}"))
+        found = [
+            known(line) or _jobs(row_of(line, COLUMNS, f"squeue, line {number}"))
             for number, line in enumerate(lines, start=1)
         ]
-        self._known = dict(zip(lines, jobs, strict=True))
+        self._known = dict(zip(lines, found, strict=True))
+        jobs = list(chain.from_iterable(found))
         jobs.sort(key=attrgetter("order"))
         for one, other in pairwise(jobs):
             if one.key == other.key:
@@ -133,11 +141,43 @@ class JobTables:
         return jobs
 
 
-def _job(row: tuple[str, ...]) -> SeenJob:
+def _jobs(row: tuple[str, ...]) -> tuple[SeenJob, ...]:
+    """The jobs of a row: one, or the first of an array's elements that wait."""
     values = {column.name: value for column, value in zip(COLUMNS, row, strict=True)}
+    elements, array = values["ArrayTaskID"], values["ArrayJobID"]
+    if elements in NONE:
+        return (_job(values, values["JobID"]),)
+    return tuple(_job(values, f"{array}_{one}") for one in elements_of(elements, f"squeue, job {array}"))
+
+
+def elements_of(text: str, place: str) -> list[int]:
+    """The first numbers of a list of elements as Slurm writes it, as many as count at a time and may run at once.
+
+    Raises
+    ------
+    TableError
+        If it does not read.
+
+    Examples
+    --------
+    >>> elements_of("7", ""), elements_of("1-9:4,20", ""), elements_of("1-5000%3", ""), elements_of("1,3,...", "")
+    ([7], [1, 5, 9, 20], [1, 2, 3], [1, 3])
+    """
+    found = _ELEMENTS.fullmatch(text)
+    parts = [] if found is None else [_RANGE.fullmatch(part) for part in found["all"].split(",")]
+    ranges = [
+        range(int(one["first"]), int(one["last"] or one["first"]) + 1, int(one["step"] or 1) or 1)
+        for one in parts
+        if one is not None
+    ]
+    if found is None or len(ranges) < len(parts):
+        raise TableError(f"{place}, ArrayTaskID: found {shown(text)}, expected numbers such as 1-9,12")
+    most = min(MOST_ELEMENTS, int(found["most"] or MOST_ELEMENTS))
+    return list(islice(chain.from_iterable(ranges), most))
+
+
+def _job(values: Mapping[str, str], id_: str) -> SeenJob:
     place = f"squeue, job {values['JobID']}"
-    element = values["ArrayTaskID"]
-    id_ = values["JobID"] if element in NONE else f"{values['ArrayJobID']}_{element}"
     if not _ID.fullmatch(id_):
         raise TableError(f"squeue: found the job id {shown(id_)}, expected digits")
     count = _COUNT.fullmatch(values["NumNodes"])
@@ -203,6 +243,30 @@ def read_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
     answer = slurm.call(*_END_WORDS, "-t", "all", "-j", asked)
     # It fails if it knows none of them any more.
     return _states(answer) if answer.code == 0 else {}
+
+
+def read_accounted_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
+    """States of jobs that are over by what accounting says, by id; none if it gives no answer.
+
+    Raises
+    ------
+    TableError
+        If its table does not read.
+    """
+    if not keys:
+        return {}
+    asked = ",".join(key.id for key in keys[:_MOST_ENDS])
+    answer = slurm.call("sacct", "-n", "-X", "-P", "-j", asked, "-o", "JobID,State")
+    if answer.code != 0:
+        return {}
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines_of(answer.out, "sacct"), start=1):
+        id_, _, state = line.partition("|")
+        if not _ID.fullmatch(id_) or not _STATE.fullmatch(state):
+            raise TableError(f"sacct, line {number}: found {shown(line)}, expected a job and its state")
+        # Who has cancelled it stands behind the state.
+        found[id_] = state.split(" ")[0]
+    return found
 
 
 def read_ids(slurm: Slurm, *filters: str) -> set[str]:

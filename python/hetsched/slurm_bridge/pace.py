@@ -21,6 +21,11 @@ class Pace:
         self._least_s = self.beat_s = beat_s
         self._slow = 0
 
+    @property
+    def is_slowed(self) -> bool:
+        """True while Slurm has answered slowly."""
+        return self.beat_s > self._least_s
+
     def after(self, seconds: float) -> float:
         """The seconds to the next reading, once one took so long."""
         if seconds <= SLOW_S:

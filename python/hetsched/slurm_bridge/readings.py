@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hetsched.slurm_bridge.applications import Applications, read_applications
 from hetsched.slurm_bridge.calls import Slurm
-from hetsched.slurm_bridge.jobs import WORDS, JobKey, JobTables, SeenJob, read_ends
+from hetsched.slurm_bridge.jobs import WORDS, JobKey, JobTables, SeenJob, read_accounted_ends, read_ends
 from hetsched.slurm_bridge.nodes import SeenNode, read_nodes
 
 
@@ -28,6 +28,8 @@ class Reader:
     slurm: Slurm
     partition: str
     applications_known: Applications = field(default_factory=Applications)
+    has_accounting: bool = False
+    """True if sacct knows how jobs ended that squeue has forgotten."""
     _tables: JobTables = field(default_factory=JobTables, repr=False)
 
     def read(self) -> Reading:
@@ -41,4 +43,6 @@ class Reader:
 
     def ends(self, keys: list[JobKey]) -> dict[str, str]:
         """Final states of jobs that are gone, as far as Slurm knows them."""
-        return read_ends(self.slurm, keys)
+        found = read_ends(self.slurm, keys)
+        forgotten = [key for key in keys if key.id not in found]
+        return found | read_accounted_ends(self.slurm, forgotten) if self.has_accounting else found

@@ -1,0 +1,13 @@
+"""The beginning of a bridge: nothing is done in Slurm before all is known to be well."""
+
+import pytest
+from fake_slurm import FakeSlurm
+
+
+@pytest.mark.parametrize("policy", ["replay", "easy"])
+def test_a_gate_is_taken_once_the_policy_fits(tmp_path, policy):
+    fake, machine = FakeSlurm(tmp_path), tmp_path / "p.toml"
+    machine.write_text("nodes = 4\nidle_w = 100\ntdp_w = 300\nnode_names = 'n[1-4]'\nexclusive = true\n")
+    bridge = fake.bridge(tmp_path / "j", machine, "--policy", policy, "--beats", "1")
+    assert bridge.wait(120) == (2 if policy == "replay" else 0), (tmp_path / "j.out").read_text()
+    assert (fake.state["end"] is None) == (policy == "replay")
