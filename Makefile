@@ -28,8 +28,9 @@ help: ## what there is to make
 demo: $(RELEASE) ## schedule a real log under four policies; results in ./hetsched-demo
 	@$(BIN)/hetsched demo
 
-# The gate. Each line fails fast, and uses all cores: beside what one core does (pip, mypy, the last crate) there is
-# something else to do. The engine and its tests are compiled while pip installs, as they need no Python.
+# The gate. Each line fails fast, and uses all cores: next to what one core does (pip, mypy, the last crate) there is
+# something else to do. The engine and its tests are compiled while pip installs, as they need no Python; the extension
+# waits for cargo's lock on what they have compiled.
 step = @printf '\n== %s\n' '$(1)'; $(1)
 SIDE_BY_SIDE = @$(BIN)/python tools/side_by_side.py
 CLIPPY := cargo clippy --locked --quiet --all-targets
@@ -37,8 +38,7 @@ HERE = $(MAKE) --no-print-directory
 
 test: check-tools $(VENV)/made ## all checks and tests
 	$(call step,cargo fmt --check)
-	$(SIDE_BY_SIDE) '$(CARGO_TEST) --no-run' '$(HERE) check-python'
-	$(SIDE_BY_SIDE) '$(CLIPPY) --workspace -- -D warnings' '$(HERE) $(GATE)'
+	$(SIDE_BY_SIDE) '$(CARGO_TEST) --no-run' '$(CLIPPY) --workspace -- -D warnings' '$(HERE) check-python $(GATE)'
 	$(SIDE_BY_SIDE) '$(CARGO_TEST)' '$(CLIPPY_EXAMPLE)' '$(STUBTEST)' '$(QUICK_BENCH)' '$(PYTEST)'
 	@printf '\nAll checks passed.\n'
 
@@ -57,8 +57,10 @@ STUBTEST := $(BIN)/python -m mypy.stubtest hetsched._core --allowlist tests/stub
 # Whether all runs and agrees; how fast it was beside all else says nothing.
 QUICK_BENCH := $(BIN)/python benches/python/run.py --quick
 
-# A worker a core, linear algebra in its one thread; a worker that has nothing left to do takes over tests of another.
-PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal
+# A worker a core, and one for the time in which tests wait for other processes; linear algebra in the one thread of a
+# worker; a worker that has nothing left to do takes over tests of another.
+WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal
 
 docs: $(GATE) $(VENV)/dev ## the site of the documentation, in target/site
 	@$(BIN)/python tools/build_site.py target/site

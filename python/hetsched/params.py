@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+MAX_NODE_W = 1e6
+"""Most watts of a node, or of a job on each of its nodes."""
+
 ASSUMED_W = {"idle_w": 100.0, "tdp_w": 400.0}
 """Watts of a node that are assumed where none are given."""
 

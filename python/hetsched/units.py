@@ -11,7 +11,6 @@ import polars as pl
 
 TICKS_S = 1_000_000
 """Microseconds in a second."""
-
 Ints = npt.NDArray[np.int64]
 
 
@@ -19,6 +18,11 @@ def floats(column: pl.Series, missing: float = 0.0) -> npt.NDArray[np.float64]:
     """A column of numbers, true or false being 1 or 0; `missing` for null."""
     known = column.cast(pl.Float64).to_numpy()
     return np.where(np.isnan(known), missing, known) if column.null_count() else known
+
+
+def instant(seconds: float) -> int:
+    """A number of seconds as whole microseconds."""
+    return round(seconds * TICKS_S)
 
 
 def ticks(name: str) -> pl.Expr:

@@ -111,6 +111,26 @@ def test_a_preset_is_compared(tmp_path: Path, log: str) -> None:
     assert "easy-large" in compared
 
 
+FILES = {
+    "A placement": 3,
+    "A preset": 1,
+    "A run option": 5,
+    "A column of the jobs": 1,
+    "A feature": 3,
+    "A trace format": 2,
+    "A metric": 1,
+    "A generator": 2,
+    "An experiment": 2,
+    "A verb": 2,
+}
+"""Files of code that each addition changes: for most a new one and a row. A run option has a field, its place in the
+engine, and what passes it there, with its stub."""
+
+
+def test_an_addition_changes_few_files() -> None:
+    assert {title: diff.count("\n+++ b/") + diff.startswith("+++ b/") for title, diff in DIFFS.items()} == FILES
+
+
 DROPPED = "jobs.drop('deadline_s')"
 RUN = """
 import inspect, sys, polars as pl, hetsched as hs

@@ -5,6 +5,8 @@ import importlib
 import importlib.util
 import inspect
 import pkgutil
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -34,6 +36,7 @@ OF_EXTRAS = {
 }
 
 
+@cache
 def examples() -> list[doctest.DocTest]:
     """One entry a docstring with examples; they may use `hs`, `np`, `pl` and whatever their module knows."""
     names = ["hetsched", *(module.name for module in pkgutil.walk_packages(hs.__path__, "hetsched."))]
@@ -42,10 +45,15 @@ def examples() -> list[doctest.DocTest]:
     for name in names:
         if any(name.startswith(own) and importlib.util.find_spec(extra) is None for own, extra in OF_EXTRAS.items()):
             continue
-        if name.rpartition(".")[2] not in ("__main__", "_core"):
+        if name.rpartition(".")[2] not in ("__main__", "_core") and has_examples(name):
             module = importlib.import_module(name)
             found += finder.find(module, name, extraglobs={"hs": hs, "np": np, "pl": pl})
     return [docstring for docstring in found if docstring.examples]
+
+
+def has_examples(name: str) -> bool:
+    """True if the file of a module has any: others are not imported, as every worker of the tests asks."""
+    return ">>>" in Path(importlib.util.find_spec(name).origin).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("docstring", examples(), ids=lambda docstring: docstring.name.removeprefix("hetsched."))

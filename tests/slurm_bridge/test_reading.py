@@ -233,15 +233,19 @@ def test_an_absent_command_is_named(commands):
 
 
 def test_a_slow_command_is_ended_with_all_it_started(commands, tmp_path):
-    script = "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-    commands("squeue", f"{script}open({str(tmp_path / 'pid')!r}, 'w').write(str(p.pid))\ntime.sleep(60)")
-    began = time.monotonic()
-    with pytest.raises(CallError, match="did not answer within 1 s"):
-        Slurm(limit_s=1.0).call("squeue")
-    assert time.monotonic() - began < 15
+    script = "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    commands("squeue", f"{script}open({str(tmp_path / 'pid')!r}, 'w').write(str(p.pid))\ntime.sleep(600)")
+    # On a busy machine it takes longer to start another process.
+    for limit_s in (1, 4, 16, 64):
+        with pytest.raises(CallError, match=f"did not answer within {limit_s} s"):
+            Slurm(limit_s=float(limit_s)).call("squeue")
+        if (tmp_path / "pid").exists():
+            break
     state = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
-    time.sleep(0.2)
-    assert not state.exists() or state.read_text().split(") ")[1][0] in "ZX"
+    end = time.monotonic() + 120
+    while state.exists() and state.read_text().split(") ")[1][0] not in "ZX":
+        assert time.monotonic() < end, "what it has started lives"
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(

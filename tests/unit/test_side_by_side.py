@@ -12,13 +12,13 @@ def side_by_side(*commands):
     return done.returncode, done.stdout
 
 
-def test_all_that_is_written_is_shown_and_never_mixed():
-    code, said = side_by_side("echo a; sleep 0.3; echo b >&2", "echo c; sleep 0.5")
+def test_all_that_is_written_is_shown_and_never_mixed(tmp_path):
+    file = tmp_path / "c_is_written"
+    first = f"echo a; while [ ! -e {file} ]; do sleep 0.01; done; echo b >&2"
+    second = f"echo c; touch {file}"
+    code, said = side_by_side(first, second)
     assert code == 0
-    assert said.splitlines() == [
-        *("", "== echo a; sleep 0.3; echo b >&2", "", "== echo c; sleep 0.5", "c"),
-        *("", "== echo a; sleep 0.3; echo b >&2: exit 0", "a", "b"),
-    ]
+    assert said.splitlines() == ["", f"== {first}", "", f"== {second}", "c", "", f"== {first}: exit 0", "a", "b"]
 
 
 def test_the_first_failure_ends_the_rest():

@@ -15,12 +15,11 @@ from hetsched import _core
 from hetsched.bound.given import Given
 from hetsched.bound.kinds import Demand, demand_of
 from hetsched.bound.rates import Floats, Whole
+from hetsched.units import TICKS_S
 
 _ROUNDING = 2.0**-52
 _STEPS = 64
 """More roundings than any one product goes through, in the engine or here."""
-
-_TICKS_S = 1e6
 
 _Spans = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64], Whole, Whole]
 
@@ -98,8 +97,8 @@ def energy_bound_starts(given: Given, outages: Outages, *, certified: bool = Fal
         certified=certified,
     )
     steps = 2 * changes + len(given) + given.sets.shape[1] + _STEPS
-    off_j = steps * _ROUNDING * (terms / _TICKS_S + demand.base_j)
-    energy_j = max(total / _TICKS_S + demand.base_j - off_j - demand.allowance_j, 0.0)
+    off_j = steps * _ROUNDING * (terms / TICKS_S + demand.base_j)
+    energy_j = max(total / TICKS_S + demand.base_j - off_j - demand.allowance_j, 0.0)
     if proof is None:
         return StartsBound(energy_j, changes, searches, unplaced)
     cost = rows[demand.row] * demand.scale[:, np.newaxis]

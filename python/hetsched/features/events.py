@@ -19,8 +19,8 @@ from hetsched.platform import Platform
 from hetsched.run.event_rows import BUDGET, FAILED, REPAIRED
 from hetsched.run.events import Events
 from hetsched.typing import UpTimes
+from hetsched.units import TICKS_S
 
-_TICKS_S = 1_000_000
 _MAX_S = 1e12
 
 
@@ -82,7 +82,7 @@ def failures(
     asked = _Failures(mtbf_s, repair_s, distribution, shape, until_s, seed).checked(faults)
     faults.check()
     rows = [
-        (fails / _TICKS_S, repaired / _TICKS_S, node)
+        (fails / TICKS_S, repaired / TICKS_S, node)
         for node in range(platform.nodes)
         for fails, repaired in asked.outages(node)
     ]
@@ -110,10 +110,10 @@ class _Failures(Declared):
 
     def outages(self, node: int) -> Iterator[tuple[int, int]]:
         """Failures and repairs of a node, in whole microseconds."""
-        now, repair, until = 0, max(1, round(self.repair_s * _TICKS_S)), round(self.until_s * _TICKS_S)
+        now, repair, until = 0, max(1, round(self.repair_s * TICKS_S)), round(self.until_s * TICKS_S)
         for up_s in self._ups(node):
             # Up for a microsecond at least: a repair comes before a failure of the same instant.
-            now += max(1, round(min(up_s, 2 * _MAX_S) * _TICKS_S))
+            now += max(1, round(min(up_s, 2 * _MAX_S) * TICKS_S))
             if now >= until:
                 return
             yield now, now + repair

@@ -16,8 +16,8 @@ import polars as pl
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed
 from hetsched.naming import named_in
+from hetsched.params import MAX_NODE_W
 from hetsched.platform.devices import DeviceClass, DeviceNodes, named_devices
-from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.variation.table import VariationTable
 
 Vector = npt.NDArray[np.float64]

@@ -16,8 +16,7 @@ import polars as pl
 
 from hetsched.checks import Faults, did_you_mean, listed, more_in_brackets
 from hetsched.naming import named_in
-from hetsched.params import Record, number, whole, word
-from hetsched.platform.node_class import MAX_NODE_W
+from hetsched.params import MAX_NODE_W, Record, number, whole, word
 from hetsched.platform.platform import Platform
 from hetsched.typing import BelowIdle
 from hetsched.variation.table import VariationTable

@@ -14,11 +14,10 @@ from hetsched.checks import Faults, few, many, plain, shown
 from hetsched.errors import ConfigError, Fault
 from hetsched.hostlists import HostListError, expanded, folded
 from hetsched.naming import named_in
-from hetsched.params import Entry, Parameter, entries_of, number, whole, word
+from hetsched.params import MAX_NODE_W, Entry, Parameter, entries_of, number, whole, word
 from hetsched.workload.constraints import is_feature
 from hetsched.workload.convert import node_numbers
 
-MAX_NODE_W = 1e6
 """The largest draw of one node that is taken, in watts."""
 
 _NODES = whole(1, 2**31 - 1)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults, did_you_mean, few, more_in_brackets, one_line, shown
+from hetsched.params import MAX_NODE_W
 
 Floats = npt.NDArray[np.float64]
 
@@ -15,7 +16,6 @@ SHOWN = 10
 """Most faults of a kind in a message."""
 MOST_FEATURE = 1e100
 """So that squares of features stay finite."""
-_MOST_W = 1e6
 
 
 def matrix_of(name: str, given: npt.ArrayLike, layout: str, faults: Faults) -> Floats | None:
@@ -53,8 +53,8 @@ def checked_power(power_w: npt.ArrayLike, faults: Faults, *, n_apps: int | None 
         expected = f"{n_apps}, one for every application (row) of `features`{hint}"
         faults.add("power_w", f"{found.shape[1]} columns", expected)
         return None
-    is_wrong = (found < 0) | (found > _MOST_W)
-    expected = f"watts between 0 and {_MOST_W:g}; NaN = not measured"
+    is_wrong = (found < 0) | (found > MAX_NODE_W)
+    expected = f"watts between 0 and {MAX_NODE_W:g}; NaN = not measured"
     _note_cells(faults, "power_w[device {}, application {}]", found, is_wrong, expected)
     bare = np.flatnonzero(np.isnan(found).all(axis=1))
     for position, device in enumerate(bare[:SHOWN]):

@@ -11,6 +11,7 @@ import polars as pl
 
 from hetsched.checks import did_you_mean, many, shown
 from hetsched.errors import ConfigError
+from hetsched.params import MAX_NODE_W
 from hetsched.platform import Platform, VariationTable
 from hetsched.power.evaluate import mape
 from hetsched.power.predictors import Ideal
@@ -117,9 +118,6 @@ def _table(predictor: Predictor | VariationTable | str, actual: VariationTable) 
     return table
 
 
-_MOST_W = 1e6
-
-
 @dataclass(frozen=True)
 class Forecast:
     """Jobs' own draws as known before they have run, W a node (NaN: unknown), and a report of their sources."""
@@ -219,7 +217,7 @@ def _checked(source: object, frame: object, jobs: pl.DataFrame) -> pl.DataFrame:
     if not frame["known_w"].dtype.is_numeric() and frame["known_w"].dtype != pl.Null:
         raise ConfigError([("predictor", f"known_w of type {frame['known_w'].dtype} from {name}.draws", "watts")])
     known_w = frame["known_w"].cast(pl.Float64)
-    wrong = (~(known_w.is_nan() | known_w.is_between(0.0, _MOST_W))).fill_null(value=False).arg_true()
+    wrong = (~(known_w.is_nan() | known_w.is_between(0.0, MAX_NODE_W))).fill_null(value=False).arg_true()
     if len(wrong):
         found = f"{known_w[wrong[0]]:g} for job {jobs['job_id'][wrong[0]]} from {name}.draws"
         raise ConfigError([("predictor", found, "watts from 0 to 1e6, or null: nothing is known")])

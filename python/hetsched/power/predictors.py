@@ -11,11 +11,11 @@ import polars as pl
 from hetsched.chance import stream
 from hetsched.checks import Faults, plain
 from hetsched.naming import named_in
+from hetsched.params import MAX_NODE_W
 
 if TYPE_CHECKING:
     from hetsched.platform import VariationTable
 
-_MOST_W = 1e6
 
 _LEVELS = {"user and app": ("user", "app"), "user": ("user",), "app": ("app",), "all": ()}
 """Kinds of earlier jobs that are asked, the closest first, by the columns that distinguish them."""
@@ -158,7 +158,7 @@ class Noisy:
         errors = np.empty(len(jobs))
         errors[jobs["job_id"].arg_sort()] = stream(seed, "power.noisy.jobs").standard_normal(len(jobs))
         known = pl.col("power_w") * pl.Series(self._factor(errors))
-        return jobs.select(known_w=pl.when(pl.col("power_w") > 0).then(known.clip(upper_bound=_MOST_W)))
+        return jobs.select(known_w=pl.when(pl.col("power_w") > 0).then(known.clip(upper_bound=MAX_NODE_W)))
 
     def _factor(self, errors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         factor: npt.NDArray[np.float64] = np.maximum(1.0 + plain(self.error_ratio) * errors, 0.0)

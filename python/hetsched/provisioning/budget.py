@@ -12,13 +12,12 @@ import polars as pl
 
 from hetsched.chance import stream
 from hetsched.checks import Faults, plain, shown
-from hetsched.params import Declared, Parameter, number, whole
+from hetsched.params import MAX_NODE_W, Declared, Parameter, number, whole
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.workload import Workload
 
 _MOST = 10_000_000
-_MOST_W = 1e6
 _MOST_SHARE = 1e12
 _LEAST_SPEED = 0.2
 _NOT_TAKEN = ("power_w", "app", "cap_w")
@@ -32,7 +31,7 @@ def _mix(given: Any, name: str, faults: Faults) -> Any:
         faults.add(name, mix, "shares by cap, such as {85: 3, 70: 2, 55: 1}")
         return None
     for cap_w, weight in mix.items():
-        faults.number(name, cap_w, low=0.0, high=_MOST_W)
+        faults.number(name, cap_w, low=0.0, high=MAX_NODE_W)
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= _MOST_SHARE:
             faults.note(name, f"{shown(weight)} for {shown(cap_w)}", "a share above 0; a cap without one is left out")
     return mix
@@ -43,7 +42,7 @@ class Budget(Declared):
     """Inputs of the guideline: watts of the machine, watts of a CPU that does nothing, and the mix of caps."""
 
     budget_w: float = field(metadata=number(0.0, 1e12, unit="W"))
-    base_w: float = field(metadata=number(0.0, _MOST_W, unit="W"))
+    base_w: float = field(metadata=number(0.0, MAX_NODE_W, unit="W"))
     mix: Mapping[float, float] = field(metadata=Parameter(take=_mix))
     sockets: int = field(default=1, metadata=whole(1, 1000))
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from hetsched.chance import uniform
 from hetsched.errors import ConfigError
-from hetsched.units import ticks
+from hetsched.units import instant, ticks
 from hetsched.validation.jobs import check_observed, observed_ends, reason_left_out
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +40,7 @@ class Past:
         check_observed(history.columns)
         end = observed_ends(history.columns, "runtime_s").alias("end_s")
         known = history.filter(reason_left_out("runtime_s").is_null()).with_columns(end)
-        ended = known.filter(ticks("end_s") <= round(time_s * 1e6)).sort("end_s", "job_id")
+        ended = known.filter(ticks("end_s") <= instant(time_s)).sort("end_s", "job_id")
         walltime = pl.col("walltime_s") if "walltime_s" in ended.columns else pl.lit(None, pl.Float64)
         ratio = pl.when(walltime > 0).then((pl.col("runtime_s") / walltime).clip(upper_bound=most_ratio))
         return cls(

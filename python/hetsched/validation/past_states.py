@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from hetsched.run.restarts import Snapshot
-from hetsched.units import ticks
+from hetsched.units import instant, ticks
 from hetsched.validation.jobs import observed_ends, reason_left_out
 from hetsched.workload.schema import COLUMNS
 
@@ -46,7 +46,7 @@ def _known(now: Snapshot, history: pl.DataFrame) -> pl.DataFrame:
     """Jobs that have ended, run or wait at an instant, with ``end_s`` of those that have ended."""
     end = observed_ends(history.columns, "runtime_s").alias("end_s")
     whole = history.filter(reason_left_out("runtime_s").is_null()).with_columns(end)
-    ended = whole.filter(ticks("end_s") <= round(now.time_s * 1e6))
+    ended = whole.filter(ticks("end_s") <= instant(now.time_s))
     names = COLUMNS.keys() - set(_LATER)
     here = now.jobs.filter(~pl.col("job_id").is_in(ended["job_id"].implode()))
     parts = [one.select([name for name in one.columns if name in names or name == "end_s"]) for one in (ended, here)]

@@ -20,7 +20,7 @@ from hetsched.run.restarts import Restarts, Snapshot, snapshot
 from hetsched.run.session import Session
 from hetsched.run.simulation import policy_of, run_of
 from hetsched.typing import Arrivals
-from hetsched.units import ticks
+from hetsched.units import instant, ticks
 from hetsched.validation.draws import Draws, Past
 from hetsched.validation.past_states import states_before
 from hetsched.workload import Workload
@@ -262,8 +262,8 @@ def _with_jobs(now: Snapshot, jobs: pl.DataFrame | None) -> pl.DataFrame:
 
 def _with_arrivals(jobs: pl.DataFrame, past: pl.DataFrame, time_s: float) -> pl.DataFrame:
     """The same with the submits of the week before, a week later; under numbers of their own."""
-    submit, now = ticks("submit_s"), round(time_s * 1e6)
-    week = past.filter((submit > now - round(_WEEK_S * 1e6)) & (submit <= now))
+    submit, now = ticks("submit_s"), instant(time_s)
+    week = past.filter((submit > now - instant(_WEEK_S)) & (submit <= now))
     shared = [name for name in week.columns if name in jobs.columns and name not in (*_LOG_ONLY, "depends_on")]
     first = int(jobs["job_id"].max() or 0) + 1  # type: ignore[arg-type]
     moved = week.select(shared).with_columns(

@@ -22,13 +22,14 @@ from hetsched.checks import (
     runs_of,
 )
 from hetsched.errors import ConfigError
+from hetsched.params import MAX_NODE_W
 from hetsched.tables import misfit
 
 Matrix = npt.NDArray[np.float64]
 
 QUANTITIES = ("power_w", "power_ratio", "time_ratio")
 _RANGES = {
-    "power_w": (0.0, 1e6, "watts between 0 and 1e+06"),
+    "power_w": (0.0, MAX_NODE_W, f"watts between 0 and {MAX_NODE_W:g}"),
     "power_ratio": (0.0, 1e3, "a factor between 0 and 1000"),
     "time_ratio": (1e-3, 1e3, "a factor between 0.001 and 1000, 1 = nominal"),
 }

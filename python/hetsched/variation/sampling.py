@@ -18,6 +18,7 @@ import polars as pl
 from hetsched.chance import stream
 from hetsched.checks import Faults, listed, shown
 from hetsched.naming import named_in
+from hetsched.params import MAX_NODE_W
 from hetsched.variation.correlation import app_correlation, component_correlation, lower_factor
 from hetsched.variation.frame import Matrix
 from hetsched.variation.table import VariationTable
@@ -372,8 +373,8 @@ def _checked_spreads(given: Mapping[tuple[str, str], Spread], faults: Faults) ->
             faults.add(name, spread, "mean and standard deviation")
             made[app, component] = Normal(0.0, 0.0)
             continue
-        faults.number(f"{name}.mean", normal.mean, low=0.0, high=1e6)
-        faults.number(f"{name}.sd", normal.sd, low=0.0, high=1e6)
+        faults.number(f"{name}.mean", normal.mean, low=0.0, high=MAX_NODE_W)
+        faults.number(f"{name}.sd", normal.sd, low=0.0, high=MAX_NODE_W)
     return made
 
 

@@ -11,9 +11,8 @@ from typing import Any
 from hetsched.checks import Faults, did_you_mean, read_toml, shown
 from hetsched.contract import Contract
 from hetsched.errors import ConfigError
-from hetsched.params import Parameter, choice, flag, number, parameters_of, whole
+from hetsched.params import MAX_NODE_W, Parameter, choice, flag, number, parameters_of, whole
 from hetsched.platform import NodeClass, Platform, Queue
-from hetsched.platform.node_class import MAX_NODE_W
 from hetsched.platform.queues import queue_list
 from hetsched.platform.reading import machine_names
 from hetsched.policy import Policy

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from hetsched.naming import named_in
+from hetsched.params import MAX_NODE_W
 
 MAX_SECONDS = 1e12
 """The largest time that is taken, 30,000 years: the engine counts microseconds in 64 bits."""
@@ -134,14 +135,14 @@ _COLUMNS = (
     Column("array_limit", pl.Int32, False, "jobs", "how many jobs of its array may run at once", "no limit",
            low=1, high=_COUNT),
     Column("power_w", pl.Float64, False, "watts",
-           "measured mean draw of each of its nodes; values <= 0 count as unknown", "unknown", high=1e6),
+           "measured mean draw of each of its nodes; values <= 0 count as unknown", "unknown", high=MAX_NODE_W),
     Column("power_profile", pl.List(pl.Float64), False, "watts",
            "measured mean draw of each of its nodes in each interval of its run; what is not above 0 is unknown",
-           "unknown", high=1e6),
+           "unknown", high=MAX_NODE_W),
     Column("power_profile_s", pl.Float64, False, "seconds", "how long an interval of `power_profile` is",
            "they share out `runtime_s` evenly", low=SHORTEST_S, high=MAX_SECONDS),
     Column("cap_w", pl.Float64, False, "watts", "the power cap it asks for, on each of its nodes", "none",
-           high=1e6, above=0.0),
+           high=MAX_NODE_W, above=0.0),
     Column("trace_status", pl.Int32, False, "",
            "how it ended: 1 completed, 0 failed, 5 cancelled, 2 to 4 in parts; a batch system's words become these",
            "unknown, or it had not ended"),
