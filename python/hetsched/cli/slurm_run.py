@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hetsched.slurm_bridge.bridge import Bridge
     from hetsched.slurm_bridge.events import Events
     from hetsched.slurm_bridge.gate import Gate
+    from hetsched.slurm_bridge.hands import Hands
+    from hetsched.slurm_bridge.machine import BridgeMachine
     from hetsched.slurm_bridge.power_cap import PowerCap
     from hetsched.slurm_bridge.standing import Site
 
