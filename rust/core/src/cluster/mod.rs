@@ -311,7 +311,7 @@ impl Cluster {
     ///
     /// # Errors
     /// If one of its nodes serves no job.
-    pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
+    pub fn end(&mut self, id: RunId) -> Result<Option<Box<Run>>, SimulationError> {
         let Some(run) = self.runs.end(id) else { return Ok(None) };
         let need = self.jobs().need(run.job, &self.platform);
         self.nodes.end(id, &run, &self.runs)?;
