@@ -61,6 +61,7 @@ impl<'a> NodeStates<'a> {
     }
 
     /// All states, by node.
+    #[must_use]
     pub fn iter(self) -> impl ExactSizeIterator<Item = &'a NodeState> {
         (0..self.len()).map(move |node| self.of(node))
     }
@@ -117,7 +118,9 @@ impl Nodes {
         match &mut self.on {
             OnNodes::One(index) => {
                 if let Some(index) = index {
-                    nodes.iter().for_each(|&node| index[node as usize] = Some(id));
+                    for &node in nodes {
+                        index[node as usize] = Some(id);
+                    }
                 }
                 self.count([Class::Idle, Class::Busy], nodes.len());
                 Ok(())
@@ -138,7 +141,9 @@ impl Nodes {
         match &mut self.on {
             OnNodes::One(index) => {
                 if let Some(index) = index {
-                    nodes.iter().for_each(|&node| index[node as usize] = None);
+                    for &node in nodes {
+                        index[node as usize] = None;
+                    }
                 }
                 let served_as = if was_suspended { Class::Idle } else { Class::Busy };
                 self.count([served_as, Class::Idle], nodes.len());

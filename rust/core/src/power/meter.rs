@@ -200,10 +200,10 @@ impl Meter {
         let (span, energy) = (now - from, load.busy * (now - from));
         let each = draws.same().map(|draw| draw * span);
         for &node in nodes {
-            let drawn = each.unwrap_or_else(|| draws.on(node) * span);
+            let own = each.unwrap_or_else(|| draws.on(node) * span);
             let meter = &mut self.nodes[node as usize];
             debug_assert_eq!(meter.class, Class::Idle);
-            meter.energy += drawn;
+            meter.energy += own;
             meter.busy += span;
             meter.since = now;
         }
