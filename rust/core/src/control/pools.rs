@@ -127,7 +127,7 @@ impl Pools {
             let places = pool.controller.cluster().runs().nodes(&run);
             self.changed
                 .extend(places.iter().map(|&place| pool.nodes[place as usize]).filter(|_| self.sleep.is_some()));
-            pool.ended.insert(job.0, run);
+            pool.ended.insert(job.0, *run);
             self.tell_others(number, jobs, job, Notice::Ended(job));
         }
         Ok(())

@@ -520,7 +520,7 @@ fn sooner(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
 /// Nodes that idle and hold no job, ascending.
 fn idle<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let nodes = view.nodes;
-    view.slots.holding(view.platform.shared_slots()).iter().filter(|&node| nodes[node as usize] == NodeState::Idle)
+    view.slots.holding(view.platform.shared_slots()).iter().filter(move |&node| nodes[node as usize] == NodeState::Idle)
 }
 
 /// Number of idle nodes, up to `most`.
@@ -539,7 +539,7 @@ fn has_whole_nodes(view: &View<'_>) -> bool {
 /// Idle nodes that hold no job, descending.
 fn idle_descending<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let (nodes, slots) = (view.nodes, view.platform.shared_slots());
-    view.slots.holding(slots).descending().filter(|&node| nodes[node as usize] == NodeState::Idle)
+    view.slots.holding(slots).descending().filter(move |&node| nodes[node as usize] == NodeState::Idle)
 }
 
 fn day_of(now: SimTime) -> i64 {
