@@ -70,6 +70,18 @@ impl View<'_> {
         self.queues.map_or(0, |queues| queues.tier(job))
     }
 
+    /// Number of lanes: sets of nodes whose jobs have heads and reservations of their own.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        self.queues.map_or(1, Queues::lanes)
+    }
+
+    /// The lane of the job.
+    #[must_use]
+    pub fn lane(&self, job: JobId) -> usize {
+        self.queues.map_or(0, |queues| queues.lane(job))
+    }
+
     /// Fewest and most nodes the job can run on here.
     #[must_use]
     pub fn size_range(&self, job: JobId) -> (u32, u32) {
