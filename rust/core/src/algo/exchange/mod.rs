@@ -8,12 +8,14 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`paced`] | the same between nodes that differ in speed |
 //! | `pair` | the contents of two nodes, in parts that can be exchanged one by one |
 //! | `placement` | the contents of every node |
 //! | [`search`] | pair after pair, and forced exchanges |
 //!
 //! All answers are deterministic, ties included.
 
+pub mod paced;
 mod pair;
 mod placement;
 pub mod search;
@@ -23,6 +25,7 @@ mod tests;
 use crate::algo::transport::NodeCosts;
 use crate::error::{Result, config};
 
+pub use self::paced::{LengthRule, PacedFound, PacedInterval, PacedIntervals, cheaper_paced_unless};
 pub use self::search::{Effort, Found, cheaper_unless};
 
 /// Interval that holds nodes.
