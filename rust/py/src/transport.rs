@@ -63,6 +63,7 @@ impl Seen {
 #[pyfunction]
 #[pyo3(signature = (cost, kinds, capacity, supplies, outages, *, certified = false, priced = false))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
+#[expect(clippy::too_many_arguments, reason = "columns of one problem")]
 pub(crate) fn least_cost_over_time<'py>(
     py: Python<'py>,
     cost: &Bound<'py, PyArray2<f64>>,

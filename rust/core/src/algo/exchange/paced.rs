@@ -226,7 +226,9 @@ impl<'a> PacedSearch<'a> {
         for (node, entries) in (0..).zip(&mut self.entries) {
             *entries = apart(node, std::mem::take(entries), &mut pinned)?;
         }
-        pinned.iter().for_each(|place| self.is_pinned[place.interval as usize] = true);
+        for place in pinned {
+            self.is_pinned[place.interval as usize] = true;
+        }
         Ok(())
     }
 
@@ -316,8 +318,8 @@ impl<'a> PacedSearch<'a> {
     }
 
     fn exchange(&mut self, left: usize, right: usize, part: &Part, moves: &[Move]) {
-        let moved: Vec<_> = self.entries[left][part.left.clone()].to_vec();
-        let back: Vec<_> = self.entries[right].splice(part.right.clone(), moved).collect();
+        let there: Vec<_> = self.entries[left][part.left.clone()].to_vec();
+        let back: Vec<_> = self.entries[right].splice(part.right.clone(), there).collect();
         self.entries[left].splice(part.left.clone(), back);
         let mut window = (part.from, part.until);
         for one in moves {

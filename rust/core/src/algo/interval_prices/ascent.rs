@@ -72,6 +72,14 @@ pub fn raise_unless(
     Ok(PriceBound { prices: ascent.best, least: ascent.least, at_first, terms, passes: ascent.passes })
 }
 
+/// Step up: its length, the prices to which it leads, and their height and slope.
+struct Step {
+    length: f64,
+    prices: Vec<f64>,
+    height: f64,
+    slope: Vec<f64>,
+}
+
 struct Ascent<'p> {
     problem: &'p SizedIntervals<'p>,
     chains: Chains,
@@ -115,10 +123,9 @@ impl Ascent<'_> {
             let direction = curvature.direction(&slope, 0.25, first);
             let rise = dot(&direction, &slope);
             let Some(found) = self.step(&prices, &direction, (height, rise), widths, &roots) else { break };
-            let (length, there, (higher, flatter)) = found;
-            let change = slope.iter().zip(&flatter).map(|(before, after)| before - after).collect();
-            curvature.note(direction.iter().map(|one| length * one).collect(), change);
-            (prices, height, slope) = (there, higher, flatter);
+            let change = slope.iter().zip(&found.slope).map(|(before, after)| before - after).collect();
+            curvature.note(direction.iter().map(|one| found.length * one).collect(), change);
+            (prices, height, slope) = (found.prices, found.height, found.slope);
             if step % LOOKS == 0 || step == steps {
                 self.look(&prices);
             }
@@ -130,7 +137,7 @@ impl Ascent<'_> {
         Ok(())
     }
 
-    /// The longest of some steps that rises enough: its length, the prices there, and their height and slope.
+    /// The longest of some steps that rises enough.
     fn step(
         &mut self,
         prices: &[f64],
@@ -138,14 +145,14 @@ impl Ascent<'_> {
         (height, rise): (f64, f64),
         widths: &[f64],
         roots: &[f64],
-    ) -> Option<(f64, Vec<f64>, (f64, Vec<f64>))> {
+    ) -> Option<Step> {
         let mut length = 1.0;
         for _ in 0..HALVINGS {
             let moved = prices.iter().zip(direction.iter().zip(roots));
             let there: Vec<f64> = moved.map(|(price, (one, root))| price + length * one * root).collect();
-            let found = self.smoothly(&there, widths, roots);
-            if found.0 >= height + 1e-4 * length * rise && found.0 > height {
-                return Some((length, there, found));
+            let (higher, slope) = self.smoothly(&there, widths, roots);
+            if higher >= height + 1e-4 * length * rise && higher > height {
+                return Some(Step { length, prices: there, height: higher, slope });
             }
             length *= 0.5;
         }

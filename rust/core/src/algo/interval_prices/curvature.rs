@@ -45,7 +45,9 @@ impl Curvature {
             1.0 / (pair.inverse * dot(&pair.change, &change))
         });
         first(&mut found);
-        found.iter_mut().for_each(|one| *one *= scale);
+        for one in &mut found {
+            *one *= scale;
+        }
         for (pair, share) in self.pairs.iter().zip(shares.iter().rev()) {
             let back = pair.inverse * dot(&pair.change, &found);
             add(&mut found, &pair.step, share - back);
