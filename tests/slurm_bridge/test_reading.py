@@ -14,6 +14,7 @@ from hetsched.slurm_bridge.calls import CallError, Slurm
 from hetsched.slurm_bridge.jobs import COLUMNS, MOST_ELEMENTS, JobKey, JobTables, elements_of, jobs_of, limit_of
 from hetsched.slurm_bridge.nodes import nodes_of
 from hetsched.slurm_bridge.readings import Reader
+from hetsched.slurm_bridge.standing import Site, Standing, standing_of
 from hetsched.slurm_bridge.tables import SEPARATOR, Column, TableError, format_of, rows_of
 
 DATA = Path(__file__).parents[1] / "data" / "slurm_bridge"
@@ -127,7 +128,7 @@ def test_no_column_holds_what_users_write():
         ({"NodeList": "n[1-2"}, "a bracket that is not closed"),
         ({"NodeList": "n" * 2000}, "may have been cut off"),
         ({"RestartCnt": "\x1b[2J"}, "found `\\x1b[2J`, expected a whole number"),
-        ({"Licenses": "x" * 256}, "may have been cut off"),
+        ({"State": "X" * 20}, "may have been cut off"),
     ],
 )
 def test_what_does_not_read_is_refused_as_a_whole(values, found):
@@ -156,6 +157,17 @@ def test_tables_read_one_after_another_are_what_each_is_alone(readings):
     if readings and readings[-1]:
         with pytest.raises(TableError, match="twice"):
             tables.read(text + text[: len(table())])
+
+
+@pytest.mark.parametrize("name", ["Partition", "Feature", "Licenses"])
+def test_what_a_user_makes_too_long_spoils_no_reading_but_leaves_his_job_alone(name):
+    long = ("hetsched:1," * 50)[:256] if name == "Licenses" else "batch," * 50
+    found = jobs_of(table(Licenses="hetsched:1") + table(JobID="8", **({"Licenses": "hetsched:1"} | {name: long})))
+    site = Site("batch", needs_gate=True)
+    assert standing_of(found[0], site) is Standing.GATED
+    assert (standing_of(found[1], site) is Standing.FOREIGN) == (name != "Feature")
+    if name == "Feature":
+        assert found[1].constraint is not None
 
 
 def test_a_torn_table_is_refused():
