@@ -42,6 +42,7 @@ def table(**values):
         "HetJobID": "N/A",
         "Feature": "(null)",
         "Licenses": "(null)",
+        "ReqNodes": "",
         "NodeList": "",
     }
     return "".join(f"{(own | values)[c.name]:>{c.width}}"[: c.width] + SEPARATOR for c in COLUMNS) + "\n"
@@ -261,7 +262,7 @@ def test_a_slow_command_is_ended_with_all_it_started(commands, tmp_path):
     [
         ("sys.exit('slurm_load_jobs error: Unable to contact slurm controller')", "Unable to contact"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "exit code -9"),
-        ("print('rubbish')", "expected 18 columns"),
+        ("print('rubbish')", "expected 19 columns"),
         ("sys.stdout.buffer.write(bytes(range(256)))", "whose last line has no end"),
         ("print(end='x')", "whose last line has no end"),
     ],

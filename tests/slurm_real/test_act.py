@@ -148,6 +148,33 @@ def test_nodes_that_are_drained_and_jobs_that_are_cancelled_meanwhile(cluster, b
     assert lines(bridge, "error") == []
 
 
+def test_named_nodes_and_what_a_dead_bridge_leaves_of_them(cluster, bridge, tmp_path):
+    made = bridge("--placement", "named", "--policy", "easy:placement=random", "--seed", "2")
+    names = cluster.call("sinfo", "-h", "-N", "-p", cluster.partition, "-o", "%N").split()
+    jobs = [cluster.submit(f"-N{1 + number % 2}", "-t1", *GATED, seconds=2) for number in range(4)]
+    own = cluster.submit("-N1", "-t1", *GATED, "-w", names[2], seconds=1)
+    cluster.until(lambda states: not {*jobs, own} & set(states), 90)
+    starts = {line["job"]: line for line in lines(bridge, "start")}
+    assert all(starts[job]["decided"] == starts[job]["nodes"] for job in jobs), starts
+    assert starts[own]["nodes"] == names[2]
+    made.kill()
+    made.wait()
+    leave(Slurm(), cluster.partition)
+    # As a bridge leaves a job that dies after its release, whose node is lost then.
+    cluster.call("scontrol", "update", f"NodeName={names[0]}", "State=DRAIN", "Reason=t")
+    try:
+        lost = cluster.submit("-N1", "-t1", "-H", seconds=1)
+        cluster.call("scontrol", "update", f"JobId={lost}", f"ReqNodeList={names[0]}")
+        cluster.call("scontrol", "release", lost)
+        cluster.call("scontrol", "update", f"JobId={lost}", f"Priority={BAND + 5}")
+        time.sleep(3)
+        assert cluster.states()[lost][0] == "PENDING"
+        assert sweep(Slurm(), cluster.partition) == 1
+        cluster.until(lambda states: lost not in states)
+    finally:
+        cluster.call("scontrol", "update", f"NodeName={names[0]}", "State=RESUME")
+
+
 def test_a_cap_of_watts_holds_jobs_back_and_goes_with_the_bridge(cluster, bridge):
     if "watts" not in cluster.call("scontrol", "-o", "show", "licenses"):
         pytest.skip("no licence `watts`: Licenses=hetsched:1000000,watts:1000 in slurm.conf")

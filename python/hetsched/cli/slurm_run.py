@@ -27,6 +27,7 @@ _PLATFORM_HELP = "The partition's nodes, as slurm platform writes them."
 _ACT_HELP = "Hold jobs back by the gate, and release them as decided; without it nothing is changed."
 _LEASE_HELP = "With --act: seconds after which Slurm goes on by its own rules if the bridge is gone."
 _CAP_HELP = "With --act: watts that running jobs may have at a time, by a licence watts that each job asks for."
+_PLACEMENT_HELP = "With --act: wish for nodes, which Slurm may not meet, or name them, and wait for these alone."
 _UNLIMITED_HELP = "Walltime that a policy plans with for jobs without a limit; default: a year."
 
 
@@ -43,9 +44,13 @@ class ActGiven:
     )
     cap_w: Annotated[int | None, option("--cap-w", "W", _CAP_HELP, SLURM, read=whole(0))] = None
 
+    placement: Annotated[
+        str | None, choice("--placement", ("wish", "named"), _PLACEMENT_HELP, SLURM, metavar="wish|named")
+    ] = None
+
     def check(self, faults: Faults) -> None:
         """Note options that count with --act only."""
-        for name, value in (("--lease-s", self.lease_s), ("--cap-w", self.cap_w)):
+        for name, value in (("--lease-s", self.lease_s), ("--cap-w", self.cap_w), ("--placement", self.placement)):
             if value is not None and not self.act:
                 faults.add(name, value, "nothing without --act: a dry run holds nobody back")
 
@@ -203,4 +208,10 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, act
         cap = PowerCap(own, total=watts, cap_w=acts.cap_w, lease_s=lease_s, user=user, real=time.time)
     gate = Gate(own, total=facts.licences[GATE], lease_s=lease_s, user=user, real=time.time, folder=journal)
     gate.take(time.sleep)
-    return Hands(own, gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say, cap=cap)
+    named = acts.placement == "named"
+    if named:
+        screen.say(
+            "named nodes: have cron call `hetsched slurm sweep`, or jobs wait for nodes lost after a bridge's end"
+        )
+    log = Log(journal, real=time.time)
+    return Hands(own, gate, site, machine.names, log=log, say=screen.say, cap=cap, named=named)

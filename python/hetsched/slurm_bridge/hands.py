@@ -37,9 +37,10 @@ class Hands:
         log: Log,
         say: Callable[[str], None],
         cap: PowerCap | None = None,
+        named: bool = False,
     ) -> None:
         self._slurm, self._gate, self._site, self._names = slurm, gate, site, names
-        self._log, self._say, self._cap = log, say, cap
+        self._log, self._say, self._cap, self._named = log, say, cap, named
         self._sent: dict[JobKey, int] = {}
 
     def beat(self, picture: Picture, reading: Reading) -> None:
@@ -49,7 +50,7 @@ class Hands:
             self._gate.keep()
             if self._cap is not None:
                 self._cap.keep()
-            orders = orders_of(picture, reading, self._site, self._names, self._sent)[:MOST_ORDERS]
+            orders = orders_of(picture, reading, self._site, self._names, self._sent, named=self._named)[:MOST_ORDERS]
             if orders:
                 self._give(orders)
         except LiveError as error:

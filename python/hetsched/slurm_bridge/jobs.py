@@ -37,6 +37,7 @@ COLUMNS = (
     Column("HetJobID", 12),
     Column("Feature", 256, may_be_cut=True),
     Column("Licenses", _LICENCES_WIDTH, may_be_cut=True),
+    Column("ReqNodes", 64, may_be_cut=True),
     Column("NodeList", 1024),
 )
 WORDS = ("squeue", "-h", "-a", "--noconvert", "-O", format_of(COLUMNS))
@@ -87,6 +88,8 @@ class SeenJob:
     """Features that it asks for itself."""
     licences: tuple[str, ...]
     nodes: tuple[str, ...]
+    names_nodes: bool = False
+    """True if it asks for nodes by name."""
 
     @cached_property
     def standings(self) -> dict[Site, Standing]:
@@ -200,6 +203,7 @@ def _job(values: Mapping[str, str], id_: str) -> SeenJob:
         None if values["Feature"] in NONE else values["Feature"],
         () if values["Licenses"] in NONE else tuple(values["Licenses"].split(",")),
         nodes_of(values["NodeList"], place),
+        values["ReqNodes"] not in NONE,
     )
 
 
