@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -218,3 +219,32 @@ def test_the_way_out(cluster, bridge):
     assert found[held][3] == "JobHeldUser"
     assert leave(Slurm(), cluster.partition) == (False, 0)
     assert sweep(Slurm(), cluster.partition) == 0
+
+
+def test_nodes_sleep_and_wake_as_the_policy_decides(cluster, bridge, tmp_path):
+    if "SuspendProgram          = (null)" in cluster.call("scontrol", "show", "config"):
+        pytest.skip("no power saving: SuspendProgram, ResumeProgram and a long SuspendTime in slurm.conf")
+    machine = tmp_path / "p.toml"
+    watts = "off_w = 5\nboot_s = 5\nshutdown_s = 3\nboot_w = 100\nshutdown_w = 100\n"
+    machine.write_text(machine.read_text().replace("idle_w", f"{watts}idle_w", 1))
+    bridge("--min-awake", "1", "--policy", "easy:sleep=timeout:sleep.min_idle_s=2")
+
+    def asleep():
+        states = cluster.call("sinfo", "-h", "-N", "-p", cluster.partition, "-O", "StateComplete:.60").split()
+        return sum("power" in state for state in states), len(states)
+
+    first = cluster.submit("-N1", "-t1", *GATED, seconds=1)
+    cluster.until(lambda states: first not in states)
+    cluster.until(lambda _: asleep()[0] == asleep()[1] - 1, 120)
+    time.sleep(4)
+    assert asleep()[0] == asleep()[1] - 1, "one stays awake"
+    jobs = [cluster.submit("-N2", "-t2", *GATED, seconds=1) for _ in range(3)]
+    cluster.until(lambda states: not set(jobs) & set(states), 180)
+    assert lines(bridge, "error") == []
+    downs = [
+        line["real"]
+        for line in lines(bridge, "call")
+        for words in line.get("nodes", [])
+        if words[2] == "State=POWER_DOWN"
+    ]
+    assert all(later - one >= 0.9 for one, later in pairwise(downs))

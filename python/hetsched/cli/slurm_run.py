@@ -28,6 +28,9 @@ _ACT_HELP = "Hold jobs back by the gate, and release them as decided; without it
 _LEASE_HELP = "With --act: seconds after which Slurm goes on by its own rules if the bridge is gone."
 _CAP_HELP = "With --act: watts that running jobs may have at a time, by a licence watts that each job asks for."
 _PLACEMENT_HELP = "With --act: wish for nodes, which Slurm may not meet, or name them, and wait for these alone."
+_AWAKE_HELP = (
+    "With --act: switch nodes off and on as the policy decides, so many stay awake; default: that is left to Slurm."
+)
 _UNLIMITED_HELP = "Walltime that a policy plans with for jobs without a limit; default: a year."
 
 
@@ -44,13 +47,15 @@ class ActGiven:
     )
     cap_w: Annotated[int | None, option("--cap-w", "W", _CAP_HELP, SLURM, read=whole(0))] = None
 
+    min_awake: Annotated[int | None, option("--min-awake", "N", _AWAKE_HELP, SLURM, read=whole(0))] = None
     placement: Annotated[
         str | None, choice("--placement", ("wish", "named"), _PLACEMENT_HELP, SLURM, metavar="wish|named")
     ] = None
 
     def check(self, faults: Faults) -> None:
         """Note options that count with --act only."""
-        for name, value in (("--lease-s", self.lease_s), ("--cap-w", self.cap_w), ("--placement", self.placement)):
+        given = {"--lease-s": self.lease_s, "--cap-w": self.cap_w, "--min-awake": self.min_awake}
+        for name, value in (given | {"--placement": self.placement}).items():
             if value is not None and not self.act:
                 faults.add(name, value, "nothing without --act: a dry run holds nobody back")
 
@@ -193,6 +198,7 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, act
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.log import Log
     from hetsched.slurm_bridge.power_cap import WATTS, PowerCap
+    from hetsched.slurm_bridge.sleepers import Sleepers
     from hetsched.slurm_bridge.standing import GATE
 
     own = slurm()
@@ -213,5 +219,12 @@ def _hands(site: Site, machine: BridgeMachine, journal: str, screen: Screen, act
         screen.say(
             "named nodes: have cron call `hetsched slurm sweep`, or jobs wait for nodes lost after a bridge's end"
         )
+    sleepers = None
+    if acts.min_awake is not None:
+        if facts.settings.get("SuspendProgram", "(null)") in ("(null)", ""):
+            raise ConfigError(
+                [("--min-awake", str(acts.min_awake), "nothing: this Slurm has no power saving (SuspendProgram)")]
+            )
+        sleepers = Sleepers(machine.numbers, min_awake=acts.min_awake, now=time.monotonic)
     log = Log(journal, real=time.time)
-    return Hands(own, gate, site, machine.names, log=log, say=screen.say, cap=cap, named=named)
+    return Hands(own, gate, site, machine.names, log=log, say=screen.say, cap=cap, named=named, sleepers=sleepers)
