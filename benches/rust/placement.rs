@@ -3,9 +3,9 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::{machine, share, short};
 use hetsched_core::algo::releases::Releases;
+use hetsched_core::cluster::nodes::{NodeStates, Nodes};
 use hetsched_core::cluster::runs::Runs;
 use hetsched_core::platform::Platform;
-use hetsched_core::platform::node_state::NodeState;
 use hetsched_core::platform::outages::Outages;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
@@ -72,7 +72,7 @@ fn one_pass(criterion: &mut Criterion) {
     group.sample_size(10);
     let platform = machine(NODES, 100.0, 300.0);
     let (slots, releases) = (Slots::new(NODES, 1), Releases::default());
-    let nodes = vec![NodeState::Idle; NODES as usize];
+    let nodes = Nodes::idle(NODES as usize, false);
     for (case, apps, equal) in [
         ("6 types", 6, true),
         ("1 app, own lengths", 1, false),
@@ -90,7 +90,7 @@ fn one_pass(criterion: &mut Criterion) {
                     jobs: Jobs::new(&jobs),
                     platform: &platform,
                     slots: &slots,
-                    nodes: &nodes,
+                    nodes: NodeStates::new(&nodes, &slots, &runs),
                     standby: None,
                     runs: &runs,
                     releases: &releases,

@@ -560,6 +560,11 @@ _Certificate: TypeAlias = tuple[
     npt.NDArray[np.float64],
 ]
 
+_Intervals: TypeAlias = tuple[
+    npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.int64]
+]
+_Closed: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
 def least_cost_over_time(
     cost: npt.NDArray[np.float64],
     kinds: tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64]],
@@ -568,13 +573,49 @@ def least_cost_over_time(
     outages: _Spans,
     *,
     certified: bool = False,
-) -> tuple[float, float, int, int, int, _Certificate | None]: ...
+    priced: bool = False,
+) -> tuple[float, float, int, int, int, _Certificate | None, npt.NDArray[np.float64] | None]: ...
 def cheaper_placement(
     cost: npt.NDArray[np.float64],
-    intervals: tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    intervals: _Intervals,
     places: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]],
-    closed: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    closed: _Closed,
     *,
     rounds: int,
     seed: int,
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], float, float, int]: ...
+def cheaper_paced_placement(
+    cost: npt.NDArray[np.float64],
+    factor: npt.NDArray[np.float64],
+    intervals: tuple[npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.int64]],
+    lengths: tuple[
+        npt.NDArray[np.int64],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.int64],
+        npt.NDArray[np.float64],
+        npt.NDArray[np.int64],
+    ],
+    places: tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]],
+    closed: _Closed,
+    *,
+    grace: int,
+    stretches: bool,
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], float, int]: ...
+def raised_prices(
+    cost: npt.NDArray[np.float64],
+    intervals: _Intervals,
+    sizes: npt.NDArray[np.uint32],
+    closed: _Closed,
+    prices: npt.NDArray[np.float64],
+    *,
+    steps: int,
+    target: float,
+) -> tuple[npt.NDArray[np.float64], float, float, float, int]: ...
+def placed_by_prices(
+    cost: npt.NDArray[np.float64],
+    intervals: _Intervals,
+    sizes: npt.NDArray[np.uint32],
+    closed: _Closed,
+    prices: npt.NDArray[np.float64],
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]] | None: ...

@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched import _core
 from hetsched.bound import Given, energy_bound_starts
+from hetsched.bound.prices import RaisedBound, raised_bound
+from hetsched.bound.search import Nodes, Search
+from hetsched.bound.starts import StartsBound
 from hetsched.checks import Faults, many
 from hetsched.features.bound import outages_of
 from hetsched.features.feature import Ended
@@ -22,10 +24,14 @@ from hetsched.units import TICKS_S, micros
 _ROUNDS = 100
 """Number of times that exchanges are forced: most of the time that it takes where jobs are many."""
 
+_STEPS = 600
+"""Steps up of the bound: on two months of jobs the gap is a third of what it was after a tenth of them."""
+
+_MOST_STEPS = 1_000_000
+
 _MOST_SEED = 2**64 - 1
 
 Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -39,7 +45,10 @@ class Hindsight:
     energy_j
         Job energy of the schedule: no more than the run's.
     bound_j
-        Lower bound of the job energy of all schedules with these starts: ``energy_bound_starts_j``.
+        Lower bound of the job energy of all schedules with these starts in which jobs stay on their nodes, and those
+        that are left out on theirs.
+    moving_bound_j
+        The same where jobs may move at any instant: ``energy_bound_starts_j`` of these jobs. No more than `bound_j`.
     run_energy_j
         Energy of the same jobs in the run.
     jobs
@@ -50,6 +59,7 @@ class Hindsight:
 
     energy_j: float
     bound_j: float
+    moving_bound_j: float
     run_energy_j: float
     jobs: pl.DataFrame
     left_out_jobs: int
@@ -72,17 +82,21 @@ class Hindsight:
         )
 
 
-def hindsight(result: Result, *, seed: int = 0) -> Hindsight:
+def hindsight(result: Result, *, steps: int = _STEPS, seed: int = 0) -> Hindsight:
     """Find cheaper nodes for the jobs of a run, each started when it was and on as many nodes.
 
     It knows all starts and ends, which no policy does: what it saves is what better placement could have saved, and
     the bound says how much more there may be. Pairs of nodes exchange what they hold until no pair gains; then
-    exchanges are forced at random, and kept where they lead to less. Source: docs/background/bounds.md.
+    exchanges are forced at random, and kept where they lead to less. The bound is that of prices of jobs, raised step
+    by step. Source: docs/background/bounds.md.
 
     Parameters
     ----------
     result
-        The run, by `simulate`, `meter` or a session of this process. Nodes may differ in draw, not in speed.
+        The run, by `simulate`, `meter` or a session of this process.
+    steps
+        Steps in which the bound is raised, most of the time that it takes; with 0 it is nearly the one given the
+        starts.
     seed
         Of the random numbers: equal seeds, equal schedules.
 
@@ -90,12 +104,13 @@ def hindsight(result: Result, *, seed: int = 0) -> Hindsight:
     -------
     Hindsight
         The schedule, its energy, and a lower bound of it. Jobs that the bound leaves out (suspended, failed, under
-        caps) keep their nodes, and so do those of no length; neither has a row in the schedule.
+        caps) keep their nodes, and so do those of no length; neither has a row in the schedule. Where nodes differ in
+        speed, a job lasts as long as the slowest of its nodes makes it, and the bound is further away.
 
     Raises
     ------
     ConfigError
-        If the run was read from files, if its nodes are shared, or if a job would last longer on other nodes.
+        If the run was read from files, or if its nodes are shared.
 
     Examples
     --------
@@ -112,20 +127,22 @@ def hindsight(result: Result, *, seed: int = 0) -> Hindsight:
     >>> hs.meter(log, machine, found.jobs).summary()["job_energy_j"]
     21000.0
     """
-    ended = _checked(result, seed)
+    ended = _checked(result, steps, seed)
     given, is_in = given_of(ended)
-    _refuse_lengths_by_node(given)
     frame = ended.jobs().with_columns(pl.col("end_s").fill_null(ended.totals["window_end_s"] or 0.0)).filter(is_in)
     ran = micros(frame["end_s"]) - given.start
-    moves = (given.least == ran) & (ran > 0)
+    moves = (_lengths(given, frame) == ran) & (ran > 0)
     given, frame = given.some(moves), frame.filter(moves)
     is_in[is_in] = moves
-    outages = spans_of(outages_of(ended))
-    schedule = frame.select("job_id", "start_s", "end_s", nodes=_placed(given, frame, _closed(ended, is_in), seed))
+    bound = energy_bound_starts(given, spans_of(outages_of(ended)), priced=True)
+    search = Search.of(given, _closed(ended, is_in))
+    nodes, raised = _found(search, frame, bound, (steps, seed))
+    schedule = _schedule(search, frame, nodes)
     left_out = ended.jobs().filter(~is_in).filter(pl.col("start_s").is_not_null())
     return Hindsight(
         energy_j=_energy(given, schedule),
-        bound_j=energy_bound_starts(given, outages).energy_j,
+        bound_j=max(bound.energy_j, raised.energy_j if raised is not None else 0.0),
+        moving_bound_j=bound.energy_j,
         run_energy_j=_energy(given, frame),
         jobs=schedule,
         left_out_jobs=len(left_out),
@@ -133,9 +150,10 @@ def hindsight(result: Result, *, seed: int = 0) -> Hindsight:
     )
 
 
-def _checked(result: object, seed: object) -> Ended:
+def _checked(result: object, steps: object, seed: object) -> Ended:
     """Ingredients and records of a run."""
     faults = Faults()
+    faults.whole("steps", steps, low=0, high=_MOST_STEPS)
     faults.whole("seed", seed, low=0, high=_MOST_SEED)
     ended = result._parts.ended if isinstance(result, Result) else None
     if not isinstance(result, Result):
@@ -150,19 +168,25 @@ def _checked(result: object, seed: object) -> Ended:
     return ended
 
 
-def _refuse_lengths_by_node(given: Given) -> None:
-    differing = sum(int((~cell.is_alike_for).sum()) for cell in given.cells)
-    faults = Faults()
-    if differing:
-        found = f"{many(differing, 'job')} whose length depends on the nodes"
-        faults.note("result", found, "nodes that differ in draw, not in speed: no other placement keeps these ends")
-    faults.check()
+def _lengths(given: Given, frame: pl.DataFrame) -> Ints:
+    """Lengths of the jobs on the nodes of a frame, in microseconds."""
+    slowest, _ = on_own_nodes(given, frame)
+    return given.lengths(slowest)
 
 
 def _energy(given: Given, frame: pl.DataFrame) -> float:
     """Joules of the jobs on the nodes of a frame."""
-    _, watts = on_own_nodes(given, frame)
-    return float((watts * given.least / TICKS_S).sum())
+    slowest, watts = on_own_nodes(given, frame)
+    return float((watts * given.lengths(slowest) / TICKS_S).sum())
+
+
+def _schedule(search: Search, frame: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
+    """The frame of a schedule on these nodes."""
+    found = frame.select("job_id", "start_s", "end_s", nodes=search.column(nodes, frame["nodes"].dtype))
+    if search.is_alike:
+        return found
+    end = search.given.start + _lengths(search.given, found)
+    return found.with_columns(end_s=pl.Series(end / TICKS_S))
 
 
 def _closed(ended: Ended, is_in: Mask) -> tuple[Ints, Ints, Ints]:
@@ -183,30 +207,18 @@ def _closed(ended: Ended, is_in: Mask) -> tuple[Ints, Ints, Ints]:
     return node, start, end
 
 
-def _placed(given: Given, frame: pl.DataFrame, closed: tuple[Ints, Ints, Ints], seed: int) -> pl.Series:
-    """Nodes of each job, in ascending order."""
-    if not len(given):
-        return frame["nodes"]
-    cost, row, scale = _costs(given)
-    interval = np.repeat(np.arange(len(given), dtype=np.uint32), given.size)
-    on = frame["nodes"].explode().cast(pl.UInt32).to_numpy()
-    intervals = (row, scale, given.start, given.start + given.least)
-    out = (closed[0].astype(np.uint32), closed[1], closed[2])
-    _, nodes, *_ = _core.cheaper_placement(cost, intervals, (interval, on), out, rounds=_ROUNDS, seed=seed)
-    # By job: as many as it had.
-    first = np.cumsum(given.size) - given.size
-    of_job = pl.DataFrame({"job": np.repeat(np.arange(len(first)), given.size), "node": nodes})
-    return of_job.group_by("job", maintain_order=True).agg("node")["node"].cast(frame["nodes"].dtype)
-
-
-def _costs(given: Given) -> tuple[Floats, npt.NDArray[np.uint32], Floats]:
-    """Watts, or factors on own watts, by row and node (inf where a job may not be); row and factor of each job."""
-    cells = given.cells
-    cost = np.full((len(cells), given.sets.shape[1]), np.inf)
-    row, scale = np.zeros(len(given), dtype=np.uint32), np.ones(len(given))
-    for place, cell in enumerate(cells):
-        cost[place, cell.nodes] = cell.factor if cell.is_own else cell.fixed_w
-        row[cell.jobs] = place
-        if cell.is_own:
-            scale[cell.jobs] = cell.given.own_w
-    return cost, row, scale
+def _found(
+    search: Search, frame: pl.DataFrame, bound: StartsBound, effort: tuple[int, int]
+) -> tuple[Nodes, RaisedBound | None]:
+    """Nodes of each job, from the run's own or from prices, whichever is less; and the bound of the raised prices."""
+    own = frame["nodes"].explode().cast(pl.UInt32).to_numpy() if len(frame) else np.empty(0, dtype=np.uint32)
+    if not len(frame) or bound.prices is None:
+        return own, None
+    steps, seed = effort
+    nodes = search.exchanged(own, rounds=0, seed=seed)
+    raised = raised_bound(search.given, bound.prices, search.closed, steps=steps, target_j=search.energy_j(nodes))
+    other = search.by_prices(bound.prices.demand, raised.price) if search.is_alike else None
+    if other is not None:
+        other = search.exchanged(other, rounds=0, seed=seed)
+        nodes = min(nodes, other, key=search.energy_j)
+    return search.exchanged(nodes, rounds=_ROUNDS, seed=seed) if search.is_alike else nodes, raised

@@ -451,6 +451,9 @@ def test_a_slow_step_is_counted_and_one_without_end_is_broken_off(zygote, tmp_pa
     result = hs.read_result(tmp_path / "out")
     assert set(result.jobs["state"]) == {"completed"}
     assert result.provenance["steps"]["slow"] == 3
+    broken_off = result.provenance["steps"]["broken_off"]
+    assert broken_off == log(tmp_path).count("the step was broken off") >= 1
+    assert f"{broken_off} step{'s' * (broken_off > 1)} broken off, and nothing was decided in" in log(tmp_path)
 
 
 def test_a_full_disk_under_the_journal(zygote, small_disk, tmp_path):

@@ -15,6 +15,7 @@ from hetsched.slurm_bridge.hands import MOST_ORDERS, Hands
 from hetsched.slurm_bridge.log import Log, read_log
 from hetsched.slurm_bridge.machine import BridgeMachine
 from hetsched.slurm_bridge.orders import TOP, open_words, release_of
+from hetsched.slurm_bridge.power_cap import PowerCap
 from hetsched.slurm_bridge.standing import BAND, Site
 
 SITE = Site("batch", needs_gate=True)
@@ -174,6 +175,53 @@ def test_of_two_bridges_that_make_the_gate_at_once_one_goes_away(scontrol, gate)
     scontrol.set(races=True)
     with pytest.raises(ConfigError, match="another bridge has made at this moment"):
         gate.take(pytest.fail)
+
+
+WATTS = """
+import json
+path = {path!r}
+state = json.load(open(path)) if os.path.exists(path) else {{"held": None, "calls": []}}
+words = sys.argv[1:]
+state["calls"].append(words)
+pairs = dict(word.partition("=")[::2] for word in words)
+code = 0
+if words[0] == "delete":
+    state["held"] = None
+elif "Licenses" in pairs:
+    if not {refuses}:
+        state["held"], state["end"] = pairs["Licenses"], {now} + int(pairs["EndTime"].removeprefix("now+"))
+elif state["held"] is not None:
+    print(f"ReservationName=hetsched_watts EndTime={{state['end']}} Licenses={{state['held']}} State=ACTIVE")
+else:
+    print("Reservation hetsched_watts not found"); code = 1
+json.dump(state, open(path, "w"))
+sys.exit(code)
+"""
+
+
+def test_a_cap_holds_the_watts_that_are_not_to_be_used(commands, tmp_path):
+    def state():
+        return json.loads((tmp_path / "watts").read_text())
+
+    def kept(cap_w, now=1000, total=900, refuses=False):
+        commands("scontrol", WATTS.format(path=str(tmp_path / "watts"), now=now, refuses=refuses))
+        PowerCap(Slurm(), total=total, cap_w=cap_w, lease_s=120.0, user="me", real=lambda: float(now)).keep()
+        return state()["held"], state().get("end")
+
+    assert kept(600) == ("watts:300", 1120)
+    assert kept(600, now=1039) == ("watts:300", 1120)
+    assert kept(600, now=1041) == ("watts:300", 1161)
+    # Another cap counts at once, and one of everything holds nothing.
+    assert kept(200, now=1042) == ("watts:700", 1162)
+    assert kept(900)[0] is None
+    created = [call for call in state()["calls"] if call[0] == "create"]
+    assert "Flags=LICENSE_ONLY,IGNORE_JOBS" in created[0]
+    with pytest.raises(CallError, match="the cap could not be set"):
+        kept(600, refuses=True)
+    with pytest.raises(ConfigError, match="901 with 900 licences `watts`"):
+        kept(901)
+    with pytest.raises(ConfigError, match="no licence `watts`"):
+        kept(1, total=None)
 
 
 def test_a_note_that_cannot_be_written_is_an_error_of_output(scontrol, tmp_path):

@@ -76,3 +76,17 @@ def test_nodes_are_busy_until_a_job_has_completed():
 def test_slurm_s_own_priorities_are_below_those_of_released_jobs():
     # As recorded: the first job of a cluster without priority/multifactor.
     assert 4294901759 < BAND < 4294967290
+
+
+@pytest.mark.parametrize(
+    ("reason", "standing"),
+    [
+        ("Licenses,None", Standing.GATED),
+        ("Priority,Resources", Standing.GATED),
+        ("JobArrayTaskLimit", Standing.WAITING),
+        ("Licenses,JobHeldUser", Standing.WAITING),
+    ],
+)
+def test_an_element_of_an_array_may_have_several_reasons(slurm, reason, standing):
+    slurm.submit("7_1", licences=("hetsched:1",), reason=reason)
+    assert standing_of(slurm.jobs["7_1"], Site("batch", needs_gate=True)) is standing

@@ -107,7 +107,13 @@ def waits(draw: st.DrawFn, jobs: list[Job]) -> None:
 
 @st.composite
 def queues_of(
-    draw: st.DrawFn, machine: Machine, *, urgent: bool, one_pool: bool = False, all_nodes: bool = False
+    draw: st.DrawFn,
+    machine: Machine,
+    *,
+    urgent: bool,
+    one_pool: bool = False,
+    all_nodes: bool = False,
+    any_sets: bool = False,
 ) -> list[Queue]:
     """Queues of any nodes, or of up to three pools where nodes are counted; those of one priority have one order."""
     orders = {priority: draw(st.sampled_from([None, None, *ORDERS])) for priority in (-1, 0, 3, 5, 7)}
@@ -115,7 +121,7 @@ def queues_of(
     sets = st.sets(st.integers(0, machine.nodes - 1), min_size=1)
     if one_pool:
         sets = st.just(set(range(machine.nodes)) if machine.sleep or all_nodes else draw(sets))
-    elif not machine.plan:
+    elif not machine.plan and not any_sets:
         owner = draw(st.lists(st.integers(-1, 2), min_size=machine.nodes, max_size=machine.nodes))
         pools = [{node for node in range(machine.nodes) if owner[node] == pool} for pool in range(3)]
         sets = st.sampled_from([pool for pool in pools if pool] or [set(range(machine.nodes))])
@@ -311,11 +317,14 @@ def cases(
     first_runs: bool = False,
     malleable: bool = False,
     reserve: bool = False,
+    pools: bool = False,
+    any_sets: bool = False,
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then.
 
     `shared`: whether nodes may have several slots. `draws`: how nodes draw and how long jobs take: `any`, `alike`,
-    `exact` (alike, and known), `analyzed` or `measured`; `power`: which budgets, as in `powers`.
+    `exact` (alike, and known), `analyzed` or `measured`; `power`: which budgets, as in `powers`; `pools`: whether they
+    may be over several pools; `any_sets`: whether queues may share nodes where these are counted.
     """
     machine = draw(machines(plan=plan))
     machine.slots = machine.slots if shared else 1
@@ -350,8 +359,10 @@ def cases(
         machine.slots, machine.sizing = 1, draw(st.builds(Sizing, st.integers(0, 99), st.sampled_from([0.2, 0.6, 1.0])))
     if queues or urgent:
         all_nodes = malleable or (reserve and not plan)
-        one_pool = power is not None or all_nodes
-        machine.queues = draw(queues_of(machine, urgent=urgent, one_pool=one_pool, all_nodes=all_nodes))
+        one_pool = (power is not None and not pools) or all_nodes
+        machine.queues = draw(
+            queues_of(machine, urgent=urgent, one_pool=one_pool, all_nodes=all_nodes, any_sets=any_sets)
+        )
     if sleep and power is not None:
         machine.switches = draw(switches(machine))
     if power is not None:

@@ -28,10 +28,16 @@ HELD = "microwatts that reservations hold"
 
 
 def count_pass(machine: Machine) -> None:
-    """One pass over the queues of a machine: each set of nodes that queues have is one by itself (rule 6)."""
+    """One pass over the queues of a machine: each set of nodes that queues have is one by itself (rule 6).
+
+    Where they share nodes, or the watts of a budget, all jobs stand in one order.
+    """
     machine.blocked = set()
     if machine.power is None:
         resize(machine)
+    if machine.has_lanes:
+        _LanedPass(machine).run()
+        return
     for pool in pools(machine):
         _Pass(machine, pool).run()
 
@@ -115,6 +121,10 @@ class _Pass:
                 if self.reserved == machine.depth and machine.candidates is not None:
                     turns.sort(key=self._candidate)
 
+    def cell(self, number: int) -> Place:
+        """Nodes of which only the number counts."""
+        return self.machine.cell(number)
+
     def _candidate(self, job: Job) -> tuple[int, int, int, int]:
         priority = self.machine.queue_of(job).priority
         return -priority, candidate(self.machine, job), job.eligible or 0, job.row
@@ -136,7 +146,7 @@ class _Pass:
             if any(other.state == "running" for other in self.machine.jobs):
                 return None
             # Nothing runs, so nothing will end that it could wait for: where it adds least.
-            usable = [number for number in self._idle() if self.machine.may_use(job, number)]
+            usable = [number for number in self._idle() if number in self.machine.usable(job)]
             nodes = sorted(sorted(usable, key=lambda node: (power.least_draw(job, [node]), node))[: job.node_count])
             need = power.least_draw(job, nodes)
         if need > power.room_to_start() or (not is_bare and microwatts_up(need) > least[WATTS]):
@@ -148,7 +158,7 @@ class _Pass:
         if any(free[name] < count for name, count in job.licences.items()):
             return None
         found, left = dict[Place, int](), job.node_count
-        for cell in sorted({self.machine.cell(number) for number in self.machine.usable(job)}):
+        for cell in sorted({self.cell(number) for number in self.machine.usable(job)}):
             if own := min(left, max(free[cell], 0) // job.slots):
                 found[cell] = own
                 left -= own
@@ -158,7 +168,7 @@ class _Pass:
         """Nodes of each cell, by placement."""
         machine, found = self.machine, list[int]()
         for cell, count in split.items():
-            own = [n for n in self.pool if machine.cell(n) == cell and machine.free(n) >= job.slots]
+            own = [n for n in self.pool if self.cell(n) == cell and machine.free(n) >= job.slots]
             found += sorted(own, key=lambda number: (machine.rank(job, number), number))[:count]
         return sorted(found) if len(found) == job.node_count else None
 
@@ -197,7 +207,7 @@ class _Pass:
         """Slots, licences and watts of a running job."""
         held: Amounts = dict(job.licences)
         for number in job.nodes:
-            held[self.machine.cell(number)] = held.get(self.machine.cell(number), 0) + job.slots
+            held[self.cell(number)] = held.get(self.cell(number), 0) + job.slots
         if self.machine.power is not None:
             held[WATTS] = self.machine.power.running_least_draw(job)
         return held
@@ -205,9 +215,9 @@ class _Pass:
     def _free(self) -> Amounts:
         """What is free now of each cell and licence."""
         machine = self.machine
-        free: Amounts = dict.fromkeys((machine.cell(number) for number in self.pool), 0)
+        free: Amounts = dict.fromkeys((self.cell(number) for number in self.pool), 0)
         for number in self._idle():
-            free[machine.cell(number)] += machine.free(number)
+            free[self.cell(number)] += machine.free(number)
         held = [job for job in machine.jobs if job.is_there] if machine.licences else []
         for name, count in machine.licences.items():
             free[name] = count - sum(job.licences.get(name, 0) for job in held)
@@ -215,7 +225,7 @@ class _Pass:
 
     def _planned(self) -> Plan:
         machine = self.machine
-        back = [(at, {machine.cell(number): units}) for at, number, units in nodes_back(machine, self.pool)]
+        back = [(at, {self.cell(number): units}) for at, number, units in nodes_back(machine, self.pool)]
         back += [(machine.release(job), self._held(job)) for job in machine.running if job.nodes[0] in self.pool]
         believed = {} if machine.power is None else machine.power.ahead
         times = sorted({self.now, *believed, *(max(at, self.now) for at, _ in back)})
@@ -232,6 +242,40 @@ class _Pass:
                         free[thing] += count
             every.append(free)
         return Plan(times, every)
+
+
+class _LanedPass(_Pass):
+    """A pass over sets of nodes that share nodes, or watts: each has a head and as many reservations as alone."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine, tuple(range(machine.nodes)))
+        alike: dict[tuple[Place, tuple[bool, ...]], list[int]] = {}
+        for number in self.pool:
+            alike.setdefault((machine.cell(number), tuple(number in own for own in machine.sets)), []).append(number)
+        self.cells = {
+            number: (*kind, sum(within), nodes[0]) for (kind, within), nodes in alike.items() for number in nodes
+        }
+
+    def cell(self, number: int) -> Place:
+        """The plainest first, of these those that are in the fewest sets, then those with the lowest numbers."""
+        return self.cells[number]
+
+    def run(self) -> None:
+        machine = self.machine
+        blocked, closed, held = set[int](), set[int](), dict.fromkeys(range(len(machine.sets)), 0)
+        for job in machine.in_order():
+            lane = machine.sets.index(tuple(machine.queue_of(job).nodes))
+            if lane in closed or machine.is_full(job):
+                continue
+            if (nodes := self._nodes_for(job)) is not None:
+                self._start(job, nodes, "backfill" if lane in blocked else None)
+                continue
+            blocked.add(lane)
+            machine.blocked.add(job.row)
+            if machine.depth is None:
+                closed.add(lane)
+            elif held[lane] < machine.depth and self._reserve(job):
+                held[lane], self.reserved = held[lane] + 1, self.reserved + 1
 
 
 def candidate(machine: Machine, job: Job) -> int:

@@ -187,6 +187,21 @@ class Machine:
         return next(named, None) or _everything(self.nodes)
 
     @property
+    def sets(self) -> list[tuple[int, ...]]:
+        """Sets of nodes that queues have."""
+        return sorted({tuple(queue.nodes) for queue in self.queues})
+
+    @property
+    def has_lanes(self) -> bool:
+        """Nodes are counted for several sets that share some, or the watts of a budget (rule 6)."""
+        overlap = len({node for own in self.sets for node in own}) < sum(map(len, self.sets))
+        return not self.plan and len(self.sets) > 1 and (overlap or self.power is not None)
+
+    def all_nodes(self, job: Job) -> Sequence[int]:
+        """What is said of all nodes is said of those of a job's queue, or of all where several sets share anything."""
+        return range(self.nodes) if self.has_lanes else self.queue_of(job).nodes
+
+    @property
     def running(self) -> list[Job]:
         return [job for job in self.jobs if job.state == "running"]
 
@@ -194,7 +209,7 @@ class Machine:
 
     def planned_length(self, job: Job) -> int:
         """Of a job that has not started."""
-        return self.draws.planned_length(job, self.queue_of(job).nodes)
+        return self.draws.planned_length(job, self.all_nodes(job))
 
     def length(self, job: Job) -> int:
         """What a pass plans a job with that waits: under a budget its least length, rule 14 of that page."""

@@ -7,7 +7,7 @@ from math import inf
 
 from plain_jobs import TICK
 
-Place = tuple[int, int, int, int]
+Place = tuple[int, ...]
 """A cell: the plainest first, of those alike the one with the lowest node."""
 
 

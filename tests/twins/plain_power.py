@@ -94,7 +94,7 @@ class Power:
         finite = sorted(cap for cap in draws.actual if cap < inf)
         self.levels = finite if rules.caps_w is None else list(rules.caps_w)
         self.least_caps = {job.row: self._lowest_allocated(job) for job in machine.jobs}
-        nodes = {job.row: machine.queue_of(job).nodes for job in machine.jobs}
+        nodes = {job.row: machine.all_nodes(job) for job in machine.jobs}
         self.slowdowns = {
             job.row: draws.slowdown(job, self.least_caps[job.row], nodes[job.row]) for job in machine.jobs
         }
@@ -106,7 +106,7 @@ class Power:
         if self.rules.allocator == "uniform":
             return [self.levels[0]] * machine.nodes
         if self.rules.allocator == "equal-slowdown":
-            nodes = machine.queue_of(job).nodes
+            nodes = machine.all_nodes(job)
             return machine.draws.equal_slowdown_caps(job, self.rules.slowdown_limit, self.levels, nodes)
         return [inf] * machine.nodes
 
@@ -321,7 +321,7 @@ class Power:
     def _slow_down(self, slowdown: float) -> None:
         machine = self.machine
         for job in machine.running:
-            nodes = machine.queue_of(job).nodes
+            nodes = machine.all_nodes(job)
             job.run.caps = machine.draws.equal_slowdown_caps(job, slowdown, self.levels, nodes)
 
     def _is_within(self) -> bool:

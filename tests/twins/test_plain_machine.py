@@ -64,6 +64,16 @@ def test_counting_backfills_agree_where_nodes_differ_and_fail(case: Case) -> Non
     agrees(*case)
 
 
+@given(
+    cases(plan=False, queues=True, any_sets=True, shared=False)
+    | cases(plan=False, queues=True, any_sets=True, shared=False, wait=True, outages=True)
+    | cases(plan=False, queues=True, any_sets=True, shared=False, cells=True, shares=True, wait=True)
+)
+def test_counted_nodes_that_queues_share_agree(case: Case) -> None:
+    """Each set has a head and reservations of its own, which count nodes by the sets that have them."""
+    agrees(*case)
+
+
 @given(cases(plan=False, sleep=True) | cases(plan=False, sleep=True, queues=True, wait=True, outages=True))
 def test_counted_nodes_that_sleep_agree(case: Case) -> None:
     agrees(*case)

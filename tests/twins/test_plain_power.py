@@ -53,6 +53,26 @@ def test_a_budget_is_that_of_the_platform_whose_other_nodes_idle(case: Case) -> 
 
 
 @given(
+    cases(shared=False, draws="any", power="all", queues=True, pools=True)
+    | cases(shared=False, draws="any", power="all", queues=True, pools=True, wait=True, shares=True)
+)
+def test_a_budget_over_several_pools_agrees(case: Case) -> None:
+    """Each has a head and reservations of its own nodes, and all take watts in one order."""
+    agrees(*case)
+    keeps_the_laws(case[0])
+
+
+@given(cases(shared=False, draws="any", power="all", queues=True, pools=True, cells=True, wait=True))
+def test_a_budget_over_several_pools_of_nodes_that_differ_agrees(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(shared=False, draws="any", power="all", queues=True, pools=True, any_sets=True, wait=True))
+def test_a_budget_over_queues_that_share_nodes_agrees(case: Case) -> None:
+    agrees(*case)
+
+
+@given(
     cases(shared=False, draws="any", power="all", wait=True)
     | cases(shared=False, draws="any", power="all", shares=True)
 )

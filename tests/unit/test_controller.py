@@ -340,3 +340,51 @@ def test_a_step_is_broken_off_in_the_main_thread_only():
 def test_policies_that_need_what_is_yet_to_happen_are_refused(policy, text):
     with pytest.raises(hs.ConfigError, match=text):
         hs.Controller(platform(), policy)
+
+
+def chained(how: str) -> hs.Controller:
+    """Job 2 waits for the end of job 1, which runs."""
+    made = hs.Controller(platform(), "easy")
+    waits = {"depends_on": pl.Series([None, 1], dtype=pl.Int64), "depends_how": pl.Series(["any", how])}
+    made.add_jobs(jobs(1, 1).with_columns(**waits))
+    assert brief(made.step(0, [Submitted(1), Submitted(2)])) == [("Start", 1, 1, (0,))]
+    return made
+
+
+@pytest.mark.parametrize("how", ["any", "ok", "not_ok"])
+@pytest.mark.parametrize("lost", [Ended(1, 1, "failed"), NodeDown(0)])
+def test_jobs_that_depend_on_one_that_is_queued_again_wait_on(how, lost):
+    made = chained(how)
+    again = made.step(SECOND, [lost, Requeued(1)])
+    assert [(type(one), one.job, one.attempt) for one in again] == [(Start, 1, 2)]
+    end = "failed" if how == "not_ok" else "completed"
+    assert [one.job for one in made.step(2 * SECOND, [Ended(1, 2, end)])] == [2]
+
+
+def test_a_job_that_completed_and_is_queued_again_has_not_completed():
+    made = controller(1)
+    made.step(0, [Submitted(1)])
+    made.step(SECOND, [Ended(1, 1, "completed"), Requeued(1)])
+    made.step(2 * SECOND, [Ended(1, 2, "failed")])
+    assert made.snapshot().over == (Over(1, 1, "failed"),)
+
+
+def test_a_run_of_a_later_attempt_that_somebody_else_has_started_keeps_its_number():
+    made = controller(4, 1)
+    made.step(0, [Submitted(1), Submitted(2)])
+    made.step(SECOND, [Ended(1, 1, "completed"), Withdrawn(2)])
+    made.add_jobs(jobs(1, first=3))
+    # Two attempts went by before there was a controller.
+    assert made.step(2 * SECOND, [NodeDown(0), NodeDown(1), NodeDown(2), NodeDown(3)]) == []
+    assert made.step(3 * SECOND, [NodeUp((1,)), Submitted(3), Started(3, 3, (1,))]) == []
+    assert made.snapshot().running == (Running(3, 3, (1,), 3 * SECOND),)
+    assert made.step(4 * SECOND, [Ended(3, 2, "failed"), Ended(3, 3, "completed")]) == []
+    assert (made.late, made.snapshot().over[-1]) == (1, Over(3, 2, "completed"))
+
+
+def test_a_start_on_one_node_twice_is_the_hosts_fault():
+    made = controller(2)
+    down = [NodeDown(node) for node in range(4)]
+    made.step(0, [*down, Submitted(1)])
+    with pytest.raises(LiveError, match="job 1 cannot have started on node 3 twice"):
+        made.step(SECOND, [NodeUp((3,)), Started(1, 1, (3, 3))])

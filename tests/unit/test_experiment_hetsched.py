@@ -59,6 +59,17 @@ class TestReport:
         promises = [quantity for quantity in quantities if "the better of VAHRM and CGVA-FCFS-B" in quantity]
         assert len(promises) == 2 * 2 * (len(MIXES) + 4)
 
+    def test_placement_and_timing_add_up_to_what_is_saved(self, rows, report):
+        for preset in PRESETS:
+            runs = own(report.runs, preset, Setting())
+            for label in (OURS, *RIVALS):
+                parts = runs.metric("placing", label) + runs.metric("timing", label)
+                base, drawn = (runs.values("job_energy_j", policy) for policy in (module.BASELINE, label))
+                np.testing.assert_allclose(parts, 100.0 * (1.0 - drawn / base), atol=1e-9)
+                assert (runs.metric("attained", label) < 100.0).all()
+            row = next(row for row in rows if row.quantity == f"share of the bound given its starts, {preset}, %")
+            assert row.here == pytest.approx(runs.mean("attained", OURS).mean())
+
     def test_what_was_tuned_on_is_marked(self, rows, runs):
         marked = {row.quantity for row in rows if "(tuned on)" in row.quantity}
         assert len(marked) == 2 * 3 * len(TUNED)

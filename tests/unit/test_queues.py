@@ -219,23 +219,47 @@ def test_rule_1_without_queues_the_column_means_nothing() -> None:
     assert hs.simulate(workload("a", None, "c"), platform(), "easy").summary()["completed"] == 3
 
 
-def test_rule_6_counts_need_sets_that_are_equal_or_disjoint() -> None:
+def test_rule_6_counts_go_by_the_queues_that_have_the_nodes() -> None:
     machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "1-3"))
-    for policy in ("fcfs", "easy", "conservative", "vahrm"):
-        with pytest.raises(hs.ConfigError) as error:
-            hs.simulate(workload("a"), machine, policy)
-        assert "policy.backfill: found" in faults(error)[0]
-        shared = "queues `a` (nodes 0-1) and `b` (nodes 1-3) share"
-        assert f"expected plan or slurm, which names nodes: {shared}" in faults(error)[0]
-    assert hs.simulate(workload("a"), machine, hs.Policy("fcfs", "plan")).summary()["completed"] == 1
+    for policy in ("fcfs", "easy", "conservative", hs.Policy("fcfs", "plan")):
+        result = hs.simulate(workload("a", "b", "b", "b"), machine, policy)
+        # Of its nodes a job takes those first that are in the fewest queues.
+        nodes = [[0], [2], [3], [1]] if policy in ("fcfs", "easy", "conservative") else [[0], [1], [2], [3]]
+        assert result.jobs["nodes"].to_list() == nodes
 
 
-def test_rule_7_a_budget_needs_one_pool() -> None:
-    budget = hs.Policy("fcfs", "reservations", power={"name": "system-budget", "budget_w": 1000})
+@pytest.mark.parametrize(
+    ("policy", "more", "what"),
+    [
+        (hs.Policy("fcfs", "patience"), {}, "policy.backfill: found `patience`, expected one of"),
+        ("coa", {}, "policy.placement: found `assignment`, expected one of"),
+        ("easy:sleep=timeout", {"boot_s": 1.0}, "policy.sleep: found `timeout`, expected none, or the backfill plan"),
+        ("easy", {"exclusive": False, "slots": 2}, "policy.backfill: found `reservations`, expected plan or slurm"),
+    ],
+)
+def test_rule_7_not_all_parts_count_by_queues(policy: Any, more: dict[str, Any], what: str) -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "1-3"), **more)
+    with pytest.raises(hs.ConfigError) as error:
+        hs.simulate(workload("a"), machine, policy)
+    assert any(fault.startswith(what) for fault in faults(error)), faults(error)
+    assert "queues `a` (nodes 0-1) and `b` (nodes 1-3) share some nodes and not all" in faults(error)[0]
+
+
+def test_rule_7_a_job_starves_in_one_set_only() -> None:
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "1-3"))
     with pytest.raises(
-        hs.ConfigError, match=r"^policy\.power: found `system-budget`, expected none: .* 2 sets of nodes$"
+        hs.ConfigError, match=r'^policy\.order\.starvation_limit_s: found a limit, expected "none" where'
     ):
-        hs.simulate(workload("a"), platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3")), budget)
+        hs.simulate(workload("a"), machine, "vahrm:budget_w=1000")
+
+
+def test_rule_6_a_budget_over_several_pools_is_one() -> None:
+    budget = hs.Policy("fcfs", "reservations", power={"name": "system-budget", "budget_w": 1000})
+    apart = platform(hs.Queue("a", "0-1"), hs.Queue("b", "2-3"))
+    # Four nodes idle at 100 W; three of them may draw 200 W more at once.
+    result = hs.simulate(workload("a", "a", "b", "b"), apart, budget)
+    assert result.jobs["start_s"].to_list() == [0.0, 0.0, 0.0, 10.0]
+    assert result.jobs["nodes"].to_list() == [[0], [1], [2], [2]]
     some = platform(hs.Queue("a", "0-1"), hs.Queue("b", "0-1", priority=1))
     assert hs.simulate(workload("a", "b"), some, budget).summary()["completed"] == 2
     whole = platform(hs.Queue("a", "0-3"), hs.Queue("b", "0-3", priority=1))

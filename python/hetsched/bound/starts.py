@@ -55,6 +55,15 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class Prices:
+    """Jobs as the bound sees them, and a price of a node of each: its label, integrated over the time it must run."""
+
+    demand: Demand
+    price: Floats
+    """Of each of the demand's jobs, in watts times microseconds."""
+
+
+@dataclass(frozen=True)
 class StartsBound:
     """Lower bound of the job energy of jobs whose starts are given."""
 
@@ -65,9 +74,12 @@ class StartsBound:
     unplaced: int
     """Nodes asked for that found no room: 0 unless the starts fit no placement."""
     proof: Proof | None = None
+    prices: Prices | None = None
 
 
-def energy_bound_starts(given: Given, outages: Outages, *, certified: bool = False) -> StartsBound:
+def energy_bound_starts(
+    given: Given, outages: Outages, *, certified: bool = False, priced: bool = False
+) -> StartsBound:
     """The least job energy of these jobs, each started when it was and on as many nodes, over all placements.
 
     Parameters
@@ -78,6 +90,8 @@ def energy_bound_starts(given: Given, outages: Outages, *, certified: bool = Fal
         When which nodes are out of service; spans of one node do not overlap.
     certified
         Whether to give the certificate, too: it holds a row for each kind that is there between two changes.
+    priced
+        Whether to give prices of the jobs, too.
 
     Returns
     -------
@@ -88,23 +102,24 @@ def energy_bound_starts(given: Given, outages: Outages, *, certified: bool = Fal
     nodes, kind_of_node, first = _kinds_of_nodes(demand.cost, outages[0])
     capacity = np.bincount(kind_of_node, minlength=nodes)
     rows = np.ascontiguousarray(demand.cost[:, first])
-    total, terms, changes, unplaced, searches, proof = _core.least_cost_over_time(
+    total, terms, changes, unplaced, searches, proof, price = _core.least_cost_over_time(
         rows,
         (demand.row.astype(np.uint32), demand.scale),
         capacity.astype(np.uint64),
         _supplies(demand, given),
         _out(kind_of_node, outages),
         certified=certified,
+        priced=priced,
     )
     steps = 2 * changes + len(given) + given.sets.shape[1] + _STEPS
     off_j = steps * _ROUNDING * (terms / TICKS_S + demand.base_j)
     energy_j = max(total / TICKS_S + demand.base_j - off_j - demand.allowance_j, 0.0)
-    if proof is None:
-        return StartsBound(energy_j, changes, searches, unplaced)
-    cost = rows[demand.row] * demand.scale[:, np.newaxis]
-    return StartsBound(
-        energy_j, changes, searches, unplaced, Proof(cost, capacity, kind_of_node, demand.base_j, *proof)
-    )
+    certificate = None
+    if proof is not None:
+        cost = rows[demand.row] * demand.scale[:, np.newaxis]
+        certificate = Proof(cost, capacity, kind_of_node, demand.base_j, *proof)
+    prices = Prices(demand, price) if price is not None else None
+    return StartsBound(energy_j, changes, searches, unplaced, certificate, prices)
 
 
 def _kinds_of_nodes(cost: Floats, out: Whole) -> tuple[int, Whole, Whole]:

@@ -315,6 +315,8 @@ def _note_steps(screen: Screen, steps: dict[str, Any]) -> None:
             f"{steps['slow']:,} of {many(steps['count'], 'step')} took longer than {steps['decide_within_ms']:g} ms"
         )
         screen.say(f"{longer}, at most {steps['longest_ms']:,.0f} ms")
+    if steps["broken_off"]:
+        screen.say(f"{many(steps['broken_off'], 'step')} broken off, and nothing was decided in them")
 
 
 def _power_note(power: dict[str, Any]) -> str:

@@ -22,15 +22,34 @@ if TYPE_CHECKING:
     from hetsched.slurm_bridge.gate import Gate
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.machine import BridgeMachine
+    from hetsched.slurm_bridge.power_cap import PowerCap
     from hetsched.slurm_bridge.standing import Site
 
 _PLATFORM_HELP = "The partition's nodes, as slurm platform writes them."
 _ACT_HELP = "Hold jobs back by the gate, and release them as decided; without it nothing is changed."
 _LEASE_HELP = "With --act: seconds after which Slurm goes on by its own rules if the bridge is gone."
+_CAP_HELP = "With --act: watts that running jobs may have at a time, by a licence watts that each job asks for."
 _UNLIMITED_HELP = "Walltime that a policy plans with for jobs without a limit; default: a year."
 
 
 DEFAULT_LEASE_S = 120.0
+
+
+@dataclass(frozen=True)
+class ActGiven:
+    """What is done to Slurm."""
+
+    act: Annotated[bool, flag("--act", _ACT_HELP, SLURM)] = False
+    lease_s: Annotated[float | None, option("--lease-s", "S", _LEASE_HELP, SLURM, read=number("seconds", 30, 3600))] = (
+        None
+    )
+    cap_w: Annotated[int | None, option("--cap-w", "W", _CAP_HELP, SLURM, read=whole(0))] = None
+
+    def check(self, faults: Faults) -> None:
+        """Note options that count with --act only."""
+        for name, value in (("--lease-s", self.lease_s), ("--cap-w", self.cap_w)):
+            if value is not None and not self.act:
+                faults.add(name, value, "nothing without --act: a dry run holds nobody back")
 
 
 @dataclass(frozen=True)
@@ -65,17 +84,13 @@ def run(
     journal: Annotated[str, option("--journal", "DIR", "Keep journals and the log there.", OUTPUT, read=opt.folder)],
     policy: PolicyGiven,
     beats: BeatsGiven,
+    acts: ActGiven,
     events: EventsPath = None,
-    act: Annotated[bool, flag("--act", _ACT_HELP, SLURM)] = False,
-    lease_s: Annotated[
-        float | None, option("--lease-s", "S", _LEASE_HELP, SLURM, read=number("seconds", 30, 3600))
-    ] = None,
 ) -> None:
     """Say what a policy would release in a partition, and where; with --act, hold jobs back and release them."""
     import typer
 
-    if lease_s is not None and not act:
-        faults.add("--lease-s", lease_s, "nothing without --act: a dry run holds nobody back")
+    acts.check(faults)
     chosen = policy.chosen(faults)
     faults.check()
     check_output(journal)
@@ -96,10 +111,10 @@ def run(
         nodes = platform_of(platform, {})
         machine = BridgeMachine(nodes, beats.unlimited_s or FOREVER_S, Applications.of(nodes, beats.app_by))
     lock = Held(journal, "--journal", "bridge")
-    site = Site(partition, needs_gate=act)
+    site = Site(partition, needs_gate=acts.act)
     settings = _settings(screen)
-    gate = _gate(site, journal, lease_s or DEFAULT_LEASE_S) if act else None
-    hands = None if gate is None else _hands(gate, site, machine, journal, screen)
+    leases = _leases(site, journal, acts) if acts.act else None
+    hands = None if leases is None else _hands(leases, site, machine, journal, screen)
     heard = _events(events, settings, screen)
     bridge = Bridge(
         site,
@@ -114,13 +129,13 @@ def run(
         hands=hands,
         seed=beats.seed,
     )
-    if gate is not None:
+    if leases is not None:
         # Last: whatever is wrong with the rest has been said, and no job is held back for nothing.
-        gate.take(time.sleep)
+        leases[0].take(time.sleep)
     try:
         good = _beats(bridge, beats, heard)
     finally:
-        if act:
+        if acts.act:
             screen.say("the gate ends by itself; `hetsched slurm leave` takes it away at once")
         lock.close()
     screen.give({"beats": beats.beats, "readings": good}, [journal])
@@ -169,13 +184,14 @@ def _events(path: str | None, settings: dict[str, str], screen: Screen) -> Event
     return Events(str(Path(path).absolute()), own if user is None else own | {user}, say=screen.say)
 
 
-def _gate(site: Site, journal: str, lease_s: float) -> Gate:
-    """The gate of a bridge that acts, not taken yet, once the cluster is ready for one."""
+def _leases(site: Site, journal: str, acts: ActGiven) -> tuple[Gate, PowerCap | None]:
+    """The gate of a bridge that acts and its cap, not taken yet, once the cluster is ready for them."""
     import getpass
 
     from hetsched.slurm_bridge.doctor import checks_of
     from hetsched.slurm_bridge.facts import read_facts
     from hetsched.slurm_bridge.gate import Gate
+    from hetsched.slurm_bridge.power_cap import WATTS, PowerCap
     from hetsched.slurm_bridge.standing import GATE
 
     own = slurm()
@@ -185,14 +201,20 @@ def _gate(site: Site, journal: str, lease_s: float) -> Gate:
         raise ConfigError(
             [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]
         )
-    return Gate(
-        own, total=facts.licences[GATE], lease_s=lease_s, user=getpass.getuser(), real=time.time, folder=journal
-    )
+    user, lease_s, cap = getpass.getuser(), acts.lease_s or DEFAULT_LEASE_S, None
+    if acts.cap_w is not None:
+        watts = facts.licences.get(WATTS)
+        cap = PowerCap(own, total=watts, cap_w=acts.cap_w, lease_s=lease_s, user=user, real=time.time)
+    gate = Gate(own, total=facts.licences[GATE], lease_s=lease_s, user=user, real=time.time, folder=journal)
+    return gate, cap
 
 
-def _hands(gate: Gate, site: Site, machine: BridgeMachine, journal: str, screen: Screen) -> Hands:
+def _hands(
+    leases: tuple[Gate, PowerCap | None], site: Site, machine: BridgeMachine, journal: str, screen: Screen
+) -> Hands:
     """The hands of a bridge that acts."""
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.log import Log
 
-    return Hands(slurm(), gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say)
+    gate, cap = leases
+    return Hands(slurm(), gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say, cap=cap)

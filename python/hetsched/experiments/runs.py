@@ -15,6 +15,7 @@ from hetsched.policy import Policy, parse_policy
 from hetsched.report.experiment import curve
 from hetsched.run.result import Result
 from hetsched.run.simulation import simulate
+from hetsched.typing import Bound
 from hetsched.workload import Workload
 
 R = TypeVar("R")
@@ -34,12 +35,12 @@ def run_row(
     *,
     seed: int,
     named: Mapping[str, Any],
-    bound: bool = False,
+    bound: bool | Bound = False,
     extra: Callable[[Result], Mapping[str, Any]] = lambda _result: {},
 ) -> dict[str, Any]:
     """A run as a row: its names, the keys of its summary, and more columns from the result.
 
-    `bound` asks for the least job energy in the run's window.
+    `bound` is that of `simulate`: True for the least job energy in the run's window.
     """
     result = simulate(workload, platform, policy, seed=seed, bound=bound)
     return {**named, "policy": label, **result.summary(), **extra(result)}
@@ -93,6 +94,16 @@ def _room(base: Column) -> Floats:
     return base("job_energy_j") - base("energy_bound_j")
 
 
+def _below(column: Column) -> Floats:
+    """Job energy that better nodes at the same starts could have saved at most."""
+    return column("job_energy_j") - column("energy_bound_starts_j")
+
+
+def _of_base(saved_j: Callable[[Column, Column], Floats]) -> Callable[[Column, Column], Floats]:
+    """A saving in percent of the baseline's job energy."""
+    return lambda own, base: 100.0 * saved_j(own, base) / base("job_energy_j")
+
+
 METRICS: Mapping[str, Callable[[Column, Column], Floats]] = {
     "saving": _share_saved("energy_j"),
     "placement": _share_saved("job_energy_j"),
@@ -107,6 +118,9 @@ METRICS: Mapping[str, Callable[[Column, Column], Floats]] = {
     "above": lambda own, _base: 100.0 * own("over_budget_s") / own("makespan_s"),
     "share": lambda own, base: 100.0 * (base("job_energy_j") - own("job_energy_j")) / _room(base),
     "attainable": lambda _own, base: 100.0 * _room(base) / base("job_energy_j"),
+    "attained": lambda own, _base: 100.0 * own("placement_attained_ratio"),
+    "placing": _of_base(lambda own, base: _below(base) - _below(own)),
+    "timing": _of_base(lambda own, base: base("energy_bound_starts_j") - own("energy_bound_starts_j")),
     "longest": lambda own, _base: own("large_longest_wait_s") / 3600.0,
 }
 """From a run's columns and its baseline's to:
@@ -120,6 +134,9 @@ METRICS: Mapping[str, Callable[[Column, Column], Floats]] = {
 * ``above``: time above the power budget, percent of the makespan; of the run alone
 * ``attainable``: the saving of job energy that no placement within the baseline's window exceeds, percent; ``share``:
   how much of it is reached, percent
+* ``attained``: the saving over blind placement at the run's own starts, as a share of the largest that these starts
+  leave room for, percent; of the run alone. ``placing`` and ``timing``: the two parts of the saving of job energy over
+  the baseline, percent of its job energy (`hetsched.analysis.placement_and_timing`)
 * ``longest``: the longest wait of a large job, h; of the run alone
 """
 

@@ -18,7 +18,7 @@ from hetsched.features.feature import AnySetting, Setting
 from hetsched.platform import Platform, Queue
 from hetsched.platform.queues import default_of, nodes_text, overlapping, pools_of
 from hetsched.policy import Policy
-from hetsched.policy.parts import FORESEEING, choosers
+from hetsched.policy.parts import FORESEEING, choosers, names_of
 from hetsched.units import floats
 from hetsched.workload import Workload
 
@@ -198,8 +198,8 @@ def _check_jobs(frame: pl.DataFrame, platform: Platform, policy: Policy) -> None
         if name in frame.columns and (frame[name] != frame["node_count"]).any():
             _check_sizes(frame, platform, name, faults)
     if platform.licences is not None and "licences" in frame.columns and frame["licences"].null_count() < len(frame):
-        pools = len(pools_of(platform.queues))
-        if pools > 1 and not policy._part_flag("backfill", "chooses_nodes"):
+        pools, is_one_by_one = len(pools_of(platform.queues)), _shared_by_sets(platform.queues, policy) is None
+        if pools > 1 and is_one_by_one and not policy._part_flag("backfill", "chooses_nodes"):
             expected = f"none, or the backfill {choosers()}: queues have {pools} sets of nodes, which would share them"
             faults.note("licences", "licences", expected)
     faults.check()
@@ -246,22 +246,43 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
     if has_agent and not is_whole:
         expected = "queues of one and the same set of all nodes: an agent knows no others"
         faults.note("agent", "an agent", expected)
-    elif counts and (pair := overlapping(queues)) is not None:
-        one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.numbers)})" for queue in pair)
-        name = type(own["backfill"]).__name__ if "backfill" in own else backfill["name"]
-        shared = f"queues {one} and {other} share some nodes and not all"
-        expected = f"{choosers()}, which names nodes: {shared}, so counts do not do"
-        faults.add("backfill", name, expected)
     elif counts and not is_whole:
         for role in own:
             if own[role] is not None:
                 known = _pools_text(pools, platform)
                 expected = f"a part of hetsched's own: queues have {known}, of which an object knows nothing"
                 faults.add(role, type(own[role]).__name__, expected)
-    if (power := policy.parts.get("power")) is not None and len(pools) > 1:
-        expected = f"none: a budget is that of one pool, and queues have {_pools_text(pools, platform)}"
-        faults.add("power", power["name"], expected)
+        if (why := _shared_by_sets(queues, policy)) is not None:
+            _check_shared(why, platform, policy, faults)
     faults.check()
+
+
+def _shared_by_sets(queues: tuple[Queue, ...], policy: Policy) -> str | None:
+    """Return why sets of nodes are not scheduled one by one: two share some nodes, or all share a budget."""
+    if (pair := overlapping(queues)) is not None:
+        one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.numbers)})" for queue in pair)
+        return f"queues {one} and {other} share some nodes and not all"
+    sets = len(pools_of(queues))
+    return f"queues have {sets} sets of nodes and one budget" if sets > 1 and policy.parts.get("power") else None
+
+
+def _check_shared(why: str, platform: Platform, policy: Policy, faults: Faults) -> None:
+    """Note parts that do not count nodes by the queues that have them (rule 7)."""
+    parts, own = policy.parts, policy.own
+    backfill, placement, sleep = parts["backfill"], parts["placement"], parts.get("sleep")
+    assert backfill is not None
+    assert placement is not None
+    if not platform.exclusive:
+        faults.add("backfill", backfill["name"], f"{choosers()}, which names nodes: jobs share them, and {why}")
+    elif "backfill" not in own and not policy._part_flag("backfill", "knows_cells"):
+        faults.add("backfill", backfill["name"], f"one of {listed(names_of('backfill', 'knows_cells'))}: {why}")
+    if "placement" not in own and not policy._part_flag("placement", "knows_cells"):
+        known = listed(names_of("placement", "knows_cells"))
+        faults.add("placement", placement["name"], f"one of {known}, which choose within alike nodes: {why}")
+    if sleep is not None:
+        faults.add(
+            "sleep", sleep["name"], f"none, or the backfill {choosers()}: nodes that sleep are counted, and {why}"
+        )
 
 
 def _pools_text(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:

@@ -84,6 +84,7 @@ class Executor:
         self._decide_within_s = decide_within_s
         self._longest_step_s = longest_step_s
         self._was_slow = self._is_impatient = self._was_capped = False
+        self._broken_off = 0
         self._longest_wait_s = longest_wait_s
         self._tell = tell
         self._say = say
@@ -206,7 +207,8 @@ class Executor:
         took_s = time.monotonic() - begin
         self._note_slowness(t_us, took_s)
         point("run.decided")
-        self._unwritten = Instant(t_us, notices, decisions, round(took_s * 1e6))
+        self._unwritten = Instant(t_us, notices, decisions, round(took_s * 1e6), self._broken_off)
+        self._broken_off = 0
         self._write()
 
     def _note_slowness(self, t_us: int, took_s: float) -> None:
@@ -222,6 +224,7 @@ class Executor:
         self._kept = notices
         # A step that was broken off is tried again with the next notice; others may come no more.
         self._is_impatient = isinstance(error, TimeoutError)
+        self._broken_off += self._is_impatient
         self._step_after = time.monotonic() + (RETRY_S if patient or self._is_impatient else _AFTER_ERROR_S)
         if self.errors_in_row <= _MOST_ERRORS + 1:
             self._say(f"at {t_us / 1e6:.3f} s the policy failed, and nothing starts: {type(error).__name__}: {error}")
@@ -242,7 +245,8 @@ class Executor:
         self._say(f"it failed {self.errors_in_row} times in a row: {policy.name} decides from now on")
         self.errors_in_row, self._step_after = 0, 0.0
         self._found += self._unknown_to(snapshot)
-        self._unwritten = Instant(t_us, snapshot=snapshot, policy=policy)
+        self._unwritten = Instant(t_us, broken_off=self._broken_off, snapshot=snapshot, policy=policy)
+        self._broken_off = 0
         self._write()
 
     def _unknown_to(self, snapshot: Snapshot) -> list[Notice]:

@@ -52,6 +52,8 @@ class Instant:
     """The policy that decides from there on, if it is another one."""
     took_us: int | None = None
     """The time that the decisions took, where a host has measured it."""
+    broken_off: int = 0
+    """Steps that a host has broken off since the line before, as they took too long."""
 
     def to_json(self) -> dict[str, Any]:
         """The line as a JSON object."""
@@ -60,6 +62,8 @@ class Instant:
             own["real"] = self.real
         if self.took_us is not None:
             own["took_us"] = self.took_us
+        if self.broken_off:
+            own["broken_off"] = self.broken_off
         if self.jobs is not None:
             return own | {"jobs": self.jobs.to_dict(as_series=False), "types": _types(self.jobs)}
         if self.snapshot is not None:
@@ -83,7 +87,9 @@ class Instant:
         except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
             raise LiveError(f"found no instant ({reason_of(error)}), expected t_us, notices and decisions") from None
         notices, decisions = tuple(map(notice_of, told)), tuple(map(decision_of, decided))
-        return cls(t_us, notices, decisions, real, took_us=values.get("took_us"))
+        return cls(
+            t_us, notices, decisions, real, took_us=values.get("took_us"), broken_off=values.get("broken_off", 0)
+        )
 
 
 _TYPES: dict[str, Any] = {

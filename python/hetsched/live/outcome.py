@@ -71,12 +71,14 @@ def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
 
 
 def steps_of(instants: Iterable[Instant], decide_within_s: float) -> dict[str, Any]:
-    """The number of steps, of those among them that took longer than was given, and the time of the longest."""
+    """The number of steps, of those that took longer than was given or were broken off, and the time of the longest."""
+    instants = list(instants)
     took_ms = [instant.took_us / 1e3 for instant in instants if instant.took_us is not None]
     slow = sum(one > decide_within_s * 1e3 for one in took_ms)
     return {
         "count": len(took_ms),
         "slow": slow,
+        "broken_off": sum(instant.broken_off for instant in instants),
         "decide_within_ms": decide_within_s * 1e3,
         "longest_ms": max(took_ms, default=0.0),
     }

@@ -251,6 +251,7 @@ class _Book:
             snapshot=instant.snapshot,
             policy=None if instant.policy is None else instant.policy.to_dict(),
             took_us=instant.took_us,
+            broken_off=instant.broken_off,
         )
         if is_armed("journal.torn"):
             with self._path.open("ab") as file:

@@ -74,6 +74,8 @@ class Instant:
     decisions: Sequence[Decision] = ()
     took_us: int | None = None
     """The time that the decisions took."""
+    broken_off: int = 0
+    """Steps that were broken off since the instant before."""
     snapshot: Snapshot | None = None
     """The state in which another policy took over: then there are no notices and decisions."""
     policy: Policy | None = None

@@ -113,22 +113,38 @@ def _another(found: str) -> ConfigError:
 
 def gate_end_s(slurm: Slurm) -> int | None:
     """The second at which the gate ends; None if there is none. Raises CallError."""
-    answer = slurm.call("scontrol", "-o", "show", "reservation", GATE)
-    if answer.code != 0:
-        if "not found" in answer.out + answer.err:
-            return None
-        answer.checked()
-    found = _END.search(answer.out)
-    if found is None:
-        raise CallError(f"scontrol show reservation {GATE}: no end that reads")
-    return int(found[1])
+    text = reservation_text(slurm, GATE)
+    return None if text is None else end_s_of(text, GATE)
 
 
 def remove_gate(slurm: Slurm) -> bool:
     """Take the gate away; False if there was none. Raises CallError if it is still there."""
-    if gate_end_s(slurm) is None:
+    return remove_reservation(slurm, GATE)
+
+
+def reservation_text(slurm: Slurm, name: str) -> str | None:
+    """The record of a reservation; None if there is none. Raises CallError."""
+    answer = slurm.call("scontrol", "-o", "show", "reservation", name)
+    if answer.code != 0:
+        if "not found" in answer.out + answer.err:
+            return None
+        answer.checked()
+    return answer.out
+
+
+def end_s_of(text: str, name: str) -> int:
+    """The second at which a reservation ends, by its record; raises CallError."""
+    found = _END.search(text)
+    if found is None:
+        raise CallError(f"scontrol show reservation {name}: no end that reads")
+    return int(found[1])
+
+
+def remove_reservation(slurm: Slurm, name: str) -> bool:
+    """Take a reservation away; False if there was none. Raises CallError if it is still there."""
+    if reservation_text(slurm, name) is None:
         return False
-    answer = slurm.call("scontrol", "delete", f"ReservationName={GATE}")
-    if gate_end_s(slurm) is not None:
-        raise CallError(f"the gate could not be taken away: {answer.why}")
+    answer = slurm.call("scontrol", "delete", f"ReservationName={name}")
+    if reservation_text(slurm, name) is not None:
+        raise CallError(f"the reservation {name} could not be taken away: {answer.why}")
     return True

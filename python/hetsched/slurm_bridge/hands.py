@@ -14,6 +14,7 @@ from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.log import Log
 from hetsched.slurm_bridge.orders import Order, orders_of
 from hetsched.slurm_bridge.picture import Picture
+from hetsched.slurm_bridge.power_cap import PowerCap
 from hetsched.slurm_bridge.readings import Reading
 from hetsched.slurm_bridge.standing import Site
 
@@ -27,10 +28,18 @@ class Hands:
     """The orders of a beat; nothing is repeated or undone by an exit code, as the next reading shows what happened."""
 
     def __init__(
-        self, slurm: Slurm, gate: Gate, site: Site, names: Sequence[str], *, log: Log, say: Callable[[str], None]
+        self,
+        slurm: Slurm,
+        gate: Gate,
+        site: Site,
+        names: Sequence[str],
+        *,
+        log: Log,
+        say: Callable[[str], None],
+        cap: PowerCap | None = None,
     ) -> None:
         self._slurm, self._gate, self._site, self._names = slurm, gate, site, names
-        self._log, self._say = log, say
+        self._log, self._say, self._cap = log, say, cap
         self._sent: dict[JobKey, int] = {}
 
     def beat(self, picture: Picture, reading: Reading) -> None:
@@ -38,6 +47,8 @@ class Hands:
         self._sent = {key: attempt for key, attempt in self._sent.items() if key in picture.entries}
         try:
             self._gate.keep()
+            if self._cap is not None:
+                self._cap.keep()
             orders = orders_of(picture, reading, self._site, self._names, self._sent)[:MOST_ORDERS]
             if orders:
                 self._give(orders)

@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable
 
 from hetsched.slurm_bridge.calls import Slurm
-from hetsched.slurm_bridge.gate import gate_end_s, remove_gate
+from hetsched.slurm_bridge.gate import gate_end_s, remove_gate, remove_reservation
 from hetsched.slurm_bridge.jobs import SeenJob, read_jobs
 from hetsched.slurm_bridge.orders import open_words
+from hetsched.slurm_bridge.power_cap import NAME as WATTS_CAP
 from hetsched.slurm_bridge.standing import BAND
 
 
 def leave(slurm: Slurm, partition: str) -> tuple[bool, int]:
-    """Take the gate away and give every waiting job back to Slurm; gives if there was a gate, and the number of jobs.
+    """Take gate and cap away and give every waiting job back; gives if there was a gate, and the number of jobs.
 
     It may be done again at any time, and changes nothing then. Raises CallError and TableError.
     """
     had_gate = remove_gate(slurm)
+    remove_reservation(slurm, WATTS_CAP)
     return had_gate, _give_back(slurm, partition, lambda _: True)
 
 

@@ -14,7 +14,7 @@ BAND = 4_294_902_000
 """Least priority of jobs that were released. Slurm's own begin at 4,294,901,759 and fall: released jobs go first."""
 
 READY = frozenset({"None", "Licenses", "Resources", "Priority"})
-"""Reasons of jobs that wait for nothing but their turn."""
+"""Reasons of jobs that wait for nothing but their turn; elements of an array have several, with commas between."""
 
 FINAL = frozenset(
     {
@@ -89,7 +89,7 @@ def _standing(job: SeenJob, site: Site) -> Standing:
         return Standing.RUNNING
     if job.partitions != (site.partition,) or job.is_part:
         return Standing.FOREIGN
-    is_ready = job.state == "PENDING" and job.reason in READY and not _is_unseen(job)
+    is_ready = job.state == "PENDING" and READY.issuperset(job.reason.split(",")) and not _is_unseen(job)
     if not site.needs_gate or job.asks_for(GATE):
         return Standing.GATED if is_ready else Standing.WAITING
     if job.restarts > 0 and (not is_ready or job.priority < BAND):

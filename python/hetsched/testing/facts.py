@@ -84,8 +84,9 @@ class Budget:
         # Jobs of one row and one measured draw that ask for the same draw alike: each kind is worked out once.
         measured = floats(run.asked_for("power_w"))
         wants = np.zeros(len(run.asked)) if run.serving is None else run.serving.of_job
+        queues = np.zeros(len(run.asked)) if run.queueing is None else run.queueing.of_job
         rows = run.row_of_jobs(platform.actual), run.row_of_jobs(platform.predicted)
-        kinds = np.column_stack([*rows, measured, wants])
+        kinds = np.column_stack([*rows, measured, wants, queues])
         _, some_job, kind = np.unique(kinds, axis=0, return_index=True, return_inverse=True)
         everyone = np.arange(platform.nodes)
         shape = len(some_job), platform.nodes
@@ -102,8 +103,7 @@ class Budget:
         if run.serving is not None:
             allowed = np.array([run.serving.may_use(job, everyone) for job in some_job.tolist()])
         if run.queueing is not None and len(run.asked):
-            # There is one pool.
-            allowed = allowed & run.queueing.may_use(0, everyone)
+            allowed = allowed & [run.queueing.may_use(job, everyone) for job in some_job.tolist()]
 
         def least(draw_w: Floats) -> Floats:
             beyond = np.where(allowed, np.maximum(draw_w, platform.idle_w) - platform.idle_w, np.inf)

@@ -63,6 +63,10 @@ pub struct Controller {
     decisions: Decisions,
     /// True if the policy governs power.
     governs: bool,
+    /// True if the policy keeps the predicted draw under a ceiling.
+    counts_watts: bool,
+    /// True if a forecast tells how long jobs run.
+    foretells: bool,
     /// True if an agent decides for the policy.
     asks: bool,
     /// The one that switches nodes off.
@@ -128,6 +132,8 @@ impl Controller {
         Self {
             resizes,
             asks: policy.agent().is_some(),
+            counts_watts: policy.budget().is_some(),
+            foretells: policy.forecast().is_some(),
             cluster,
             policy,
             account,
@@ -202,7 +208,7 @@ impl Controller {
             Some(Refusal::Lack(lack))
         } else if self.policy.leaves_out(self.cluster.jobs(), job) {
             Some(Refusal::LeftOut)
-        } else if self.policy.exceeds_budget(&self.cluster.view(Watts::ZERO, &|| false), job) {
+        } else if self.counts_watts && self.policy.exceeds_budget(&self.cluster.view(Watts::ZERO, &|| false), job) {
             Some(Refusal::Power)
         } else if self.rejects_between && self.between(job).is_some_and(|need| !need.is_free_at_last) {
             Some(Refusal::Between)
@@ -213,6 +219,9 @@ impl Controller {
 
     /// Need of a job that fits between no two budgets to come; `None` if it fits.
     pub fn between(&mut self, job: JobId) -> Option<Between> {
+        if !self.counts_watts {
+            return None;
+        }
         self.policy.between(&self.cluster.view(Watts::ZERO, &|| false), job)
     }
 
@@ -291,7 +300,7 @@ impl Controller {
     ///
     /// # Errors
     /// If its nodes do not serve it.
-    pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
+    pub fn end(&mut self, id: RunId) -> Result<Option<Box<Run>>, SimulationError> {
         let run = self.cluster.end(id)?;
         if let Some(run) = &run {
             self.account.end(&self.cluster, run);
@@ -397,7 +406,7 @@ impl Controller {
 
     /// Informs policy and forecast of a job that has joined the queue.
     fn tell_of(&mut self, job: JobId) {
-        if self.policy.forecast().is_some() {
+        if self.foretells {
             self.foretold.joined.push(job);
         }
         self.tell(Notice::Submitted(job));

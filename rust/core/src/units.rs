@@ -101,6 +101,15 @@ impl SimTime {
     }
 }
 
+/// The earlier of two instants that there may be.
+#[must_use]
+pub fn sooner(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 impl SimDuration {
     /// Zero.
     pub const ZERO: Self = Self(0);
@@ -261,7 +270,12 @@ impl Joules {
     /// Sum of this energy and that of `draw` over `span`; `None` beyond 1.7·10²⁰ J.
     #[must_use]
     pub fn checked_add(self, draw: Watts, span: SimDuration) -> Option<Self> {
-        self.0.checked_add(draw.0.checked_mul(i128::from(span.0))?).map(Self)
+        // A product of two numbers of 64 bits fits, where a check of one of 128 bits costs several multiplications.
+        let more = match draw.picowatts() {
+            Some(draw) => i128::from(draw) * i128::from(span.0),
+            None => draw.0.checked_mul(i128::from(span.0))?,
+        };
+        self.0.checked_add(more).map(Self)
     }
 
     /// `|self - other|` relative to the larger of the two; 0 when both are zero.

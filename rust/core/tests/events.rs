@@ -330,7 +330,7 @@ fn a_watch_that_breaks_stops_the_run() {
 #[test]
 fn scripts_can_start_jobs_together() {
     let records = run(scripted(&[(5, 10, 1, 0, 0), (5, 20, 1, 0, 0)], start_all, 0)).unwrap();
-    assert_eq!(records.timeline.counts[0], [2, 1, 0]);
+    assert_eq!(records.timeline.counts[0].clone().into_vec(), [2, 1, 0]);
 }
 
 #[test]

@@ -116,12 +116,25 @@ fn a_budget_beside_one_pool_is_that_of_all_nodes() {
 }
 
 #[test]
-fn a_budget_of_several_pools_is_refused() {
-    let queues = queues(&[&[4, 5], &[0, 1]], [0, 0, 1]);
-    let Err(error) = set_up(Some(queues), Some(1400.0), None) else { panic!("it is set up") };
-    let told =
-        "policy.power: found queues of 2 sets of nodes, expected queues of one set: a budget is that of one pool";
-    assert_eq!(error.to_string(), told);
+fn a_budget_of_several_pools_is_one_and_their_nodes_are_not() {
+    // Two nodes draw 400 W beyond the idle machine of 600 W.
+    let queues = |sets: &[&[u32]]| Some(queues(sets, [0, 0, 1]));
+    let apart: [&[u32]; 2] = [&[4, 5], &[0, 1]];
+    let at_once = [(0.0, vec![4, 5]), (10.0, vec![4, 5]), (0.0, vec![0, 1])];
+    assert_eq!(done(set_up(queues(&apart), Some(1400.0), None)), at_once);
+    let in_turn = [(0.0, vec![4, 5]), (10.0, vec![4, 5]), (20.0, vec![0, 1])];
+    assert_eq!(done(set_up(queues(&apart), Some(1399.0), None)), in_turn);
+}
+
+#[test]
+fn queues_that_share_nodes_are_counted_by_cell() {
+    // Node 1 is in both: the first queue leaves it to the second.
+    let shared = |of_job| Some(queues(&[&[1, 2, 3], &[0, 1]], of_job));
+    let both = [(0.0, vec![2, 3]), (0.0, vec![0, 1]), (10.0, vec![2, 3])];
+    assert_eq!(done(set_up(shared([0, 1, 0]), None, None)), both);
+    assert_eq!(done(set_up(shared([0, 1, 0]), Some(1400.0), None)), both);
+    let in_turn = [(0.0, vec![2, 3]), (10.0, vec![0, 1]), (20.0, vec![2, 3])];
+    assert_eq!(done(set_up(shared([0, 1, 0]), Some(1399.0), None)), in_turn);
 }
 
 #[test]

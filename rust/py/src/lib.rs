@@ -68,6 +68,9 @@ fn functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(assignment::assign_types, module)?)?;
     module.add_function(wrap_pyfunction!(transport::least_cost_over_time, module)?)?;
     module.add_function(wrap_pyfunction!(exchange::cheaper_placement, module)?)?;
+    module.add_function(wrap_pyfunction!(exchange::cheaper_paced_placement, module)?)?;
+    module.add_function(wrap_pyfunction!(exchange::raised_prices, module)?)?;
+    module.add_function(wrap_pyfunction!(exchange::placed_by_prices, module)?)?;
     module.add_function(wrap_pyfunction!(parts::check_policy, module)?)?;
     module.add_function(wrap_pyfunction!(parts::parts, module)?)?;
     module.add_function(wrap_pyfunction!(run::read_swf, module)?)?;

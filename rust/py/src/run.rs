@@ -323,7 +323,7 @@ impl Records {
         ];
         let mut columns =
             vec![("time_s", frame::floats(timeline.time_s)), ("power_w", frame::floats(timeline.power_w))];
-        columns.extend(names.into_iter().zip(timeline.counts.map(frame::ints)));
+        columns.extend(names.into_iter().zip(timeline.counts.map(|column| frame::ints(column.into_vec()))));
         if !timeline.budget_w.is_empty() {
             columns.push(("budget_w", frame::nullable(timeline.budget_w)));
         }

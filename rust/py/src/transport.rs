@@ -1,6 +1,8 @@
 //! Transportation over time: costs, supplies and outages in, the least cost and what certifies it out.
 
-use hetsched_core::algo::transport::{FlowStretch, Kind, NodeCosts, NodeOutage, Problem, Supply, least_cost_unless};
+use hetsched_core::algo::transport::{
+    FlowStretch, Kind, NodeCosts, NodeOutage, Problem, Supply, SupplyWorth, least_cost_unless,
+};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -56,11 +58,12 @@ impl Seen {
 
 /// Least cost over time of kinds, each a row of costs times a factor.
 ///
-/// Gives the cost, the sum of its terms, numbers of changes, of units without room and of searches; and, if `certified`,
-/// what proves it.
+/// Gives the cost, the sum of its terms, numbers of changes, of units without room and of searches; if `certified`, what
+/// proves it; and if `priced`, the worth of a unit of each supply.
 #[pyfunction]
-#[pyo3(signature = (cost, kinds, capacity, supplies, outages, *, certified = false))]
+#[pyo3(signature = (cost, kinds, capacity, supplies, outages, *, certified = false, priced = false))]
 #[expect(clippy::needless_pass_by_value, reason = "arguments from Python come by value")]
+#[expect(clippy::too_many_arguments, reason = "columns of one problem")]
 pub(crate) fn least_cost_over_time<'py>(
     py: Python<'py>,
     cost: &Bound<'py, PyArray2<f64>>,
@@ -69,7 +72,8 @@ pub(crate) fn least_cost_over_time<'py>(
     supplies: Spans<'py>,
     outages: Spans<'py>,
     certified: bool,
-) -> PyResult<(f64, f64, usize, u64, u64, Option<Certificate<'py>>)> {
+    priced: bool,
+) -> PyResult<(f64, f64, usize, u64, u64, Option<Certificate<'py>>, Option<Floats<'py>>)> {
     let cost = cost.readonly();
     let (rows, nodes) = cost.as_array().dim();
     let kinds = kinds.0.as_array().into_iter().zip(kinds.1.as_array()).map(|(&row, &scale)| Kind { row, scale });
@@ -78,20 +82,24 @@ pub(crate) fn least_cost_over_time<'py>(
     let supplies = spans(&supplies, |kind, amount, from, until| Supply { kind, amount, from, until });
     let outages = spans(&outages, |node, amount, from, until| NodeOutage { node, amount, from, until });
     let silent = |_: Python<'_>, _: &Py<PyAny>, _: &[f64]| Ok(());
-    let (least, seen) = run_detached(py, false, None, silent, |look| {
+    let (least, seen, worth) = run_detached(py, false, None, silent, |look| {
         let costs = NodeCosts::new(rows, nodes, values)?;
         let problem = Problem { costs, kinds: &kinds, capacity, supplies: &supplies, outages: &outages };
-        let mut seen = Seen::default();
+        let (mut seen, mut worth) = (Seen::default(), priced.then(|| SupplyWorth::new(&supplies, kinds.len())));
         let note = &mut |stretch: &FlowStretch<'_, '_>| {
             if certified {
                 seen.note(stretch);
             }
+            if let Some(worth) = &mut worth {
+                worth.note(stretch);
+            }
         };
         let least = least_cost_unless(&problem, note, &mut || look(&[]).is_break())?;
-        Ok((least, seen))
+        Ok((least, seen, worth.map(SupplyWorth::finish)))
     })?;
     let proof = certified.then(|| seen.arrays(py));
-    Ok((least.total, least.terms, least.changes, least.unplaced, least.searches, proof))
+    let worth = worth.map(|worth| PyArray1::from_vec(py, worth));
+    Ok((least.total, least.terms, least.changes, least.unplaced, least.searches, proof, worth))
 }
 
 fn spans<T>(columns: &Spans<'_>, made: impl Fn(u32, u64, i64, i64) -> T) -> Vec<T> {

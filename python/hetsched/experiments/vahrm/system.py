@@ -24,6 +24,7 @@ from hetsched.platform.device_sampling import DeviceSample, sample_devices
 from hetsched.platform.devices import TSUBAME3_JOBS_W, tsubame3
 from hetsched.policy import Policy
 from hetsched.run.result import Result
+from hetsched.typing import Bound
 from hetsched.workload import Workload
 from hetsched.workload.generators import overloaded, overloaded_large, steady
 from hetsched.workload.generators.cpu_gpu_log import MIXES
@@ -186,7 +187,7 @@ def case_row(
     *,
     seed: int,
     at: Mapping[str, float | None],
-    bound: bool = False,
+    bound: bool | Bound = False,
     extra: Callable[[Result], Mapping[str, Any]] = lambda _result: {},
 ) -> dict[str, Any]:
     """Run a policy on a workload; `at` is what the experiment varies, None where it does not concern this policy.

@@ -112,6 +112,12 @@ impl ByClass {
         self
     }
 
+    fn without(mut self, class: ClassId, units: i64, rest: impl Iterator<Item = i64>) -> Self {
+        let least = &mut self.0[class.slot()];
+        *least = least_left(*least, Self::told(units), u32::MAX, rest.map(Self::told));
+        self
+    }
+
     /// Minimum of both for each class.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
@@ -164,6 +170,17 @@ impl Summary<Waiting> for LeastNeeds {
         }
     }
 
+    fn without(self, item: &Waiting, rest: &[Waiting]) -> Self {
+        let alike = rest.iter().filter(|other| other.class.slot() == item.class.slot());
+        Self {
+            units: least_left(self.units, item.units, i64::MAX, rest.iter().map(|other| other.units)),
+            length: least_left(self.length, item.length, SimDuration::FOREVER, rest.iter().map(|other| other.length)),
+            watts: least_left(self.watts, item.watts, i64::MAX, rest.iter().map(|other| other.watts)),
+            submit: least_left(self.submit, item.key.submit, SimTime::NEVER, rest.iter().map(|other| other.key.submit)),
+            classes: self.classes.without(item.class, item.units, alike.map(|other| other.units)),
+        }
+    }
+
     type Wide = Least;
     const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, front: Front::EMPTY, classes: ByClass::NONE };
 
@@ -182,6 +199,22 @@ impl Summary<Waiting> for LeastNeeds {
         one.classes = one.classes.join(other.classes);
         one
     }
+}
+
+/// Minimum of the elements that are left when one with the value `own` has left: they are searched only if it was the
+/// minimum, and no further than to another one with that value. `none` is the minimum of no elements.
+fn least_left<N: Copy + Ord>(least: N, own: N, none: N, rest: impl Iterator<Item = N>) -> N {
+    if own > least {
+        return least;
+    }
+    let mut left = none;
+    for other in rest {
+        if other <= least {
+            return least;
+        }
+        left = left.min(other);
+    }
+    left
 }
 
 /// The smallest need and the fewest watts of many blocks, with the Pareto front of needs and lengths.

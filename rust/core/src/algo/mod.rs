@@ -11,6 +11,7 @@ pub mod front;
 pub mod gallop;
 pub mod guide;
 pub mod horizon;
+pub mod interval_prices;
 pub mod node_set;
 pub mod partial_plan;
 pub mod recent;

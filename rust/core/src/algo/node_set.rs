@@ -66,28 +66,26 @@ impl NodeSet {
     /// Adds all of `nodes`.
     pub fn insert_all(&mut self, nodes: &[u32]) {
         let mut new = 0;
-        for &node in nodes {
-            let word = &mut self.words[(node / BITS) as usize];
-            let bit = 1 << (node % BITS);
-            new += u32::from(*word & bit == 0);
-            *word |= bit;
-        }
+        for_words(nodes, |place, bits| {
+            let word = &mut self.words[place];
+            new += (bits & !*word).count_ones();
+            *word |= bits;
+        });
         self.len += new;
     }
 
     /// Removes all of `nodes`; returns one that was not there, if there is one.
     pub fn remove_all(&mut self, nodes: &[u32]) -> Option<u32> {
         let (mut old, mut missing) = (0, None);
-        for &node in nodes {
-            let word = &mut self.words[(node / BITS) as usize];
-            let bit = 1 << (node % BITS);
-            if *word & bit == 0 {
-                missing = Some(node);
-            } else {
-                old += 1;
-                *word &= !bit;
+        for_words(nodes, |place, bits| {
+            let word = &mut self.words[place];
+            let lacks = bits & !*word;
+            if lacks != 0 {
+                missing = u32::try_from(place).ok().map(|place| place * BITS + lacks.ilog2());
             }
-        }
+            old += (bits & *word).count_ones();
+            *word &= !bits;
+        });
         self.len -= old;
         missing
     }
@@ -307,6 +305,7 @@ impl NodeSet {
     /// Copies the `count` lowest nodes of the set to the end of `copied`, ascending; fewer if there are fewer.
     pub fn copy_lowest(&self, count: u32, copied: &mut Vec<u32>) {
         let mut left = count.min(self.len);
+        copied.reserve(left as usize);
         for (&word, base) in self.words.iter().zip((0..).step_by(BITS as usize)) {
             let mut word = word;
             while left > 0 && word != 0 {
@@ -324,12 +323,15 @@ impl NodeSet {
     pub fn take_lowest(&mut self, count: u32, taken: &mut Vec<u32>) {
         let mut left = count.min(self.len);
         self.len -= left;
+        taken.reserve(left as usize);
         for (word, base) in self.words.iter_mut().zip((0..).step_by(BITS as usize)) {
-            while left > 0 && *word != 0 {
-                taken.push(base + word.trailing_zeros());
-                *word &= *word - 1;
+            let mut rest = *word;
+            while left > 0 && rest != 0 {
+                taken.push(base + rest.trailing_zeros());
+                rest &= rest - 1;
                 left -= 1;
             }
+            *word = rest;
             if left == 0 {
                 return;
             }
@@ -354,6 +356,21 @@ impl NodeSet {
         }
         self.remove_all(&taken[first..]);
     }
+}
+
+/// Words of nodes in any order: those of a word that follow one another together, so that memory is written once for
+/// them.
+fn for_words(nodes: &[u32], mut act: impl FnMut(usize, u64)) {
+    let Some(&first) = nodes.first() else { return };
+    let (mut place, mut bits) = (first / BITS, 0);
+    for &node in nodes {
+        if node / BITS != place {
+            act(place as usize, bits);
+            (place, bits) = (node / BITS, 0);
+        }
+        bits |= 1 << (node % BITS);
+    }
+    act(place as usize, bits);
 }
 
 /// Neighbouring nodes as bits: each word that has some of them, with its mask.

@@ -87,6 +87,9 @@ impl Summary<Release> for Sum {
     fn with(self, item: &Release) -> Self {
         Self(self.0 + item.claim)
     }
+    fn without(self, item: &Release, _rest: &[Release]) -> Self {
+        Self(self.0 - item.claim)
+    }
 
     type Wide = ();
     const NOTHING: () = ();

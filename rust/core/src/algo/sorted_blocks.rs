@@ -21,6 +21,12 @@ pub trait Summary<T>: Copy {
     /// Summary with one more element.
     #[must_use]
     fn with(self, item: &T) -> Self;
+    /// Summary without an element that has left, so that `rest` is left.
+    #[must_use]
+    fn without(self, item: &T, rest: &[T]) -> Self {
+        let _ = item;
+        rest.iter().fold(Self::EMPTY, Self::with)
+    }
 
     /// Wider summary of a block of a long list, see [`Guide`].
     type Wide: Copy;
@@ -230,8 +236,10 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
             self.spare = self.remove_block(place.block);
             return (item, place);
         }
+        let block = &mut self.blocks[place.block];
+        block.summary = block.summary.without(&item, &block.items);
+        self.guide.change::<T, S>(place.block, &block.items);
         self.merge(place.block);
-        self.summarize(place.block);
         let next = if place.item < self.blocks[place.block].items.len() {
             place
         } else {
@@ -250,6 +258,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
                 self.guide.add::<T, S>(index, item);
             }
             self.blocks[index].items.extend(next);
+            self.blocks[index].summarize();
         }
     }
 

@@ -131,11 +131,11 @@ impl Cluster {
             Decision::Limit(id, watts) => self.limit(id, watts).map(|()| Effect::Capped(id)),
             Decision::Suspend(id) => self.suspend(id).map(|()| Effect::Suspended(id)),
             Decision::Resume(id) => self.resume(id).map(|()| Effect::Resumed(id)),
-            Decision::Kill(id) | Decision::TimeOut(id) => self.stop(id).map(|run| Effect::Ended(id, Box::new(run))),
+            Decision::Kill(id) | Decision::TimeOut(id) => self.stop(id).map(|run| Effect::Ended(id, run)),
             Decision::Requeue(id) => {
                 let run = self.stop(id)?;
                 self.requeue(run.job, run.attempt);
-                Ok(Effect::Ended(id, Box::new(run)))
+                Ok(Effect::Ended(id, run))
             }
             Decision::Resize(ref resize) => {
                 self.resize(resize, of.added_by(resize), headroom).map(|moved| Effect::Resized(resize.id, moved))
@@ -154,7 +154,7 @@ impl Cluster {
         headroom.exchange(held(self.node(nodes.first())), held(state))
     }
 
-    fn stop(&mut self, id: RunId) -> Result<Run, SimulationError> {
+    fn stop(&mut self, id: RunId) -> Result<Box<Run>, SimulationError> {
         self.end(id)?.ok_or_else(|| SimulationError("it does not run".to_owned()))
     }
 

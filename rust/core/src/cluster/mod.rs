@@ -12,6 +12,7 @@ pub mod eligible;
 pub mod forecasts;
 pub mod growth;
 pub mod jobs;
+pub mod nodes;
 mod power;
 mod resizing;
 pub mod runs;
@@ -32,6 +33,7 @@ use crate::algo::span::Span;
 use crate::cluster::beliefs::Beliefs;
 use crate::cluster::eligible::Eligible;
 use crate::cluster::jobs::Jobs;
+use crate::cluster::nodes::{NodeStates, Nodes};
 use crate::cluster::power::Governed;
 use crate::cluster::runs::{Homes, Run, RunId, Runs};
 use crate::cluster::shares::Shares;
@@ -88,9 +90,7 @@ pub struct Cluster {
     phases: Vec<Phase>,
     queued: i32,
     running: i32,
-    nodes: Vec<NodeState>,
-    classes: [i32; Class::COUNT],
-    on_nodes: OnNodes,
+    nodes: Nodes,
     /// Number of lost attempts of jobs that were requeued.
     attempts: BTreeMap<u32, u32>,
     /// Number of running jobs in each group with a limit: an array, a queue, or a user in a queue.
@@ -111,47 +111,6 @@ pub struct Cluster {
     suspended: i32,
 }
 
-/// Runs on each node.
-#[derive(Clone, Debug)]
-enum OnNodes {
-    /// A single run per node, if jobs get whole nodes.
-    One(Vec<Option<RunId>>),
-    /// Several runs per node, if jobs share nodes or may be preempted.
-    Several(Vec<Vec<RunId>>),
-}
-
-impl OnNodes {
-    fn put(&mut self, node: u32, run: RunId) {
-        match self {
-            Self::One(nodes) => nodes[node as usize] = Some(run),
-            Self::Several(nodes) => nodes[node as usize].push(run),
-        }
-    }
-
-    fn take(&mut self, node: u32, run: RunId) {
-        match self {
-            Self::One(nodes) => nodes[node as usize] = None,
-            Self::Several(nodes) => nodes[node as usize].retain(|&other| other != run),
-        }
-    }
-
-    /// True if a run on the node is suspended.
-    fn keep(&self, node: u32, runs: &Runs) -> bool {
-        let stands = |id: &RunId| runs.get(*id).is_some_and(|run| run.suspension.is_some());
-        match self {
-            Self::One(nodes) => nodes[node as usize].iter().any(stands),
-            Self::Several(nodes) => nodes[node as usize].iter().any(stands),
-        }
-    }
-
-    fn of(&self, node: u32) -> Vec<RunId> {
-        match self {
-            Self::One(nodes) => nodes[node as usize].into_iter().collect(),
-            Self::Several(nodes) => nodes[node as usize].clone(),
-        }
-    }
-}
-
 impl Cluster {
     /// An idle machine at `start`. Planned lengths are stretched by `slowest`, if walltimes are meant for nominal
     /// speed.
@@ -164,9 +123,6 @@ impl Cluster {
         slowest: Option<Slowest>,
     ) -> Self {
         let count = platform.len() as usize;
-        let mut classes = [0; Class::COUNT];
-        classes[Class::Idle as usize] = i32::try_from(count).unwrap_or(i32::MAX);
-        let exclusive = platform.is_exclusive();
         Self {
             now: start,
             slots: Slots::new(platform.len(), platform.shared_slots()),
@@ -179,13 +135,7 @@ impl Cluster {
             phases: vec![Phase::Unborn; workload.len()],
             queued: 0,
             running: 0,
-            nodes: vec![NodeState::Idle; count],
-            classes,
-            on_nodes: if exclusive {
-                OnNodes::One(vec![None; count])
-            } else {
-                OnNodes::Several(vec![Vec::new(); count])
-            },
+            nodes: Nodes::idle(count, !platform.is_exclusive()),
             outages: Outages::default(),
             beliefs: Beliefs {
                 slowest: slowest.map(Arc::new),
@@ -211,7 +161,7 @@ impl Cluster {
 
     /// Adds nodes that are not part of the machine and idle for ever, with their total draw.
     pub fn stand_beside(&mut self, nodes: usize, idle: Watts) {
-        self.classes[Class::Idle as usize] += i32::try_from(nodes).unwrap_or(i32::MAX);
+        self.nodes.stand_beside(nodes);
         self.idle += idle;
     }
 
@@ -247,7 +197,7 @@ impl Cluster {
     pub fn line_up(&mut self, queues: Arc<Queues>) {
         if queues.preempt() {
             self.slots.lend();
-            self.on_nodes = OnNodes::Several(vec![Vec::new(); self.nodes.len()]);
+            self.nodes.share();
         }
         self.queues = Some(queues);
     }
@@ -316,13 +266,18 @@ impl Cluster {
     /// Numbers of nodes that are busy, idle, off, in transition and down.
     #[must_use]
     pub fn classes(&self) -> [i32; Class::COUNT] {
-        self.classes
+        self.nodes.classes()
     }
 
     /// State of a node.
     #[must_use]
     pub fn node(&self, node: u32) -> NodeState {
-        self.nodes[node as usize]
+        self.states()[node as usize]
+    }
+
+    /// States of all nodes.
+    pub(crate) fn states(&self) -> NodeStates<'_> {
+        NodeStates::new(&self.nodes, &self.slots, &self.runs)
     }
 
     /// Phase of a job's life.
@@ -356,26 +311,21 @@ impl Cluster {
     ///
     /// # Errors
     /// If one of its nodes serves no job.
-    pub fn end(&mut self, id: RunId) -> Result<Option<Run>, SimulationError> {
+    pub fn end(&mut self, id: RunId) -> Result<Option<Box<Run>>, SimulationError> {
         let Some(run) = self.runs.end(id) else { return Ok(None) };
-        let (need, stood) = (self.jobs().need(run.job, &self.platform), run.suspension.is_some());
+        let need = self.jobs().need(run.job, &self.platform);
+        self.nodes.end(id, &run, &self.runs)?;
         let nodes = self.runs.nodes(&run);
-        let (on_nodes, runs, suspended) = (&mut self.on_nodes, &self.runs, self.suspended);
-        enter_each(&mut self.nodes, &mut self.classes, nodes, |node, state| {
-            on_nodes.take(node, id);
-            let keeps = suspended > 0 && on_nodes.keep(node, runs);
-            if stood { state.end_suspended_job(keeps) } else { state.end_job(keeps) }
-        })?;
-        if let Some(standby) = &mut self.standby {
-            let idles = |node: &u32| self.nodes[*node as usize] == NodeState::Idle;
-            standby.end(self.now, nodes.iter().copied().filter(idles));
-        }
         if self.platform.is_exclusive() && !self.slots.lends() {
             self.slots.give_whole(nodes);
         } else {
             for &node in nodes {
                 self.slots.give(node, need);
             }
+        }
+        if let Some(standby) = &mut self.standby {
+            let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
+            standby.end(self.now, nodes.iter().copied().filter(|&node| states[node as usize] == NodeState::Idle));
         }
         self.releases.remove((run.planned_end, run.job.0));
         if let Some(shares) = &mut self.shares {
@@ -395,7 +345,7 @@ impl Cluster {
     /// The runs on a node, which a failure of it ends.
     #[must_use]
     pub fn runs_on(&self, node: u32) -> Vec<RunId> {
-        self.on_nodes.of(node)
+        self.nodes.runs_on(node, &self.slots, &self.runs)
     }
 
     /// Slots of a node that no running job has: free ones, and those of jobs that are suspended.
@@ -413,10 +363,7 @@ impl Cluster {
     /// Moves nodes that are in the same state into another one.
     fn enter_all(&mut self, nodes: Span, state: NodeState) {
         let old = self.node(nodes.first());
-        self.nodes[nodes.places()].fill(state);
-        let count = i32::try_from(nodes.len()).unwrap_or(i32::MAX);
-        self.classes[old.class() as usize] -= count;
-        self.classes[state.class() as usize] += count;
+        self.nodes.enter(nodes, old, state);
         if let Some(standby) = &mut self.standby {
             standby.enter(self.now, nodes, old, state);
             let draw = self.platform.node(nodes.first());
@@ -427,8 +374,8 @@ impl Cluster {
     /// Splits nodes into the first ones that are alike, that is of one kind and in one state, and the rest.
     #[must_use]
     pub fn alike(&self, nodes: Span) -> (Span, Option<Span>) {
-        let has = |node: u32| Some((self.platform.kind(node), *self.nodes.get(node as usize)?));
-        nodes.split(|node| if node < self.platform.len() { has(node) } else { None })
+        let has = |node: u32| (self.platform.kind(node), self.node(node));
+        nodes.split(|node| (node < self.platform.len()).then(|| has(node)))
     }
 
     /// Planned end of a job that starts now on these nodes.
@@ -443,11 +390,7 @@ impl Cluster {
         let Run { job, planned_end, claim, watts, .. } = run;
         let (places, written) = (run.places.clone(), run.places.clone());
         let id = self.runs.begin(run);
-        let on_nodes = &mut self.on_nodes;
-        enter_each(&mut self.nodes, &mut self.classes, self.runs.written(places), |node, state| {
-            on_nodes.put(node, id);
-            state.start_job()
-        })?;
+        self.nodes.begin(id, self.runs.written(places))?;
         if !self.governed.as_ref().is_some_and(Governed::allots) {
             self.releases.insert(Release { at: planned_end, row: job.0, claim });
         }
@@ -476,42 +419,6 @@ impl Cluster {
         let counts = ceiling.is_some();
         Headroom { ceiling: self.budgets.at(self.now).or(ceiling), draw: self.idle + self.claimed - self.saved, counts }
     }
-}
-
-/// Moves a node into a state, and returns its old one.
-fn enter(nodes: &mut [NodeState], classes: &mut [i32; Class::COUNT], node: u32, state: NodeState) -> NodeState {
-    let old = std::mem::replace(&mut nodes[node as usize], state);
-    classes[old.class() as usize] -= 1;
-    classes[state.class() as usize] += 1;
-    old
-}
-
-/// Moves nodes one after the other into the states that `turn` returns. Class counts are updated once for each series
-/// of nodes with the same change of class.
-fn enter_each(
-    nodes: &mut [NodeState],
-    classes: &mut [i32; Class::COUNT],
-    which: &[u32],
-    mut turn: impl FnMut(u32, NodeState) -> Result<NodeState, SimulationError>,
-) -> Result<(), SimulationError> {
-    let (mut alike, mut count) = ([Class::Idle; 2], 0);
-    let mut tell = |[old, new]: [Class; 2], count| {
-        classes[old as usize] -= count;
-        classes[new as usize] += count;
-    };
-    for &node in which {
-        let state = &mut nodes[node as usize];
-        let new = turn(node, *state)?;
-        let classes = [state.class(), new.class()];
-        *state = new;
-        if classes != alike {
-            tell(alike, count);
-            (alike, count) = (classes, 0);
-        }
-        count += 1;
-    }
-    tell(alike, count);
-    Ok(())
 }
 
 impl Cluster {

@@ -9,7 +9,6 @@ use crate::cluster::carry_out::miscounted;
 use crate::cluster::counted::Counted;
 use crate::cluster::runs::{Run, RunId, Suspension};
 use crate::error::SimulationError;
-use crate::platform::node_state::NodeState;
 use crate::power::in_force::{Allotted, CapsInForce, DrawProfile};
 use crate::power::pvt::ForAlike;
 use crate::units::{SimDuration, SimTime, Watts};
@@ -173,10 +172,11 @@ impl Cluster {
         let left = if run.planned_end > now { run.planned_end - now } else { SimDuration::ZERO };
         run.suspension = Some(Suspension { since: now, left, asks: Watts::ZERO });
         let (at, row, watts, predicted) = (run.planned_end, run.job.0, run.watts, run.predicted);
+        let places = run.places.clone();
         self.releases.remove((at, row));
         self.claimed -= watts;
         self.note_draw(Watts::ZERO, predicted);
-        self.change_nodes(id, NodeState::suspend_job)?;
+        self.nodes.suspend(self.runs.written(places))?;
         self.suspended += 1;
         self.note_change(id);
         Ok(())
@@ -199,12 +199,13 @@ impl Cluster {
         run.stood = run.stood.saturating_add(now - suspension.since);
         let (release, watts, predicted) =
             (Release { at: run.planned_end, row: run.job.0, claim: run.claim }, run.watts, run.predicted);
+        let places = run.places.clone();
         if !self.governed.as_ref().is_some_and(Governed::allots) {
             self.releases.insert(release);
         }
         self.claimed += watts;
         self.note_draw(predicted, Watts::ZERO);
-        self.change_nodes(id, NodeState::resume_job)?;
+        self.nodes.resume(self.runs.written(places))?;
         self.suspended -= 1;
         self.note_change(id);
         Ok(())
@@ -218,19 +219,6 @@ impl Cluster {
             Some(node) => Err(SimulationError(format!("others use its slots on node {node}"))),
             None => Ok(()),
         }
-    }
-
-    fn change_nodes(
-        &mut self,
-        id: RunId,
-        change: fn(NodeState) -> Result<NodeState, SimulationError>,
-    ) -> Result<(), SimulationError> {
-        let Some(places) = self.runs.get(id).map(|run| run.places.clone()) else { return Ok(()) };
-        for &node in self.runs.written(places) {
-            let state = change(self.nodes[node as usize])?;
-            super::enter(&mut self.nodes, &mut self.classes, node, state);
-        }
-        Ok(())
     }
 
     /// Settles the instant at its end: planned ends follow the caps now in force (rules 5 to 7). Returns the runs that

@@ -8,7 +8,7 @@ use crate::cluster::carry_out::{Headroom, Moved};
 use crate::cluster::decisions::Resize;
 use crate::cluster::power::gone;
 use crate::cluster::runs::{Resized, Run, RunId};
-use crate::cluster::{Cluster, enter, retimed};
+use crate::cluster::{Cluster, retimed};
 use crate::error::SimulationError;
 use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime};
@@ -74,17 +74,12 @@ impl Cluster {
 
     fn move_nodes(&mut self, id: RunId, moved: &Moved) -> Result<(), SimulationError> {
         for &node in &moved.left {
-            let state = self.nodes[node as usize].end_job(false)?;
+            let state = self.node(node).end_job(false)?;
             self.enter(node, state);
-            self.on_nodes.take(node, id);
+            self.nodes.leave(id, node);
         }
         self.slots.give_whole(&moved.left);
-        for &node in &moved.added {
-            let state = self.nodes[node as usize].start_job()?;
-            enter(&mut self.nodes, &mut self.classes, node, state);
-            self.on_nodes.put(node, id);
-        }
-        Ok(())
+        self.nodes.begin(id, &moved.added)
     }
 
     /// State of a run before this instant.

@@ -82,7 +82,7 @@ pub struct Suspension {
 #[derive(Clone, Debug)]
 struct Slot {
     life: u32,
-    run: Option<Run>,
+    run: Option<Box<Run>>,
 }
 
 /// All runs under way, and the nodes of all runs so far.
@@ -154,16 +154,16 @@ impl Runs {
     pub fn begin(&mut self, run: Run) -> RunId {
         if let Some(slot) = self.vacant.pop() {
             let place = &mut self.slots[slot as usize];
-            place.run = Some(run);
+            place.run = Some(Box::new(run));
             return RunId { slot, life: place.life };
         }
         let slot = u32::try_from(self.slots.len()).expect("there are fewer than 2^32 jobs");
-        self.slots.push(Slot { life: 0, run: Some(run) });
+        self.slots.push(Slot { life: 0, run: Some(Box::new(run)) });
         RunId { slot, life: 0 }
     }
 
     /// Ends a run; `None` if it was over already.
-    pub fn end(&mut self, id: RunId) -> Option<Run> {
+    pub fn end(&mut self, id: RunId) -> Option<Box<Run>> {
         let slot = self.slots.get_mut(id.slot as usize).filter(|slot| slot.life == id.life)?;
         let run = slot.run.take()?;
         slot.life = slot.life.wrapping_add(1);
@@ -174,7 +174,7 @@ impl Runs {
     /// The run, while it is under way.
     #[must_use]
     pub fn get(&self, id: RunId) -> Option<&Run> {
-        self.slots.get(id.slot as usize).filter(|slot| slot.life == id.life)?.run.as_ref()
+        self.slots.get(id.slot as usize).filter(|slot| slot.life == id.life)?.run.as_deref()
     }
 
     /// The run under way in a slot.
@@ -186,14 +186,14 @@ impl Runs {
 
     /// The run, mutably, while it is under way.
     pub fn get_mut(&mut self, id: RunId) -> Option<&mut Run> {
-        self.slots.get_mut(id.slot as usize).filter(|slot| slot.life == id.life)?.run.as_mut()
+        self.slots.get_mut(id.slot as usize).filter(|slot| slot.life == id.life)?.run.as_deref_mut()
     }
 
     /// All runs under way.
     pub fn iter(&self) -> impl Iterator<Item = (RunId, &Run)> {
         (0..).zip(&self.slots).filter_map(|(slot, place): (u32, &Slot)| {
             let id = RunId { slot, life: place.life };
-            place.run.as_ref().map(|run| (id, run))
+            place.run.as_deref().map(|run| (id, run))
         })
     }
 
@@ -213,7 +213,9 @@ impl Runs {
         }
         let own = &mut self.nodes[places.clone()];
         own.copy_from_slice(nodes);
-        own.sort_unstable();
+        if !own.is_sorted() {
+            own.sort_unstable();
+        }
         places
     }
 
@@ -289,7 +291,7 @@ mod tests {
     fn a_run_that_is_over_is_not_the_next_one_in_its_place() {
         let mut runs = Runs::default();
         let (first, other) = (runs.begin(run(1)), runs.begin(run(2)));
-        assert_eq!(runs.end(first), Some(run(1)));
+        assert_eq!(runs.end(first), Some(Box::new(run(1))));
         let next = runs.begin(run(3));
         assert_eq!((next.slot(), runs.in_slot(next.slot())), (first.slot(), Some(next)));
         assert_eq!(runs.end(first), None);

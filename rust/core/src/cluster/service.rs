@@ -59,6 +59,7 @@ impl Cluster {
     /// Begins an outage of a node. If the node goes down by it, the caller has to end its runs, and then call
     /// [`Cluster::node_down`].
     pub fn begin_outage(&mut self, node: u32, why: Outage) -> Turn {
+        self.nodes.watch(&self.runs);
         let known = self.outages.back_at(node);
         let turn = self.outages.begin(self.now, node, why);
         self.count_on(node, known);

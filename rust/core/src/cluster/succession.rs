@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::algo::releases::{Release, Releases};
 use crate::cluster::decisions::Basis;
+use crate::cluster::nodes::NodeStates;
 use crate::cluster::power::Governed;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::standby::Standby;
@@ -62,7 +63,8 @@ impl Cluster {
             *standby = before;
             return;
         }
-        for (node, _) in (0..).zip(&self.nodes).filter(|(_, state)| **state == NodeState::Idle) {
+        let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
+        for (node, _) in (0..).zip(states.iter()).filter(|(_, state)| **state == NodeState::Idle) {
             standby.idle_from(node, idle_since(node));
         }
     }
@@ -115,6 +117,6 @@ impl Cluster {
     #[must_use]
     pub fn asleep(&self) -> usize {
         let sleeps = |state: &&NodeState| matches!(state, NodeState::Off | NodeState::ShuttingDown { .. });
-        self.nodes.iter().filter(sleeps).count()
+        self.states().iter().filter(sleeps).count()
     }
 }

@@ -3,6 +3,7 @@
 use crate::algo::releases::Releases;
 use crate::cluster::Cluster;
 use crate::cluster::jobs::Jobs;
+use crate::cluster::nodes::NodeStates;
 use crate::cluster::runs::Runs;
 use crate::cluster::shares::Shares;
 use crate::cluster::standby::Standby;
@@ -30,7 +31,7 @@ pub struct View<'a> {
     /// Free slots of each node.
     pub slots: &'a Slots,
     /// State of each node.
-    pub nodes: &'a [NodeState],
+    pub nodes: NodeStates<'a>,
     /// Nodes on standby, if the policy switches nodes off.
     pub standby: Option<&'a Standby>,
     /// Runs, including suspended ones.
@@ -67,6 +68,18 @@ impl View<'_> {
     #[must_use]
     pub fn tier(&self, job: JobId) -> i32 {
         self.queues.map_or(0, |queues| queues.tier(job))
+    }
+
+    /// Number of lanes: sets of nodes whose jobs have heads and reservations of their own.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        self.queues.map_or(1, Queues::lanes)
+    }
+
+    /// The lane of the job.
+    #[must_use]
+    pub fn lane(&self, job: JobId) -> usize {
+        self.queues.map_or(0, |queues| queues.lane(job))
     }
 
     /// Fewest and most nodes the job can run on here.
@@ -116,7 +129,7 @@ impl Cluster {
             jobs: self.jobs(),
             platform: &self.platform,
             slots: &self.slots,
-            nodes: &self.nodes,
+            nodes: self.states(),
             standby: self.standby.as_ref(),
             runs: &self.runs,
             releases: self.foreseen.as_ref().unwrap_or(&self.releases),

@@ -22,7 +22,7 @@ use crate::platform::outages::{Outage, Turn};
 use crate::policy::Decision;
 use crate::policy::agent::Told;
 use crate::policy::budget::Between;
-use crate::units::{SimTime, Watts};
+use crate::units::{SimTime, Watts, sooner};
 use crate::workload::JobId;
 
 /// Machine under a conductor: a simulated one, or a real one as far as its host knows it.
@@ -70,6 +70,11 @@ pub trait Plant {
 
     /// True if nothing more will happen on the machine by itself.
     fn is_still(&self) -> bool;
+
+    /// True if something may still happen in this instant, apart from what the policy has asked for.
+    fn may_go_on(&self, _now: SimTime) -> bool {
+        true
+    }
 
     /// Number of jobs in a final state.
     fn done(&self) -> usize;
@@ -273,7 +278,7 @@ impl Conductor {
     /// # Errors
     /// If its nodes do not serve it.
     #[inline]
-    pub fn end(&mut self, id: RunId) -> Result<Option<Run>> {
+    pub fn end(&mut self, id: RunId) -> Result<Option<Box<Run>>> {
         Ok(self.controller.end(id)?)
     }
 
@@ -375,6 +380,9 @@ impl Conductor {
                 if self.decide(now, plant, look)? {
                     return Ok(true);
                 }
+                if self.is_empty(now, plant) {
+                    break;
+                }
             }
             // Jobs that would wait for ever get one more pass, and one after each emergency (operations page, rule 34).
             if !self.governs {
@@ -392,6 +400,12 @@ impl Conductor {
         Ok(false)
     }
 
+    /// True if it is certain that nothing is left in the instant.
+    fn is_empty(&self, now: SimTime, plant: &impl Plant) -> bool {
+        let is_called = self.calls.next_time().is_some_and(|next| next <= now) || self.passes.alarm().is_some();
+        self.waiting.is_none() && !is_called && !plant.may_go_on(now)
+    }
+
     /// Settles the instant at its end: ends and plans follow the caps in force.
     pub fn settle(&mut self, plant: &mut impl Plant) {
         let replanned = if self.governs { self.controller.settle() } else { Vec::new() };
@@ -405,7 +419,7 @@ impl Conductor {
     /// The next instant at which anything happens, if the plant's next one is `plant`.
     pub fn next_time(&mut self, plant: Option<SimTime>) -> Option<SimTime> {
         loop {
-            let next = [self.next_known(), plant].into_iter().flatten().min();
+            let next = sooner(self.next_known(), plant);
             let Some(_) = self.passes.alarm().filter(|alarm| !alarm.is_sure && Some(alarm.at) == next) else {
                 return next;
             };
@@ -420,7 +434,7 @@ impl Conductor {
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
         let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
         let alarm = self.passes.alarm().map(|alarm| alarm.at);
-        [self.calls.next_time(), alarm, beat, waiting].into_iter().flatten().min()
+        sooner(sooner(self.calls.next_time(), alarm), sooner(beat, waiting))
     }
 
     /// Empties the instant, in the order of engine rule 2; false if there was nothing.

@@ -42,8 +42,6 @@ struct Ledger {
     predicted: Watts,
     /// Ends of budgets to come.
     ends: BTreeSet<SimTime>,
-    /// Number of jobs that are over.
-    over: usize,
     /// Jobs that have completed.
     completed: BTreeSet<JobId>,
     /// Number of reports about earlier attempts, or of what was known already.
@@ -168,7 +166,7 @@ impl Ledger {
             Report::NodeUp(node) => up(conductor, node),
             Report::NodeOff(node) => off(conductor, node),
             Report::NodeDown(node) => self.down(conductor, node),
-            Report::Requeued(job) => Ok(requeue(conductor, job)),
+            Report::Requeued(job) => Ok(self.requeue(conductor, job)),
             Report::Power(watts) => {
                 self.readings.push_back(watts);
                 Ok(Taken::Confirms)
@@ -192,7 +190,6 @@ impl Ledger {
             other => return Ok(other),
         }
         conductor.end(id)?;
-        self.over += 1;
         if ok {
             self.completed.insert(which.job);
         }
@@ -231,6 +228,17 @@ impl Ledger {
     fn down(&mut self, conductor: &mut Conductor, node: u32) -> Result<Taken> {
         let turn = conductor.begin_outage(node, Outage::Failure, self)?;
         Ok(if turn == Turn::None { Taken::Late } else { Taken::Changes })
+    }
+
+    fn requeue(&mut self, conductor: &mut Conductor, job: JobId) -> Taken {
+        match conductor.cluster().phase(job) {
+            Phase::Over => {}
+            Phase::Queued => return Taken::Late,
+            Phase::Unborn | Phase::Held | Phase::Running => return Taken::NotYet,
+        }
+        conductor.requeue_over(job);
+        self.completed.remove(&job);
+        Taken::Changes
     }
 
     fn submit(&mut self, conductor: &mut Conductor, job: JobId) -> Taken {
@@ -273,6 +281,8 @@ impl Ledger {
             return match absent(cluster, which) {
                 Taken::NotYet if cluster.phase(which.job) != Phase::Unborn => {
                     check_nodes(cluster, which, nodes)?;
+                    // Attempts before it that nobody told of are over.
+                    conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
                     // The host knows: nothing is ordered.
                     let orders = self.orders.len();
                     conductor.take_up_on(which.job, nodes, self)?;
@@ -320,12 +330,8 @@ impl Plant for Ledger {
     }
 
     fn lose(&mut self, conductor: &mut Conductor, id: RunId, _why: Outage) -> Result<()> {
-        let Some(run) = conductor.end(id)? else { return Ok(()) };
-        if let Some(place) = self.reports.iter().position(|report| *report == Report::Requeued(run.job)) {
-            self.reports.remove(place);
-            conductor.controller_mut().requeue(&run);
-        } else {
-            self.over += 1;
+        // If the host queues its job again, it says so in a report of its own.
+        if let Some(run) = conductor.end(id)? {
             conductor.note_end(run.job, false);
         }
         Ok(())
@@ -344,10 +350,6 @@ impl Plant for Ledger {
     }
 
     fn note(&mut self, _cluster: &Cluster, fact: Fact) {
-        match fact {
-            Fact::TurnedAway(..) | Fact::Withdrawn(_) => self.over += 1,
-            Fact::Between(..) | Fact::Joined(_) | Fact::Alert(_) => {}
-        }
         self.orders.extend(HostOrder::of_fact(&fact));
     }
 
@@ -359,8 +361,9 @@ impl Plant for Ledger {
         false
     }
 
+    /// Nobody is shown the progress of a live run: its host counts for itself.
     fn done(&self) -> usize {
-        self.over
+        0
     }
 }
 
@@ -427,17 +430,6 @@ fn off(conductor: &mut Conductor, node: u32) -> Result<Taken> {
     }
 }
 
-fn requeue(conductor: &mut Conductor, job: JobId) -> Taken {
-    match conductor.cluster().phase(job) {
-        Phase::Over => {
-            conductor.controller_mut().requeue_over(job);
-            Taken::Changes
-        }
-        Phase::Queued => Taken::Late,
-        Phase::Unborn | Phase::Held | Phase::Running => Taken::NotYet,
-    }
-}
-
 /// Checks that nothing else runs on the nodes of a start.
 fn check_nodes(cluster: &Cluster, which: Which, nodes: &[u32]) -> Result<()> {
     let job = cluster.workload().job_id(which.job);
@@ -445,6 +437,9 @@ fn check_nodes(cluster: &Cluster, which: Which, nodes: &[u32]) -> Result<()> {
     let (wanted, count) = (cluster.jobs().node_count(which.job), nodes.len());
     if count != wanted as usize {
         return fails(format!("{count} nodes: it asks for {wanted}"));
+    }
+    if let Some(twice) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
+        return fails(format!("node {} twice", twice[0]));
     }
     for &node in nodes {
         let state = cluster.node(node);

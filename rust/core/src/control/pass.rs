@@ -7,7 +7,7 @@ use crate::control::{Asleep, Controller, Course, Host};
 use crate::error::Result;
 use crate::policy::agent::{Agent, Told};
 use crate::policy::sleep::Alarm;
-use crate::policy::{Decision, Decisions, Notice, Policy, View};
+use crate::policy::{Decision, Decisions, Notice, Policy};
 use crate::units::Watts;
 
 impl Controller {
@@ -94,8 +94,12 @@ impl Controller {
         loop {
             self.decisions.clear();
             let Course { is_held, withheld, surplus, .. } = self.pass;
-            let view = View { is_held, withheld, ..self.cluster.view(surplus, interrupted) };
+            let mut view = self.cluster.view(surplus, interrupted);
+            (view.is_held, view.withheld) = (is_held, withheld);
             self.policy.decide(&view, &mut self.decisions)?;
+            if self.decisions.is_empty() {
+                return Ok(false);
+            }
             let starts = self.decisions.starts().next().is_some();
             // The policy decides about starts once the sizes are set.
             let sizes = self.decisions.list().iter().any(|decision| matches!(decision, Decision::Size(..)));
@@ -108,8 +112,11 @@ impl Controller {
 
     /// Asks the forecast for lengths and draws of the jobs that have joined the queue.
     pub(super) fn foretell(&mut self, interrupted: &dyn Fn() -> bool) -> Result<()> {
+        if self.foretold.joined.is_empty() {
+            return Ok(());
+        }
         let Self { cluster, policy, foretold, pass, .. } = self;
-        let Some(forecast) = policy.forecast().filter(|_| !foretold.joined.is_empty()) else { return Ok(()) };
+        let Some(forecast) = policy.forecast() else { return Ok(()) };
         let (mut lengths, mut draws) = (Vec::with_capacity(foretold.joined.len()), Vec::new());
         let view = cluster.view(pass.surplus, interrupted);
         forecast.lengths(&view, &foretold.joined, &mut lengths)?;
@@ -267,6 +274,9 @@ impl Controller {
     }
 
     pub(super) fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
+        if self.decisions.is_empty() {
+            return Ok(());
+        }
         self.carry_out_under(self.policy.budget(), host)
     }
 

@@ -13,7 +13,7 @@ use crate::cluster::growth::Growth;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Effect};
 use crate::control::Controller;
-use crate::error::{Result, SimulationError, config};
+use crate::error::{Result, SimulationError};
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
 use crate::platform::outages::Outages;
@@ -72,11 +72,11 @@ pub struct Ground<'a> {
 }
 
 impl Pools {
-    /// Makes a pool for each distinct set of nodes, under the policy that `make` makes for these as a separate machine.
+    /// Makes a pool for each distinct set of nodes, which have none in common, under the policy that `make` makes for these as a separate machine.
     /// `sleep` puts nodes of all of them to sleep if their policies would.
     ///
     /// # Errors
-    /// If that fails, or two sets that differ have nodes in common.
+    /// If that fails.
     pub fn new(
         ground: &Ground<'_>,
         queues: &Arc<Queues>,
@@ -87,12 +87,7 @@ impl Pools {
         let mut homes = vec![None; ground.platform.nodes().len()];
         let (mut pools, mut name, mut timing) = (Vec::new(), String::new(), Timing::AtOnce);
         for (number, nodes) in sets.into_iter().enumerate() {
-            for (&node, place) in nodes.iter().zip(0..) {
-                if homes[node as usize].replace((number, place)).is_some() {
-                    let expected = "sets of nodes that are equal or have none in common, or the backfill `plan`";
-                    return Err(config("queues", format!("node {node} in two different sets"), expected));
-                }
-            }
+            nodes.iter().zip(0..).for_each(|(&node, place)| homes[node as usize] = Some((number, place)));
             let platform = ground.platform.part(nodes);
             let policy = make(nodes, &platform)?;
             policy.name().clone_into(&mut name);
@@ -127,7 +122,7 @@ impl Pools {
             let places = pool.controller.cluster().runs().nodes(&run);
             self.changed
                 .extend(places.iter().map(|&place| pool.nodes[place as usize]).filter(|_| self.sleep.is_some()));
-            pool.ended.insert(job.0, run);
+            pool.ended.insert(job.0, *run);
             self.tell_others(number, jobs, job, Notice::Ended(job));
         }
         Ok(())

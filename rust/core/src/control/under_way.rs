@@ -68,7 +68,7 @@ impl Controller {
         self.tell(Notice::Ended(run.job));
         let counted = self.policy.appraise(&self.cluster.view(Watts::ZERO, &|| false), run.job, nodes);
         self.tell(Notice::Inherited(run.job));
-        self.cluster.adopt(run, nodes, counted)?;
+        self.cluster.adopt(*run, nodes, counted)?;
         Ok(())
     }
 }

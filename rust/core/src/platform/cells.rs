@@ -115,6 +115,35 @@ impl Cells {
         Self { of_node, nodes: sets, stock, ..self.clone() }
     }
 
+    /// One cell of all nodes, which every job wants.
+    #[must_use]
+    pub fn alike(jobs: usize, nodes: u32) -> Self {
+        Self {
+            of_node: vec![0; nodes as usize],
+            nodes: vec![NodeSet::full(nodes)],
+            wants: vec![Want { cells: vec![0], ..Want::default() }],
+            allowed: vec![vec![true]],
+            of_job: vec![0; jobs],
+            licences: Vec::new(),
+            stock: Vec::new(),
+        }
+    }
+
+    /// The cells as columns.
+    #[must_use]
+    pub fn columns(&self) -> CellColumns {
+        let mut wants = self.wants.clone();
+        let first_licence = u16::try_from(self.nodes.len()).unwrap_or(u16::MAX);
+        wants.iter_mut().flat_map(|want| &mut want.licences).for_each(|(kind, _)| *kind -= first_licence);
+        CellColumns {
+            of_node: self.of_node.clone(),
+            wants,
+            of_job: self.of_job.clone(),
+            licences: self.licences.clone(),
+            stock: self.stock.clone(),
+        }
+    }
+
     /// True if nodes or jobs must be told apart: there are several cells, or something is counted besides nodes.
     #[must_use]
     pub fn divide(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The machine: its nodes, their draws by state, and their slots.
 
 pub mod cells;
+pub mod lanes;
 pub mod node_state;
 pub mod outages;
 pub mod queues;

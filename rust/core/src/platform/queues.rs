@@ -61,6 +61,8 @@ pub struct Queues {
     columns: Arc<QueueColumns>,
     sets: Vec<NodeSet>,
     nodes: u32,
+    /// The lane of each queue; empty where all jobs are in one.
+    lanes: Vec<u16>,
 }
 
 /// Group of jobs with a limit on how many may run at once.
@@ -97,7 +99,7 @@ impl QueueColumns {
             set.insert_all(&queue.nodes);
             set
         };
-        Ok(Queues { sets: self.queues.iter().map(set).collect(), columns: Arc::new(self), nodes })
+        Ok(Queues { sets: self.queues.iter().map(set).collect(), columns: Arc::new(self), nodes, lanes: Vec::new() })
     }
 }
 
@@ -183,18 +185,45 @@ impl Queues {
         (sets, places)
     }
 
-    /// Nodes of all queues, if all have the same: the pool that a budget is for.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub fn only_pool(&self) -> Result<&[u32]> {
+    /// Nodes of all queues, if all have the same.
+    #[must_use]
+    pub fn only_pool(&self) -> Option<&[u32]> {
         match self.pools().0[..] {
-            [nodes] => Ok(nodes),
-            ref sets => {
-                let found = format!("queues of {} sets of nodes", sets.len());
-                Err(config("policy.power", found, "queues of one set: a budget is that of one pool"))
-            }
+            [nodes] => Some(nodes),
+            _ => None,
         }
+    }
+
+    /// True if no node is in two sets that differ.
+    #[must_use]
+    pub fn are_disjoint(&self) -> bool {
+        let mut taken = NodeSet::empty(self.nodes);
+        self.pools().0.into_iter().flatten().all(|&node| taken.insert(node))
+    }
+
+    /// The same queues with a lane for each distinct set of nodes: its jobs have a head and reservations of their own.
+    #[must_use]
+    pub fn in_lanes(&self) -> Self {
+        let of_queue = self.pools().1.into_iter();
+        Self { lanes: of_queue.map(|lane| u16::try_from(lane).unwrap_or(u16::MAX)).collect(), ..self.clone() }
+    }
+
+    /// Number of lanes.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        self.lanes.iter().max().map_or(1, |&last| usize::from(last) + 1)
+    }
+
+    /// The lane of a job.
+    #[must_use]
+    pub fn lane(&self, job: JobId) -> usize {
+        self.lanes.get(usize::from(self.number(job))).map_or(0, |&lane| usize::from(lane))
+    }
+
+    /// The nodes of each lane; empty where all jobs are in one.
+    #[must_use]
+    pub fn lane_sets(&self) -> Vec<&[u32]> {
+        if self.lanes.is_empty() { Vec::new() } else { self.pools().0 }
     }
 
     /// The same queues on a machine that consists of these nodes alone, counted from 0.
@@ -202,7 +231,12 @@ impl Queues {
     pub fn in_pool(&self, nodes: &[u32]) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
         let nodes = nodes.len() as u32;
-        Self { columns: Arc::clone(&self.columns), sets: vec![NodeSet::full(nodes); self.sets.len()], nodes }
+        Self {
+            columns: Arc::clone(&self.columns),
+            sets: vec![NodeSet::full(nodes); self.sets.len()],
+            nodes,
+            lanes: Vec::new(),
+        }
     }
 
     /// True if all queues have all nodes: then counts of nodes suffice.
@@ -235,15 +269,20 @@ mod tests {
         let queues = columns().into_queues(3, 5).unwrap();
         assert_eq!(queues.pools(), (vec![&[0, 1][..], &[2, 3]], vec![1, 0, 1]));
         assert!(!queues.are_whole());
-        let told =
-            "policy.power: found queues of 2 sets of nodes, expected queues of one set: a budget is that of one pool";
-        assert_eq!(queues.only_pool().unwrap_err().to_string(), told);
+        assert_eq!(queues.only_pool(), None);
+        assert_eq!((queues.lanes(), queues.lane(JobId(2)), queues.lane_sets()), (1, 0, vec![]));
+        assert!(queues.are_disjoint());
+        let queues = queues.in_lanes();
+        assert_eq!((queues.lanes(), queues.lane_sets()), (2, vec![&[0, 1][..], &[2, 3]]));
+        assert_eq!([0, 2].map(|row| queues.lane(JobId(row))), [1, 0]);
+        let overlapping = QueueColumns { queues: vec![queue(&[0, 1]), queue(&[1, 2]), queue(&[4])], ..columns() };
+        assert!(!overlapping.into_queues(3, 5).unwrap().are_disjoint());
     }
 
     #[test]
     fn the_only_pool_has_the_nodes_of_every_queue() {
         let queues = QueueColumns { queues: vec![queue(&[2, 3]); 3], ..columns() }.into_queues(3, 5).unwrap();
-        assert_eq!(queues.only_pool().unwrap(), [2, 3]);
+        assert_eq!(queues.only_pool(), Some(&[2, 3][..]));
     }
 
     #[test]

@@ -10,8 +10,9 @@ use crate::algo::span::Span;
 pub struct Slots {
     /// Slots of a node.
     per_node: u32,
-    /// Free slots of each node.
-    free: Vec<u32>,
+    /// Number of nodes.
+    nodes: u32,
+    free: Free,
     /// Slots of each node that are held twice: by suspended runs, and by the runs that use them meanwhile. Empty where
     /// slots are not lent.
     lent: Vec<u32>,
@@ -27,13 +28,33 @@ pub struct Slots {
     forgotten: u64,
 }
 
+/// Free slots by node, apart from what `holding` says.
+#[derive(Clone, Debug, PartialEq)]
+enum Free {
+    /// Nodes of one slot: those out of service whose slot a job still holds. Of nodes in service `holding` says all.
+    Whole(NodeSet),
+    /// Number of free slots of each node, in service or not.
+    Parts(Vec<u32>),
+}
+
+impl Default for Free {
+    fn default() -> Self {
+        Self::Parts(Vec::new())
+    }
+}
+
 impl Slots {
     /// All slots of `nodes` nodes, free.
     #[must_use]
     pub fn new(nodes: u32, per_node: u32) -> Self {
         Self {
             per_node,
-            free: vec![per_node; nodes as usize],
+            nodes,
+            free: if per_node == 1 {
+                Free::Whole(NodeSet::empty(nodes))
+            } else {
+                Free::Parts(vec![per_node; nodes as usize])
+            },
             lent: Vec::new(),
             open: NodeSet::full(nodes),
             holding: vec![NodeSet::full(nodes); per_node as usize],
@@ -45,7 +66,7 @@ impl Slots {
 
     /// Makes slots that suspended runs hold available to others. To be called before anything is taken.
     pub fn lend(&mut self) {
-        self.lent = vec![0; self.free.len()];
+        self.lent = vec![0; self.nodes as usize];
     }
 
     /// True if slots that suspended runs hold may be used by others.
@@ -75,7 +96,32 @@ impl Slots {
     /// Free slots of one node.
     #[must_use]
     pub fn free_on(&self, node: u32) -> u32 {
-        if self.open.contains(node) { self.free[node as usize] } else { 0 }
+        if self.open.contains(node) { self.left_on(node) } else { 0 }
+    }
+
+    /// True if a job holds a slot of the node.
+    #[must_use]
+    pub fn is_held(&self, node: u32) -> bool {
+        self.left_on(node) < self.per_node
+    }
+
+    /// Slots of a node that no job holds, in service or not.
+    fn left_on(&self, node: u32) -> u32 {
+        match &self.free {
+            Free::Whole(_) if self.open.contains(node) => u32::from(self.holding[0].contains(node)),
+            Free::Whole(held) => u32::from(!held.contains(node)),
+            Free::Parts(free) => free[node as usize],
+        }
+    }
+
+    /// Notes the number of slots of a node that no job holds.
+    fn note_left(&mut self, node: u32, slots: u32) {
+        match &mut self.free {
+            Free::Whole(_) if self.open.contains(node) => {}
+            Free::Whole(held) if slots == 0 => _ = held.insert(node),
+            Free::Whole(held) => _ = held.remove(node),
+            Free::Parts(free) => free[node as usize] = slots,
+        }
     }
 
     /// Nodes with at least `need` free slots; `need` is 1 to [`Slots::per_node`].
@@ -90,7 +136,7 @@ impl Slots {
         if need > had {
             return false;
         }
-        self.free[node as usize] -= need;
+        self.note_left(node, had - need);
         self.units -= i64::from(need);
         for level in had - need..had {
             self.holding[level as usize].remove(node);
@@ -112,22 +158,21 @@ impl Slots {
     pub fn take_whole(&mut self, nodes: &[u32]) -> Option<u32> {
         let missing = self.holding[0].remove_all(nodes);
         self.units = i64::from(self.holding[0].len());
-        for &node in nodes {
-            self.free[node as usize] = 0;
-        }
         self.note_all(nodes);
         missing
     }
 
     /// Gives whole nodes of a machine that shares none back.
     pub fn give_whole(&mut self, nodes: &[u32]) {
-        for &node in nodes {
-            self.free[node as usize] = 1;
-        }
-        if nodes.iter().all(|&node| self.open.contains(node)) {
+        if self.open.len() == self.nodes || nodes.iter().all(|&node| self.open.contains(node)) {
             self.holding[0].insert_all(nodes);
         } else {
-            nodes.iter().filter(|&&node| self.open.contains(node)).for_each(|&node| _ = self.holding[0].insert(node));
+            for &node in nodes {
+                self.note_left(node, 1);
+                if self.open.contains(node) {
+                    self.holding[0].insert(node);
+                }
+            }
         }
         self.units = i64::from(self.holding[0].len());
         self.note_all(nodes);
@@ -143,8 +188,8 @@ impl Slots {
             }
             None => need,
         };
-        let had = self.free[node as usize];
-        self.free[node as usize] += need;
+        let had = self.left_on(node);
+        self.note_left(node, had + need);
         if self.open.contains(node) {
             self.units += i64::from(need);
             for level in had..had + need {
@@ -157,8 +202,10 @@ impl Slots {
     /// Takes nodes out of service: their free slots are not offered.
     pub fn close(&mut self, nodes: Span) {
         for node in nodes.nodes() {
+            let left = self.left_on(node);
             if self.open.remove(node) {
-                self.units -= i64::from(self.free[node as usize]);
+                self.units -= i64::from(left);
+                self.note_left(node, left);
                 for level in &mut self.holding {
                     level.remove(node);
                 }
@@ -170,11 +217,14 @@ impl Slots {
     /// Puts nodes back into service with all their slots that no job holds.
     pub fn open(&mut self, nodes: Span) {
         for node in nodes.nodes() {
+            let left = self.left_on(node);
             if self.open.insert(node) {
-                let free = self.free[node as usize];
-                self.units += i64::from(free);
-                for level in &mut self.holding[..free as usize] {
+                self.units += i64::from(left);
+                for level in &mut self.holding[..left as usize] {
                     level.insert(node);
+                }
+                if let Free::Whole(held) = &mut self.free {
+                    held.remove(node);
                 }
                 self.note(node);
             }
@@ -197,8 +247,9 @@ impl Slots {
     }
 
     fn note_all(&mut self, nodes: &[u32]) {
-        if self.changed.len() >= 2 * self.free.len() {
-            let older = self.changed.len() - self.free.len();
+        let all = self.nodes as usize;
+        if self.changed.len() >= 2 * all {
+            let older = self.changed.len() - all;
             self.forgotten += older as u64;
             self.changed.drain(..older);
         }
@@ -238,7 +289,7 @@ mod tests {
                         prop_assert_eq!(together.take_whole(&nodes), None);
                         prop_assert!(nodes.iter().all(|&node| one_by_one.take(node, 1)));
                     }
-                    _ if nodes.iter().all(|&node| one_by_one.free[node as usize] == 0) => {
+                    _ if nodes.iter().all(|&node| one_by_one.left_on(node) == 0) => {
                         together.give_whole(&nodes);
                         for node in nodes {
                             one_by_one.give(node, 1);

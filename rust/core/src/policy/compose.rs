@@ -321,7 +321,7 @@ impl Composed {
         let desk = Desk::new(ask, parts.placement.as_mut(), power.as_mut(), memory, out);
         let mut desk = desk.ordered(parts.order.as_mut());
         parts.backfill.select(&mut desk, queue)?;
-        desk.finish(queue.get(Place::FRONT))
+        desk.finish(queue)
     }
 
     /// Rejects jobs just submitted that fit none of the budgets to come, if a forecast predicts draws: it is asked as a
@@ -562,6 +562,11 @@ impl Policy for Composed {
     fn line_up(&mut self, queues: &Arc<Queues>) -> Result<()> {
         if queues.preempt() {
             check_preemption(&self.parts)?;
+        }
+        if queues.lanes() > 1 && self.parts.backfill.first_after().is_some() {
+            let expected = "\"none\" where nodes of several queues are counted by set: a job that starves goes before \
+                            those of its own set only";
+            return Err(config("policy.order.starvation_limit_s", "a limit", expected));
         }
         self.memory.quotas.line_up(queues);
         let own = queues.all().iter().map(|queue| queue.order.as_deref().map(order::of_queue).transpose());

@@ -1,8 +1,8 @@
 //! A small machine at an instant, for the unit tests of this folder.
 
 use crate::algo::releases::Releases;
+use crate::cluster::nodes::{NodeStates, Nodes};
 use crate::cluster::runs::Runs;
-use crate::platform::node_state::NodeState;
 use crate::platform::outages::Outages;
 use crate::platform::slots::Slots;
 use crate::platform::{Platform, PlatformColumns};
@@ -17,7 +17,7 @@ pub(super) struct World {
     workload: Workload,
     platform: Platform,
     slots: Slots,
-    nodes: Vec<NodeState>,
+    nodes: Nodes,
     releases: Releases,
     predicted: Predicted,
     budgets: Budgets,
@@ -56,7 +56,7 @@ impl World {
         let slots = Slots::new(platform.len(), platform.shared_slots());
         Self {
             workload,
-            nodes: vec![NodeState::Idle; platform.len() as usize],
+            nodes: Nodes::idle(platform.len() as usize, !exclusive),
             slots,
             releases: Releases::default(),
             predicted,
@@ -77,7 +77,7 @@ impl World {
             jobs: Jobs::new(&self.workload),
             platform: &self.platform,
             slots: &self.slots,
-            nodes: &self.nodes,
+            nodes: NodeStates::new(&self.nodes, &self.slots, &self.runs),
             standby: None,
             runs: &self.runs,
             releases: &self.releases,

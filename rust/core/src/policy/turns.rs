@@ -1,6 +1,7 @@
 //! Counts overtaking: a start overtakes if an earlier job in policy order stays queued.
 
-use crate::algo::fit_list::{QueueKey, Waiting};
+use crate::algo::fit_list::{FitList, QueueKey};
+use crate::policy::View;
 use crate::workload::JobId;
 
 /// Starts of a pass as seen from policy order.
@@ -42,10 +43,17 @@ impl Turns {
         }
     }
 
-    /// Ends the pass, in which `front` is the first job that stays queued; true if any job overtakes.
-    pub(super) fn finish(&mut self, front: Option<&Waiting>) -> bool {
-        if let Some(front) = front {
-            self.overtaking.extend(self.in_order.iter().filter(|&&key| key > front.key).map(|key| key.row));
+    /// Ends the pass, after which `queue` is left; true if any job overtakes. A job overtakes those of its own lane.
+    pub(super) fn finish(&mut self, view: &View<'_>, queue: &FitList) -> bool {
+        let Self { in_order, overtaking, .. } = self;
+        if let Some(&last) = in_order.iter().max() {
+            for lane in 0..view.lanes() {
+                let is_of = |key: &QueueKey| view.lane(JobId(key.row)) == lane;
+                let mut ahead = queue.iter().map(|waiting| waiting.key).take_while(|key| *key < last);
+                if let Some(front) = ahead.find(is_of) {
+                    overtaking.extend(in_order.iter().filter(|key| **key > front && is_of(key)).map(|key| key.row));
+                }
+            }
         }
         self.overtaking.sort_unstable();
         !self.overtaking.is_empty()

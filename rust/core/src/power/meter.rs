@@ -6,10 +6,14 @@
 use crate::algo::span::Span;
 use crate::error::SimulationError;
 use crate::platform::node_state::Class;
+use crate::power::pvt::JobDraws;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 
 /// Book of one node. Its idle draw is constant, so that its idle time is not kept: it is what the other classes leave.
+///
+/// Runs open the books of many nodes at a time: each is one line of the cache, and never parts of two.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct NodeMeter {
     draw: Watts,
     /// Energy of closed intervals, without those in which it idled.
@@ -20,12 +24,23 @@ struct NodeMeter {
     class: Class,
 }
 
+/// Draws of a run's nodes, all together, from its begin to its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Load {
+    /// Draw while they serve it.
+    busy: Watts,
+    /// Draw while they idle.
+    idle: Watts,
+}
+
 /// All nodes' books and the system's.
 #[derive(Clone, Debug)]
 pub struct Meter {
     begun: SimTime,
     nodes: Vec<NodeMeter>,
     idle: Vec<Watts>,
+    /// Idle draw of every node, if it is the same.
+    idle_alike: Option<Watts>,
     /// Time of each node in the classes that few nodes are ever in; empty until one has been.
     rare: Vec<[SimDuration; Class::COUNT]>,
     /// Energy by class, without the nodes' idle intervals.
@@ -50,6 +65,7 @@ impl Meter {
             begun: start,
             nodes: idle.iter().map(node).collect(),
             draw: idle.iter().copied().sum(),
+            idle_alike: idle.first().copied().filter(|first| idle.iter().all(|draw| draw == first)),
             idle,
             rare: Vec::new(),
             by_class: [Joules::ZERO; Class::COUNT],
@@ -164,6 +180,48 @@ impl Meter {
         energy
     }
 
+    /// Begins a run with draws that stay the same until its end: the books of its nodes, which idle so far, are written
+    /// once, at its end.
+    pub fn begin(&mut self, nodes: &[u32], draws: JobDraws<'_>) -> Load {
+        let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
+        let sum = |same: Option<Watts>, of: &dyn Fn(u32) -> Watts| match same {
+            Some(draw) => draw.times(count),
+            None => nodes.iter().map(|&node| of(node)).sum(),
+        };
+        let busy = sum(draws.same(), &|node| draws.on(node));
+        let idle = sum(self.idle_alike, &|node| self.idle[node as usize]);
+        self.draw += busy;
+        self.draw -= idle;
+        Load { busy, idle }
+    }
+
+    /// Ends a run that [began](Meter::begin) at `from`: its nodes idle from `now` on. Returns their energy.
+    pub fn end(&mut self, from: SimTime, now: SimTime, nodes: &[u32], draws: JobDraws<'_>, load: Load) -> Joules {
+        let (span, energy) = (now - from, load.busy * (now - from));
+        let each = draws.same().map(|draw| draw * span);
+        for &node in nodes {
+            let own = each.unwrap_or_else(|| draws.on(node) * span);
+            let meter = &mut self.nodes[node as usize];
+            debug_assert_eq!(meter.class, Class::Idle);
+            meter.energy += own;
+            meter.busy += span;
+            meter.since = now;
+        }
+        self.by_class[Class::Busy as usize] += energy;
+        self.draw += load.idle;
+        self.draw -= load.busy;
+        energy
+    }
+
+    /// Enters a run that [began](Meter::begin) at `from` into the books of its nodes: from now on each is closed when it
+    /// changes.
+    pub fn enter(&mut self, from: SimTime, nodes: &[u32], draws: JobDraws<'_>) {
+        for &node in nodes {
+            let meter = &mut self.nodes[node as usize];
+            (meter.class, meter.draw, meter.since) = (Class::Busy, draws.on(node), from);
+        }
+    }
+
     /// Closes every book at the end of the window.
     ///
     /// # Errors
@@ -258,6 +316,8 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn watts(watts: f64) -> Watts {
@@ -307,5 +367,55 @@ mod tests {
         }
         assert!((0..5).all(|node| together.node_energy(node) == other.node_energy(node)));
         assert_eq!(together.integral(), other.integral());
+    }
+
+    proptest! {
+        /// Twin: each node by itself, closed at each change.
+        #[test]
+        fn books_by_run_are_those_of_each_node_by_itself(
+            idle in prop::collection::vec(0..3_u32, 6),
+            runs in prop::collection::vec((0..6_u32, 1..4_u32, 0..9_i64, 0..4_u8), 0..30),
+            are_alike in any::<bool>(),
+            entered in 0..40_i64,
+        ) {
+            let idle: Vec<_> = idle.into_iter().map(|of| watts(f64::from(if are_alike { 1 } else { of }))).collect();
+            let table: Vec<_> = (0..6).map(|node| watts(f64::from(7 + node))).collect();
+            let draws = |kind: u8| match kind {
+                0 => JobDraws::Measured(watts(5.0)),
+                1 => JobDraws::Alike(watts(9.0)),
+                _ => JobDraws::Watts(&table),
+            };
+            let (mut by_run, mut by_node) = (Meter::new(at(0), idle.clone()), Meter::new(at(0), idle.clone()));
+            let (mut under_way, mut now): (Vec<(i64, Vec<u32>, u8, Load)>, i64) = (Vec::new(), 0);
+            for (first, count, wait, kind) in runs {
+                now += wait;
+                by_run.advance(at(now)).unwrap();
+                by_node.advance(at(now)).unwrap();
+                let nodes: Vec<_> = (first..(first + count).min(6)).collect();
+                let (gone, left): (Vec<_>, Vec<_>) =
+                    under_way.into_iter().partition(|(_, held, ..)| held.iter().any(|node| nodes.contains(node)));
+                under_way = left;
+                for (from, held, kind, load) in gone {
+                    let energy = by_run.end(at(from), at(now), &held, draws(kind), load);
+                    prop_assert_eq!(energy, by_node.release(at(now), &held));
+                }
+                by_node.serve(at(now), &nodes, |node| draws(kind).on(node));
+                let load = by_run.begin(&nodes, draws(kind));
+                prop_assert_eq!(by_run.draw(), by_node.draw());
+                under_way.push((now, nodes, kind, load));
+            }
+            // The last runs go on node by node to the end of the window.
+            for (from, nodes, kind, _) in &under_way {
+                by_run.enter(at(*from), nodes, draws(*kind));
+            }
+            by_run.close(at(now + entered)).unwrap();
+            by_node.close(at(now + entered)).unwrap();
+            for class in [Class::Busy, Class::Idle] {
+                prop_assert_eq!(by_run.energy_of(class), by_node.energy_of(class));
+                prop_assert!((0..6).all(|node| by_run.node_time(node, class) == by_node.node_time(node, class)));
+            }
+            prop_assert!((0..6).all(|node| by_run.node_energy(node) == by_node.node_energy(node)));
+            prop_assert_eq!(by_run.integral(), by_run.energy_of(Class::Busy) + by_run.energy_of(Class::Idle));
+        }
     }
 }

@@ -141,7 +141,7 @@ impl Records {
         // Segments and lost attempts, where there are any, still have to look up theirs.
         let runs = std::mem::take(&mut self.jobs.nodes);
         let mut jobs = std::mem::take(&mut self.jobs);
-        let last_j = (!jobs.told.stood).then(|| jobs.last_j());
+        let last_j = (jobs.ordeals.is_some() && !jobs.told.stood).then(|| jobs.last_j());
         let told = jobs.told;
         (self.jobs.nodes, self.jobs.lost) = (runs, std::mem::take(&mut jobs.lost));
         let joined = |eligible: &Eligible, row: usize| {
@@ -157,8 +157,8 @@ impl Records {
         jobs.profiled.keys().for_each(|&row| profiled[row as usize] = true);
         JobFrame {
             profiled,
-            start_s: seconds(&jobs.start, &started),
-            end_s: seconds(&jobs.end, &ended),
+            start_s: seconds(jobs.start, &started),
+            end_s: seconds(jobs.end, &ended),
             energy_j: jobs.energy_j,
             state: jobs.state,
             started_by: jobs.started_by,
@@ -318,8 +318,10 @@ fn column<T>(log: &Log, of: impl Fn(Entry) -> T) -> Vec<T> {
     column
 }
 
-fn seconds(instants: &[SimTime], valid: &[bool]) -> Vec<f64> {
-    instants.iter().zip(valid).map(|(instant, &valid)| if valid { instant.seconds() } else { 0.0 }).collect()
+/// Seconds of valid instants, in the memory of the instants.
+fn seconds(instants: Vec<SimTime>, valid: &[bool]) -> Vec<f64> {
+    let of = |(row, instant): (usize, SimTime)| if valid[row] { instant.seconds() } else { 0.0 };
+    instants.into_iter().enumerate().map(of).collect()
 }
 
 impl JobState {

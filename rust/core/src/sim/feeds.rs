@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::sim::event::Event;
-use crate::units::SimTime;
+use crate::units::{SimTime, sooner};
 use crate::workload::{JobId, Workload};
 
 /// Submissions and events to come.
@@ -76,7 +76,7 @@ impl Feeds {
     pub(super) fn next_time(&self) -> Option<SimTime> {
         let submit = self.submits.get(self.next_submit).map(|&job| self.workload.submit(job));
         let outside = self.outside.get(self.next_outside).map(|next| next.0);
-        [submit, outside].into_iter().flatten().min()
+        sooner(submit, outside)
     }
 
     /// The next event at `now` of a rank up to `rank`.

@@ -398,6 +398,7 @@ impl Simulation {
                 }
                 controller.advance(window.1);
                 plant.advance(window.1)?;
+                plant.book_by_node(controller.cluster());
                 for (id, run) in controller.cluster().runs().iter() {
                     let (stood, lowest_cap_w) = plant.ordeal(id, run, window.1);
                     history.leave_off(run, plant.drawn_so_far(controller.cluster(), id, run), stood, lowest_cap_w);

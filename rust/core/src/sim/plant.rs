@@ -13,7 +13,7 @@ use crate::platform::Platform;
 use crate::platform::node_state::Class;
 use crate::policy::Jobs;
 use crate::power::known::KnownDraw;
-use crate::power::meter::Meter;
+use crate::power::meter::{Load, Meter};
 use crate::power::pvt::{Actual, ForAlike};
 use crate::sim::limits::Limits;
 use crate::sim::lives::{Course, Life, Settled};
@@ -36,6 +36,9 @@ pub(super) struct Plant {
     meter: Meter,
     /// The meter as it was when nodes began to change after the last run had ended: the window may end there.
     kept: Option<Box<Meter>>,
+    /// Loads by the run's slot, while nothing about a run can change before its end: then the books of its nodes are
+    /// written once, at its end.
+    loads: Option<Vec<Load>>,
     /// Runs on each node, if nodes are shared.
     sharing: Option<Sharing>,
     /// Lives by the run's slot, if speeds or draws may change or runs may be suspended.
@@ -74,6 +77,7 @@ impl Plant {
         Self {
             meter: idle_meter(start, &platform),
             kept: None,
+            loads: platform.is_exclusive().then(Vec::new),
             sharing: (!platform.is_exclusive()).then(|| Sharing::new(platform.len())),
             ends: EndHeap::default(),
             turns: EndHeap::default(),
@@ -87,9 +91,21 @@ impl Plant {
         }
     }
 
-    /// Tracks the lives of runs from now on, as speeds or draws may change and runs may be suspended.
+    /// Tracks the lives of runs, before anything has happened, as speeds or draws may change and runs may be suspended.
     pub(super) fn watch_lives(&mut self) {
         self.lives.get_or_insert_default();
+        self.loads = None;
+    }
+
+    /// Keeps the books node by node from now on, those of the runs under way, too.
+    pub(super) fn book_by_node(&mut self, cluster: &Cluster) {
+        if self.loads.take().is_none() {
+            return;
+        }
+        for (id, run) in cluster.runs().iter() {
+            let draws = self.actual.of_job_under(self.workload.app(run.job), self.own(id, run.job), run.caps.own_w);
+            self.meter.enter(run.started, cluster.runs().nodes(run), draws);
+        }
     }
 
     /// True if lives are tracked.
@@ -103,6 +119,7 @@ impl Plant {
         if self.lives.is_some() {
             return;
         }
+        self.book_by_node(cluster);
         self.lives = Some(Vec::new());
         for LostAttempt { job, number, start, end, places, energy } in over {
             let nodes = cluster.runs().written(places.clone());
@@ -186,8 +203,13 @@ impl Plant {
             sharing.begin(id);
             self.join_nodes(cluster, id, run);
         } else {
-            let draws = self.actual.of_job_under(self.workload.app(job), self.own(id, job), run.caps.own_w);
-            self.meter.serve(run.started, nodes, |node| draws.on(node));
+            let known = self.own(id, job);
+            let Self { actual, workload, meter, loads, .. } = self;
+            let draws = actual.of_job_under(workload.app(job), known, run.caps.own_w);
+            match loads {
+                Some(loads) => note(loads, id, meter.begin(nodes, draws)),
+                None => meter.serve(run.started, nodes, |node| draws.on(node)),
+            }
         }
         self.ends.set(id.slot(), end);
         if self.lives.is_some() {
@@ -489,7 +511,7 @@ impl Plant {
             Some(sharing) => sharing.energy(id),
             // It has left its nodes already.
             None if is_suspended => Joules::ZERO,
-            None => self.meter.release(now, nodes),
+            None => self.release(id, run, now, nodes),
         };
         if let Some(life) = life {
             return self.end_life(cluster, run, life, energy, short);
@@ -497,6 +519,17 @@ impl Plant {
         let (whole, ran) = (self.whole_run(run, self.factor(cluster, id, run, nodes)), now - run.started);
         let is_cut = self.is_cut(run, nodes, ran, whole);
         Outcome { energy, whole, ran, is_cut, stood: SimDuration::ZERO, lowest_cap_w: run.caps.own_w }
+    }
+
+    /// Has the nodes of a run that is over idle from now on; returns their energy since their last change.
+    fn release(&mut self, id: RunId, run: &Run, now: SimTime, nodes: &[u32]) -> Joules {
+        let own = self.own(id, run.job);
+        let Self { actual, workload, meter, loads, .. } = self;
+        let Some(load) = loads.as_ref().and_then(|loads| loads.get(id.slot() as usize)) else {
+            return meter.release(now, nodes);
+        };
+        let draws = actual.of_job_under(workload.app(run.job), own, run.caps.own_w);
+        meter.end(run.started, now, nodes, draws, *load)
     }
 
     fn end_life(
@@ -653,6 +686,15 @@ impl Plant {
         let is_observed = self.workload.observed_length(run.job).is_some();
         ran < whole && (!is_observed || self.limit(run, nodes).is_some_and(|limit| ran >= limit))
     }
+}
+
+/// Keeps the load of a run.
+fn note(loads: &mut Vec<Load>, id: RunId, load: Load) {
+    let slot = id.slot() as usize;
+    if loads.len() <= slot {
+        loads.resize(slot + 1, Load::default());
+    }
+    loads[slot] = load;
 }
 
 /// True if a run's nodes are not those of its last stretch.

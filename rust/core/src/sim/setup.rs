@@ -11,6 +11,7 @@ use crate::control::pools::{Ground, Pools};
 use crate::error::{ConfigError, Result, config};
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
+use crate::platform::lanes;
 use crate::platform::queues::Queues;
 use crate::policy::Policy;
 use crate::policy::agent::choices::Choices;
@@ -117,6 +118,8 @@ enum Kind {
     Agent(Choices),
     /// Parts that count, about each pool by itself.
     Pools(Arc<Queues>),
+    /// Parts that count, about the machine, by cells that are in the same sets of nodes of queues.
+    Lanes,
     /// Parts that count, about these nodes, with a budget for the whole machine.
     Part(Vec<u32>),
     /// Parts, about the machine.
@@ -127,7 +130,7 @@ impl Kind {
     /// Checks that it can begin with jobs under way.
     fn check_under_way(&self) -> Result<()> {
         match self {
-            Self::Pools(_) | Self::Part(_) => {
+            Self::Pools(_) | Self::Lanes | Self::Part(_) => {
                 let expected = "one whose backfill is `plan`: queues have some nodes and not all, and each set of nodes is \
                                 scheduled by itself from the beginning";
                 Err(config("policy", "a policy that counts nodes", expected))
@@ -145,6 +148,7 @@ struct Prepared {
     predicted: Predicted,
     kind: Kind,
     queues: Option<Arc<Queues>>,
+    cells: Option<Arc<Cells>>,
 }
 
 impl Setup<'_> {
@@ -153,8 +157,7 @@ impl Setup<'_> {
     /// # Errors
     /// If something in the setup is invalid, or two things in it do not go together.
     pub fn simulation(mut self, own: &dyn OwnParts) -> Result<Simulation> {
-        let Prepared { parts, actual, predicted, kind, queues } = self.prepared(own)?;
-        let cells = self.cells.take().map(Arc::new);
+        let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared(own)?;
         let (budgets, from) = (self.budgets.take(), self.from);
         if from.is_some() {
             kind.check_under_way()?;
@@ -203,9 +206,9 @@ impl Setup<'_> {
             Kind::Part(nodes) if run.is_of_part(Some(&nodes)) => {
                 Box::new(Composed::in_part(name, parts, &platform.part(&nodes), platform)?)
             }
-            Kind::Pools(_) => {
+            Kind::Pools(_) | Kind::Lanes => {
                 let expected = "one whose backfill is `plan`, or a fork before anything has happened: queues have several \
-                                sets of nodes, and each is scheduled by itself from the beginning";
+                                sets of nodes, which are told apart from the beginning";
                 return other("a policy that counts nodes", expected);
             }
             Kind::Agent(_) => return other("an agent", "a policy"),
@@ -224,8 +227,7 @@ impl Setup<'_> {
     /// If something in the setup is invalid, or the run was not set up for what the new jobs ask for; the run is
     /// unchanged then.
     pub fn extending(mut self, run: &mut Simulation, own: &dyn OwnParts) -> Result<()> {
-        let Prepared { actual, predicted, queues, .. } = self.prepared(own)?;
-        let cells = self.cells.take().map(Arc::new);
+        let Prepared { actual, predicted, queues, cells, .. } = self.prepared(own)?;
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
         run.grow(Growth { workload, predicted, cells, queues, groups: self.groups.take() }, actual)
     }
@@ -242,9 +244,14 @@ impl Setup<'_> {
             parts.allocator = Some(allocator);
         }
         let scheduler = own.scheduler(&self.spec.name, self.workload)?;
-        let queues = self.queues.take().map(Arc::new);
-        let kind = self.kind(scheduler, queues.as_ref(), parts.power.is_some())?;
-        Ok(Prepared { parts, actual, predicted, kind, queues })
+        let (mut queues, mut cells) = (self.queues.take().map(Arc::new), self.cells.take());
+        let kind = self.kind(scheduler, queues.as_ref(), parts.power.is_some());
+        if let (Kind::Lanes, Some(own)) = (&kind, &mut queues) {
+            *own = Arc::new(own.in_lanes());
+            let all = cells.unwrap_or_else(|| Cells::alike(self.workload.len(), self.platform.len()));
+            cells = Some(lanes::split(&all, own)?);
+        }
+        Ok(Prepared { parts, actual, predicted, kind, queues, cells: cells.map(Arc::new) })
     }
 
     /// Makes the actual table, by which runs are charged, and the predicted one, which policies read.
@@ -287,29 +294,24 @@ impl Setup<'_> {
     }
 
     /// Finds out what decides. Parts that count cannot tell the nodes of a queue apart: if a queue has only some of the
-    /// nodes, they decide about these nodes alone.
-    fn kind(
-        &mut self,
-        scheduler: Option<Box<dyn Policy>>,
-        queues: Option<&Arc<Queues>>,
-        has_budget: bool,
-    ) -> Result<Kind> {
+    /// nodes, they decide about these nodes alone, or count nodes by cell.
+    fn kind(&mut self, scheduler: Option<Box<dyn Policy>>, queues: Option<&Arc<Queues>>, has_budget: bool) -> Kind {
         if let Some(scheduler) = scheduler {
-            return Ok(Kind::Own(scheduler));
+            return Kind::Own(scheduler);
         }
         if let Some(agent) = self.agent.take() {
-            return Ok(Kind::Agent(agent));
+            return Kind::Agent(agent);
         }
-        Ok(match queues {
+        match queues {
             Some(queues) if !queues.are_whole() && !chooses_nodes(&self.spec.backfill.name) => {
-                if has_budget {
-                    Kind::Part(queues.only_pool()?.to_vec())
-                } else {
-                    Kind::Pools(Arc::clone(queues))
+                match queues.only_pool() {
+                    Some(nodes) if has_budget => Kind::Part(nodes.to_vec()),
+                    _ if !has_budget && queues.are_disjoint() => Kind::Pools(Arc::clone(queues)),
+                    _ => Kind::Lanes,
                 }
             }
             _ => Kind::Whole,
-        })
+        }
     }
 
     fn of_kind(self, kind: Kind, parts: Parts, (actual, predicted): (Actual, Predicted)) -> Result<Simulation> {
@@ -333,7 +335,7 @@ impl Setup<'_> {
                 let expected = "none that have only some of the nodes while there is a budget for all of them";
                 return Err(config("queues", "queues of some nodes", expected));
             }
-            Kind::Whole => Box::new(Composed::new(self.spec.name, parts, self.platform)?),
+            Kind::Whole | Kind::Lanes => Box::new(Composed::new(self.spec.name, parts, self.platform)?),
         })
     }
 
@@ -342,8 +344,7 @@ impl Setup<'_> {
     /// # Errors
     /// If something in the setup is invalid, or two things in it do not go together.
     pub fn live(mut self, start: SimTime, own: &dyn OwnParts) -> Result<Live> {
-        let Prepared { parts, actual, predicted, kind, queues } = self.prepared(own)?;
-        let cells = self.cells.take().map(Arc::new);
+        let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared(own)?;
         let (workload, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
         let mut policy = self.policy(kind, parts, &predicted)?;
         if options.kill_at_walltime {
@@ -369,8 +370,7 @@ impl Setup<'_> {
     /// If something in the setup is invalid, or the controller was not set up for what the new jobs ask for; it is
     /// unchanged then.
     pub fn growing(mut self, live: &mut Live, own: &dyn OwnParts) -> Result<()> {
-        let Prepared { predicted, queues, .. } = self.prepared(own)?;
-        let cells = self.cells.take().map(Arc::new);
+        let Prepared { predicted, queues, cells, .. } = self.prepared(own)?;
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
         live.grow(&Growth { workload, predicted, cells, queues, groups: self.groups.take() })
     }

@@ -11,7 +11,7 @@ pub struct Timeline {
     /// System draw, W.
     pub power_w: Vec<f64>,
     /// Nodes by class, jobs waiting and jobs running: see [`Counts`].
-    pub counts: [Vec<i32>; 7],
+    pub counts: [CountColumn; 7],
     /// Budget in force, W, NaN if there is none; empty if it never changes.
     pub budget_w: Vec<f64>,
     /// Number of suspended jobs; empty if none ever is.
@@ -24,6 +24,47 @@ pub struct Timeline {
 
 /// Numbers of nodes that are busy, idle, off, in transition and down, and of jobs that wait and run.
 pub type Counts = [i32; 7];
+
+/// Column of counts. It takes no memory as long as all are zero: most machines never switch a node off.
+#[derive(Clone, Debug, Default)]
+pub struct CountColumn {
+    /// Number of zeros before the first other count, while there is none.
+    zeros: usize,
+    /// The counts, once one of them is not zero.
+    counts: Vec<i32>,
+    /// Number of rows to make room for.
+    rows: usize,
+}
+
+impl CountColumn {
+    fn with_capacity(rows: usize) -> Self {
+        Self { rows, ..Self::default() }
+    }
+
+    #[inline]
+    fn push(&mut self, count: i32) {
+        if self.counts.is_empty() {
+            if count == 0 {
+                self.zeros += 1;
+                return;
+            }
+            self.counts.reserve_exact(self.rows.max(self.zeros + 1));
+            self.counts.resize(std::mem::take(&mut self.zeros), 0);
+        }
+        self.counts.push(count);
+    }
+
+    fn truncate(&mut self, rows: usize) {
+        self.counts.truncate(rows);
+        self.zeros = self.zeros.min(rows);
+    }
+
+    /// The counts, row by row.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<i32> {
+        if self.counts.is_empty() { vec![0; self.zeros] } else { self.counts }
+    }
+}
 
 /// One row of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,7 +105,7 @@ impl Timeline {
         Self {
             time_s: Vec::with_capacity(rows),
             power_w: Vec::with_capacity(rows),
-            counts: std::array::from_fn(|_| Vec::with_capacity(rows)),
+            counts: std::array::from_fn(|_| CountColumn::with_capacity(rows)),
             budget_w: Vec::new(),
             suspended: Vec::new(),
             last: None,
@@ -181,6 +222,22 @@ mod tests {
         }
         timeline.go_back(SimTime::from_micros(15_000_000));
         assert_eq!((timeline.peak(), timeline.time_s.len()), (Watts::of_system(150.0), 2));
+    }
+
+    #[test]
+    fn counts_are_zero_until_one_is_not() {
+        let mut column = CountColumn::with_capacity(1);
+        column.truncate(0);
+        (0..3).for_each(|_| column.push(0));
+        column.truncate(2);
+        assert_eq!(column.clone().into_vec(), [0, 0]);
+        column.push(5);
+        column.push(0);
+        column.truncate(3);
+        assert_eq!(column.clone().into_vec(), [0, 0, 5]);
+        column.truncate(0);
+        column.push(0);
+        assert_eq!(column.into_vec(), [0]);
     }
 
     #[test]

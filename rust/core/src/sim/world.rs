@@ -25,7 +25,7 @@ use crate::sim::plant::Plant;
 use crate::sim::record::{History, JobState, Totals};
 use crate::sim::tally::Tally;
 use crate::sim::under_way::UnderWay;
-use crate::units::{SimTime, Watts};
+use crate::units::{SimTime, Watts, sooner};
 use crate::workload::JobId;
 
 /// Everything in a simulation but its conductor.
@@ -57,8 +57,8 @@ impl World {
     /// The next instant at which anything happens by itself.
     pub(super) fn next_time(&self) -> Option<SimTime> {
         let log = self.under_way.as_ref().and_then(UnderWay::next_time);
-        let plant = [self.plant.next_end(), self.plant.next_turn()];
-        [self.coming.next_time(), self.feeds.next_time(), log].into_iter().chain(plant).flatten().min()
+        let plant = sooner(self.plant.next_end(), self.plant.next_turn());
+        sooner(sooner(self.feeds.next_time(), plant), sooner(self.coming.next_time(), log))
     }
 
     /// Moves the clock.
@@ -261,6 +261,10 @@ impl Machine for World {
 
     fn is_still(&self) -> bool {
         self.feeds.next_time().is_none() && self.plant.next_end().is_none() && self.coming.next_time().is_none()
+    }
+
+    fn may_go_on(&self, now: SimTime) -> bool {
+        self.next_time().is_some_and(|next| next <= now)
     }
 
     fn done(&self) -> usize {

@@ -8,12 +8,14 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`paced`] | the same between nodes that differ in speed |
 //! | `pair` | the contents of two nodes, in parts that can be exchanged one by one |
 //! | `placement` | the contents of every node |
 //! | [`search`] | pair after pair, and forced exchanges |
 //!
 //! All answers are deterministic, ties included.
 
+pub mod paced;
 mod pair;
 mod placement;
 pub mod search;
@@ -23,6 +25,7 @@ mod tests;
 use crate::algo::transport::NodeCosts;
 use crate::error::{Result, config};
 
+pub use self::paced::{LengthRule, PacedFound, PacedInterval, PacedIntervals, cheaper_paced_unless};
 pub use self::search::{Effort, Found, cheaper_unless};
 
 /// Interval that holds nodes.
@@ -73,24 +76,29 @@ pub struct PlacedIntervals<'a> {
 
 impl PlacedIntervals<'_> {
     fn check(&self) -> Result<()> {
-        let (rows, nodes) = (self.costs.rows(), self.costs.nodes());
-        let is_sound = |one: &Interval| {
-            (one.row as usize) < rows && one.scale > 0.0 && one.scale.is_finite() && one.from < one.until
-        };
-        if let Some(one) = self.intervals.iter().find(|one| !is_sound(one)) {
-            let found = format!("row {} times {} from {} to {}", one.row, one.scale, one.from, one.until);
-            let expected = format!("a row below {rows}, a factor above 0, and an end after the start");
-            return Err(config("intervals", found, expected));
-        }
-        let is_known =
-            |one: &IntervalNode| (one.interval as usize) < self.intervals.len() && (one.node as usize) < nodes;
+        check_intervals(self.costs, self.intervals, self.closed)?;
+        let (count, nodes) = (self.intervals.len(), self.costs.nodes());
+        let is_known = |one: &IntervalNode| (one.interval as usize) < count && (one.node as usize) < nodes;
         if let Some(one) = self.places.iter().find(|one| !is_known(one)) {
             let found = format!("interval {} on node {}", one.interval, one.node);
-            return Err(config("places", found, format!("{} intervals on {nodes} nodes", self.intervals.len())));
-        }
-        if let Some(one) = self.closed.iter().find(|one| one.node as usize >= nodes) {
-            return Err(config("closed", format!("node {}", one.node), format!("a node below {nodes}")));
+            return Err(config("places", found, format!("{count} intervals on {nodes} nodes")));
         }
         Ok(())
     }
+}
+
+/// Refuses intervals without a row of the costs, a factor or a length, and spans of nodes that there are not.
+pub(super) fn check_intervals(costs: NodeCosts<'_>, intervals: &[Interval], closed: &[Closed]) -> Result<()> {
+    let (rows, nodes) = (costs.rows(), costs.nodes());
+    let is_sound =
+        |one: &Interval| (one.row as usize) < rows && one.scale > 0.0 && one.scale.is_finite() && one.from < one.until;
+    if let Some(one) = intervals.iter().find(|one| !is_sound(one)) {
+        let found = format!("row {} times {} from {} to {}", one.row, one.scale, one.from, one.until);
+        let expected = format!("a row below {rows}, a factor above 0, and an end after the start");
+        return Err(config("intervals", found, expected));
+    }
+    if let Some(one) = closed.iter().find(|one| one.node as usize >= nodes) {
+        return Err(config("closed", format!("node {}", one.node), format!("a node below {nodes}")));
+    }
+    Ok(())
 }

@@ -102,7 +102,7 @@ impl<'a> Placement<'a> {
 }
 
 /// Entries of a node by start. Intervals on it while it is closed are pinned, and a part of what closes it.
-fn apart(node: u32, mut entries: Vec<Entry>, pinned: &mut Vec<IntervalNode>) -> Result<Vec<Entry>> {
+pub(super) fn apart(node: u32, mut entries: Vec<Entry>, pinned: &mut Vec<IntervalNode>) -> Result<Vec<Entry>> {
     entries.sort_unstable_by_key(|one| (one.from, one.until, one.interval));
     let mut found: Vec<Entry> = Vec::with_capacity(entries.len());
     for entry in entries {

@@ -187,3 +187,175 @@ proptest! {
         prop_assert_eq!(&one, &found(&problem, Effort { rounds, seed: 7 }));
     }
 }
+
+mod with_lengths {
+    use super::*;
+
+    fn rule(runtime: i64) -> LengthRule {
+        LengthRule {
+            runtime,
+            pace: 1.0,
+            comm: 0,
+            walltime: 1 << 62,
+            walltime_pace: 1.0,
+            grace: 0,
+            stretches: false,
+            left: 1 << 62,
+        }
+    }
+
+    fn paced(problem: &PacedIntervals<'_>) -> PacedFound {
+        cheaper_paced_unless(problem, &mut || false).unwrap()
+    }
+
+    #[test]
+    fn lengths_are_rounded_up_once_cut_and_stretched() {
+        assert_eq!(rule(10).at(1.04), 11);
+        assert_eq!(LengthRule { comm: 3, ..rule(10) }.at(1.04), 14);
+        assert_eq!(LengthRule { walltime: 12, grace: 1, ..rule(20) }.at(1.04), 13);
+        assert_eq!(LengthRule { walltime: 12, grace: 1, stretches: true, ..rule(20) }.at(1.04), 14);
+        assert_eq!(LengthRule { left: 5, ..rule(20) }.at(1.04), 5);
+    }
+
+    #[test]
+    fn a_cheaper_node_that_is_too_slow_is_left_alone() {
+        let costs = NodeCosts::new(1, 2, &[5.0, 1.0]).unwrap();
+        let factors = [1.0, 2.0];
+        let first = PacedInterval { row: 0, scale: 1.0, from: 0, length: rule(10) };
+        let places = places(&[0]);
+        let closed = |from: i64| [Closed { node: 1, from, until: 30 }];
+        let problem =
+            PacedIntervals { costs, factors: &factors, intervals: &[first], places: &places, closed: &closed(19) };
+        assert_eq!(paced(&problem).change, 0.0);
+        let one = paced(&PacedIntervals { closed: &closed(20), ..problem });
+        assert_eq!((one.change, one.places[0].node), (20.0 - 50.0, 1));
+    }
+
+    #[test]
+    fn the_slowest_node_sets_the_pace_on_all() {
+        // On node 2 the wide interval lasts until 15: on its other node, too, where another may start before.
+        let costs = NodeCosts::new(2, 3, &[5.0, 5.0, 1.0, 5.0, 5.0, f64::INFINITY]).unwrap();
+        let factors = [1.0, 1.0, 1.5, 1.0, 1.0, 1.0];
+        let wide = PacedInterval { row: 0, scale: 1.0, from: 0, length: rule(10) };
+        let other = |from: i64| PacedInterval { row: 1, scale: 1.0, from, length: rule(4) };
+        let places = [(0, 0), (0, 1), (1, 0), (2, 1)].map(|(interval, node)| IntervalNode { interval, node });
+        for (from, nodes) in [(14, [0, 1, 0, 1]), (15, [1, 2, 0, 1])] {
+            let intervals = [wide, other(from), other(from)];
+            let problem =
+                PacedIntervals { costs, factors: &factors, intervals: &intervals, places: &places, closed: &[] };
+            let one = paced(&problem);
+            assert_eq!(one.places.iter().map(|place| place.node).collect::<Vec<_>>(), nodes, "from {from}");
+        }
+    }
+
+    #[test]
+    fn faults_are_named_and_it_can_be_interrupted() {
+        let costs = NodeCosts::new(1, 1, &[1.0]).unwrap();
+        let one = [PacedInterval { row: 0, scale: 1.0, from: 0, length: rule(10) }];
+        let places = places(&[0]);
+        let problem = PacedIntervals { costs, factors: &[1.0], intervals: &one, places: &places, closed: &[] };
+        let text = |problem: PacedIntervals<'_>| cheaper_paced_unless(&problem, &mut || false).unwrap_err().to_string();
+        assert!(text(PacedIntervals { factors: &[], ..problem }).contains("factors"));
+        assert!(text(PacedIntervals { factors: &[f64::NAN], ..problem }).contains("NaN"));
+        assert!(text(PacedIntervals { intervals: &[], ..problem }).contains("interval 0 on node 0"));
+        assert!(
+            text(PacedIntervals { closed: &[Closed { node: 1, from: 0, until: 1 }], ..problem }).contains("node 1")
+        );
+        assert!(matches!(cheaper_paced_unless(&problem, &mut || true), Err(Error::Interrupted)));
+    }
+
+    /// The intervals of a case on nodes of some speeds, those that no longer fit left out.
+    fn slower(case: &Case, factors: &[f64]) -> (Vec<PacedInterval>, Vec<IntervalNode>) {
+        let (mut intervals, mut kept): (Vec<PacedInterval>, Vec<IntervalNode>) = (Vec::new(), Vec::new());
+        for (own, one) in case.intervals.iter().enumerate() {
+            let nodes: Vec<u32> =
+                case.places.iter().filter(|place| place.interval as usize == own).map(|place| place.node).collect();
+            let made =
+                PacedInterval { row: one.row, scale: one.scale, from: one.from, length: rule(one.until - one.from) };
+            let all = [intervals.as_slice(), &[made]].concat();
+            let interval = u32::try_from(intervals.len()).unwrap();
+            let more = nodes.iter().map(|&node| IntervalNode { interval, node });
+            let places: Vec<_> = kept.iter().copied().chain(more).collect();
+            if fits(case, &all, &places, factors) {
+                (intervals, kept) = (all, places);
+            }
+        }
+        (intervals, kept)
+    }
+
+    fn end(intervals: &[PacedInterval], own: usize, places: &[IntervalNode], factors: &[f64]) -> i64 {
+        let one = &intervals[own];
+        let nodes = places.iter().filter(|place| place.interval as usize == own);
+        let slowest = nodes.map(|place| factors[one.row as usize * 4 + place.node as usize]).fold(0.0, f64::max);
+        one.from + one.length.at(slowest)
+    }
+
+    fn fits(case: &Case, intervals: &[PacedInterval], places: &[IntervalNode], factors: &[f64]) -> bool {
+        let span = |place: &IntervalNode| {
+            let own = place.interval as usize;
+            (intervals[own].from, end(intervals, own, places, factors))
+        };
+        let overlaps = |one: (i64, i64), other: (i64, i64)| one.0 < other.1 && other.0 < one.1;
+        places.iter().enumerate().all(|(at, place)| {
+            let is_open =
+                |closed: &Closed| closed.node != place.node || !overlaps(span(place), (closed.from, closed.until));
+            let is_apart = |other: &IntervalNode| other.node != place.node || !overlaps(span(place), span(other));
+            case.closed.iter().all(is_open) && places[at + 1..].iter().all(is_apart)
+        })
+    }
+
+    fn energy(case: &Case, intervals: &[PacedInterval], places: &[IntervalNode], factors: &[f64]) -> f64 {
+        let of = |place: &IntervalNode| {
+            let own = place.interval as usize;
+            let one = &intervals[own];
+            let length = end(intervals, own, places, factors) - one.from;
+            case.problem().costs.row(one.row as usize)[place.node as usize] * one.scale * length as f64
+        };
+        places.iter().map(of).sum()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+        #[test]
+        fn placements_fit_and_cost_less_and_no_pair_has_more_to_gain(
+            case in case(),
+            factors in prop::collection::vec(prop_oneof![Just(1.0), Just(1.25), Just(0.8), Just(1.5)], 8),
+        ) {
+            let (intervals, places) = slower(&case, &factors);
+            let problem = PacedIntervals {
+                costs: case.problem().costs,
+                factors: &factors,
+                intervals: &intervals,
+                places: &places,
+                closed: &case.closed,
+            };
+            let one = paced(&problem);
+            let (before, after) = [&places, &one.places]
+                .map(|places| energy(&case, &intervals, places, &factors))
+                .into();
+            prop_assert!((after - before - one.change).abs() < 1e-9, "{before} {after} {one:?}");
+            prop_assert!(one.change <= 0.0);
+            prop_assert!(fits(&case, &intervals, &one.places, &factors));
+            prop_assert_eq!(one.places.len(), places.len());
+            let again = paced(&PacedIntervals { places: &one.places, ..problem });
+            prop_assert_eq!((again.change, again.exchanges), (0.0, 0));
+        }
+
+        #[test]
+        fn on_nodes_of_one_speed_no_pair_is_left_that_exchanges_make_cheaper(case in case()) {
+            let factors = [1.0; 8];
+            let (intervals, places) = slower(&case, &factors);
+            prop_assert_eq!(intervals.len(), case.intervals.len());
+            let problem = PacedIntervals {
+                costs: case.problem().costs,
+                factors: &factors,
+                intervals: &intervals,
+                places: &places,
+                closed: &case.closed,
+            };
+            let plain = PlacedIntervals { places: &paced(&problem).places, ..case.problem() };
+            prop_assert_eq!(found(&plain, NONE).change, 0.0);
+        }
+    }
+}

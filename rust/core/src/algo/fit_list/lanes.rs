@@ -223,7 +223,8 @@ impl FitList {
     /// # Panics
     /// If there is none at `place`.
     pub fn remove_at(&mut self, place: Place) -> (Waiting, Place) {
-        let place = if self.at(place).is_some() { place } else { self.settled(place) };
+        let is_front = self.lanes.is_empty() && place == Place::FRONT;
+        let place = if is_front || self.at(place).is_some() { place } else { self.settled(place) };
         let (item, next) = self.line_mut(place.line).remove_at(place.at);
         let next = self.behind(Place { key: item.key, ..place }, |_| next);
         if self.line(place.line).is_some_and(|own| place.line > 0 && own.is_empty()) {

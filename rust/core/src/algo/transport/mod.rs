@@ -10,6 +10,7 @@
 //! | `search` | Dijkstra's algorithm between kinds |
 //! | [`flow`] | one placement, kept cheapest as it changes, with the labels that prove it |
 //! | [`over_time`] | supplies and outages with their instants, and the least cost integrated over time |
+//! | [`worth`] | labels integrated over the time of a supply |
 //!
 //! Units stay whole where they come whole. All answers are deterministic, ties included.
 
@@ -19,11 +20,13 @@ pub mod over_time;
 mod search;
 #[cfg(test)]
 mod tests;
+pub mod worth;
 
 use crate::error::{Result, config};
 
 pub use self::flow::{Flow, FlowValue};
 pub use self::over_time::{FlowStretch, LeastCost, NodeOutage, Problem, Supply, least_cost, least_cost_unless};
+pub use self::worth::SupplyWorth;
 
 /// Rows of costs by node, per unit of time: at least 0, or +inf where a kind may not be.
 #[derive(Clone, Copy, Debug)]

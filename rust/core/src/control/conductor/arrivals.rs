@@ -54,6 +54,14 @@ impl Conductor {
         }
     }
 
+    /// Queues a job again whose run is over; jobs that wait for its end go on waiting.
+    pub fn requeue_over(&mut self, job: JobId) {
+        self.controller.requeue_over(job);
+        if let Some(waiting) = &mut self.waiting {
+            waiting.forget(job);
+        }
+    }
+
     /// Withdraws a job; false if it runs or has ended.
     pub fn withdraw(&mut self, job: JobId, why: Why, plant: &mut impl Plant) -> bool {
         let Some(was_queued) = self.controller.withdraw(job) else { return false };

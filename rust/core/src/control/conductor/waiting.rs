@@ -109,6 +109,13 @@ impl Waiting {
         }
     }
 
+    /// Forgets the end of a job that is queued again: those that depend on it wait on.
+    pub(super) fn forget(&mut self, job: JobId) {
+        if let Some(end) = self.ends.get_mut(job.0 as usize) {
+            *end = None;
+        }
+    }
+
     /// Lets a job wait until then.
     pub(super) fn delay(&mut self, job: JobId, until: SimTime) {
         self.due.push(Reverse((until, job)));

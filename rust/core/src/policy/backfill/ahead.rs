@@ -30,7 +30,7 @@ impl Ahead {
     /// # Errors
     /// If a placement fails.
     pub fn of_pass(desk: &mut Desk<'_>) -> Result<Self> {
-        let (claim, to_come, now) = (desk.free()?, desk.to_come(), desk.view.now);
+        let (claim, to_come, now) = (desk.free()?, desk.to_come().collect::<Vec<_>>(), desk.view.now);
         let ends = merged(desk.view.releases.iter().copied(), &to_come).map(|one| (one.at.max(now), one.claim));
         let mut free = Free::default();
         if desk.counts_watts() {

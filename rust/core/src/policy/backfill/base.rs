@@ -3,13 +3,14 @@
 //! It is kept from pass to pass and follows the list of releases, so that a plan copies it instead of adding up all
 //! running jobs.
 
+use crate::algo::horizon::Profile;
 use crate::algo::releases::{Change, Claim, Release, Releases};
 use crate::policy::backfill::free::Free;
 use crate::units::SimTime;
 
 /// Free capacity over time, relative to its final level: zero once all running jobs have ended, and negative before.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Base {
+pub(in crate::policy) struct Base {
     free: Free,
     /// Instant of the last call, and the number of changes of the releases followed by then.
     seen: Option<(SimTime, u64)>,
@@ -26,6 +27,19 @@ impl Base {
         }
         self.seen = Some((now, all));
         &self.free
+    }
+
+    /// Writes the free units over time into `units`, if `free` units are free now.
+    pub(in crate::policy) fn copy_units(
+        &mut self,
+        releases: &Releases,
+        now: SimTime,
+        free: i64,
+        units: &mut Profile<i64>,
+    ) {
+        if let Free::Units(base) = self.of(releases, now, false) {
+            units.copy(base, free + releases.total().units);
+        }
     }
 
     fn make(&mut self, releases: &Releases, now: SimTime, counts_watts: bool) {

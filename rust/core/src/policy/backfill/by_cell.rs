@@ -5,6 +5,8 @@
 //! a reservation holds and what it starts with. As there, jobs are planned only where that may decide which jobs start
 //! now. Where a budget may bind, watts are one more column of the profile: a reservation holds the mean over the nodes
 //! that can serve the job, a start what it takes where it goes.
+//!
+//! Where queues have several sets of nodes, each is a lane: the jobs of each hold as many reservations as those of one.
 
 use crate::algo::fit_list::{ByClass, ClassId, FitList, Place, Room, Waiting};
 use crate::algo::horizon::{CellProfile, NodesByCell, Wish};
@@ -48,10 +50,37 @@ struct Course {
     place: Place,
     /// First job that may still fit now.
     candidate: Place,
-    /// Number of jobs that hold a reservation.
-    held: usize,
+    /// Jobs that hold a reservation.
+    held: Held,
     /// Place and instant: unplanned jobs before this place fit no earlier than this instant.
     clear: (Place, SimTime),
+}
+
+/// Number of jobs of each lane that hold a reservation, up to the same depth.
+struct Held {
+    depth: usize,
+    by_lane: Vec<usize>,
+    /// Number of lanes in which no more jobs may.
+    full: usize,
+}
+
+impl Held {
+    fn new(depth: usize, lanes: usize) -> Self {
+        Self { depth, by_lane: vec![0; lanes], full: if depth == 0 { lanes } else { 0 } }
+    }
+
+    fn is_full(&self, lane: usize) -> bool {
+        self.by_lane[lane] >= self.depth
+    }
+
+    fn are_all_full(&self) -> bool {
+        self.full == self.by_lane.len()
+    }
+
+    fn add(&mut self, lane: usize) {
+        self.by_lane[lane] += 1;
+        self.full += usize::from(self.by_lane[lane] == self.depth);
+    }
 }
 
 impl ByCell {
@@ -153,6 +182,14 @@ impl ByCell {
         length == SimDuration::ZERO || split.iter().all(|&part| self.profile.holds(now, length, part))
     }
 
+    /// Promises a waiting job the earliest start there is, if its lane may hold one more reservation.
+    fn reserve_in(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting, held: &mut Held) {
+        let lane = desk.view.lane(JobId(waiting.key.row));
+        if !held.is_full(lane) && self.reserve(desk, cells, waiting) {
+            held.add(lane);
+        }
+    }
+
     /// Promises a waiting job the earliest start there is; true if it then holds a reservation.
     fn reserve(&mut self, desk: &mut Desk<'_>, cells: &Cells, waiting: &Waiting) -> bool {
         if desk.can_never_hold(waiting) {
@@ -192,7 +229,8 @@ impl ByCell {
         while place < course.candidate {
             desk.examine()?;
             let Some(waiting) = queue.get(place) else { break };
-            if self.may_fit_before(desk, cells, waiting, until) {
+            let is_full = course.held.is_full(desk.view.lane(JobId(waiting.key.row)));
+            if !is_full && self.may_fit_before(desk, cells, waiting, until) {
                 course.clear = (place, until);
                 return Ok(Some(place));
             }
@@ -240,10 +278,10 @@ impl ByCell {
         (queue, course): (&FitList, &mut Course),
         found: Place,
     ) -> Result<()> {
-        while course.place < found && course.held < self.depth {
+        while course.place < found && !course.held.are_all_full() {
             desk.examine()?;
             if let Some(waiting) = queue.get(course.place) {
-                course.held += usize::from(self.reserve(desk, cells, waiting));
+                self.reserve_in(desk, cells, waiting, &mut course.held);
             }
             course.place = queue.after(course.place);
         }
@@ -253,7 +291,8 @@ impl ByCell {
     fn planned(&mut self, desk: &mut Desk<'_>, shares: &Shares, queue: &mut FitList) -> Result<()> {
         let cells = shares.cells();
         let front = queue.settled(Place::FRONT);
-        let mut course = Course { place: front, candidate: front, held: 0, clear: (front, SimTime::NEVER) };
+        let held = Held::new(self.depth, desk.view.lanes());
+        let mut course = Course { place: front, candidate: front, held, clear: (front, SimTime::NEVER) };
         let (mut is_reset, mut room) = (false, Self::room(desk, cells));
         while let Some(found) = queue.first_fit(course.candidate, room) {
             desk.examine()?;
@@ -281,9 +320,7 @@ impl ByCell {
                 room = Self::room(desk, cells);
                 next
             } else {
-                if course.held < self.depth {
-                    course.held += usize::from(self.reserve(desk, cells, &waiting));
-                }
+                self.reserve_in(desk, cells, &waiting, &mut course.held);
                 queue.after(found)
             };
             if all_planned {
@@ -304,7 +341,7 @@ impl ByCell {
     ) -> Result<bool> {
         let until = desk.view.now.saturating_add(waiting.length);
         while self.fits_now(desk, cells, waiting).is_some() {
-            if course.place >= course.candidate || course.held >= self.depth {
+            if course.place >= course.candidate || course.held.are_all_full() {
                 return Ok(true);
             }
             let Some(last) = self.first_before(desk, cells, (queue, course), until)? else { return Ok(true) };

@@ -1,7 +1,7 @@
 //! Backfills: rules by which jobs may start before the jobs ahead of them in the queue.
 
 pub mod ahead;
-mod base;
+pub(super) mod base;
 pub mod by_cell;
 pub mod candidates;
 mod cell_base;

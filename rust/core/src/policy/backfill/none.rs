@@ -1,10 +1,12 @@
-//! No backfilling: no job overtakes, and the head of the queue blocks all jobs behind it.
+//! No backfilling: no job overtakes, and the head of the queue blocks all jobs behind it. Where queues have several sets
+//! of nodes it blocks those of its own.
 
-use crate::algo::fit_list::FitList;
+use crate::algo::fit_list::{FitList, Place};
 use crate::error::Result;
 use crate::policy::backfill::woken::Woken;
-use crate::policy::backfill::{Backfill, start_heads};
+use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::Desk;
+use crate::workload::JobId;
 
 /// Strict order.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +14,7 @@ pub struct NoBackfill;
 
 impl Backfill for NoBackfill {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        start_heads(desk, queue).map(|_| ())
+        if desk.view.lanes() > 1 { start_in_lanes(desk, queue) } else { start_heads(desk, queue).map(|_| ()) }
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
@@ -26,4 +28,23 @@ impl Backfill for NoBackfill {
     fn is_strict(&self) -> bool {
         true
     }
+}
+
+/// Starts jobs of each lane from its front while they fit.
+fn start_in_lanes(desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+    let mut open = vec![true; desk.view.lanes()];
+    let mut place = queue.settled(Place::FRONT);
+    while open.contains(&true)
+        && let Some(&waiting) = queue.get(place)
+    {
+        desk.examine()?;
+        let is_open = &mut open[desk.view.lane(JobId(waiting.key.row))];
+        let offer = if *is_open { desk.offer(&waiting)? } else { None };
+        *is_open &= offer.is_some();
+        place = match offer {
+            Some(offer) => start(desk, queue, place, offer)?,
+            None => queue.after(place),
+        };
+    }
+    Ok(())
 }

@@ -54,9 +54,8 @@ impl Desk<'_> {
 
     /// Releases to come besides those of running jobs: by the jobs started in this pass, and by known changes of the
     /// budget, which may take as well; sorted.
-    #[must_use]
-    pub fn to_come(&self) -> Vec<Release> {
-        merged(self.added().iter().copied(), self.outlook.changes()).collect()
+    pub fn to_come(&self) -> impl Iterator<Item = Release> {
+        merged(self.added().iter().copied(), self.outlook.changes())
     }
 
     /// Microwatts that a plan has after the jobs placed so far, where the budget may bind.

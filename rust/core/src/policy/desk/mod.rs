@@ -352,18 +352,18 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// Ends the pass: places the starts that are not placed yet, and notes which of the starts overtake `front`, the
-    /// first job that stays queued. Returns the number of units that no running job and no start has taken.
+    /// Ends the pass: places the starts that are not placed yet, and notes which of the starts overtake a job that is
+    /// left in the queue. Returns the number of units that no running job and no start has taken.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
-    pub fn finish(mut self, front: Option<&Waiting>) -> Result<i64> {
+    pub fn finish(mut self, queue: &FitList) -> Result<i64> {
         let (ask, jobs, counts) = (self.ask, &self.together.jobs, self.power.is_some());
         if let Some(joint) = self.placement.jointly().filter(|_| !jobs.is_empty()) {
             let watts = |job, nodes: &[u32]| if counts { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
             self.draft.place(jobs, |free, nodes| joint.match_all(&ask, jobs, free, nodes), watts)?;
         }
-        if self.turns.finish(front) {
+        if self.turns.finish(self.view, queue) {
             self.draft.note_overtaking(|job| self.turns.overtakes(job));
         }
         Ok(self.draft.free_units())
@@ -467,7 +467,7 @@ mod tests {
         let ask = Ask { view: &view, analyzer: &AsPredicted, least: &LeastCaps::None };
         let mut desk = Desk::new(ask, &mut placement, Some(&mut power), &mut memory, &mut out);
         act(&mut desk);
-        desk.finish(None).unwrap();
+        desk.finish(&FitList::default()).unwrap();
         out.starts().map(|start| start.job).collect()
     }
 

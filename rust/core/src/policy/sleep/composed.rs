@@ -7,8 +7,9 @@ use crate::cluster::standby::Expected;
 use crate::error::Result;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::counted::{Outlook, Plan};
+use crate::policy::sleep::named::FirstJobs;
 use crate::policy::sleep::proposal::Proposal;
-use crate::policy::sleep::{Alarm, Leave, Sleep, Sleeper, Wakes, named};
+use crate::policy::sleep::{Alarm, Sleep, Sleeper};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -37,34 +38,22 @@ impl Sleeper for Composed {
         if self.power.is_some() {
             return self.rest_under_budget(view, out);
         }
-        let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(()) };
+        let Self { parts, sleep: Some(sleep), queue, .. } = self else {
+            return Ok(());
+        };
         sleep.release(view, || queue.iter().map(|waiting| JobId(waiting.key.row)).collect());
         if let Some(first) = parts.backfill.first_jobs() {
             sleep.keep(view, first);
+            return sleep.end(view, first, queue, out);
         }
-        if sleep.chooses() {
-            let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
-            let waiting: (usize, &dyn Fn() -> Vec<JobId>) = (queue.len(), &list);
-            if let Some(first) = parts.backfill.first_jobs() {
-                sleep.consult(view, first, waiting, out)?;
-            } else {
-                let outlook = as_backfilled(parts, queue, view, sleep.lend_plan());
-                sleep.consult(view, &outlook, waiting, out)?;
-                sleep.give_back(outlook);
-            }
-        } else if let Some(first) = parts.backfill.first_jobs() {
-            let wakes = named::wakes(sleep, view, first);
-            let leave = |node, rule: &_, _| Leave::given_if(named::is_far(view, first, node, rule));
-            sleep.settle(view, &wakes, leave, out);
-        } else if !queue.is_empty() && sleep.looks_ahead(view) {
-            let outlook = as_planned(parts, queue, view, sleep);
-            let wakes = outlook.wakes_of(sleep, view);
-            sleep.settle(view, &wakes, |_, rule, asleep| outlook.leave(rule, asleep), out);
-            sleep.leave(outlook);
-        } else {
-            // No node is planned for, or none could be woken or put to sleep.
-            sleep.settle(view, &Wakes::default(), |_, rule, _| Leave::given_if(rule.far.is_some()), out);
+        // With an empty queue, or if no node could be woken or put to sleep, nothing is planned.
+        let is_planned = sleep.chooses() || !queue.is_empty() && sleep.looks_ahead(view);
+        if !is_planned {
+            return sleep.end(view, &FirstJobs::new(), queue, out);
         }
+        let outlook = outlook(parts, queue, view, sleep);
+        sleep.end(view, &outlook, queue, out)?;
+        sleep.leave(outlook);
         Ok(())
     }
 
@@ -73,7 +62,9 @@ impl Sleeper for Composed {
     }
 
     fn look_further(&mut self) {
-        let Self { parts, sleep: Some(sleep), queue, .. } = self else { return };
+        let Self { parts, sleep: Some(sleep), queue, .. } = self else {
+            return;
+        };
         sleep.look_further(|now| in_planning_order(parts, queue, now), parts.backfill.is_strict());
     }
 }
@@ -81,18 +72,18 @@ impl Sleeper for Composed {
 impl Composed {
     /// Proposal of the end of a pass where nodes are counted.
     pub(super) fn proposal(&mut self, view: &View<'_>) -> Result<Proposal> {
-        let Self { parts, sleep: Some(sleep), queue, .. } = self else { return Ok(Proposal::default()) };
-        if sleep.chooses() {
-            let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
-            let outlook = as_backfilled(parts, queue, view, sleep.lend_plan());
-            let (wakes, choice) = sleep.ask(view, &outlook, (queue.len(), &list))?;
-            sleep.give_back(outlook);
-            return Ok(Proposal::chosen(wakes.and(choice.wake, choice.again), choice.sleep));
-        }
+        let Self { parts, sleep: Some(sleep), queue, .. } = self else {
+            return Ok(Proposal::default());
+        };
         if !sleep.looks_ahead(view) {
             return Ok(Proposal::default());
         }
-        let mut outlook = as_planned(parts, queue, view, sleep);
+        let mut outlook = outlook(parts, queue, view, sleep);
+        if sleep.chooses() {
+            let (wakes, choice) = sleep.ask(view, &outlook, queue)?;
+            sleep.give_back(outlook);
+            return Ok(Proposal::chosen(wakes.and(choice.wake, choice.again), choice.sleep));
+        }
         while !outlook.is_complete() {
             let order = in_planning_order(parts, queue, view.now);
             outlook = outlook.look_further(&order, parts.backfill.is_strict());
@@ -101,9 +92,13 @@ impl Composed {
     }
 }
 
-/// Nodes that are held for the waiting jobs, in their order, as far as it matters at once.
-fn as_planned(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -> Outlook {
+/// Nodes that are held for the waiting jobs: as the backfill would plan them if a part chooses the nodes that sleep, or
+/// else in their order, as far as it matters at once.
+fn outlook(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -> Outlook {
     let plan = sleep.lend_plan();
+    if sleep.chooses() {
+        return as_backfilled(parts, queue, view, plan);
+    }
     Outlook::within(view, plan, &in_planning_order(parts, queue, view.now), parts.backfill.is_strict(), sleep)
 }
 

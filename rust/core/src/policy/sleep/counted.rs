@@ -10,6 +10,7 @@ use crate::algo::horizon::Profile;
 use crate::algo::partial_plan::PartialPlan;
 use crate::cluster::standby::Return;
 use crate::policy::View;
+use crate::policy::backfill::base::Base;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
@@ -70,6 +71,8 @@ impl Reach {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     free: Profile<i64>,
+    /// Releases of running jobs and of nodes on standby, kept from pass to pass.
+    base: Base,
     /// Jobs that are planned.
     partial: PartialPlan,
     /// Next job in strict order, and the instant before which it may not start; none if it never may.
@@ -83,8 +86,7 @@ pub(super) struct Plan {
 impl Plan {
     /// Begins with nothing planned.
     fn begin(&mut self, view: &View<'_>) {
-        let releases = view.releases.iter().map(|release| (release.at.max(view.now), release.claim.units));
-        self.free.reset(view.now, view.slots.free_units(), releases);
+        self.base.copy_units(view.releases, view.now, view.slots.free_units(), &mut self.free);
         self.last.clear();
         let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
         self.woken.clear();

@@ -241,7 +241,9 @@ impl Sleep {
 
     /// Plans further ahead for the next wake-up, by the queue as it was planned at an instant.
     fn look_further<'a>(&mut self, queue_at: impl FnOnce(SimTime) -> Cow<'a, FitList>, is_strict: bool) {
-        let Some(Vague { outlook, ripening }) = self.vague.take() else { return };
+        let Some(Vague { outlook, ripening }) = self.vague.take() else {
+            return;
+        };
         let queue = queue_at(outlook.now());
         let outlook = outlook.look_further(&queue, is_strict);
         if outlook.is_complete() {
@@ -396,6 +398,16 @@ impl Sleep {
             && self.off_limit.is_none_or(|limit| today < limit)
     }
 
+    /// Ends a pass by a plan: by the rules, or as a [`Rest`] part chooses.
+    fn end(&mut self, view: &View<'_>, plan: &dyn Planned, queue: &FitList, out: &mut Decisions) -> Result<()> {
+        if self.chooses() {
+            return self.consult(view, plan, queue, out);
+        }
+        let wakes = plan.wakes(self, view);
+        self.settle(view, &wakes, |node, rule, asleep| plan.leave(view, node, rule, asleep), out);
+        Ok(())
+    }
+
     /// Wakes nodes, puts others to sleep that `may_go` says no plan needs, and sets the alarm (rules 16 and 21).
     /// `may_go` gets the number of nodes that went to sleep before.
     pub(super) fn settle(
@@ -405,7 +417,9 @@ impl Sleep {
         mut may_go: impl FnMut(u32, &NodeRule, u32) -> Leave,
         out: &mut Decisions,
     ) {
-        self.vague = None;
+        if let Some(vague) = self.vague.take() {
+            self.give_back(vague.outlook);
+        }
         wakes.now.iter().for_each(|&node| out.wake(node));
         self.follow(view);
         let (mut gone, mut spare) = (Vec::new(), None);
@@ -429,15 +443,9 @@ impl Sleep {
     }
 
     /// The same where a [`Rest`] part chooses the nodes.
-    fn consult(
-        &mut self,
-        view: &View<'_>,
-        outlook: &dyn Planned,
-        waiting: (usize, &dyn Fn() -> Vec<JobId>),
-        out: &mut Decisions,
-    ) -> Result<()> {
-        let (wakes, mut choice) = self.ask(view, outlook, waiting)?;
-        outlook.limit(view, &mut choice);
+    fn consult(&mut self, view: &View<'_>, plan: &dyn Planned, queue: &FitList, out: &mut Decisions) -> Result<()> {
+        let (wakes, mut choice) = self.ask(view, plan, queue)?;
+        plan.limit(view, &mut choice);
         wakes.now.iter().chain(&choice.wake).for_each(|&node| out.wake(node));
         let most = if self.min_on > 0 { self.spare(view, &wakes) as usize + choice.wake.len() } else { usize::MAX };
         for &node in choice.sleep.iter().take(most) {
@@ -455,21 +463,19 @@ impl Sleep {
     }
 
     /// Nodes that are woken for planned jobs, and the choice of the [`Rest`] part.
-    fn ask(
-        &mut self,
-        view: &View<'_>,
-        outlook: &dyn Planned,
-        (waiting, queue): (usize, &dyn Fn() -> Vec<JobId>),
-    ) -> Result<(Wakes, RestChoice)> {
-        let wakes = outlook.wakes(self, view);
+    fn ask(&mut self, view: &View<'_>, plan: &dyn Planned, queue: &FitList) -> Result<(Wakes, RestChoice)> {
+        let wakes = plan.wakes(self, view);
         let mut choice = RestChoice::default();
         if let Some(standby) = view.standby.filter(|_| self.tells_no_node_apart(view)) {
             self.oldest.follow(view.slots.holding(1), standby);
         }
-        let Some(mut own) = self.own.take() else { return Ok((wakes, choice)) };
-        let (spare, free, arrived) = (outlook.spare(self, view), outlook.free(view), std::mem::take(&mut self.arrived));
-        let (rules, woken) = (&self.rules[..], &wakes.now[..]);
-        let (sleep, plan, arrived) = (&*self, outlook, &arrived[..]);
+        let Some(mut own) = self.own.take() else {
+            return Ok((wakes, choice));
+        };
+        let (spare, free, arrived) = (plan.spare(self, view), plan.free(view), std::mem::take(&mut self.arrived));
+        let (rules, woken, waiting) = (&self.rules[..], &wakes.now[..], queue.len());
+        let (sleep, arrived) = (&*self, &arrived[..]);
+        let queue = &|| queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
         let scene = Scene { view, spare, free, waiting, queue, arrived, rules, sleep, plan, woken };
         let done = own.rest(&scene, &mut choice);
         self.own = Some(own);
@@ -520,7 +526,7 @@ fn sooner(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
 /// Nodes that idle and hold no job, ascending.
 fn idle<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let nodes = view.nodes;
-    view.slots.holding(view.platform.shared_slots()).iter().filter(|&node| nodes[node as usize] == NodeState::Idle)
+    view.slots.holding(view.platform.shared_slots()).iter().filter(move |&node| nodes[node as usize] == NodeState::Idle)
 }
 
 /// Number of idle nodes, up to `most`.
@@ -539,7 +545,7 @@ fn has_whole_nodes(view: &View<'_>) -> bool {
 /// Idle nodes that hold no job, descending.
 fn idle_descending<'a>(view: &View<'a>) -> impl Iterator<Item = u32> + 'a {
     let (nodes, slots) = (view.nodes, view.platform.shared_slots());
-    view.slots.holding(slots).descending().filter(|&node| nodes[node as usize] == NodeState::Idle)
+    view.slots.holding(slots).descending().filter(move |&node| nodes[node as usize] == NodeState::Idle)
 }
 
 fn day_of(now: SimTime) -> i64 {

@@ -6,7 +6,7 @@ use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::named::{self, FirstJobs};
 use crate::policy::sleep::rest::RestChoice;
 use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Sleep, Wakes, idle, idle_up_to};
+use crate::policy::sleep::{Leave, Sleep, Wakes, idle, idle_up_to};
 use crate::units::{SimDuration, SimTime};
 
 /// Plan for later.
@@ -31,6 +31,9 @@ pub(super) trait Planned {
     /// Number of nodes that neither run a job nor are needed by one that waits for nothing else.
     fn free(&self, view: &View<'_>) -> u32;
 
+    /// Answer to whether a node may go to sleep by these rules, if `asleep` others did before it.
+    fn leave(&self, view: &View<'_>, node: u32, rule: &NodeRule, asleep: u32) -> Leave;
+
     /// Removes from a choice what there is no room for.
     fn limit(&self, view: &View<'_>, choice: &mut RestChoice) {
         let _ = (view, choice);
@@ -44,6 +47,10 @@ impl Planned for FirstJobs {
 
     fn next(&self, node: u32, _above: usize) -> SimTime {
         self.get(&node).map_or(SimTime::NEVER, |&(start, _)| start)
+    }
+
+    fn leave(&self, view: &View<'_>, node: u32, rule: &NodeRule, _asleep: u32) -> Leave {
+        Leave::given_if(named::is_far(view, self, node, rule))
     }
 
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32 {
@@ -72,6 +79,10 @@ impl Planned for Outlook {
 
     fn spared(&self, rule: &NodeRule) -> Option<u32> {
         Some(self.spared(rule))
+    }
+
+    fn leave(&self, _view: &View<'_>, _node: u32, rule: &NodeRule, asleep: u32) -> Leave {
+        self.leave(rule, asleep)
     }
 
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32 {

@@ -13,8 +13,10 @@ use crate::policy::budget::draw::counted;
 use crate::policy::budget::outlook::Outlook;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::composed::in_turn;
+use crate::policy::sleep::named::FirstJobs;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::RestChoice;
+use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::wake_plan::{Need, WakePlan};
 use crate::policy::sleep::{Leave, Sleep, Wakes, idle};
 use crate::policy::{Decisions, View};
@@ -63,34 +65,18 @@ impl Sleep {
 impl Composed {
     /// Ends a pass where nodes sleep under a budget.
     pub(super) fn rest_under_budget(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
-        let Self { parts, sleep: Some(sleep), power: Some(power), queue, least, .. } = self else { return Ok(()) };
+        let Self { parts, sleep: Some(sleep), power: Some(power), queue, least, .. } = self else {
+            return Ok(());
+        };
         if !sleep.looks_ahead(view) {
             // None could be woken or put to sleep.
-            sleep.settle(view, &Wakes::default(), |_, rule, _| Leave::given_if(rule.far.is_some()), out);
-            return Ok(());
+            return sleep.end(view, &FirstJobs::new(), queue, out);
         }
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let overdue_first = parts.backfill.first_after().map(|limit| in_turn(queue, view.now, limit));
         let waiting: Vec<&Waiting> = overdue_first.as_ref().unwrap_or(queue).iter().collect();
         let found = UnderBudget::new(&ask, parts, power, (&waiting, sleep.longest_start()))?;
-        if sleep.chooses() {
-            let list = || queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
-            return sleep.consult(view, &found, (queue.len(), &list), out);
-        }
-        let UnderBudget { plan, wakes, room, is_stuck } = found;
-        let (mut plan, mut room) = (plan.into_inner(), room.into_inner());
-        let may_go = |node, rule: &crate::policy::sleep::rules::NodeRule, asleep: u32| {
-            let draw = view.platform.node(node);
-            let Some(far) = rule.far.filter(|_| !is_stuck && draw.off <= draw.idle) else { return Leave::Denied };
-            let by = view.now.saturating_add(rule.stop.saturating_add(rule.start));
-            if i64::from(asleep) >= plan.spare(by, view.now.saturating_add(far)) {
-                return Leave::DeniedToAllAlike;
-            }
-            let (more, lasts) = beyond_idle_to_stop(draw);
-            Leave::given_if(plan.shut_down(more, lasts, &mut room))
-        };
-        sleep.settle(view, &wakes, may_go, out);
-        Ok(())
+        sleep.end(view, &found, queue, out)
     }
 }
 
@@ -202,6 +188,19 @@ impl Planned for UnderBudget {
 
     fn next(&self, _node: u32, above: usize) -> SimTime {
         self.plan.borrow().lacking(above)
+    }
+
+    fn leave(&self, view: &View<'_>, node: u32, rule: &NodeRule, asleep: u32) -> Leave {
+        let (mut plan, draw) = (self.plan.borrow_mut(), view.platform.node(node));
+        let Some(far) = rule.far.filter(|_| !self.is_stuck && draw.off <= draw.idle) else {
+            return Leave::Denied;
+        };
+        let by = view.now.saturating_add(rule.stop.saturating_add(rule.start));
+        if i64::from(asleep) >= plan.spare(by, view.now.saturating_add(far)) {
+            return Leave::DeniedToAllAlike;
+        }
+        let (more, lasts) = beyond_idle_to_stop(draw);
+        Leave::given_if(plan.shut_down(more, lasts, &mut self.room.borrow_mut()))
     }
 
     fn spare(&self, _sleep: &Sleep, view: &View<'_>) -> u32 {

@@ -27,6 +27,8 @@ pub(super) struct Draws {
     pub(super) tdp: Vec<Watts>,
     /// Draws and speeds under caps; all other fields are for nodes without one.
     pub(super) caps: Option<Arc<Caps>>,
+    /// Busy draw of every node, if it is the same.
+    busy_alike: Option<Watts>,
 }
 
 impl Draws {
@@ -37,7 +39,8 @@ impl Draws {
         unknown: OnUnknownApp,
     ) -> Result<Self> {
         let nodes = platform.nodes().len();
-        let busy = platform.nodes().iter().map(|node| node.busy).collect();
+        let busy: Vec<_> = platform.nodes().iter().map(|node| node.busy).collect();
+        let busy_alike = alike(&busy);
         let tdp = platform.nodes().iter().map(|node| node.tdp).collect();
         let none = vec![NO_ROW; workload.app_names().len()];
         let Some(table) = table else {
@@ -51,6 +54,7 @@ impl Draws {
                 busy,
                 tdp,
                 caps: None,
+                busy_alike,
             });
         };
         let mut faults = Vec::new();
@@ -65,11 +69,12 @@ impl Draws {
             TableKind::Ratio => (Vec::new(), table.power.clone()),
         };
         let time_ratio = table.time_ratio.clone();
-        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None })
+        Ok(Self { kind: table.kind, nodes, watts, ratios, time_ratio, rows, busy, tdp, caps: None, busy_alike })
     }
 
     /// The same for some of the nodes.
     pub(super) fn part(&self, nodes: &[u32]) -> Self {
+        let busy = part_of(&self.busy, self.nodes, nodes);
         Self {
             kind: self.kind,
             nodes: nodes.len(),
@@ -77,7 +82,8 @@ impl Draws {
             ratios: part_of(&self.ratios, self.nodes, nodes),
             time_ratio: part_of(&self.time_ratio, self.nodes, nodes),
             rows: self.rows.clone(),
-            busy: part_of(&self.busy, self.nodes, nodes),
+            busy_alike: alike(&busy),
+            busy,
             tdp: part_of(&self.tdp, self.nodes, nodes),
             caps: self.caps.as_deref().map(|caps| Arc::new(caps.part(self.nodes, nodes))),
         }
@@ -91,6 +97,9 @@ impl Draws {
     /// Draws from the first that has them: the table, the job's own draw, the node's busy draw.
     pub(super) fn of_job(&self, app: Option<AppId>, own: KnownDraw) -> JobDraws<'_> {
         let row = self.row(app).map(|row| row * self.nodes..(row + 1) * self.nodes);
+        if let (None, KnownDraw::Unknown, Some(draw)) = (&row, own, self.busy_alike) {
+            return JobDraws::Alike(draw);
+        }
         let busy = if own == KnownDraw::Tdp { &self.tdp } else { &self.busy };
         let measured = own.stated().map(|watts| Watts::from_watts(watts).unwrap_or_default());
         match (self.kind, row) {
@@ -117,6 +126,12 @@ impl Draws {
     }
 }
 
+/// The draw of all nodes, if it is the same.
+fn alike(draws: &[Watts]) -> Option<Watts> {
+    let first = *draws.first()?;
+    draws.iter().all(|draw| *draw == first).then_some(first)
+}
+
 /// Some columns of a table with rows of `width`.
 pub(super) fn part_of<T: Copy>(cells: &[T], width: usize, nodes: &[u32]) -> Vec<T> {
     cells.chunks(width.max(1)).flat_map(|row| nodes.iter().map(move |&node| row[node as usize])).collect()
@@ -129,6 +144,8 @@ pub enum JobDraws<'a> {
     Watts(&'a [Watts]),
     /// The same measured draw on every node.
     Measured(Watts),
+    /// The busy draw of every node, which is the same.
+    Alike(Watts),
     /// The job's own draw, or its replacement on each node where it is not known, times a factor by node.
     Ratio {
         /// The job's own, if it is known.
@@ -150,9 +167,19 @@ impl JobDraws<'_> {
         let node = node as usize;
         match *self {
             Self::Watts(watts) => watts[node],
-            Self::Measured(watts) => watts,
+            Self::Measured(watts) | Self::Alike(watts) => watts,
             Self::Ratio { measured, busy, ratios } => measured.unwrap_or(busy[node]).scaled(ratios[node]),
             Self::Capped(ref capped) => capped.on(node),
+        }
+    }
+
+    /// Draw of every node, if it does not depend on the node.
+    #[inline]
+    #[must_use]
+    pub fn same(&self) -> Option<Watts> {
+        match *self {
+            Self::Measured(watts) | Self::Alike(watts) => Some(watts),
+            Self::Watts(_) | Self::Ratio { .. } | Self::Capped(_) => None,
         }
     }
 }
