@@ -56,9 +56,12 @@ def coarse_pictures():
         yield
 
 
-@pytest.fixture
+@pytest.fixture(scope="session", autouse=True)
 def ctrl_c():
-    """Ctrl-C is heeded here and in what is started from here, also where it is ignored, as under ``nohup``."""
+    """Ctrl-C is heeded here and in what is started from here, also where it is ignored.
+
+    As under ``nohup``, and in what a script starts in its background.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

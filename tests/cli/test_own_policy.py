@@ -236,7 +236,6 @@ def test_a_monitor_takes_its_role_in_power_slurm(hetsched, folder):
     assert json.loads(said.out)["policy"]["name"] == "power-slurm:power.budget_w=5000:power.monitor=Gauge"
 
 
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_part_that_is_silent(folder):
     (folder / "slow.py").write_text(
         "import sys, time\n\nclass Slow:\n    def rank(self, jobs, view):\n"

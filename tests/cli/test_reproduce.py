@@ -236,7 +236,6 @@ def test_a_real_one_fits_the_terminal_and_shows_no_bar_in_a_pipe(hetsched):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_it_at_once(process, folder):
     running = process("reproduce", "swa-multi", "--out", "out")
     while not (folder / "out" / "repetitions.jsonl").exists():

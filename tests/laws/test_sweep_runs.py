@@ -180,7 +180,6 @@ def test_killed_at_any_time_nothing_is_lost_and_nothing_run_twice(tmp_path: Path
 
 
 @needs_proc
-@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_stops_it_at_once_and_keeps_what_is_done(tmp_path: Path, script: Path, workers: int) -> None:
     # A hundred times more work than there are nodes, planned anew whenever a job ends early: each run takes minutes.

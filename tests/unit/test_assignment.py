@@ -140,7 +140,6 @@ def test_counts_that_cannot_be_are_refused(counts, said):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_a_long_search_and_other_threads_go_on():
     # Points in the plane make long paths: some seconds' work.
     rng = np.random.default_rng(2)

@@ -233,7 +233,6 @@ def test_more_runs_of_a_device_bring_it_nearer():
     assert errors == sorted(errors, reverse=True)
 
 
-@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_is_heeded_between_two_kernels(monkeypatch):
     done = []
 
