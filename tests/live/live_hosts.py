@@ -21,7 +21,8 @@ class Zygote:
 
     def __init__(self):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen([sys.executable, ZYGOTE], text=True, bufsize=1, **pipes)
+        # Without a buffer: a line in it is none that `select` sees.
+        self.process = subprocess.Popen([sys.executable, ZYGOTE], bufsize=0, **pipes)
         self.pid = 0
 
     def start(self, folder, jobs, *, nodes=4, fault="", **given):
@@ -39,7 +40,7 @@ class Zygote:
             # A test that failed has left it.
             killed(self.pid)
             self.code()
-        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.write(f"{json.dumps(request)}\n".encode())
         self.pid = int(self._line())
         return self.pid
 
@@ -68,7 +69,7 @@ class Zygote:
     def _line(self):
         if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
             raise TimeoutError("an executor that does not end")
-        return self.process.stdout.readline()
+        return self.process.stdout.readline().decode()
 
 
 def job(text, **more):

@@ -37,7 +37,8 @@ def cluster(commands):
 
 
 def faults(facts, partition="batch", now_s=NOW_S):
-    return {check.name: check.words for check in checks_of(facts, partition, now_s=now_s) if not check.is_well}
+    facts = replace(facts, own_s=(now_s, now_s))
+    return {check.name: check.words for check in checks_of(facts, partition) if not check.is_well}
 
 
 def test_a_cluster_that_is_ready(cluster):
@@ -45,6 +46,15 @@ def test_a_cluster_that_is_ready(cluster):
     assert [check.line for check in checks if not check.is_well] == []
     assert checks[0].line == "ok    version: 22.05.8"
     assert len(checks) == 11
+
+
+def test_a_controller_that_is_slow_to_answer_has_no_other_clock(cluster):
+    asked_s = iter((NOW_S - 40.0, NOW_S + 40.0))
+    assert all(check.is_well for check in examine(Slurm(), "batch", real=lambda: next(asked_s)))
+    asked_s = iter((NOW_S + 3.0, NOW_S + 40.0))
+    assert "3 s apart" in next(
+        check.words for check in examine(Slurm(), "batch", real=lambda: next(asked_s)) if not check.is_well
+    )
 
 
 def test_faults_in_words(cluster):
@@ -136,7 +146,7 @@ def tried(commands, tmp_path):
         given = [*map(list, answers), [["sbatch"], 0, "77;cluster", ""]]
         for name in ("scontrol", "sbatch", "scancel", "squeue"):
             commands(name, TRIALS.format(path=str(tmp_path / "calls"), answers=given))
-        facts = Facts(settings, None, {"hetsched": 10**6}, {}, [], 0)
+        facts = Facts(settings, None, {"hetsched": 10**6}, {}, [], 0, (0.0, 0.0))
         times = iter(range(1000))
         found = trials(
             Slurm(), facts, "batch", user="me", with_job=with_job, sleep=lambda _: None, now=lambda: float(next(times))

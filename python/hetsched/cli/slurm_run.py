@@ -217,7 +217,7 @@ def _means(site: Site, machine: BridgeMachine, journal: str, acts: ActGiven) -> 
 
     own = slurm()
     facts = read_facts(own, site.partition)
-    checks = [check for check in checks_of(facts, site.partition, now_s=time.time()) if not check.is_well]
+    checks = [check for check in checks_of(facts, site.partition) if not check.is_well]
     if checks:
         raise ConfigError(
             [("--act", f"{one.name}: {one.words}", "what `hetsched slurm doctor` asks for") for one in checks]

@@ -34,14 +34,13 @@ class Check:
 
 def examine(slurm: Slurm, partition: str, *, real: Callable[[], float] = time.time) -> list[Check]:
     """All checks of a cluster, which change nothing; raises CallError and TableError if Slurm gives no answer."""
-    facts = read_facts(slurm, partition)
-    return list(checks_of(facts, partition, now_s=real()))
+    return list(checks_of(read_facts(slurm, partition, real=real), partition))
 
 
-def checks_of(facts: Facts, partition: str, *, now_s: float) -> Iterator[Check]:
+def checks_of(facts: Facts, partition: str) -> Iterator[Check]:
     """The checks of what is known of a cluster."""
     yield _release(facts)
-    yield _clock(facts, now_s)
+    yield _clock(facts)
     yield _licence(facts)
     yield _no_planned_licences(facts)
     yield _depth(facts)
@@ -60,10 +59,12 @@ def _release(facts: Facts) -> Check:
     return Check("version", is_well, version if is_well else f"{version}; wishes for nodes (Prefer) need 22.05")
 
 
-def _clock(facts: Facts, now_s: float) -> Check:
+def _clock(facts: Facts) -> Check:
     if facts.as_of_s is None:
         return Check("clock", False, "the controller's time does not read")
-    offset_s = facts.as_of_s - now_s
+    # The controller may have been slow to answer, and has looked at its clock at any moment of that time.
+    begun_s, ended_s = facts.own_s
+    offset_s = facts.as_of_s - min(max(facts.as_of_s, begun_s), ended_s)
     # A whole second is cut off.
     is_well = -_MOST_OFFSET_S <= offset_s <= _MOST_OFFSET_S - 1
     return Check("clock", is_well, f"the controller's and this machine's are {abs(offset_s):.0f} s apart")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hetsched.errors import LiveError
@@ -43,6 +44,8 @@ class Facts:
     """None: there is none of this name."""
     nodes: Sequence[SeenNode]
     waiting: int
+    own_s: tuple[float, float]
+    """Seconds since 1970 by this machine's clock, before and after the controller's was read."""
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -78,9 +81,11 @@ def slurm_user(settings: Mapping[str, str]) -> int | None:
     return None if found is None else int(found[1])
 
 
-def read_facts(slurm: Slurm, partition: str) -> Facts:
+def read_facts(slurm: Slurm, partition: str, *, real: Callable[[], float] = time.time) -> Facts:
     """The facts; raises CallError if Slurm does not answer, and TableError if its tables do not read."""
+    begun_s = real()
     config = slurm.call("scontrol", "show", "config").checked().out
+    own_s = (begun_s, real())
     as_of = _AS_OF.search(config)
     records = slurm.call("scontrol", "-o", "show", "licenses").checked().out
     licences = [pairs_of(line) for line in records.splitlines()]
@@ -89,11 +94,9 @@ def read_facts(slurm: Slurm, partition: str) -> Facts:
         one.checked()
     waiting = slurm.call("squeue", "-h", "-r", "-t", "PD", "-p", partition, "-o", "%i").checked().out
     if one.code != 0:
-        return Facts(settings_of(config), _second(as_of), _totals(licences), None, [], 0)
-    nodes = read_nodes(slurm, partition)
-    return Facts(
-        settings_of(config), _second(as_of), _totals(licences), pairs_of(one.out), nodes, len(waiting.splitlines())
-    )
+        return Facts(settings_of(config), _second(as_of), _totals(licences), None, [], 0, own_s)
+    nodes, count = read_nodes(slurm, partition), len(waiting.splitlines())
+    return Facts(settings_of(config), _second(as_of), _totals(licences), pairs_of(one.out), nodes, count, own_s)
 
 
 def _second(found: re.Match[str] | None) -> int | None:
