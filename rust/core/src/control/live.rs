@@ -438,8 +438,8 @@ fn check_nodes(cluster: &Cluster, which: Which, nodes: &[u32]) -> Result<()> {
     if count != wanted as usize {
         return fails(format!("{count} nodes: it asks for {wanted}"));
     }
-    if let Some(twice) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
-        return fails(format!("node {} twice", twice[0]));
+    if let Some([twice, ..]) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
+        return fails(format!("node {} twice", twice));
     }
     for &node in nodes {
         let state = cluster.node(node);
