@@ -37,7 +37,7 @@ DEFAULT_LEASE_S = 120.0
 
 @dataclass(frozen=True)
 class ActGiven:
-    """What is done to Slurm."""
+    """Options of a bridge that acts on Slurm."""
 
     act: Annotated[bool, flag("--act", _ACT_HELP, SLURM)] = False
     lease_s: Annotated[float | None, option("--lease-s", "S", _LEASE_HELP, SLURM, read=number("seconds", 30, 3600))] = (
