@@ -112,7 +112,7 @@ class Prices:
 class Oracle:
     """Scheduler that knows the prices to come."""
 
-    def __init__(self, prices: Prices, cost: Floats, apps: list[str]) -> None:
+    def __init__(self, prices: Any, cost: Floats, apps: list[str]) -> None:
         self._prices, self._cost, self._apps = prices, cost, apps
 
     def decide(self, view: hs.roles.View) -> list[tuple[int, Whole]]:
@@ -201,25 +201,36 @@ def placed_in_order(search: Search, prices: Prices) -> float:
     return energy_j
 
 
-def case(reading: str, number: int, seed: int, *, nodes: int, jobs: int) -> dict[str, Any]:
-    """Numbers of a workload on a machine."""
-    platform = system.drawn_machine(seed, nodes=nodes).ideal
-    ((_, workload),) = [
-        (one.number, one.workload)
-        for one in system.cases(seed, jobs=jobs, nodes=nodes, presets=(reading,))
-        if one.number == number
-    ]
-    own = hs.simulate(workload, platform, "hetsched")
-    bound, blind_j, search = _bounded(own)
+def drawn_case(reading: str, number: int, seed: int, *, nodes: int, jobs: int) -> tuple[hs.Platform, hs.Workload]:
+    """A machine and a workload."""
+    cases = system.cases(seed, jobs=jobs, nodes=nodes, presets=(reading,))
+    (workload,) = [one.workload for one in cases if one.number == number]
+    return system.drawn_machine(seed, nodes=nodes).ideal, workload
+
+
+def costs(workload: hs.Workload, platform: hs.Platform) -> tuple[list[str], Floats]:
+    """Applications, and their watts by node."""
     names = sorted(workload.to_polars()["app"].unique().to_list())
     table = platform.actual
     assert table is not None
     assert table.power_w is not None
-    cost = np.stack([table.power_w[table.apps.index(name)] for name in names])
+    return names, np.stack([table.power_w[table.apps.index(name)] for name in names])
+
+
+def measured(result: hs.Result) -> Found:
+    """A run's numbers."""
+    return found_of(result, *bounded(result)[:2])
+
+
+def case(reading: str, number: int, seed: int, *, nodes: int, jobs: int) -> dict[str, Any]:
+    """Numbers of a workload on a machine."""
+    platform, workload = drawn_case(reading, number, seed, nodes=nodes, jobs=jobs)
+    own = hs.simulate(workload, platform, "hetsched")
+    bound, blind_j, search = bounded(own)
+    names, cost = costs(workload, platform)
     prices = Prices(bound, cost)
     ours, hindsight = found_of(own, bound, blind_j), hs.hindsight(own)
-    timed = hs.simulate(workload, platform, Oracle(prices, cost, names))
-    oracle = found_of(timed, *_bounded(timed)[:2])
+    oracle = measured(hs.simulate(workload, platform, Oracle(prices, cost, names)))
     return {
         "reading": reading,
         "workload": MIXES[number],
@@ -233,7 +244,8 @@ def case(reading: str, number: int, seed: int, *, nodes: int, jobs: int) -> dict
     }
 
 
-def _bounded(result: hs.Result) -> tuple[StartsBound, float, Search]:
+def bounded(result: hs.Result) -> tuple[StartsBound, float, Search]:
+    """A run's bound given its starts, what they cost blindly, and its jobs."""
     none = np.empty(0, dtype=np.int64)
     given, _ = given_of(result._parts.ended)
     given = given.some(given.least > 0)
@@ -298,19 +310,31 @@ def _numbers(text: str) -> list[int]:
     return [int(one) for one in text.split(",")]
 
 
-def main() -> int:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(text: str) -> argparse.ArgumentParser:
+    """The options of both scripts."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("--workloads", type=_numbers, default=list(TUNED), help="numbers 0 to 8; default 0,4,8")
     parser.add_argument("--seeds", type=_numbers, default=[1, 2], help="of machines and jobs, 1 to 20; default 1,2")
     parser.add_argument("--nodes", type=int, default=108)
     parser.add_argument("--jobs", type=int, default=2000)
-    parser.add_argument("--json", type=Path, help="file for all numbers")
-    parser.add_argument("--plot", type=Path, help="picture of the shares by workload")
+    return parser
+
+
+def checked(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """What was asked for; other seeds than those for tuning are refused."""
     asked = parser.parse_args()
     others = sorted(set(asked.seeds) - set(TUNING_SEEDS))
     if others:
         parser.error(f"seeds {others}: expected some of 1 to {TUNING_SEEDS[-1]}, which a preset may be tuned on")
+    return asked
+
+
+def main() -> int:
+    """Print the table."""
+    parser = arguments(__doc__)
+    parser.add_argument("--json", type=Path, help="file for all numbers")
+    parser.add_argument("--plot", type=Path, help="picture of the shares by workload")
+    asked = checked(parser)
     warnings.simplefilter("ignore", hs.errors.RunWarning)
     rows = [
         case(reading, number, seed, nodes=asked.nodes, jobs=asked.jobs)

@@ -8,14 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.bound import Given, energy_bound_starts
+from hetsched.bound import Given, energy_bound, energy_bound_starts
+from hetsched.bound.given import FOREVER
 from hetsched.bound.prices import RaisedBound, raised_bound
 from hetsched.bound.search import Nodes, Search
+from hetsched.bound.slots import StartLimits, exchanged_starts
 from hetsched.bound.starts import StartsBound
 from hetsched.checks import Faults, many
 from hetsched.features.bound import outages_of
 from hetsched.features.feature import Ended
-from hetsched.features.given_starts import given_of, on_own_nodes, spans_of
+from hetsched.features.given_starts import LARGE_NODES, given_of, on_own_nodes, spans_of
 from hetsched.naming import named_in
 from hetsched.run.options import check_bound
 from hetsched.run.result import Result
@@ -38,7 +40,7 @@ Mask = npt.NDArray[np.bool_]
 @named_in("hetsched")
 @dataclass(frozen=True, eq=False)
 class Hindsight:
-    """A schedule with the starts of a run on cheaper nodes. Made by `hetsched.hindsight`.
+    """A schedule of a run's jobs on cheaper nodes. Made by `hetsched.hindsight`.
 
     Parameters
     ----------
@@ -46,9 +48,9 @@ class Hindsight:
         Job energy of the schedule: no more than the run's.
     bound_j
         Lower bound of the job energy of all schedules with these starts in which jobs stay on their nodes, and those
-        that are left out on theirs.
+        that are left out on theirs; with ``starts=True``, of all schedules in the run's window.
     moving_bound_j
-        The same where jobs may move at any instant: ``energy_bound_starts_j`` of these jobs. No more than `bound_j`.
+        The same where jobs may move at any instant: ``energy_bound_starts_j`` of these jobs, at the run's starts.
     run_energy_j
         Energy of the same jobs in the run.
     jobs
@@ -82,7 +84,7 @@ class Hindsight:
         )
 
 
-def hindsight(result: Result, *, steps: int = _STEPS, seed: int = 0) -> Hindsight:
+def hindsight(result: Result, *, starts: bool = False, steps: int = _STEPS, seed: int = 0) -> Hindsight:
     """Find cheaper nodes for the jobs of a run, each started when it was and on as many nodes.
 
     It knows all starts and ends, which no policy does: what it saves is what better placement could have saved, and
@@ -94,6 +96,11 @@ def hindsight(result: Result, *, steps: int = _STEPS, seed: int = 0) -> Hindsigh
     ----------
     result
         The run, by `simulate`, `meter` or a session of this process.
+    starts
+        Whether jobs may start at other times, too: those of one size exchange starts and nodes, none before its submit,
+        at the same mean wait, a mean turnaround and a longest wait of a large job (more than 15 nodes) that are no
+        longer, within the run's window. The bound is then that of the window; the gap is shown, not claimed to be
+        small. Limits other than nodes, such as a power budget or those of queues, are not looked at.
     steps
         Steps in which the bound is raised, most of the time that it takes; with 0 it is nearly the one given the
         starts.
@@ -110,7 +117,8 @@ def hindsight(result: Result, *, steps: int = _STEPS, seed: int = 0) -> Hindsigh
     Raises
     ------
     ConfigError
-        If the run was read from files, or if its nodes are shared.
+        If the run was read from files, or if its nodes are shared; with `starts`, if it was stopped, or its jobs wait
+        for each other (``depends_on``).
 
     Examples
     --------
@@ -127,7 +135,7 @@ def hindsight(result: Result, *, steps: int = _STEPS, seed: int = 0) -> Hindsigh
     >>> hs.meter(log, machine, found.jobs).summary()["job_energy_j"]
     21000.0
     """
-    ended = _checked(result, steps, seed)
+    ended = _checked(result, steps, seed, starts=starts)
     given, is_in = given_of(ended)
     frame = ended.jobs().with_columns(pl.col("end_s").fill_null(ended.totals["window_end_s"] or 0.0)).filter(is_in)
     ran = micros(frame["end_s"]) - given.start
@@ -136,12 +144,17 @@ def hindsight(result: Result, *, steps: int = _STEPS, seed: int = 0) -> Hindsigh
     is_in[is_in] = moves
     bound = energy_bound_starts(given, spans_of(outages_of(ended)), priced=True)
     search = Search.of(given, _closed(ended, is_in))
-    nodes, raised = _found(search, frame, bound, (steps, seed))
+    nodes, raised = _found(search, frame, bound, (0 if starts else steps, seed))
+    least_j = max(bound.energy_j, raised.energy_j if raised is not None else 0.0)
+    if starts and len(frame):
+        own = frame["nodes"].explode().cast(pl.UInt32).to_numpy()
+        search, nodes = exchanged_starts(search, own, nodes, _limits(ended, given, frame), seed=seed)
+        least_j = _window_bound(ended, is_in)
     schedule = _schedule(search, frame, nodes)
     left_out = ended.jobs().filter(~is_in).filter(pl.col("start_s").is_not_null())
     return Hindsight(
-        energy_j=_energy(given, schedule),
-        bound_j=max(bound.energy_j, raised.energy_j if raised is not None else 0.0),
+        energy_j=_energy(search.given, schedule),
+        bound_j=least_j,
         moving_bound_j=bound.energy_j,
         run_energy_j=_energy(given, frame),
         jobs=schedule,
@@ -150,9 +163,10 @@ def hindsight(result: Result, *, steps: int = _STEPS, seed: int = 0) -> Hindsigh
     )
 
 
-def _checked(result: object, steps: object, seed: object) -> Ended:
+def _checked(result: object, steps: object, seed: object, *, starts: object) -> Ended:
     """Ingredients and records of a run."""
     faults = Faults()
+    faults.flag("starts", starts)
     faults.whole("steps", steps, low=0, high=_MOST_STEPS)
     faults.whole("seed", seed, low=0, high=_MOST_SEED)
     ended = result._parts.ended if isinstance(result, Result) else None
@@ -163,9 +177,36 @@ def _checked(result: object, steps: object, seed: object) -> Ended:
         faults.note("result", found, "one of this process, which still has its jobs and its platform: run it here")
     else:
         check_bound("starts", ended.setting.platform, faults)
+        if starts:
+            _check_free(ended.jobs(), faults)
     faults.check()
     assert ended is not None
     return ended
+
+
+def _check_free(jobs: pl.DataFrame, faults: Faults) -> None:
+    """Refuse jobs whose starts depend on more than submits and nodes."""
+    left = int(jobs["state"].is_in(["running", "pending"]).sum())
+    if left:
+        faults.note("starts", f"{many(left, 'job')} that had not ended when the run was stopped", "a run to its end")
+    waits = int(jobs["depends_on"].is_not_null().sum()) if "depends_on" in jobs.columns else 0
+    if waits:
+        faults.note("starts", f"{many(waits, 'job')} that wait for others (depends_on)", "jobs that wait for none")
+
+
+def _limits(ended: Ended, given: Given, frame: pl.DataFrame) -> StartLimits:
+    submit = micros(frame["submit_s"])
+    wait, is_large = given.start - submit, given.size > LARGE_NODES
+    longest = np.full(len(given), FOREVER)
+    longest[is_large] = wait[is_large].max(initial=0)
+    return StartLimits(submit, longest, round((ended.totals["window_end_s"] or 0.0) * TICKS_S))
+
+
+def _window_bound(ended: Ended, is_in: Mask) -> float:
+    """Least job energy of these jobs in the run's window, at any starts."""
+    setting = ended.setting
+    window_s = (ended.totals["window_end_s"] or 0.0) - (ended.totals["window_start_s"] or 0.0)
+    return energy_bound(ended.jobs().filter(is_in), setting.platform, window_s=window_s, **setting.options.limits)
 
 
 def _lengths(given: Given, frame: pl.DataFrame) -> Ints:
@@ -182,11 +223,13 @@ def _energy(given: Given, frame: pl.DataFrame) -> float:
 
 def _schedule(search: Search, frame: pl.DataFrame, nodes: Nodes) -> pl.DataFrame:
     """The frame of a schedule on these nodes."""
+    given = search.given
     found = frame.select("job_id", "start_s", "end_s", nodes=search.column(nodes, frame["nodes"].dtype))
-    if search.is_alike:
+    if (given.start != micros(frame["start_s"])).any():
+        found = found.with_columns(start_s=pl.Series(given.start / TICKS_S))
+    elif search.is_alike:
         return found
-    end = search.given.start + _lengths(search.given, found)
-    return found.with_columns(end_s=pl.Series(end / TICKS_S))
+    return found.with_columns(end_s=pl.Series((given.start + _lengths(given, found)) / TICKS_S))
 
 
 def _closed(ended: Ended, is_in: Mask) -> tuple[Ints, Ints, Ints]:

@@ -65,7 +65,7 @@ def test_platform_and_a_dry_run(hetsched, cluster, folder):
     (cluster / "squeue").write_text("#!/bin/sh\necho rubbish\n")
     said = hetsched(*run, "--beats", 2)
     assert said.code == 1
-    assert "expected 18 columns; nothing was decided" in said.out
+    assert "expected 19 columns; nothing was decided" in said.out
 
 
 def test_to_act_needs_a_cluster_that_is_ready(hetsched, cluster):

@@ -265,7 +265,7 @@ def test_faults(options: dict[str, object], message: str) -> None:
 
 def test_a_policy_that_does_not_run_on_the_platform_is_refused() -> None:
     queues = [hs.Queue("long", "0-15"), hs.Queue("short", "8-23")]
-    machine = hs.Platform.homogeneous(NODES, idle_w=100, tdp_w=300, queues=queues)
+    machine = hs.Platform.homogeneous(NODES, idle_w=100, tdp_w=300, queues=queues, exclusive=False, slots=2)
     with pytest.raises(hs.ConfigError, match="one that runs on this platform"):
         hs.calibrate(log(jobs=100), machine, evaluations=5, workers=1)
 

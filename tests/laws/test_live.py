@@ -57,6 +57,31 @@ def test_every_preset_decides_live_as_it_does_in_a_simulation(name: str, data: s
     replayed(workload, platform, preset_of(name, platform), seed=data.draw(st.integers(0, 3)))
 
 
+@settings(max_examples=60)
+@given(st.data())
+def test_jobs_that_share_nodes_are_decided_alike(data: st.DataObject) -> None:
+    slots = data.draw(st.integers(2, 3))
+    workload = data.draw(workloads(walltimes=True, max_nodes=4, max_slots=slots))
+    platform = data.draw(platforms(max_nodes=4, max_slots=slots))
+    policy = data.draw(st.sampled_from(["fcfs", "easy", "conservative", "fair-share", "ljf", "random"]))
+    replayed(workload, platform, policy, seed=data.draw(st.integers(0, 3)))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_elements_of_limited_arrays_are_decided_alike(data: st.DataObject) -> None:
+    workload = data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2))
+    jobs = workload.to_polars()
+    arrays = data.draw(st.lists(st.sampled_from([None, 1, 2]), min_size=len(jobs), max_size=len(jobs)))
+    limits = {array: data.draw(st.integers(1, 3)) for array in (1, 2)}
+    jobs = jobs.with_columns(
+        pl.Series("array_id", arrays, dtype=pl.Int64),
+        pl.Series("array_limit", [limits.get(array) for array in arrays], dtype=pl.Int64),
+    )
+    policy = data.draw(st.sampled_from(["fcfs", "easy", "conservative", "fair-share", "hetsched"]))
+    replayed(hs.Workload.from_polars(jobs), data.draw(platforms(max_nodes=4)), policy)
+
+
 SLEEPS = [
     {"name": "timeout", "min_idle_s": 0},
     {"name": "timeout", "min_idle_s": 3},

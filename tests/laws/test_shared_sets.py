@@ -88,6 +88,19 @@ def test_a_queue_without_jobs_changes_no_start(data: st.DataObject, log: pl.Data
     assert one.jobs.select(columns).equals(other.jobs.select(columns))
 
 
+@given(st.data(), logs(APART), st.integers(2, NODES))
+def test_jobs_that_come_in_their_time_were_always_there(data: st.DataObject, log: pl.DataFrame, busy: int) -> None:
+    """The first job of a queue may come on the way."""
+    power = {"name": "system-budget", "budget_w": NODES * IDLE_W + busy * (BUSY_W - IDLE_W)}
+    policy, first = policy_of(data, BACKFILLS, power=power), data.draw(st.integers(1, len(log)))
+    platform = hs.Platform.homogeneous(nodes=NODES, idle_w=IDLE_W, tdp_w=BUSY_W, queues=APART)
+    session = hs.Session(hs.Workload.from_polars(log[:first]), platform, policy)
+    if first < len(log):
+        session.inject(log[first:])
+    columns = ["job_id", "state", "start_s", "end_s", "nodes", "started_by"]
+    assert session.run().jobs.select(columns).equals(run(log, APART, policy).jobs.select(columns))
+
+
 def test_each_set_has_a_head_with_a_reservation() -> None:
     queues = [hs.Queue("a", "0-3"), hs.Queue("b", "2-7")]
     # Jobs 0 and 1 take nodes 0-1 until 10, and 4-5 until 20. Then 2 waits for all nodes of a, and 3 for all of b.

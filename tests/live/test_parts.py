@@ -329,7 +329,8 @@ def test_processes_are_found_by_their_mark():
 
 def test_the_memory_of_a_group_is_limited_and_asked(tmp_path):
     group = tmp_path / "7.1"
-    cgroups.make(str(group), 0.5)
+    cgroups.make(str(group), 0.5, [0, 3])
+    assert (group / "cpuset.cpus").read_text() == "0,3"
     assert (group / "memory.max").read_text() == "500000000"
     assert not cgroups.ran_out_of_memory(str(group))
     (group / "memory.events").write_text("low 0\noom 1\noom_kill 1\n")

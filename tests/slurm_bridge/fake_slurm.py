@@ -49,7 +49,7 @@ def row(job, column):
         "NumNodes": job["count"], "TimeLimit": "5:00", "EligibleTime": job["submit"],
         "StartTime": "N/A" if waits else int(job["start"]), "RestartCnt": 0, "PriorityLong": job["priority"],
         "HetJobID": "N/A", "Feature": "(null)", "Licenses": job["licences"] or "(null)",
-        "NodeList": ",".join(job["nodes"]) if job["state"] == "RUNNING" else "",
+        "ReqNodes": "", "NodeList": ",".join(job["nodes"]) if job["state"] == "RUNNING" else "",
     }}[column]
 
 def table(values, words):

@@ -14,9 +14,9 @@ from hetsched.slurm_bridge.gate import Gate, remove_gate
 from hetsched.slurm_bridge.hands import MOST_ORDERS, Hands
 from hetsched.slurm_bridge.log import Log, read_log
 from hetsched.slurm_bridge.machine import BridgeMachine
-from hetsched.slurm_bridge.orders import TOP, open_words, release_of
+from hetsched.slurm_bridge.orders import TOP, hold_of, open_words, release_of
 from hetsched.slurm_bridge.power_cap import PowerCap
-from hetsched.slurm_bridge.standing import BAND, Site
+from hetsched.slurm_bridge.standing import BAND, Site, Standing, standing_of
 
 SITE = Site("batch", needs_gate=True)
 MACHINE = BridgeMachine(hs.Platform.homogeneous(4, idle_w=100, tdp_w=300, node_names="n[1-4]"))
@@ -372,6 +372,30 @@ def test_wishes_and_licences(slurm):
     for decision in (1, 10**6, 10**9):
         priority = int(release_of(job, ["n1"], 1, decision).words[3].split("=")[1])
         assert BAND <= priority <= TOP
+
+
+def test_nodes_by_name_are_taken_back_and_those_of_a_user_are_not(slurm):
+    slurm.submit(1, 2, licences=("a:1", *HELD))
+    job = slurm.jobs["1"]
+    words = release_of(job, ["n1", "n2"], 1, 7, named=True).words
+    assert words[1:4] == ("Licenses=a:1", "ReqNodeList=n1,n2", "Prefer=")
+    let_go = replace(job, licences=("a:1",), priority=int(words[4].split("=")[1]), names_nodes=True)
+    assert standing_of(let_go, SITE) is Standing.RELEASED
+    assert hold_of(let_go).words == ("JobId=1", "Licenses=a:1,hetsched:1", "Prefer=", "ReqNodeList=")
+    assert open_words(let_go)[0] == ("update", "JobId=1", "Prefer=", "ReqNodeList=")
+    # It may be decided again, for others.
+    assert "ReqNodeList=n3,n4" in release_of(let_go, ["n3", "n4"], 2, 8, named=True).words
+    # A user's own are his.
+    own = replace(job, names_nodes=True)
+    wished = release_of(own, ["n1", "n2"], 1, 7, named=True).words
+    assert not any("ReqNodeList" in word for word in wished)
+    for changed in (own, replace(own, licences=("a:1",), priority=int(wished[3].split("=")[1]))):
+        assert "ReqNodeList=" not in hold_of(changed).words
+        assert not any("ReqNodeList=" in line for line in open_words(changed))
+    assert "Prefer=" in release_of(replace(job, constraint="gpu"), ["n1"], 1, 7, named=True).words
+    for decision in (1, 10**6, 10**9):
+        named = [int(release_of(job, ["n1"], 1, decision, named=one).words[-1].split("=")[1]) for one in (True, False)]
+        assert BAND <= named[0] < named[1] <= TOP
 
 
 def test_the_way_out_in_words(slurm):

@@ -279,3 +279,35 @@ def test_tables_that_no_job_can_be_looked_up_in_are_refused():
     with pytest.raises(ConfigError, match="no table of draws"):
         Applications.of(plain, "name")
     assert Applications.of(plain, None).default() is None
+
+
+def test_nodes_that_a_policy_puts_to_sleep_serve_again_when_it_wakes_them(slurm, bridges, tmp_path):
+    """Slurm has them awake all the time: no job waits for ever for a node that nobody switches on."""
+    watts = {"off_w": 5, "boot_s": 5, "shutdown_s": 3, "boot_w": 100, "shutdown_w": 100}
+    machine = BridgeMachine(hs.Platform.homogeneous(4, idle_w=100, tdp_w=300, node_names="n[1-4]", **watts))
+    bridge = bridges(hs.policy.parse_policy("easy:sleep=timeout:sleep.min_idle_s=2"), machine)
+    slurm.submit(1)
+    assert bridge.beat()
+    slurm.start(1, "n1")
+    assert bridge.beat()
+    slurm.end(1)
+    for _ in range(8):
+        assert bridge.beat()
+    assert sum("left to Slurm's own power saving" in line for line in bridge.said) >= 1
+    slurm.submit(2, 4)
+    for _ in range(8):
+        assert bridge.beat()
+    assert "would release 2 on n[1-4]" in bridge.said[-1] or any("would release 2 on" in one for one in bridge.said)
+    slurm.start(2, "n1", "n2", "n3", "n4")
+    assert bridge.beat()
+    slurm.end(2)
+    for _ in range(8):
+        assert bridge.beat()
+    # A job that Slurm gives to nodes which the controller has off.
+    slurm.submit(3, 2)
+    slurm.start(3, "n2", "n3")
+    assert [bridge.beat(), bridge.beat()] == [True, True]
+    assert "Slurm started 3 on n2,n3, not decided yet" in bridge.said[-1]
+    assert events(tmp_path, "job")[-1]["job"] == "3"
+    assert not (tmp_path / "j" / "run-0002").exists(), "no picture was dropped"
+    hs.read_journal(tmp_path / "j" / "run-0001").replay()

@@ -14,6 +14,7 @@ from hetsched.slurm_bridge.calls import CallError, Slurm
 from hetsched.slurm_bridge.jobs import COLUMNS, MOST_ELEMENTS, JobKey, JobTables, elements_of, jobs_of, limit_of
 from hetsched.slurm_bridge.nodes import nodes_of
 from hetsched.slurm_bridge.readings import Reader
+from hetsched.slurm_bridge.standing import Site, Standing, standing_of
 from hetsched.slurm_bridge.tables import SEPARATOR, Column, TableError, format_of, rows_of
 
 DATA = Path(__file__).parents[1] / "data" / "slurm_bridge"
@@ -41,6 +42,7 @@ def table(**values):
         "HetJobID": "N/A",
         "Feature": "(null)",
         "Licenses": "(null)",
+        "ReqNodes": "",
         "NodeList": "",
     }
     return "".join(f"{(own | values)[c.name]:>{c.width}}"[: c.width] + SEPARATOR for c in COLUMNS) + "\n"
@@ -127,7 +129,7 @@ def test_no_column_holds_what_users_write():
         ({"NodeList": "n[1-2"}, "a bracket that is not closed"),
         ({"NodeList": "n" * 2000}, "may have been cut off"),
         ({"RestartCnt": "\x1b[2J"}, "found `\\x1b[2J`, expected a whole number"),
-        ({"Licenses": "x" * 256}, "may have been cut off"),
+        ({"State": "X" * 20}, "may have been cut off"),
     ],
 )
 def test_what_does_not_read_is_refused_as_a_whole(values, found):
@@ -156,6 +158,17 @@ def test_tables_read_one_after_another_are_what_each_is_alone(readings):
     if readings and readings[-1]:
         with pytest.raises(TableError, match="twice"):
             tables.read(text + text[: len(table())])
+
+
+@pytest.mark.parametrize("name", ["Partition", "Feature", "Licenses"])
+def test_what_a_user_makes_too_long_spoils_no_reading_but_leaves_his_job_alone(name):
+    long = ("hetsched:1," * 50)[:256] if name == "Licenses" else "batch," * 50
+    found = jobs_of(table(Licenses="hetsched:1") + table(JobID="8", **({"Licenses": "hetsched:1"} | {name: long})))
+    site = Site("batch", needs_gate=True)
+    assert standing_of(found[0], site) is Standing.GATED
+    assert (standing_of(found[1], site) is Standing.FOREIGN) == (name != "Feature")
+    if name == "Feature":
+        assert found[1].constraint is not None
 
 
 def test_a_torn_table_is_refused():
@@ -253,7 +266,7 @@ def test_a_slow_command_is_ended_with_all_it_started(commands, tmp_path):
     [
         ("sys.exit('slurm_load_jobs error: Unable to contact slurm controller')", "Unable to contact"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "exit code -9"),
-        ("print('rubbish')", "expected 18 columns"),
+        ("print('rubbish')", "expected 19 columns"),
         ("sys.stdout.buffer.write(bytes(range(256)))", "whose last line has no end"),
         ("print(end='x')", "whose last line has no end"),
     ],

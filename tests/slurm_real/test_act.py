@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,33 @@ def test_nodes_that_are_drained_and_jobs_that_are_cancelled_meanwhile(cluster, b
     assert lines(bridge, "error") == []
 
 
+def test_named_nodes_and_what_a_dead_bridge_leaves_of_them(cluster, bridge, tmp_path):
+    made = bridge("--placement", "named", "--policy", "easy:placement=random", "--seed", "2")
+    names = cluster.call("sinfo", "-h", "-N", "-p", cluster.partition, "-o", "%N").split()
+    jobs = [cluster.submit(f"-N{1 + number % 2}", "-t1", *GATED, seconds=2) for number in range(4)]
+    own = cluster.submit("-N1", "-t1", *GATED, "-w", names[2], seconds=1)
+    cluster.until(lambda states: not {*jobs, own} & set(states), 90)
+    starts = {line["job"]: line for line in lines(bridge, "start")}
+    assert all(starts[job]["decided"] == starts[job]["nodes"] for job in jobs), starts
+    assert starts[own]["nodes"] == names[2]
+    made.kill()
+    made.wait()
+    leave(Slurm(), cluster.partition)
+    # As a bridge leaves a job that dies after its release, whose node is lost then.
+    cluster.call("scontrol", "update", f"NodeName={names[0]}", "State=DRAIN", "Reason=t")
+    try:
+        lost = cluster.submit("-N1", "-t1", "-H", seconds=1)
+        cluster.call("scontrol", "update", f"JobId={lost}", f"ReqNodeList={names[0]}")
+        cluster.call("scontrol", "release", lost)
+        cluster.call("scontrol", "update", f"JobId={lost}", f"Priority={BAND + 5}")
+        time.sleep(3)
+        assert cluster.states()[lost][0] == "PENDING"
+        assert sweep(Slurm(), cluster.partition) == 1
+        cluster.until(lambda states: lost not in states)
+    finally:
+        cluster.call("scontrol", "update", f"NodeName={names[0]}", "State=RESUME")
+
+
 def test_a_cap_of_watts_holds_jobs_back_and_goes_with_the_bridge(cluster, bridge):
     if "watts" not in cluster.call("scontrol", "-o", "show", "licenses"):
         pytest.skip("no licence `watts`: Licenses=hetsched:1000000,watts:1000 in slurm.conf")
@@ -191,3 +219,32 @@ def test_the_way_out(cluster, bridge):
     assert found[held][3] == "JobHeldUser"
     assert leave(Slurm(), cluster.partition) == (False, 0)
     assert sweep(Slurm(), cluster.partition) == 0
+
+
+def test_nodes_sleep_and_wake_as_the_policy_decides(cluster, bridge, tmp_path):
+    if "SuspendProgram          = (null)" in cluster.call("scontrol", "show", "config"):
+        pytest.skip("no power saving: SuspendProgram, ResumeProgram and a long SuspendTime in slurm.conf")
+    machine = tmp_path / "p.toml"
+    watts = "off_w = 5\nboot_s = 5\nshutdown_s = 3\nboot_w = 100\nshutdown_w = 100\n"
+    machine.write_text(machine.read_text().replace("idle_w", f"{watts}idle_w", 1))
+    bridge("--min-awake", "1", "--policy", "easy:sleep=timeout:sleep.min_idle_s=2")
+
+    def asleep():
+        states = cluster.call("sinfo", "-h", "-N", "-p", cluster.partition, "-O", "StateComplete:.60").split()
+        return sum("power" in state for state in states), len(states)
+
+    first = cluster.submit("-N1", "-t1", *GATED, seconds=1)
+    cluster.until(lambda states: first not in states)
+    cluster.until(lambda _: asleep()[0] == asleep()[1] - 1, 120)
+    time.sleep(4)
+    assert asleep()[0] == asleep()[1] - 1, "one stays awake"
+    jobs = [cluster.submit("-N2", "-t2", *GATED, seconds=1) for _ in range(3)]
+    cluster.until(lambda states: not set(jobs) & set(states), 180)
+    assert lines(bridge, "error") == []
+    downs = [
+        line["real"]
+        for line in lines(bridge, "call")
+        for words in line.get("nodes", [])
+        if words[2] == "State=POWER_DOWN"
+    ]
+    assert all(later - one >= 0.9 for one, later in pairwise(downs))

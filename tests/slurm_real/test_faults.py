@@ -141,7 +141,11 @@ def test_hostile_names_run_nothing_and_break_nothing(cluster, between, tmp_path)
     for long in ("--comment", "-J"):
         words = ["sbatch", "-H", "-p", cluster.partition, long, "z" * 100_000, "--wrap", "true"]
         assert subprocess.run(words, capture_output=True, timeout=60, check=False).returncode != 0
+    names = cluster.call("sinfo", "-h", "-N", "-p", cluster.partition, "-o", "%N").split()
+    # A constraint longer than its column spoils no reading.
+    jobs.append(cluster.submit("-N1", "-t1", *GATED, "-C", "|".join(names * 60), command="true"))
     between(lambda states: not set(jobs) & set(states))
+    assert not any("reading:" in line for line in between.said)
     assert not mark.exists()
     assert not any("\x1b" in line or "touch" in line for line in between.said)
 

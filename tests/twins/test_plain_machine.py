@@ -64,6 +64,7 @@ def test_counting_backfills_agree_where_nodes_differ_and_fail(case: Case) -> Non
     agrees(*case)
 
 
+@settings(max_examples=3 * settings().max_examples)
 @given(
     cases(plan=False, queues=True, any_sets=True, shared=False)
     | cases(plan=False, queues=True, any_sets=True, shared=False, wait=True, outages=True)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import inf
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from machine_agreement import agrees, make
 from machine_cases import cases
 from plain_draws import SECOND, Draws, ceiling
@@ -52,6 +52,7 @@ def test_a_budget_is_that_of_the_platform_whose_other_nodes_idle(case: Case) -> 
     agrees(*case)
 
 
+@settings(max_examples=3 * settings().max_examples)
 @given(
     cases(shared=False, draws="any", power="all", queues=True, pools=True)
     | cases(shared=False, draws="any", power="all", queues=True, pools=True, wait=True, shares=True)
@@ -62,11 +63,13 @@ def test_a_budget_over_several_pools_agrees(case: Case) -> None:
     keeps_the_laws(case[0])
 
 
+@settings(max_examples=3 * settings().max_examples)
 @given(cases(shared=False, draws="any", power="all", queues=True, pools=True, cells=True, wait=True))
 def test_a_budget_over_several_pools_of_nodes_that_differ_agrees(case: Case) -> None:
     agrees(*case)
 
 
+@settings(max_examples=3 * settings().max_examples)
 @given(cases(shared=False, draws="any", power="all", queues=True, pools=True, any_sets=True, wait=True))
 def test_a_budget_over_queues_that_share_nodes_agrees(case: Case) -> None:
     agrees(*case)

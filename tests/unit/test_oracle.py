@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hetsched as hs
@@ -44,6 +45,28 @@ def test_other_seeds_are_refused(oracle, monkeypatch, capsys):
     assert "seeds [1001]: expected some of 1 to 20" in capsys.readouterr().err
 
 
+def test_an_estimate_knows_nothing_of_what_comes(oracle):
+    """Jobs that are submitted after an instant are others; what was decided before stays."""
+    import estimate  # noqa: PLC0415 - found only now
+
+    platform, workload = oracle.drawn_case("overloaded", 4, 1, nodes=36, jobs=200)
+    frame = workload.to_polars()
+    at_s = frame["submit_s"][120]
+    is_later = pl.col("submit_s") > at_s
+    others = frame.with_columns(
+        runtime_s=pl.when(is_later).then(pl.col("runtime_s") * 3.0 + 7.0).otherwise(pl.col("runtime_s")),
+        app=pl.when(is_later).then(pl.col("app").reverse()).otherwise(pl.col("app")),
+        submit_s=pl.when(is_later).then(pl.col("submit_s") + 5.0).otherwise(pl.col("submit_s")),
+    )
+    names, cost = oracle.costs(workload, platform)
+    before = []
+    for one in (workload, hs.Workload.from_polars(others)):
+        jobs = hs.simulate(one, platform, estimate.Estimate(cost, names)).jobs
+        before.append(jobs.filter(pl.col("start_s") <= at_s).select("job_id", "start_s", "nodes"))
+    assert len(before[0]) > 60
+    assert before[0].equals(before[1])
+
+
 def test_a_case_has_its_shares_in_order_and_repeats(oracle):
     one = oracle.case("overloaded", 4, 1, nodes=60, jobs=300)
     assert one["hetsched"] < one["hindsight"] <= one["at_most"] <= 100.0
@@ -54,15 +77,9 @@ def test_a_case_has_its_shares_in_order_and_repeats(oracle):
 
 def test_prices_are_those_of_the_bound(oracle):
     """What a kind of jobs must bring in is its label; what nodes bring in more is their price."""
-    platform = oracle.system.drawn_machine(3, nodes=12).ideal
-    (workload,) = [
-        one.workload
-        for one in oracle.system.cases(3, jobs=60, nodes=12, presets=("overloaded",))
-        if one.number == oracle.TUNED[1]
-    ]
-    bound, _, search = oracle._bounded(hs.simulate(workload, platform, "easy"))
-    names = sorted(workload.to_polars()["app"].unique().to_list())
-    cost = np.stack([platform.actual.power_w[platform.actual.apps.index(name)] for name in names])
+    platform, workload = oracle.drawn_case("overloaded", oracle.TUNED[1], 3, nodes=12, jobs=60)
+    bound, _, search = oracle.bounded(hs.simulate(workload, platform, "easy"))
+    names, cost = oracle.costs(workload, platform)
     prices = oracle.Prices(bound, cost)
     # With these prices the dual is the bound: labels of all jobs less prices of all nodes, over all of time.
     end_s = np.full(1, search.intervals[3].max() / 1e6)

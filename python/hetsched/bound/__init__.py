@@ -5,6 +5,7 @@
 | `window` | any starts within the run's window |
 | `given`, `kinds`, `starts` | the run's own starts: the jobs, their kinds, the bound |
 | `prices`, `search` | the bound for jobs that stay where they start, and schedules of them |
+| `slots` | schedules with other starts |
 | `blind` | what the same starts cost on nodes chosen blindly |
 
 docs/background/bounds.md states and proves what they say.

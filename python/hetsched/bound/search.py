@@ -5,7 +5,7 @@ docs/background/bounds.md says what exchanges find, and how.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,17 @@ class Search:
         intervals = intervals_of(row, scale, given.start, given.least)
         return cls(given, cost, factor, intervals, closed, all(bool(cell.is_alike_for.all()) for cell in given.cells))
 
+    def until(self, instant: int) -> Search:
+        """The same with all nodes closed from an instant on."""
+        node, start, end = self.closed
+        count = self.cost.shape[1]
+        closed = (
+            np.append(node, np.arange(count)),
+            np.append(start, np.full(count, instant)),
+            np.append(end, np.full(count, FOREVER)),
+        )
+        return replace(self, closed=closed)
+
     @property
     def spans(self) -> Closed:
         """Closed spans as the engine takes them."""
@@ -107,13 +118,18 @@ class Search:
         found[job] = price + least.min(axis=1) * (end - start)[job]
         return found
 
+    def lengths(self, nodes: Nodes) -> Whole:
+        """Lengths of the jobs on these nodes, in whole microseconds."""
+        first = np.cumsum(self.given.size) - self.given.size
+        row = np.repeat(self.intervals[0], self.given.size)
+        return self.given.lengths(np.maximum.reduceat(self.factor[row, nodes], first))
+
     def energy_j(self, nodes: Nodes) -> float:
         """Joules of the jobs on these nodes."""
         row, scale, *_ = self.intervals
         first = np.cumsum(self.given.size) - self.given.size
-        at = np.repeat(row, self.given.size), nodes
-        length = self.given.lengths(np.maximum.reduceat(self.factor[at], first))
-        return float((np.add.reduceat(self.cost[at], first) * scale * length / TICKS_S).sum())
+        watts = np.add.reduceat(self.cost[np.repeat(row, self.given.size), nodes], first) * scale
+        return float((watts * self.lengths(nodes) / TICKS_S).sum())
 
     def column(self, nodes: Nodes, dtype: pl.DataType) -> pl.Series:
         """Nodes of each job, in ascending order."""

@@ -19,16 +19,22 @@ from hetsched.errors import ConfigError, LiveError
 if TYPE_CHECKING:
     from hetsched.slurm_bridge.bridge import Bridge
     from hetsched.slurm_bridge.events import Events
+    from hetsched.slurm_bridge.facts import Facts
     from hetsched.slurm_bridge.gate import Gate
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.machine import BridgeMachine
     from hetsched.slurm_bridge.power_cap import PowerCap
+    from hetsched.slurm_bridge.sleepers import Sleepers
     from hetsched.slurm_bridge.standing import Site
 
 _PLATFORM_HELP = "The partition's nodes, as slurm platform writes them."
 _ACT_HELP = "Hold jobs back by the gate, and release them as decided; without it nothing is changed."
 _LEASE_HELP = "With --act: seconds after which Slurm goes on by its own rules if the bridge is gone."
 _CAP_HELP = "With --act: watts that running jobs may have at a time, by a licence watts that each job asks for."
+_PLACEMENT_HELP = "With --act: wish for nodes, which Slurm may not meet, or name them, and wait for these alone."
+_AWAKE_HELP = (
+    "With --act: switch nodes off and on as the policy decides, so many stay awake; default: that is left to Slurm."
+)
 _UNLIMITED_HELP = "Walltime that a policy plans with for jobs without a limit; default: a year."
 
 
@@ -37,19 +43,34 @@ DEFAULT_LEASE_S = 120.0
 
 @dataclass(frozen=True)
 class ActGiven:
-    """Options of a bridge that acts on Slurm."""
+    """Options of a bridge that acts."""
 
     act: Annotated[bool, flag("--act", _ACT_HELP, SLURM)] = False
     lease_s: Annotated[float | None, option("--lease-s", "S", _LEASE_HELP, SLURM, read=number("seconds", 30, 3600))] = (
         None
     )
     cap_w: Annotated[int | None, option("--cap-w", "W", _CAP_HELP, SLURM, read=whole(0))] = None
+    min_awake: Annotated[int | None, option("--min-awake", "N", _AWAKE_HELP, SLURM, read=whole(0))] = None
+    placement: Annotated[
+        str | None, choice("--placement", ("wish", "named"), _PLACEMENT_HELP, SLURM, metavar="wish|named")
+    ] = None
 
     def check(self, faults: Faults) -> None:
         """Note options that count with --act only."""
-        for name, value in (("--lease-s", self.lease_s), ("--cap-w", self.cap_w)):
+        given = {"--lease-s": self.lease_s, "--cap-w": self.cap_w, "--min-awake": self.min_awake}
+        for name, value in (given | {"--placement": self.placement}).items():
             if value is not None and not self.act:
                 faults.add(name, value, "nothing without --act: a dry run holds nobody back")
+
+
+@dataclass(frozen=True)
+class Means:
+    """The means of a bridge that acts: its leases, and how nodes are given and switched."""
+
+    gate: Gate
+    cap: PowerCap | None
+    sleepers: Sleepers | None
+    is_named: bool
 
 
 @dataclass(frozen=True)
@@ -113,8 +134,8 @@ def run(
     lock = Held(journal, "--journal", "bridge")
     site = Site(partition, needs_gate=acts.act)
     settings = _settings(screen)
-    leases = _leases(site, journal, acts) if acts.act else None
-    hands = None if leases is None else _hands(leases, site, machine, journal, screen)
+    means = _means(site, machine, journal, acts) if acts.act else None
+    hands = None if means is None else _hands(means, site, machine, journal, screen)
     heard = _events(events, settings, screen)
     bridge = Bridge(
         site,
@@ -129,9 +150,9 @@ def run(
         hands=hands,
         seed=beats.seed,
     )
-    if leases is not None:
+    if means is not None:
         # Last: whatever is wrong with the rest has been said, and no job is held back for nothing.
-        leases[0].take(time.sleep)
+        means.gate.take(time.sleep)
     try:
         good = _beats(bridge, beats, heard)
     finally:
@@ -184,8 +205,8 @@ def _events(path: str | None, settings: dict[str, str], screen: Screen) -> Event
     return Events(str(Path(path).absolute()), own if user is None else own | {user}, say=screen.say)
 
 
-def _leases(site: Site, journal: str, acts: ActGiven) -> tuple[Gate, PowerCap | None]:
-    """The gate of a bridge that acts and its cap, not taken yet, once the cluster is ready for them."""
+def _means(site: Site, machine: BridgeMachine, journal: str, acts: ActGiven) -> Means:
+    """The means of a bridge that acts, its gate not taken yet, once the cluster is ready for them."""
     import getpass
 
     from hetsched.slurm_bridge.doctor import checks_of
@@ -206,15 +227,39 @@ def _leases(site: Site, journal: str, acts: ActGiven) -> tuple[Gate, PowerCap | 
         watts = facts.licences.get(WATTS)
         cap = PowerCap(own, total=watts, cap_w=acts.cap_w, lease_s=lease_s, user=user, real=time.time)
     gate = Gate(own, total=facts.licences[GATE], lease_s=lease_s, user=user, real=time.time, folder=journal)
-    return gate, cap
+    return Means(gate, cap, _sleepers(acts, facts, machine), is_named=acts.placement == "named")
 
 
-def _hands(
-    leases: tuple[Gate, PowerCap | None], site: Site, machine: BridgeMachine, journal: str, screen: Screen
-) -> Hands:
+def _sleepers(acts: ActGiven, facts: Facts, machine: BridgeMachine) -> Sleepers | None:
+    """The hands for nodes that are switched off and on, if they are to be."""
+    from hetsched.slurm_bridge.sleepers import Sleepers
+
+    if acts.min_awake is None:
+        return None
+    if facts.settings.get("SuspendProgram", "(null)") in ("(null)", ""):
+        raise ConfigError(
+            [("--min-awake", str(acts.min_awake), "nothing: this Slurm has no power saving (SuspendProgram)")]
+        )
+    return Sleepers(machine.numbers, min_awake=acts.min_awake, now=time.monotonic)
+
+
+def _hands(means: Means, site: Site, machine: BridgeMachine, journal: str, screen: Screen) -> Hands:
     """The hands of a bridge that acts."""
     from hetsched.slurm_bridge.hands import Hands
     from hetsched.slurm_bridge.log import Log
 
-    gate, cap = leases
-    return Hands(slurm(), gate, site, machine.names, log=Log(journal, real=time.time), say=screen.say, cap=cap)
+    if means.is_named:
+        screen.say(
+            "named nodes: have cron call `hetsched slurm sweep`, or jobs wait for nodes lost after a bridge's end"
+        )
+    return Hands(
+        slurm(),
+        means.gate,
+        site,
+        machine.names,
+        log=Log(journal, real=time.time),
+        say=screen.say,
+        cap=means.cap,
+        named=means.is_named,
+        sleepers=means.sleepers,
+    )

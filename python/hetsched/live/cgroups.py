@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 
 _KILL = "cgroup.kill"
@@ -15,6 +16,7 @@ def usable_folder(name: str) -> str | None:
         os.makedirs(folder, exist_ok=True)
         # On the root of an old kernel there is none to kill by.
         if os.path.exists(f"{folder}/{_KILL}") and os.access(f"{folder}/cgroup.procs", os.W_OK):
+            _hand_down(folder)
             return folder
         os.rmdir(folder)
     return None
@@ -50,8 +52,15 @@ def can_limit_memory(folder: str | None) -> bool:
     return True
 
 
-def make(path: str | None, memory_gb: float | None = None) -> None:
-    """Make a group, with a limit of memory where that is ours to give."""
+def _hand_down(folder: str) -> None:
+    """Let groups in a folder have the controllers that it has itself, each one that it has."""
+    for controller in ("cpuset", "memory"):
+        with suppress(OSError), open(f"{folder}/cgroup.subtree_control", "w", encoding="ascii") as file:
+            file.write(f"+{controller}")
+
+
+def make(path: str | None, memory_gb: float | None = None, cpus: Sequence[int] | None = None) -> None:
+    """Make a group, with its memory and CPUs where these are ours to give; affinity alone a command may change."""
     if path is None:
         return
     with suppress(OSError):
@@ -59,6 +68,9 @@ def make(path: str | None, memory_gb: float | None = None) -> None:
     if memory_gb is not None:
         with suppress(OSError), open(f"{path}/memory.max", "w", encoding="ascii") as file:
             file.write(str(int(memory_gb * 1e9)))
+    if cpus:
+        with suppress(OSError), open(f"{path}/cpuset.cpus", "w", encoding="ascii") as file:
+            file.write(",".join(map(str, cpus)))
 
 
 def kill(path: str | None) -> None:

@@ -172,7 +172,7 @@ def write_spec(folder: str, spec: dict[str, Any]) -> None:
 
 def launch(folder: str, spec: dict[str, Any]) -> subprocess.Popen[bytes]:
     """Start the shim of an attempt: in a session of its own, and without any of this process's files."""
-    cgroups.make(spec["cgroup"], spec["memory_gb"])
+    cgroups.make(spec["cgroup"], spec["memory_gb"], spec["cpus"])
     kept = {name: value for name, value in os.environ.items() if name in _OF_SHIMS}
     # Handed on as blocked: before it is ready these would end it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGUSR1, signal.SIGUSR2))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from hetsched.live import (
     Ended,
     NodeDown,
+    NodeOff,
     NodeUp,
     Notice,
     Requeued,
@@ -21,7 +22,7 @@ from hetsched.live import (
 )
 from hetsched.slurm_bridge.jobs import JobKey, SeenJob
 from hetsched.slurm_bridge.nodes import SeenNode
-from hetsched.slurm_bridge.picture import Entry, Phase, Picture
+from hetsched.slurm_bridge.picture import Entry, Phase, Picture, Rest
 from hetsched.slurm_bridge.readings import Reading
 from hetsched.slurm_bridge.standing import Site, Standing, standing_of
 
@@ -63,7 +64,7 @@ def difference(
         Jobs that were let go so long ago that the decision is given up if they have not started.
     """
     making = _Making(before, site, overdue)
-    runs = _runs(reading.jobs, numbers)
+    runs = _runs(reading.jobs, numbers, {node for node, rest in before.resting.items() if rest is not Rest.WAKING})
     seen = {job.key: job for job in reading.jobs}
     for key, entry in before.entries.items():
         if key not in seen:
@@ -71,8 +72,9 @@ def difference(
     for job in reading.jobs:
         making.job(job, runs.nodes.get(job.key, ()))
     making.nodes(reading.nodes, numbers, busy=frozenset(runs.of_node))
+    making.rest(runs.of_node)
     making.conflicts(runs.of_node)
-    after = Picture(making.entries, making.down, making.next_number)
+    after = Picture(making.entries, making.down, making.next_number, making.resting)
     return Change(making.added, making.notices, after, runs.unplaced)
 
 
@@ -85,7 +87,8 @@ class _Runs:
     unplaced: list[SeenJob] = field(default_factory=list)
 
 
-def _runs(jobs: Sequence[SeenJob], numbers: Mapping[str, int]) -> _Runs:
+def _runs(jobs: Sequence[SeenJob], numbers: Mapping[str, int], asleep: Container[int]) -> _Runs:
+    """The runs; one on a node that is asleep to the controller begins in a later reading."""
     runs = _Runs()
     for job in jobs:
         # A job that waits has no nodes, and neither has one that is over.
@@ -95,7 +98,8 @@ def _runs(jobs: Sequence[SeenJob], numbers: Mapping[str, int]) -> _Runs:
         if any(node in runs.of_node for node in own):
             runs.unplaced.append(job)
             continue
-        runs.nodes[job.key] = own
+        if not any(node in asleep for node in own):
+            runs.nodes[job.key] = own
         runs.of_node.update(dict.fromkeys(own, job))
     return runs
 
@@ -108,6 +112,7 @@ class _Making:
         self.entries = dict(before.entries)
         self.down = before.down
         self.next_number = before.next_number
+        self.resting = dict(before.resting)
         self.added: list[tuple[SeenJob, Entry]] = []
         self.notices: list[Notice] = []
 
@@ -188,6 +193,21 @@ class _Making:
             self.notices.append(Withdrawn(entry.number))
         del self.entries[key]
 
+    def rest(self, busy: Container[int]) -> None:
+        """Answer decisions to put nodes to sleep and to wake them, at once: Slurm may have done neither.
+
+        A node that is off to the controller, and to which Slurm has given a job, is out of service in this reading and
+        back in the next one: no other way leads from there to a node that is up.
+        """
+        if up := tuple(sorted(node for node, rest in self.resting.items() if rest is Rest.WAKING)):
+            self.notices.append(NodeUp(up))
+        if off := tuple(sorted(node for node, rest in self.resting.items() if rest is Rest.GOING)):
+            self.notices.append(NodeOff(off))
+        taken = sorted(node for node, rest in self.resting.items() if rest is Rest.OFF and node in busy)
+        self.notices += [NodeDown(node, "Slurm has it awake") for node in taken]
+        self.down |= frozenset(taken)
+        self.resting = {node: Rest.OFF for node in self.resting if node not in {*up, *taken}}
+
     def nodes(self, nodes: Sequence[SeenNode], numbers: Mapping[str, int], *, busy: frozenset[int]) -> None:
         """Compare the nodes; one that is busy serves until it is free, whatever is to become of it then."""
         states = {numbers[node.name]: node for node in nodes if node.name in numbers}
@@ -198,6 +218,7 @@ class _Making:
             if not up and node not in self.down:
                 why = states[node].state if node in states else "not in the partition"
                 self._lose(node, why)
+                self.resting.pop(node, None)
                 self.notices.append(NodeDown(node, why))
         self.down = frozenset(node for node, up in is_up.items() if not up)
 

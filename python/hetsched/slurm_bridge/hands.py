@@ -16,6 +16,7 @@ from hetsched.slurm_bridge.orders import Order, orders_of
 from hetsched.slurm_bridge.picture import Picture
 from hetsched.slurm_bridge.power_cap import PowerCap
 from hetsched.slurm_bridge.readings import Reading
+from hetsched.slurm_bridge.sleepers import Sleepers
 from hetsched.slurm_bridge.standing import Site
 
 MOST_ORDERS = 20
@@ -37,9 +38,12 @@ class Hands:
         log: Log,
         say: Callable[[str], None],
         cap: PowerCap | None = None,
+        named: bool = False,
+        sleepers: Sleepers | None = None,
     ) -> None:
         self._slurm, self._gate, self._site, self._names = slurm, gate, site, names
-        self._log, self._say, self._cap = log, say, cap
+        self._log, self._say, self._cap, self._named = log, say, cap, named
+        self._sleepers = sleepers
         self._sent: dict[JobKey, int] = {}
 
     def beat(self, picture: Picture, reading: Reading) -> None:
@@ -49,13 +53,23 @@ class Hands:
             self._gate.keep()
             if self._cap is not None:
                 self._cap.keep()
-            orders = orders_of(picture, reading, self._site, self._names, self._sent)[:MOST_ORDERS]
+            orders = orders_of(picture, reading, self._site, self._names, self._sent, named=self._named)[:MOST_ORDERS]
             if orders:
                 self._give(orders)
+            if self._sleepers is not None and (lines := self._sleepers.orders(picture, reading.nodes)):
+                self._switch(lines)
         except LiveError as error:
             text = one_line(str(error))
             self._say(f"Slurm: {text}")
             self._log.write("error", where="call", error=text)
+
+    def _switch(self, lines: Sequence[tuple[str, ...]]) -> None:
+        answer = self._slurm.commands(lines)
+        self._log.write("call", call=["scontrol"], nodes=lines, rc=answer.code, ms=round(1000 * answer.seconds, 1))
+        for _, node, state in lines:
+            self._say(f"{node.partition('=')[2]}: {state.partition('=')[2]}")
+        if answer.code != 0:
+            self._say(f"scontrol: {answer.why}; read again")
 
     def _give(self, orders: Sequence[Order]) -> None:
         releases = [order for order in orders if order.is_release]

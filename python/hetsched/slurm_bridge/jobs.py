@@ -18,6 +18,7 @@ from hetsched.slurm_bridge.tables import Column, TableError, format_of, lines_of
 if TYPE_CHECKING:
     from hetsched.slurm_bridge.standing import Site, Standing
 
+_LICENCES_WIDTH = 256
 COLUMNS = (
     Column("JobID", 12),
     Column("ArrayJobID", 12),
@@ -26,7 +27,7 @@ COLUMNS = (
     Column("UserID", 12),
     Column("State", 20),
     Column("Reason", 64),
-    Column("Partition", 256),
+    Column("Partition", 256, may_be_cut=True),
     Column("NumNodes", 24),
     Column("TimeLimit", 24),
     Column("EligibleTime", 24),
@@ -34,8 +35,9 @@ COLUMNS = (
     Column("RestartCnt", 12),
     Column("PriorityLong", 20),
     Column("HetJobID", 12),
-    Column("Feature", 256),
-    Column("Licenses", 256),
+    Column("Feature", 256, may_be_cut=True),
+    Column("Licenses", _LICENCES_WIDTH, may_be_cut=True),
+    Column("ReqNodes", 64, may_be_cut=True),
     Column("NodeList", 1024),
 )
 WORDS = ("squeue", "-h", "-a", "--noconvert", "-O", format_of(COLUMNS))
@@ -81,11 +83,13 @@ class SeenJob:
     restarts: int
     priority: int
     is_part: bool
-    """True for a part of a heterogeneous job."""
+    """True for a part of a heterogeneous job, and for others that a bridge leaves to Slurm."""
     constraint: str | None
     """Features that it asks for itself."""
     licences: tuple[str, ...]
     nodes: tuple[str, ...]
+    names_nodes: bool = False
+    """True if it asks for nodes by name."""
 
     @cached_property
     def standings(self) -> dict[Site, Standing]:
@@ -194,10 +198,12 @@ def _job(values: Mapping[str, str], id_: str) -> SeenJob:
         _second(values["StartTime"], place),
         whole(values["RestartCnt"], place),
         whole(values["PriorityLong"], place),
-        values["HetJobID"] not in (*NONE, "0"),
+        # Of a job whose licences do not fit it is not known what to give back: it is left alone.
+        values["HetJobID"] not in (*NONE, "0") or len(values["Licenses"]) == _LICENCES_WIDTH,
         None if values["Feature"] in NONE else values["Feature"],
         () if values["Licenses"] in NONE else tuple(values["Licenses"].split(",")),
         nodes_of(values["NodeList"], place),
+        values["ReqNodes"] not in NONE,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hetsched.live import Decision
@@ -63,7 +64,7 @@ class Mind:
                 [self.machine.row(job, entry, at_us / 1e6, apps.get(job.key.id)) for job, entry in now]
             )
             self._controller.add_jobs(frame)
-            self.picture = Picture(self.picture.entries, self.picture.down, change.after.next_number)
+            self.picture = replace(self.picture, next_number=change.after.next_number)
             self._journal.append(Instant(at_us, jobs=frame, real=real))
         decisions = self._controller.step(at_us, change.notices)
         self.slowest_s = max(self.slowest_s, time.monotonic() - began)

@@ -17,7 +17,10 @@ from hetsched.slurm_bridge.standing import BAND, GATE, Site, Standing, standing_
 TOP = 4_294_967_290
 """The priority of the first job that is let go; each next one has one less."""
 
-_MOST_PRIORITIES = TOP - BAND
+_HALF = (TOP - BAND) // 2
+_NAMED_TOP = BAND + _HALF
+"""The priority of the first job that is let go for named nodes: by the range its names are known for the bridge's."""
+
 MOST_WISH = 1_024
 """Characters of a wish for nodes that Slurm takes."""
 
@@ -42,9 +45,18 @@ class Order:
 
 
 def orders_of(
-    picture: Picture, reading: Reading, site: Site, names: Sequence[str], sent: Mapping[JobKey, int]
+    picture: Picture,
+    reading: Reading,
+    site: Site,
+    names: Sequence[str],
+    sent: Mapping[JobKey, int],
+    *,
+    named: bool = False,
 ) -> list[Order]:
-    """The orders, those that let go in the order of the decisions; `sent` has the attempts that were let go."""
+    """The orders, those that let go in the order of the decisions; `sent` has the attempts that were let go.
+
+    `named`: jobs are let go for their nodes alone, in place of a wish for them.
+    """
     releases, others = [], []
     for job in reading.jobs:
         standing, entry = standing_of(job, site), picture.entries.get(job.key)
@@ -52,7 +64,8 @@ def orders_of(
         if is_decided and entry is not None:
             is_new = standing is Standing.GATED or sent.get(job.key) != entry.attempt
             if standing in (Standing.GATED, Standing.RELEASED) and is_new:
-                order = release_of(job, [names[node] for node in entry.nodes], entry.attempt, entry.decision)
+                own = [names[node] for node in entry.nodes]
+                order = release_of(job, own, entry.attempt, entry.decision, named=named)
                 releases.append((entry.decision, order))
         elif standing in (Standing.RELEASED, Standing.REQUEUED):
             others.append(hold_of(job))
@@ -61,8 +74,8 @@ def orders_of(
     ]
 
 
-def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int) -> Order | None:
-    """The order that lets a job go, with a wish for its nodes; None if its licences are no licences."""
+def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int, *, named: bool = False) -> Order | None:
+    """The order that lets a job go, with a wish for its nodes or for these alone; None if its licences do not read."""
     own = _others(job)
     if own is None:
         return None
@@ -70,7 +83,10 @@ def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int) 
     # While a wish is tried, it replaces the job's own constraint, which the nodes might not satisfy.
     if len(wish) > MOST_WISH or job.constraint is not None:
         wish = ""
-    priority = TOP - decision % _MOST_PRIORITIES
+    if named and wish and (is_named(job) or not job.names_nodes):
+        words = (f"JobId={job.key.id}", f"Licenses={','.join(own)}", f"ReqNodeList={','.join(nodes)}", "Prefer=")
+        return Order(job.key, attempt, (*words, f"Priority={_NAMED_TOP - decision % _HALF}"), decision)
+    priority = TOP - decision % _HALF
     words = (f"JobId={job.key.id}", f"Licenses={','.join(own)}", f"Prefer={wish}", f"Priority={priority}")
     return Order(job.key, attempt, words, decision)
 
@@ -80,7 +96,8 @@ def hold_of(job: SeenJob) -> Order | None:
     own = _others(job)
     if own is None:
         return None
-    return Order(job.key, None, (f"JobId={job.key.id}", f"Licenses={','.join([*own, f'{GATE}:1'])}", "Prefer="))
+    words = (f"JobId={job.key.id}", f"Licenses={','.join([*own, f'{GATE}:1'])}", *_no_wish(job))
+    return Order(job.key, None, words)
 
 
 def open_words(job: SeenJob) -> list[tuple[str, ...]]:
@@ -88,10 +105,20 @@ def open_words(job: SeenJob) -> list[tuple[str, ...]]:
     own = _others(job)
     lines: list[tuple[str, ...]] = []
     if own is not None and job.asks_for(GATE):
-        lines.append(("update", f"JobId={job.key.id}", f"Licenses={','.join(own)}", "Prefer="))
+        lines.append(("update", f"JobId={job.key.id}", f"Licenses={','.join(own)}", *_no_wish(job)))
     if job.priority >= BAND:
-        lines += [("update", f"JobId={job.key.id}", "Prefer="), ("hold", job.key.id), ("release", job.key.id)]
+        lines += [("update", f"JobId={job.key.id}", *_no_wish(job)), ("hold", job.key.id), ("release", job.key.id)]
     return lines
+
+
+def is_named(job: SeenJob) -> bool:
+    """True if a bridge has named the nodes of a job, by its priority."""
+    return BAND <= job.priority <= _NAMED_TOP
+
+
+def _no_wish(job: SeenJob) -> tuple[str, ...]:
+    """The words that take a bridge's wish away, and no names of a user's."""
+    return ("Prefer=", "ReqNodeList=") if is_named(job) and job.names_nodes else ("Prefer=",)
 
 
 def _others(job: SeenJob) -> list[str] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 
-from hetsched.live import Decision, Reject, Start
+from hetsched.live import Decision, Reject, Sleep, Start, Wake
 from hetsched.slurm_bridge.jobs import JobKey
 
 
@@ -44,6 +44,14 @@ class Entry:
         return replace(self, phase=Phase.QUEUED, attempt=self.attempt + 1, nodes=())
 
 
+class Rest(Enum):
+    """A node that the controller has put to sleep; Slurm itself may have it awake all the time."""
+
+    GOING = "going"
+    OFF = "off"
+    WAKING = "waking"
+
+
 @dataclass(frozen=True)
 class Picture:
     """Jobs that the controller knows, nodes that are down, and the next number: rows are never used again."""
@@ -51,11 +59,12 @@ class Picture:
     entries: Mapping[JobKey, Entry] = field(default_factory=lambda: MappingProxyType({}))
     down: frozenset[int] = frozenset()
     next_number: int = 1
+    resting: Mapping[int, Rest] = field(default_factory=lambda: MappingProxyType({}))
 
     def decided(self, decisions: Iterable[Decision]) -> Picture:
         """The picture once the controller has decided."""
         keys = {entry.number: key for key, entry in self.entries.items()}
-        entries = dict(self.entries)
+        entries, resting = dict(self.entries), dict(self.resting)
         for decision in decisions:
             if isinstance(decision, Start):
                 key = keys[decision.job]
@@ -66,6 +75,10 @@ class Picture:
                     nodes=tuple(sorted(decision.nodes)),
                     decision=decision.number,
                 )
+            elif isinstance(decision, Sleep):
+                resting |= dict.fromkeys(decision.nodes, Rest.GOING)
+            elif isinstance(decision, Wake):
+                resting |= dict.fromkeys(decision.nodes, Rest.WAKING)
             elif isinstance(decision, Reject):
                 entries[keys[decision.job]] = replace(entries[keys[decision.job]], phase=Phase.REJECTED)
-        return replace(self, entries=entries)
+        return replace(self, entries=entries, resting=resting)

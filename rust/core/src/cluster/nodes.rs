@@ -295,13 +295,17 @@ mod tests {
             let places = self.runs.write(Run::test(0..0).job, false, nodes);
             let id = self.runs.begin(Run::test(places));
             assert_eq!(self.slots.take_whole(nodes), None);
-            [&mut self.plain, &mut self.twin].into_iter().for_each(|own| own.begin(id, nodes).unwrap());
+            for own in [&mut self.plain, &mut self.twin] {
+                own.begin(id, nodes).unwrap();
+            }
             id
         }
 
         fn end(&mut self, id: RunId) {
             let run = self.runs.end(id).unwrap();
-            [&mut self.plain, &mut self.twin].into_iter().for_each(|own| own.end(id, &run, &self.runs).unwrap());
+            for own in [&mut self.plain, &mut self.twin] {
+                own.end(id, &run, &self.runs).unwrap();
+            }
             self.slots.give_whole(self.runs.nodes(&run));
         }
 
@@ -325,7 +329,9 @@ mod tests {
                 _ => return,
             };
             self.plain.watch(&self.runs);
-            [&mut self.plain, &mut self.twin].into_iter().for_each(|own| own.enter(Span::of(node), old, new));
+            for own in [&mut self.plain, &mut self.twin] {
+                own.enter(Span::of(node), old, new);
+            }
             if new == NodeState::Down { self.slots.close(Span::of(node)) } else { self.slots.open(Span::of(node)) }
         }
 
