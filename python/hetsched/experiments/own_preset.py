@@ -214,7 +214,7 @@ def _against(own: Runs, where: str, numbers: Collection[int], *, why: str = "") 
 
 
 def _given_starts(own: Runs, preset: str) -> list[Row]:
-    """Placement and timing told apart, by the bound given each run's starts; averages over the workloads."""
+    """Shares of placement and timing, by the bound given each run's starts; averages over the workloads."""
     asked: list[tuple[str, str]] = [
         ("attained", f"share of the bound given its starts, {preset}, %"),
         ("placing", f"job energy saved by placement at the same starts, {preset}, %"),
