@@ -13,11 +13,12 @@ use crate::cluster::growth::Growth;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Effect};
 use crate::control::Controller;
-use crate::error::{Result, SimulationError, config};
+use crate::error::{Result, SimulationError};
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
 use crate::platform::outages::Outages;
 use crate::platform::queues::Queues;
+use crate::policy::registry::refused::{Feature, refusal};
 use crate::policy::sleep::{Sleep, Sleeper};
 use crate::policy::timing::Timing;
 use crate::policy::usage::{Follower, Use};
@@ -89,8 +90,7 @@ impl Pools {
         for (number, nodes) in sets.into_iter().enumerate() {
             for (&node, place) in nodes.iter().zip(0..) {
                 if homes[node as usize].replace((number, place)).is_some() {
-                    let expected = "sets of nodes that are equal or have none in common, or the backfill `plan`";
-                    return Err(config("queues", format!("node {node} in two different sets"), expected));
+                    return Err(refusal(Feature::OverlappingSets, Feature::CountsNodes, node));
                 }
             }
             let platform = ground.platform.part(nodes);

@@ -183,17 +183,12 @@ impl Queues {
         (sets, places)
     }
 
-    /// Nodes of all queues, if all have the same: the pool that a budget is for.
-    ///
-    /// # Errors
-    /// If they do not.
-    pub fn only_pool(&self) -> Result<&[u32]> {
+    /// Nodes of all queues, if all have the same.
+    #[must_use]
+    pub fn only_pool(&self) -> Option<&[u32]> {
         match self.pools().0[..] {
-            [nodes] => Ok(nodes),
-            ref sets => {
-                let found = format!("queues of {} sets of nodes", sets.len());
-                Err(config("policy.power", found, "queues of one set: a budget is that of one pool"))
-            }
+            [nodes] => Some(nodes),
+            _ => None,
         }
     }
 
@@ -235,15 +230,13 @@ mod tests {
         let queues = columns().into_queues(3, 5).unwrap();
         assert_eq!(queues.pools(), (vec![&[0, 1][..], &[2, 3]], vec![1, 0, 1]));
         assert!(!queues.are_whole());
-        let told =
-            "policy.power: found queues of 2 sets of nodes, expected queues of one set: a budget is that of one pool";
-        assert_eq!(queues.only_pool().unwrap_err().to_string(), told);
+        assert_eq!(queues.only_pool(), None);
     }
 
     #[test]
     fn the_only_pool_has_the_nodes_of_every_queue() {
         let queues = QueueColumns { queues: vec![queue(&[2, 3]); 3], ..columns() }.into_queues(3, 5).unwrap();
-        assert_eq!(queues.only_pool().unwrap(), [2, 3]);
+        assert_eq!(queues.only_pool(), Some(&[2, 3][..]));
     }
 
     #[test]
