@@ -21,6 +21,7 @@ from typing import Any
 
 import hetsched as hs
 from hetsched.cli.app import commands
+from hetsched.policy.parts import refused_pairs
 from hetsched.policy.slurm_options import OPTIONS, Covered, Ignored, Unsupported
 from hetsched.policy.slurm_options import Option as SlurmOption
 from hetsched.run.options import RunOptions
@@ -111,6 +112,20 @@ def parts(before: str, role: str) -> str:
     heads = ["part", ROLE_TITLES.get(role, "meaning")], ["part", "parameter", "unit", "default", "range", "meaning"]
     texts = [table([*heads[0], "more"], rows)] if any(more.values()) else [table(heads[0], [row[:2] for row in rows])]
     return "\n".join([*texts, *([table(heads[1], given)] if given else [])])
+
+
+def refusals(_before: str) -> str:
+    """Every pair of features that refuse each other, with what an error about it expects."""
+    rows = [
+        (one, other, f"`{parameter}`", _readable(sentence.partition(", expected ")[2]))
+        for one, other, parameter, sentence in refused_pairs()
+    ]
+    return table(["one", "other", "error at", "expected there"], rows)
+
+
+def _readable(expected: str) -> str:
+    """A sentence about any part rather than one by its name."""
+    return expected.replace("backfill `{backfill}`", "that backfill")
 
 
 # slurm.conf.
@@ -290,6 +305,7 @@ def _sentence(text: str) -> str:
 WRITERS: dict[str, Callable[..., str]] = {
     "presets": presets,
     "parts": parts,
+    "refusals": refusals,
     "slurm": slurm,
     "verbs": verbs,
     "options": options,

@@ -217,7 +217,7 @@ def test_a_verb_is_listed_and_runs(tmp_path: Path) -> None:
 
 def test_a_placement_applies(tmp_path: Path) -> None:
     copy = patched(tmp_path, "A placement", "rust")
-    assert '"highest-id"' in (copy / "rust/core/src/policy/registry.rs").read_text(encoding="utf-8")
+    assert '"highest-id"' in (copy / "rust/core/src/policy/registry/placements.rs").read_text(encoding="utf-8")
 
 
 @pytest.mark.at_length

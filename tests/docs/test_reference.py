@@ -47,7 +47,7 @@ def test_what_is_written_by_hand_is_kept_and_the_rest_is_not(tool) -> None:
     page = f"# A\n\n<!-- generated: parts order -->\n{table}<!-- end -->\n"
     after = tool.written(page)
     assert "| `fcfs` | earliest submit first | by \\| hand |\n" in after
-    assert "| `vahrm` | `beta` | | `0.000244140625` | 0 to 1 |" in after
+    assert "| `vahrm` | `beta` | | `0.000244140625` | a number from 0 to 1 |" in after
     assert tool.written(after) == after
 
 

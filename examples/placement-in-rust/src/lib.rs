@@ -32,19 +32,13 @@ impl Placement for SpreadRacks {
     }
 }
 
-const RACK_NODES: Parameter = Parameter {
-    name: "rack_nodes",
-    unit: "nodes",
-    default: "16",
-    range: "a whole number from 1",
-    doc: "nodes of a rack, numbered one rack after the other",
-};
+const RACK_NODES: Param<u32> =
+    Param::count("rack_nodes", "nodes", 16, 1, "nodes of a rack, numbered one rack after the other");
 
 const PLACEMENTS: &[Row<dyn Placement>] =
     &[Row::<dyn Placement>::new("spread-racks", "the free nodes of as many racks as possible", |params, _seed| {
-        Ok(Box::new(SpreadRacks { rack_nodes: params.take_count("rack_nodes", 16, 1)? }))
-    })
-    .with_parameters(&[RACK_NODES])];
+        Box::new(SpreadRacks { rack_nodes: params.take(&RACK_NODES) })
+    })];
 
 /// hetsched's engine, with this placement added to the built-in ones.
 #[pymodule]

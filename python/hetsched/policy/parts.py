@@ -57,6 +57,11 @@ def _signed(part: dict[str, Any]) -> dict[str, Any]:
     return part | {"package": engine().package} if is_added else part
 
 
+def refused_pairs() -> list[tuple[str, str, str, str]]:
+    """Every pair of features that refuse each other: both in words, the parameter that an error names, its sentence."""
+    return _core.refused_pairs()
+
+
 def puts_to_sleep(composition: Mapping[str, Any]) -> bool:
     """True if some part of a composition switches idle nodes off: one in the role ``sleep``, or Slurm's backfill."""
     backfill = composition.get("backfill")
@@ -192,7 +197,7 @@ def _of_kind(role: str, name: str, key: str, value: Any) -> Any:
         return value
     if "+" in known["range"] and isinstance(value, list) and all(isinstance(one, str) for one in value):
         return "+".join(value)
-    words = re.findall(r"[0-9]+\.[0-9]+", known["range"])
+    words = re.findall(r"[0-9]+\.[0-9]+", known["range"] if known["range"].startswith("one of ") else "")
     return next((one for one in words if isinstance(value, float) and float(one) == value), value)
 
 

@@ -19,12 +19,13 @@ use crate::cluster::growth::Growth;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Retimed};
 use crate::control::account::Account;
-use crate::error::{Result, SimulationError, config};
+use crate::error::{Result, SimulationError};
 use crate::platform::cells::{Cells, Lack};
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::platform::queues::{Bar, Queues};
 use crate::policy::budget::Between;
+use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
 use crate::policy::usage::Follower;
@@ -158,11 +159,8 @@ impl Controller {
     /// If that matters and the policy cannot take it into account.
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
-            if self.resizes {
-                let expected =
-                    "one without it: where nodes differ in what jobs ask for, a job keeps the size it starts with";
-                return Err(config("policy.backfill.sizing", "an object with a method `resizes`", expected));
-            }
+            let features = Features::default().with(Feature::UnlikeNodes, true);
+            features.with(Feature::Resizing, self.resizes).check()?;
             self.policy.divide(&cells, self.cluster.platform().is_exclusive())?;
         }
         self.cluster.divide(cells);
@@ -174,10 +172,8 @@ impl Controller {
     /// # Errors
     /// If the policy cannot take queues into account.
     pub fn line_up(&mut self, queues: Arc<Queues>) -> Result<()> {
-        if queues.preempt() && self.cluster.is_divided() {
-            let expected = "nothing: it is not known yet how suspended jobs share what nodes differ in";
-            return Err(config("queues.preempts", "queues that make way", expected));
-        }
+        let features = Features::default().with(Feature::UnlikeNodes, self.cluster.is_divided());
+        features.with(Feature::Preemption, queues.preempt()).check()?;
         self.policy.line_up(&queues)?;
         self.cluster.line_up(queues);
         Ok(())

@@ -18,7 +18,7 @@
 //! }
 //!
 //! const PLACEMENTS: &[Row<dyn Placement>] =
-//!     &[Row::<dyn Placement>::new("highest-id", "the free nodes with the highest ids", |_, _| Ok(Box::new(HighestId)))];
+//!     &[Row::<dyn Placement>::new("highest-id", "the free nodes with the highest ids", |_, _| Box::new(HighestId))];
 //!
 //! add(Rows { placements: PLACEMENTS, ..Rows::default() })?;
 //!
@@ -41,7 +41,7 @@
 
 pub use crate::algo::node_set::NodeSet;
 pub use crate::error::{Error, Result, config};
-pub use crate::params::{Parameter, Params, Value};
+pub use crate::params::{DefaultValue, Param, Params, Value};
 pub use crate::policy::analyzer::Ask;
 pub use crate::policy::backfill::Backfill;
 pub use crate::policy::budget::Budget;

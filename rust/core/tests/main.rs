@@ -9,6 +9,7 @@ mod events;
 mod laws;
 mod names;
 mod prices;
+mod refusals;
 mod setup;
 mod slurm;
 mod support;

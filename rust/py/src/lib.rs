@@ -73,6 +73,7 @@ fn functions(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(exchange::placed_by_prices, module)?)?;
     module.add_function(wrap_pyfunction!(parts::check_policy, module)?)?;
     module.add_function(wrap_pyfunction!(parts::parts, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::refused_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(run::read_swf, module)?)?;
     module.add_function(wrap_pyfunction!(batsim::read_batsim, module)?)?;
     module.add_function(wrap_pyfunction!(pbs::read_pbs, module)?)?;

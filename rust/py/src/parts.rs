@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
+use hetsched_core::policy::registry::refused::{REFUSED, RefusedPair};
 use hetsched_core::policy::registry::{
     BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, SLEEPS, added,
 };
@@ -139,19 +140,29 @@ fn announce<T: ?Sized>(list: &Bound<'_, PyList>, role: &str, own: &[Row<T>], add
         part.set_item("knows_cells", row.knows_cells)?;
         part.set_item("reads_draws", row.reads_draws.name())?;
         part.set_item("needs", row.needs.iter().map(|need| need.name()).into_py_dict(list.py())?)?;
-        let parameters = row.parameters.iter().map(|parameter| parameter_dict(list.py(), parameter));
+        let parameters = row.parameters().into_iter().map(|parameter| parameter_dict(list.py(), &parameter));
         part.set_item("parameters", parameters.collect::<PyResult<Vec<_>>>()?)?;
         list.append(part)?;
     }
     Ok(())
 }
 
+/// Every pair of features that refuse each other: both in words, the parameter that an error names, and its sentence.
+#[pyfunction]
+pub(crate) fn refused_pairs() -> Vec<(&'static str, &'static str, &'static str, String)> {
+    let row = |pair: &RefusedPair| {
+        let sentence = format!("found {}, expected {}", pair.found, pair.expected);
+        (pair.one.text(), pair.other.text(), pair.parameter, sentence)
+    };
+    REFUSED.iter().map(row).collect()
+}
+
 fn parameter_dict<'py>(py: Python<'py>, parameter: &Parameter) -> PyResult<Bound<'py, PyDict>> {
     let fields = PyDict::new(py);
     fields.set_item("name", parameter.name)?;
     fields.set_item("unit", parameter.unit)?;
-    fields.set_item("default", parameter.default)?;
-    fields.set_item("range", parameter.range)?;
+    fields.set_item("default", &parameter.default)?;
+    fields.set_item("range", &parameter.range)?;
     fields.set_item("doc", parameter.doc)?;
     Ok(fields)
 }

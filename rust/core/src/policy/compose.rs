@@ -27,6 +27,7 @@ use crate::policy::order::arrival::Fcfs;
 use crate::policy::order::by_queue::ByQueue;
 use crate::policy::order::{self, Changes, Order};
 use crate::policy::placement::{News, Placement};
+use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::resizing::Growing;
 use crate::policy::sizing::Sizing;
 use crate::policy::sleep::proposal::PoolSleeper;
@@ -73,6 +74,8 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Composed {
     name: String,
+    /// Features of the parts on their machine, which others may refuse.
+    features: Features,
     pub(super) parts: Parts,
     pub(super) power: Option<Power>,
     /// Parts that govern the power of what runs, if any.
@@ -130,16 +133,16 @@ impl Composed {
         let governance = governance.filter(Governance::is_active);
         let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
         let mut power = power.transpose()?;
-        if sleep.is_some() {
-            check_sleep(&parts, platform)?;
-        }
+        let features = features(&mut parts, platform, platform.len() < whole.len(), governance.is_some());
+        features.check()?;
         if let (Some(power), true) = (&mut power, sleep.is_some()) {
-            check_sleep_under_budget(power.ceiling.draw(), governance.is_some(), platform, whole)?;
-            parts.backfill = beside_sleep(parts.backfill.as_ref())?;
+            check_boots(power.ceiling.draw(), platform, whole)?;
+            parts.backfill = parts.backfill.beside_sleep().unwrap_or(parts.backfill);
             power.ceiling.switch_nodes();
         }
         Ok(Self {
             name: name.into(),
+            features,
             memory: Memory::of(governance.is_some()),
             power,
             least: governance.as_ref().map_or(LeastCaps::None, |governance| governance.allocator.least()),
@@ -540,34 +543,21 @@ impl Policy for Composed {
     }
 
     fn divide(&mut self, _cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
-        if self.sleep.is_some() && !self.parts.backfill.names_nodes() {
-            let expected =
-                "none, or backfill `plan`: counts of sleeping nodes know none that differ in what jobs ask for";
-            return Err(config("policy.sleep", "a part", expected));
-        }
-        if self.parts.placement.jointly().is_some() {
-            return Err(config(
-                "policy.placement",
-                "a part that matches all jobs together",
-                "one that places them one by one",
-            ));
-        }
         let backfill = if exclusive { self.parts.backfill.by_cell() } else { self.parts.backfill.by_node() };
-        let expected = "one that counts nodes by cell, or plans with named nodes";
-        self.parts.backfill =
-            backfill.ok_or_else(|| config("policy.backfill", "a part that counts all nodes alike", expected))?;
+        let features = std::mem::take(&mut self.features);
+        self.features = features.with(Feature::UnlikeNodes, true).with(Feature::CountsAlike, backfill.is_none());
+        self.features.check()?;
+        if let Some(backfill) = backfill {
+            self.parts.backfill = backfill;
+        }
         Ok(())
     }
 
     fn line_up(&mut self, queues: &Arc<Queues>) -> Result<()> {
-        if queues.preempt() {
-            check_preemption(&self.parts)?;
-        }
-        if queues.lanes() > 1 && self.parts.backfill.first_after().is_some() {
-            let expected = "\"none\" where nodes of several queues are counted by set: a job that starves goes before \
-                            those of its own set only";
-            return Err(config("policy.order.starvation_limit_s", "a limit", expected));
-        }
+        self.features = std::mem::take(&mut self.features)
+            .with(Feature::Preemption, queues.preempt())
+            .with(Feature::SeveralSets, queues.lanes() > 1);
+        self.features.check()?;
         self.memory.quotas.line_up(queues);
         let own = queues.all().iter().map(|queue| queue.order.as_deref().map(order::of_queue).transpose());
         let own: Vec<_> = own.collect::<Result<_>>()?;
@@ -648,70 +638,39 @@ impl Resizer for Composed {
     }
 }
 
-/// Checks that a sleep part goes with the other parts on this machine.
-fn check_sleep(parts: &Parts, platform: &Platform) -> Result<()> {
-    let names_nodes = parts.backfill.names_nodes();
-    if parts.backfill.has_own_order() {
-        let expected = "none with backfill.order: nodes are woken for jobs in policy order";
-        return Err(config("policy.sleep", "a part", expected));
-    }
-    if !platform.is_exclusive() && !names_nodes {
-        let expected = "none, or backfill `plan`: on shared nodes counts of slots do not say which nodes a job needs";
-        return Err(config("policy.sleep", "a part", expected));
-    }
-    if names_nodes && parts.backfill.first_after().is_some() {
-        let expected =
-            "\"none\" with backfill `plan` and a sleep part: a job that starves is in no plan that wakes nodes";
-        return Err(config("policy.order.starvation_limit_s", "a limit", expected));
-    }
-    Ok(())
+/// Features of the parts on a platform, which is all of the machine or serves `some_nodes` of it.
+fn features(parts: &mut Parts, platform: &Platform, some_nodes: bool, governs: bool) -> Features {
+    let (sleeps, names_nodes) = (parts.sleep.is_some(), parts.backfill.names_nodes());
+    let under_budget = sleeps && parts.power.is_some();
+    Features::default()
+        .with(Feature::Sleep, sleeps)
+        .with(Feature::SleepByCount, sleeps && !names_nodes)
+        .with(Feature::SleepByPlan, sleeps && names_nodes)
+        .with(Feature::SleepUnderBudget, under_budget)
+        .with(Feature::Governance, governs)
+        .with(Feature::SomeNodes, some_nodes)
+        .with(Feature::CountsNoBoots, under_budget && parts.backfill.beside_sleep().is_none())
+        .with(Feature::CountsNodes, !names_nodes)
+        .with(Feature::OwnCandidates, parts.backfill.has_own_order())
+        .with(Feature::StarvationLimit, parts.backfill.first_after().is_some())
+        .with(Feature::JointPlacement, parts.placement.jointly().is_some())
+        .with(Feature::SharedNodes, !platform.is_exclusive())
 }
 
-/// Makes a backfill of the same rule for nodes that sleep under a budget.
-fn beside_sleep(backfill: &dyn Backfill) -> Result<Box<dyn Backfill>> {
-    backfill.beside_sleep().ok_or_else(|| {
-        let expected = "none, first-fit or reservations with a power part: others do not plan with the watts to wake \
-                        nodes";
-        config("policy.sleep", "a part", expected)
-    })
-}
-
-/// Checks that a sleep part goes with the other parts under a budget (page on sleep under a budget, rule 3).
-fn check_sleep_under_budget(ceiling: Watts, governs: bool, platform: &Platform, whole: &Platform) -> Result<()> {
-    if governs {
-        let expected = "none with an allocator or steps in on_excess: no rule says yet who gives up watts for a node to \
-                        boot";
-        return Err(config("policy.sleep", "a part", expected));
-    }
-    if platform.len() < whole.len() {
-        let expected = "none with a power part where queues have only some of the nodes";
-        return Err(config("policy.sleep", "a part", expected));
-    }
+/// Checks that a node of the idle machine can boot under a ceiling (page on sleep under a budget, rule 3).
+fn check_boots(ceiling: Watts, platform: &Platform, whole: &Platform) -> Result<()> {
     let most = platform.nodes().iter().map(NodeDraw::beyond_idle_to_boot).max().unwrap_or_default();
     let least = whole.idle() + most;
-    if ceiling.as_ceiling() < least {
-        let why = format!(
-            "at least {} W: the idle machine draws {} W, and one of its nodes {} W more while it boots",
-            least.watts(),
-            whole.idle().watts(),
-            most.watts()
-        );
-        return Err(config("policy.power", format!("{} W", ceiling.watts()), why));
+    if ceiling.as_ceiling() >= least {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// Checks that the other parts go with queues whose jobs preempt others.
-fn check_preemption(parts: &Parts) -> Result<()> {
-    if !parts.backfill.names_nodes() {
-        let expected = "plan, which says on which nodes jobs make way: a queue preempts others";
-        return Err(config("policy.backfill", "a part that counts nodes", expected));
-    }
-    if parts.backfill.first_after().is_some() {
-        let expected = "\"none\" where a queue preempts others: its jobs go before those that starve";
-        return Err(config("policy.order.starvation_limit_s", "a limit", expected));
-    }
-    Ok(())
+    let why = format!(
+        "at least {} W: the idle machine draws {} W, and one of its nodes {} W more while it boots",
+        least.watts(),
+        whole.idle().watts(),
+        most.watts()
+    );
+    Err(config("policy.power", format!("{} W", ceiling.watts()), why))
 }
 
 /// The same view with each job as small as the policy can make it.

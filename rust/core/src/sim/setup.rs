@@ -18,6 +18,7 @@ use crate::policy::agent::choices::Choices;
 use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::compose::{Composed, Parts};
+use crate::policy::registry::refused::{Feature, Features, refusal};
 use crate::policy::registry::{PolicySpec, chooses_nodes};
 use crate::policy::sleep::Sleep;
 use crate::power::budgets::BudgetRow;
@@ -129,15 +130,11 @@ enum Kind {
 impl Kind {
     /// Checks that it can begin with jobs under way.
     fn check_under_way(&self) -> Result<()> {
-        match self {
-            Self::Pools(_) | Self::Lanes | Self::Part(_) => {
-                let expected = "one whose backfill is `plan`: queues have some nodes and not all, and each set of nodes is \
-                                scheduled by itself from the beginning";
-                Err(config("policy", "a policy that counts nodes", expected))
-            }
-            Self::Agent(_) => Err(config("policy", "an agent", "a policy: it begins with jobs under way")),
-            Self::Own(_) | Self::Whole => Ok(()),
-        }
+        Features::default()
+            .with(Feature::UnderWay, true)
+            .with(Feature::SomeNodes, matches!(self, Self::Pools(_) | Self::Lanes | Self::Part(_)))
+            .with(Feature::Agent, matches!(self, Self::Agent(_)))
+            .check()
     }
 }
 
@@ -331,10 +328,7 @@ impl Setup<'_> {
             Kind::Own(scheduler) => scheduler,
             Kind::Agent(agent) => Box::new(agent.policy(self.spec, parts, self.platform, self.seed)?),
             Kind::Pools(queues) => Box::new(self.pools(&queues, &parts, predicted)?),
-            Kind::Part(_) => {
-                let expected = "none that have only some of the nodes while there is a budget for all of them";
-                return Err(config("queues", "queues of some nodes", expected));
-            }
+            Kind::Part(_) => return Err(refusal(Feature::LiveMachine, Feature::SomeNodes, "")),
             Kind::Whole | Kind::Lanes => Box::new(Composed::new(self.spec.name, parts, self.platform)?),
         })
     }
@@ -395,7 +389,7 @@ const LEAST: &str = "policy.power.allocator.least_cap_w";
 fn check_caps(platform: &Platform, caps: Option<CapsKind>, least: Option<f64>) -> Result<()> {
     let parameter = "policy.power.allocator";
     if !platform.is_exclusive() {
-        return Err(config(parameter, "an allocator on nodes that jobs share", "whole nodes: exclusive = true"));
+        return Err(refusal(Feature::Allocator, Feature::SharedNodes, ""));
     }
     match caps {
         None => {

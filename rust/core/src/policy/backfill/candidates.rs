@@ -24,19 +24,16 @@ pub enum Candidates {
 }
 
 impl Candidates {
-    /// The order of this name; none for that of the policy.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "fcfs" => Some(Self::Fcfs),
-            "shortest" => Some(Self::Shortest),
-            "longest" => Some(Self::Longest),
-            "smallest" => Some(Self::Smallest),
-            "largest" => Some(Self::Largest),
-            "smallest-area" => Some(Self::SmallestArea),
-            _ => None,
-        }
-    }
+    /// The orders by their names; none: that of the policy.
+    pub const NAMES: [(&'static str, Option<Self>); 7] = [
+        ("policy", None),
+        ("fcfs", Some(Self::Fcfs)),
+        ("shortest", Some(Self::Shortest)),
+        ("longest", Some(Self::Longest)),
+        ("smallest", Some(Self::Smallest)),
+        ("largest", Some(Self::Largest)),
+        ("smallest-area", Some(Self::SmallestArea)),
+    ];
 
     fn rank(self, waiting: &Waiting) -> i64 {
         let (units, length) = (waiting.units, waiting.length.micros());

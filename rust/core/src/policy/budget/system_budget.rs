@@ -10,6 +10,7 @@ use crate::policy::budget::Budget;
 use crate::policy::emergency::relief::Relief;
 use crate::policy::emergency::{Emergencies, Step};
 use crate::policy::governing::Governance;
+use crate::policy::registry::refused::{Feature, Features};
 use crate::power::budgets::Foresight;
 use crate::power::caps::CapsKind;
 use crate::power::pvt::Predicted;
@@ -69,16 +70,13 @@ impl SystemBudget {
         self.split != Split::Static || self.emergencies.steps.contains(&Step::LowerCaps)
     }
 
+    /// Checks that nodes are whole where caps or steps need it.
     fn check_shared(&self, platform: &Platform) -> Result<()> {
-        let what = match (self.split, self.emergencies.steps.is_empty()) {
-            (Split::Static, true) => return Ok(()),
-            (Split::Static, false) => ("policy.power.on_excess", "steps"),
-            _ => ("policy.power.allocator", "an allocator"),
-        };
-        if platform.is_exclusive() {
-            return Ok(());
-        }
-        Err(config(what.0, format!("{} on nodes that jobs share", what.1), "whole nodes: exclusive = true"))
+        Features::default()
+            .with(Feature::SharedNodes, !platform.is_exclusive())
+            .with(Feature::Allocator, self.split != Split::Static)
+            .with(Feature::Steps, !self.emergencies.steps.is_empty())
+            .check()
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::OnceLock;
 
-use super::{BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, Row};
+use super::{BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, Row, all_faults};
 use crate::error::{Error, Result, config};
 use crate::policy::backfill::Backfill;
 use crate::policy::budget::Budget;
 use crate::policy::order::Order;
 use crate::policy::placement::Placement;
-use crate::policy::registry::take::all_faults;
 
 /// Added rows; settled by the first look at them.
 static ADDED: OnceLock<Rows> = OnceLock::new();

@@ -1,20 +1,98 @@
-//! Rows as a user's crate writes them: a name, a line, a constructor, and further facts about the part.
+//! Rows of the registry: a name, a line, a constructor, and further facts about the part.
 
-use super::{Make, Need, ReadsDraws, Row};
-use crate::error::Result;
 use crate::params::{Parameter, Params};
+use crate::policy::timing::Timing;
+use crate::units::SimDuration;
+
+/// A row of the registry.
+#[expect(clippy::struct_excessive_bools, reason = "they are facts that do not depend on each other")]
+pub struct Row<T: ?Sized> {
+    /// The part's name.
+    pub name: &'static str,
+    /// One line that says what it does.
+    pub doc: &'static str,
+    /// True if it draws random numbers, so that another seed can make another schedule.
+    pub uses_chance: bool,
+    /// Condition under which it decides by jobs' own draws.
+    pub reads_draws: ReadsDraws,
+    /// Needs that a run has to meet for it.
+    pub needs: &'static [Need],
+    /// True if it names the nodes of jobs: all placements do; of backfills, those that plan on named nodes.
+    pub chooses_nodes: bool,
+    /// True if it may leave the choice of nodes to a placement, although it names nodes.
+    pub lets_place: bool,
+    /// True if it distinguishes nodes that differ in what jobs ask for.
+    pub knows_cells: bool,
+    make: Make<T>,
+}
+
+/// Constructor of a part, from its parameters and the run's seed.
+enum Make<T: ?Sized> {
+    /// The part alone.
+    Alone(fn(&mut Params, u64) -> Box<T>),
+    /// The part and what its parameters ask for in other roles.
+    With(fn(&mut Params, u64) -> Accompanied<T>),
+}
+
+/// A part, and what it asks for in other roles.
+pub(super) type Accompanied<T> = (Box<T>, Beside);
+
+/// Requests that the parameters of one part may make in other roles.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Beside {
+    /// Jobs that have waited longer go before all others.
+    pub(super) starvation_limit: Option<SimDuration>,
+    /// Factor on the time of first runs, which are profiled.
+    pub(super) profiling_ratio: Option<f64>,
+    /// Timing of passes.
+    pub(super) timing: Timing,
+}
+
+/// Condition under which a part decides by how much a job is known to draw of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadsDraws {
+    /// Never.
+    Never,
+    /// Only with tables of factors: elsewhere a job's own draw is the same on every node.
+    WithFactors,
+    /// Wherever jobs bring one.
+    Always,
+}
+
+/// Data that a run has to bring for a part, or work that it has to do; always, or if the named parameter is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Observed starts of jobs.
+    ObservedStarts,
+    /// Observed nodes of jobs.
+    ObservedNodes,
+    /// Profiling of first runs, which records show.
+    FirstRuns(&'static str),
+    /// The utilization under random placement, as the parameters `u_l` and `u_h`.
+    Utilizations(&'static str),
+    /// Group of each job, by the column that the parameter names.
+    Groups(&'static str),
+}
 
 impl<T: ?Sized> Row<T> {
-    /// A part without parameters that uses no chance; `make` is given its parameters and the run's seed.
-    pub const fn new(name: &'static str, doc: &'static str, make: fn(&mut Params, u64) -> Result<Box<T>>) -> Self {
+    /// A part that uses no chance. `make` is given its parameters, of which it takes each once, and the run's seed.
+    pub const fn new(name: &'static str, doc: &'static str, make: fn(&mut Params, u64) -> Box<T>) -> Self {
         Self::made(name, doc, Make::Alone(make))
     }
 
-    pub(super) const fn made(name: &'static str, doc: &'static str, make: Make<T>) -> Self {
+    /// The same for a part that may ask for something in other roles.
+    pub(super) const fn asking(
+        name: &'static str,
+        doc: &'static str,
+        make: fn(&mut Params, u64) -> Accompanied<T>,
+    ) -> Self {
+        Self::made(name, doc, Make::With(make))
+    }
+
+    const fn made(name: &'static str, doc: &'static str, make: Make<T>) -> Self {
         Self {
             name,
             doc,
-            parameters: &[],
             uses_chance: false,
             reads_draws: ReadsDraws::Never,
             needs: &[],
@@ -25,11 +103,20 @@ impl<T: ?Sized> Row<T> {
         }
     }
 
-    /// The same with parameters: `make` takes each of them, by its name.
+    /// Makes the part.
+    pub(super) fn make(&self, params: &mut Params, seed: u64) -> Accompanied<T> {
+        match self.make {
+            Make::Alone(make) => (make(params, seed), Beside::default()),
+            Make::With(make) => make(params, seed),
+        }
+    }
+
+    /// Its parameters, in the order in which it takes them.
     #[must_use]
-    pub const fn with_parameters(mut self, parameters: &'static [Parameter]) -> Self {
-        self.parameters = parameters;
-        self
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let mut params = Params::default();
+        self.make(&mut params, 0);
+        params.into_declared()
     }
 
     /// The same for a part that uses random numbers.
@@ -72,5 +159,31 @@ impl<T: ?Sized> Row<T> {
     pub const fn knowing_cells(mut self) -> Self {
         self.knows_cells = true;
         self
+    }
+}
+
+impl ReadsDraws {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::WithFactors => "with_factors",
+            Self::Always => "always",
+        }
+    }
+}
+
+impl Need {
+    /// Its name, and the parameter that decides whether it holds, if one does.
+    #[must_use]
+    pub fn name(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Self::ObservedStarts => ("observed_starts", None),
+            Self::ObservedNodes => ("observed_nodes", None),
+            Self::FirstRuns(parameter) => ("first_runs", Some(parameter)),
+            Self::Utilizations(parameter) => ("utilizations", Some(parameter)),
+            Self::Groups(parameter) => ("groups", Some(parameter)),
+        }
     }
 }

@@ -33,6 +33,7 @@ use crate::policy::backfill::Backfill;
 use crate::policy::backfill::slurm::settings::Settings;
 use crate::policy::backfill::slurm::state::{Manner, State};
 use crate::policy::desk::Desk;
+use crate::policy::registry::refused::{Feature, refusal};
 use crate::units::SimDuration;
 use crate::workload::JobId;
 
@@ -112,8 +113,7 @@ impl Backfill for Slurm {
 
     fn check(&self, platform: &Platform) -> Result<()> {
         if !platform.is_exclusive() {
-            let expected = "whole nodes (exclusive=True): Slurm's scheduler is known for jobs of whole nodes";
-            return Err(config("policy.backfill", "`slurm` on shared nodes", expected));
+            return Err(refusal(Feature::SlurmLoops, Feature::SharedNodes, ""));
         }
         let lines: u64 = self.settings.lines.iter().map(|line| u64::from(line.count)).sum();
         if !self.settings.lines.is_empty() && lines != u64::from(platform.len()) {

@@ -20,15 +20,15 @@ pub enum SlurmRelease {
 }
 
 impl SlurmRelease {
-    /// Names of all releases, ascending.
-    pub const NAMES: [&'static str; 6] = ["22.05", "23.02", "23.11", "24.05", "24.11", "25.05"];
-
-    /// The release of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::R2205, Self::R2302, Self::R2311, Self::R2405, Self::R2411, Self::R2505];
-        Self::NAMES.iter().position(|own| *own == name).map(|place| all[place])
-    }
+    /// The releases by their names, ascending.
+    pub const NAMES: [(&'static str, Self); 6] = [
+        ("22.05", Self::R2205),
+        ("23.02", Self::R2302),
+        ("23.11", Self::R2311),
+        ("24.05", Self::R2405),
+        ("24.11", Self::R2411),
+        ("25.05", Self::R2505),
+    ];
 }
 
 /// Settings of the whole scheduler.
