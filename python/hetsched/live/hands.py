@@ -263,9 +263,9 @@ class Hands:
 
     def _is_barred(self, run: Run) -> bool:
         """Claim a run that is over, so that a shim which is still on its way goes away; False if that has it by now."""
-        seen, folder = look(os.getpid()), attempt_folder(self.folder, run.job, run.attempt)
-        assert seen is not None
-        claim = {"pid": seen.pid, "ticks": seen.ticks, "boot": self.clock.boot}
+        folder = attempt_folder(self.folder, run.job, run.attempt)
+        # No process has the number 0: this one must never be taken for a shim, and be ended.
+        claim = {"pid": 0, "ticks": 0, "boot": self.clock.boot}
         # Without a description none was ever launched.
         return not run.spec or write_new(f"{folder}/claim", claim)
 
