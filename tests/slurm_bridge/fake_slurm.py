@@ -185,7 +185,7 @@ class FakeSlurm:
         self.command("sinfo", "-O", "NodeList:.20\x1f")
         return all(job["state"] == "COMPLETED" for job in self.state["jobs"])
 
-    def until(self, test, limit_s=120.0):
+    def until(self, test, limit_s=300.0):
         end = time.monotonic() + limit_s
         while not test():
             assert time.monotonic() < end, self.state
@@ -194,7 +194,7 @@ class FakeSlurm:
     def bridge(self, folder, machine, *more, fault=""):
         """Start a bridge that acts."""
         words = ["slurm", "run", "--partition", "batch", "--platform", machine, "--journal", folder, "--act"]
-        words += ["--lease-s", "30", "--beat-s", "0.1", *more]
+        words += ["--lease-s", "120", "--beat-s", "0.1", *more]
         environment = {**os.environ, "PATH": str(self.bin), "HETSCHED_FAULT": fault}
         with Path(f"{folder}.out").open("ab") as out:
             return subprocess.Popen(

@@ -76,6 +76,7 @@ class Executor:
         """Notices of a step that failed, which the next one is given again."""
         self._unwritten: Instant | None = None
         self._write_after = self._step_after = 0.0
+        self._failed_writes = 0
         self.errors_in_row = 0
         """Steps since the last that the policy decided."""
         self._fallback = fallback
@@ -132,7 +133,7 @@ class Executor:
             return False
         if self._unwritten is not None:
             # What is not in the journal has not happened: it is found again when the run goes on.
-            return self.interrupts > 0 and self._write_after > 0
+            return self.interrupts > 0 and self._failed_writes > 1
         if self._is_closing and self._kept:
             # Nothing starts, and what the policy could not be given yet is found again when the run goes on.
             return True
@@ -270,8 +271,9 @@ class Executor:
                 raise
             self._say(f"the journal cannot be written: {error.strerror}; nothing starts, tried again in {RETRY_S:g} s")
             self._write_after = time.monotonic() + RETRY_S
+            self._failed_writes += 1
             return
-        self._unwritten, self._last_us, self._write_after = None, instant.t_us, 0.0
+        self._unwritten, self._last_us, self._failed_writes = None, instant.t_us, 0
         if instant.snapshot is not None:
             self._let_all_go_on()
         for decision in instant.decisions:

@@ -439,7 +439,7 @@ fn check_nodes(cluster: &Cluster, which: Which, nodes: &[u32]) -> Result<()> {
         return fails(format!("{count} nodes: it asks for {wanted}"));
     }
     if let Some([twice, ..]) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
-        return fails(format!("node {} twice", twice));
+        return fails(format!("node {twice} twice"));
     }
     for &node in nodes {
         let state = cluster.node(node);
