@@ -29,6 +29,7 @@ use crate::support::{part, platform};
 
 /// Setting of a policy.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a feature of its own")]
 struct Setting {
     shared: bool,
     unlike: bool,
@@ -53,8 +54,11 @@ const PLAIN: Setting = Setting {
 };
 const ALL: &[&[u32]] = &[&[0, 1, 2, 3], &[0, 1, 2, 3]];
 
-/// A policy and a setting for each row of the table, with the names that fill its sentence.
-const CASES: &[((F, F), &str, Setting, &[(&str, &str)])] = &[
+/// A row of the table, a policy and a setting that are refused by it, and the names that fill its sentence.
+type Case = ((F, F), &'static str, Setting, &'static [(&'static str, &'static str)]);
+
+/// A case for each row.
+const CASES: &[Case] = &[
     ((F::Sleep, F::PlacementWaits), "fcfs none sliding-window:on_miss=wait - timeout", PLAIN, &[]),
     ((F::Sleep, F::OwnCandidates), "fcfs reservations:order=shortest lowest-id - timeout", PLAIN, &[]),
     ((F::SleepByCount, F::SharedNodes), "fcfs none lowest-id - timeout", Setting { shared: true, ..PLAIN }, &[]),

@@ -298,10 +298,10 @@ impl Features {
 
 impl RefusedPair {
     fn fault(&self, names: &[(&str, &str)]) -> Fault {
-        let named = |text: &str| {
+        let filled = |text: &str| {
             names.iter().fold(text.to_owned(), |text, (role, name)| text.replace(&format!("{{{role}}}"), name))
         };
-        Fault { parameter: self.parameter.to_owned(), value: named(self.found), expected: named(self.expected) }
+        Fault { parameter: self.parameter.to_owned(), value: filled(self.found), expected: filled(self.expected) }
     }
 }
 
