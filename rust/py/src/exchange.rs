@@ -57,6 +57,9 @@ pub(crate) fn cheaper_placement<'py>(
     Ok((PyArray1::from_vec(py, own), PyArray1::from_vec(py, on), found.of_pairs, found.change, found.looks))
 }
 
+/// Prices, the bound that they prove, that of the first prices, the sum of the terms, and the number of passes.
+type RaisedPrices<'py> = (Bound<'py, PyArray1<f64>>, f64, f64, f64, u64);
+
 /// Prices a unit of each interval, raised in so many steps.
 ///
 /// Gives the prices, the bound that they prove, that of the prices to begin with, the sum of the terms for an allowance,
@@ -74,7 +77,7 @@ pub(crate) fn raised_prices<'py>(
     prices: PyReadonlyArray1<'py, f64>,
     steps: u64,
     target: f64,
-) -> PyResult<(Bound<'py, PyArray1<f64>>, f64, f64, f64, u64)> {
+) -> PyResult<RaisedPrices<'py>> {
     let cost = cost.readonly();
     let (rows, nodes) = cost.as_array().dim();
     let (values, sizes, prices) = (cost.as_slice()?, sizes.as_slice()?, prices.as_slice()?);

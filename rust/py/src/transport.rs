@@ -56,6 +56,9 @@ impl Seen {
     }
 }
 
+/// Cost, sum of its terms, changes, units without room, searches, the proof and the worth of supplies.
+type LeastCost<'py> = (f64, f64, usize, u64, u64, Option<Certificate<'py>>, Option<Floats<'py>>);
+
 /// Least cost over time of kinds, each a row of costs times a factor.
 ///
 /// Gives the cost, the sum of its terms, numbers of changes, of units without room and of searches; if `certified`, what
@@ -73,7 +76,7 @@ pub(crate) fn least_cost_over_time<'py>(
     outages: Spans<'py>,
     certified: bool,
     priced: bool,
-) -> PyResult<(f64, f64, usize, u64, u64, Option<Certificate<'py>>, Option<Floats<'py>>)> {
+) -> PyResult<LeastCost<'py>> {
     let cost = cost.readonly();
     let (rows, nodes) = cost.as_array().dim();
     let kinds = kinds.0.as_array().into_iter().zip(kinds.1.as_array()).map(|(&row, &scale)| Kind { row, scale });

@@ -126,8 +126,8 @@ impl Loan {
         })
     }
 
-    fn put(&self, lent: Option<Lent>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lent;
+    fn put(&self, lent: Option<&Lent>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lent.copied();
     }
 }
 
@@ -192,7 +192,7 @@ impl Lender {
                 std::mem::transmute::<Option<&Ahead>, Option<&'static Ahead>>(ahead),
             )
         };
-        self.loan.put(Some(Lent { view, queue, ahead, thread: thread::current().id() }));
+        self.loan.put(Some(&Lent { view, queue, ahead, thread: thread::current().id() }));
         let _return = Return(&self.loan);
         call(&self.view)
     }
