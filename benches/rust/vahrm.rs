@@ -6,6 +6,7 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::{machine, share, short};
 use hetsched_core::algo::releases::Releases;
+use hetsched_core::cluster::nodes::{NodeStates, Nodes};
 use hetsched_core::cluster::runs::Runs;
 use hetsched_core::params::Value;
 use hetsched_core::platform::Platform;
@@ -84,13 +85,14 @@ fn one_pass(criterion: &mut Criterion) {
     }
     full.give(0, 1);
     let (budgets, outages, runs) = (Budgets::default(), Outages::default(), Runs::default());
+    let nodes = Nodes::idle(0, false);
     let view = |slots| View {
         queues: None,
         now: SimTime::from_micros(20_000_000_000),
         jobs: Jobs::new(&jobs),
         platform: &platform,
         slots,
-        nodes: &[],
+        nodes: NodeStates::new(&nodes, slots, &runs),
         standby: None,
         runs: &runs,
         releases: &releases,

@@ -386,7 +386,7 @@ mod tests {
                 _ => JobDraws::Watts(&table),
             };
             let (mut by_run, mut by_node) = (Meter::new(at(0), idle.clone()), Meter::new(at(0), idle.clone()));
-            let (mut under_way, mut now): (Vec<(i64, Vec<u32>, u8, Load)>, i64) = (Vec::new(), 0);
+            let (mut under_way, mut now) = (Vec::<(i64, Vec<u32>, u8, Load)>::new(), 0);
             for (first, count, wait, kind) in runs {
                 now += wait;
                 by_run.advance(at(now)).unwrap();
