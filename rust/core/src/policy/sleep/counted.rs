@@ -6,8 +6,9 @@
 use std::sync::OnceLock;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
+use crate::algo::floors::Floors;
 use crate::algo::horizon::Profile;
-use crate::algo::partial_plan::PartialPlan;
+use crate::algo::partial_plan::{CountedUnits, PartialPlan};
 use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::sleep::rules::NodeRule;
@@ -70,6 +71,7 @@ impl Reach {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
     free: Profile<i64>,
+    floors: Floors,
     /// Jobs that are planned.
     partial: PartialPlan,
     /// Next job in strict order, and the instant before which it may not start; none if it never may.
@@ -94,7 +96,8 @@ impl Plan {
     /// Begins a plan of all jobs, one after another.
     fn begin_all(&mut self, view: &View<'_>) {
         self.begin(view);
-        self.partial.begin(view.now, view.platform.units());
+        self.floors.reset(view.now, view.platform.units());
+        self.partial.begin(usize::MAX);
         self.turn = Some((Place::FRONT, view.now));
     }
 
@@ -123,10 +126,11 @@ impl Plan {
     /// Plans all jobs of a queue that start by `by`, until `is_enough`.
     fn add_all(&mut self, queue: &FitList, by: SimTime, is_enough: impl Fn(&Profile<i64>) -> bool) {
         self.partial.ask(by.saturating_add(TICK));
-        while !is_enough(&self.free)
-            && let Some(start) = self.partial.next(&mut self.free, queue)
+        let mut counts = CountedUnits { free: &mut self.free, floors: &mut self.floors };
+        while !is_enough(counts.free)
+            && let Some(start) = self.partial.next(&mut counts, queue)
         {
-            self.partial.take(&mut self.free, &start);
+            self.partial.take(&mut counts, &start);
         }
     }
 
