@@ -5,24 +5,114 @@
 //! it fits no earlier alongside all of them, so that most of a long queue need not be planned to know that it starts
 //! late. A job that fits soon is planned as in a whole plan once all jobs ahead of it are planned that may start before
 //! it would end, since none of the others can be in its way. Each of these is planned in the same manner first.
+//!
+//! If only the first so many jobs that do not start in time are promised a start, it matters which these are: those that
+//! never fit do not count. Mostly it is certain that all of the first fit; otherwise these are all planned.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::floors::Floors;
-use crate::algo::horizon::Profile;
+use crate::algo::horizon::{Amount, Profile};
 use crate::algo::staircase::Staircase;
 use crate::units::{SimDuration, SimTime};
 
 /// Minimum time for which a job needs its units.
 const TICK: SimDuration = SimDuration::from_micros(1);
 
+/// Free capacity over time, of which a plan promises each job its share.
+pub trait Horizon {
+    /// True if all jobs are of one group.
+    const IS_ONE: bool;
+
+    /// Group of a job. One that needs no fewer units than another of its group, for no shorter, fits no earlier.
+    fn group(&self, waiting: &Waiting) -> usize;
+
+    /// An instant before which no job of so many units and this length fits.
+    fn floor_of(&self, units: i64, length: SimDuration) -> SimTime;
+
+    /// An instant before which a job does not fit; no earlier than [`Horizon::floor_of`] its needs.
+    fn floor(&self, waiting: &Waiting) -> SimTime;
+
+    /// The earliest fit of a job from an instant on, if it is before another.
+    fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime>;
+
+    /// Notes that a job fits no earlier than an instant.
+    fn raise(&mut self, waiting: &Waiting, to: SimTime);
+
+    /// True if it is certain that each of these jobs fits, one planned after another: at the latest, each starts once all
+    /// ahead of it have run, one by one.
+    fn fits_each<'w>(&self, jobs: impl Iterator<Item = &'w Waiting>) -> bool;
+
+    /// Number of jobs like this one that fit where it starts, all together; 1 if jobs are planned one by one.
+    fn together(&self, start: &PlannedStart) -> usize {
+        let _ = start;
+        1
+    }
+
+    /// Promises so many jobs like this one their share from its start on.
+    fn hold(&mut self, start: &PlannedStart, count: usize);
+}
+
+/// Numbers of free units, with lower bounds on earliest fits by size and length.
+pub struct CountedUnits<'a> {
+    /// Units that are free over time.
+    pub free: &'a mut Profile<i64>,
+    /// Lower bounds, reset with the plan.
+    pub floors: &'a mut Floors,
+}
+
+impl Horizon for CountedUnits<'_> {
+    const IS_ONE: bool = true;
+
+    fn group(&self, _waiting: &Waiting) -> usize {
+        0
+    }
+
+    fn floor_of(&self, units: i64, length: SimDuration) -> SimTime {
+        self.floors.of(units, length)
+    }
+
+    fn floor(&self, waiting: &Waiting) -> SimTime {
+        self.floors.of(waiting.units, waiting.length)
+    }
+
+    fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
+        self.free.fit_before(from, before, waiting.units, waiting.length.max(TICK))
+    }
+
+    fn raise(&mut self, waiting: &Waiting, to: SimTime) {
+        self.floors.raise(waiting.units, waiting.length.max(TICK), to);
+    }
+
+    fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
+        let (mut end, last) = self.free.last();
+        jobs.all(|waiting| ends_after(&mut end, waiting) && waiting.units <= last)
+    }
+
+    fn together(&self, start: &PlannedStart) -> usize {
+        let fit = self.free.least_between(start.at, start.length()).how_often(start.waiting.units);
+        usize::try_from(fit).unwrap_or(0)
+    }
+
+    fn hold(&mut self, start: &PlannedStart, count: usize) {
+        let units = start.waiting.units.times(i64::try_from(count).unwrap_or(i64::MAX));
+        self.free.reserve(start.at, start.length(), units);
+    }
+}
+
 /// Plan of some jobs of a queue, and the jobs that are about to be planned.
 #[derive(Clone, Debug, Default)]
 pub struct PartialPlan {
-    /// Lower bounds on earliest fits, by size and length.
-    floors: Floors,
     planned: Rows,
     /// Search for all jobs that start in time.
     aim: Search,
+    /// Number of jobs that do not start in time and are promised a start all the same.
+    depth: usize,
+    /// Number of jobs ahead of the limit that never fit, as far as is known.
+    left_out: usize,
+    /// True if that is certain.
+    is_settled: bool,
+    /// Jobs from here on are promised nothing unless they start in time.
+    limit: Option<Place>,
     /// Stack of jobs to be planned: one that may start in time, one that may be in its way, and so on.
     steps: Vec<Step>,
 }
@@ -46,8 +136,8 @@ struct Search {
     from: Place,
     /// No job from here on matters.
     to: Option<Place>,
-    /// Needs that do not fit before `before`.
-    refused: Staircase,
+    /// Needs that do not fit before `before`, by group.
+    refused: Vec<Staircase>,
 }
 
 /// A job that is to be planned once those are that may be in its way.
@@ -87,8 +177,19 @@ impl Rows {
 
 impl Default for Search {
     fn default() -> Self {
-        Self { before: SimTime::NEVER, from: Place::FRONT, to: None, refused: Staircase::default() }
+        Self { before: SimTime::NEVER, from: Place::FRONT, to: None, refused: Vec::new() }
     }
+}
+
+/// Moves an instant on by the length of a job that starts then at the latest; false if that is never.
+pub fn ends_after(end: &mut SimTime, waiting: &Waiting) -> bool {
+    let start = std::mem::replace(end, end.saturating_add(waiting.length.max(TICK)));
+    start < SimTime::NEVER
+}
+
+/// True if a need of a group is known to be refused.
+fn is_refused(refused: &[Staircase], group: usize, units: i64, length: SimDuration) -> bool {
+    refused.get(group).is_some_and(|stairs| stairs.holds(units, length))
 }
 
 impl PlannedStart {
@@ -103,11 +204,11 @@ impl PlannedStart {
 }
 
 impl PartialPlan {
-    /// Starts with no job planned; no job will need more than `most` units.
-    pub fn begin(&mut self, now: SimTime, most: i64) {
-        self.floors.reset(now, most);
+    /// Starts with no job planned; the first `depth` that do not start in time are to be.
+    pub fn begin(&mut self, depth: usize) {
         self.planned.clear();
         self.steps.clear();
+        (self.depth, self.left_out, self.is_settled) = (depth, 0, false);
     }
 
     /// Number of jobs that are planned.
@@ -123,7 +224,41 @@ impl PartialPlan {
 
     /// The next job in the queue's order that starts in time and is not planned yet. It stays so until it is
     /// [taken](Self::take).
-    pub fn next(&mut self, free: &mut Profile<i64>, queue: &FitList) -> Option<PlannedStart> {
+    pub fn next<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<PlannedStart> {
+        loop {
+            self.limit = self.limit_in(queue);
+            let next = self.search(free, queue)?;
+            let is_beyond = self.limit.is_some_and(|limit| limit <= next.place);
+            self.is_settled |= is_beyond && free.fits_each(queue.iter().take(self.depth));
+            if self.is_settled || !is_beyond {
+                return Some(next);
+            }
+            self.settle(free, queue, next.place);
+        }
+    }
+
+    /// The first job that is promised no start to come.
+    fn limit_in(&self, queue: &FitList) -> Option<Place> {
+        let ahead = self.depth.saturating_add(self.left_out);
+        let first = if ahead < queue.len() { queue.iter().nth(ahead) } else { None };
+        first.and_then(|waiting| queue.place_of(waiting.key))
+    }
+
+    /// Plans all jobs ahead of the limit, to know how many of them never fit; the goal goes on from a place behind it.
+    fn settle<H: Horizon>(&mut self, free: &mut H, queue: &FitList, from: Place) {
+        let all = Search { to: self.limit, ..Search::default() };
+        let aim = std::mem::replace(&mut self.aim, all);
+        while let Some(start) = self.search(free, queue) {
+            self.take(free, &start);
+        }
+        let ahead = queue.iter().take(self.depth.saturating_add(self.left_out));
+        let left_out = ahead.filter(|waiting| !self.planned.contains(waiting.key.row)).count();
+        self.is_settled = left_out == std::mem::replace(&mut self.left_out, left_out);
+        self.aim = Search { from, ..aim };
+    }
+
+    /// The next job that starts in time, if its place is before the end of the search.
+    fn search<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<PlannedStart> {
         loop {
             self.put_off(free);
             if let Some(step) = self.in_the_way(free, queue) {
@@ -134,28 +269,55 @@ impl PartialPlan {
             if self.steps.is_empty() {
                 return Some(start);
             }
-            self.take(free, &start);
+            self.take_alike(free, queue, &start);
         }
     }
 
     /// Plans a job where it starts.
-    pub fn take(&mut self, free: &mut Profile<i64>, start: &PlannedStart) {
-        free.reserve(start.at, start.length(), start.waiting.units);
+    pub fn take<H: Horizon>(&mut self, free: &mut H, start: &PlannedStart) {
+        free.hold(start, 1);
         self.planned.insert(start.waiting.key.row);
     }
 
-    /// Notes that the last job asked for has left the queue; the one behind it stands at `place`.
-    pub fn go_on_from(&mut self, place: Place) {
-        self.aim.from = place;
+    /// Plans a job that has its place in the plan but does not start after all, if it is one of those that are promised
+    /// a start to come.
+    pub fn put_aside<H: Horizon>(&mut self, free: &mut H, start: &PlannedStart) {
+        if self.limit.is_none_or(|limit| start.place < limit) {
+            self.take(free, start);
+        }
+    }
+
+    /// Notes that a job has its share already.
+    pub fn note(&mut self, start: &PlannedStart) {
+        self.planned.insert(start.waiting.key.row);
+    }
+
+    /// Plans a job that is in the way of another, and with it the jobs alike that directly follow it and fit there, too:
+    /// what may be in their way is planned already.
+    fn take_alike<H: Horizon>(&mut self, free: &mut H, queue: &FitList, start: &PlannedStart) {
+        let (first, to) = (start.waiting, self.search_before(0).to);
+        self.planned.insert(first.key.row);
+        let (mut count, mut together, mut place) = (1, None, queue.after(start.place));
+        while to.is_none_or(|to| place < to)
+            && let Some(next) = queue.get(place)
+            && (next.units, next.length) == (first.units, first.length)
+            && !self.planned.contains(next.key.row)
+            && count < *together.get_or_insert_with(|| free.together(start))
+        {
+            self.planned.insert(next.key.row);
+            count += 1;
+            place = queue.after(place);
+        }
+        free.hold(start, count);
     }
 
     /// Recomputes the start of the last step if jobs were planned since, and drops the step if it starts too late to
     /// matter.
-    fn put_off(&mut self, free: &Profile<i64>) {
+    fn put_off<H: Horizon>(&mut self, free: &mut H) {
         while let Some(step) = self.steps.last().filter(|step| step.seen != self.planned.all.len()) {
             let (start, before) = (step.start, self.search_before(1).before);
-            let at = free.fit_before(start.at, before, start.waiting.units, start.length());
-            self.floors.raise(start.waiting.units, start.length(), at.unwrap_or(before));
+            let at = free.fit_before(&start.waiting, start.at, before);
+            free.raise(&start.waiting, at.unwrap_or(before));
             let seen = self.planned.all.len();
             match (at, self.steps.last_mut()) {
                 (Some(at), Some(step)) if at == start.at => step.seen = seen,
@@ -177,27 +339,34 @@ impl PartialPlan {
     }
 
     /// The first job ahead of the last step that may start before it ends.
-    fn in_the_way(&mut self, free: &Profile<i64>, queue: &FitList) -> Option<Step> {
-        let Self { floors, planned, aim, steps } = self;
+    fn in_the_way<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<Step> {
+        let Self { planned, aim, limit, steps, .. } = self;
         let search = steps.last_mut().map_or(aim, |step| &mut step.search);
         let Search { before, from, to, refused } = search;
         loop {
-            let may = |units, length| floors.of(units, length) < *before && !refused.holds(units, length);
-            let is_open = |waiting: &Waiting| !planned.contains(waiting.key.row) && may(waiting.units, waiting.length);
+            let all: &[Staircase] = if H::IS_ONE { refused } else { &[] };
+            let may = |units, length| free.floor_of(units, length) < *before && !is_refused(all, 0, units, length);
+            let is_open = |waiting: &Waiting| {
+                !planned.contains(waiting.key.row)
+                    && free.floor(waiting) < *before
+                    && !is_refused(refused, free.group(waiting), waiting.units, waiting.length)
+            };
             let place = queue.first_where((*from, *to), may, is_open)?;
             let waiting = *queue.get(place)?;
             *from = queue.after(place);
-            let (units, length) = (waiting.units, waiting.length.max(TICK));
-            let at = free.fit_before(floors.of(units, length), *before, units, length);
-            floors.raise(units, length, at.unwrap_or(*before));
+            let at = free.fit_before(&waiting, free.floor(&waiting), *before);
+            free.raise(&waiting, at.unwrap_or(*before));
             let Some(at) = at else {
-                refused.refuse(units, length);
+                let group = free.group(&waiting);
+                refused.resize(refused.len().max(group + 1), Staircase::default());
+                refused[group].refuse(waiting.units, waiting.length.max(TICK));
                 continue;
             };
             let start = PlannedStart { place, waiting, at };
             // All ahead of it start late enough if they start no earlier than it ends.
             let from = if start.end() <= *before { place } else { Place::FRONT };
-            let search = Search { before: start.end(), from, to: Some(place), refused: Staircase::default() };
+            let to = limit.map_or(place, |limit| limit.min(place));
+            let search = Search { before: start.end(), from, to: Some(to), ..Search::default() };
             return Some(Step { start, seen: planned.all.len(), search });
         }
     }
@@ -212,6 +381,49 @@ mod tests {
 
     fn at(micros: i64) -> SimTime {
         SimTime::from_micros(micros)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Twin: every job in turn at its earliest fit, if that is in time or few enough are promised a later one.
+        #[test]
+        fn only_the_first_that_fit_later_are_in_the_way(
+            releases in prop::collection::vec((0..60_i64, 1..3_i64), 0..8),
+            jobs in prop::collection::vec((1..14_i64, 0..40_i64), 1..120),
+            (depth, soon) in (prop_oneof![0..4_usize, 0..60_usize], 1..30_i64),
+        ) {
+            let mut queue = FitList::default();
+            let mut ends: Vec<_> = releases.iter().map(|&(end, units)| (at(end), units)).collect();
+            ends.sort_unstable();
+            let (mut free, mut whole) = (Profile::default(), Profile::default());
+            free.reset(at(0), 4_i64, ends.iter().copied());
+            whole.reset(at(0), 4_i64, ends.iter().copied());
+            let (mut starts, mut held) = (Vec::new(), 0);
+            for (row, &(units, length)) in (0..).zip(&jobs) {
+                let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
+                let length = SimDuration::from_micros(length);
+                queue.insert(Waiting { key, units, length, watts: 0, class: ClassId::OTHER });
+                let start = whole.earliest_fit(units, length.max(TICK));
+                let is_in_time = start < at(soon);
+                if is_in_time || held < depth && start != SimTime::NEVER {
+                    whole.reserve(start, length.max(TICK), units);
+                    held += usize::from(!is_in_time);
+                }
+                starts.extend(is_in_time.then_some((row, start)));
+            }
+            let (mut plan, mut floors, mut found) = (PartialPlan::default(), Floors::default(), Vec::new());
+            floors.reset(at(0), 14);
+            plan.begin(depth);
+            plan.ask(at(soon));
+            let mut counts = CountedUnits { free: &mut free, floors: &mut floors };
+            while let Some(start) = plan.next(&mut counts, &queue) {
+                plan.take(&mut counts, &start);
+                queue.remove(start.waiting.key);
+                found.push((start.waiting.key.row, start.at));
+            }
+            prop_assert_eq!(found, starts);
+        }
     }
 
     proptest! {
@@ -241,15 +453,17 @@ mod tests {
                     starts.push((row, start));
                 }
             }
-            let mut plan = PartialPlan::default();
-            plan.begin(at(0), 14);
+            let (mut plan, mut floors) = (PartialPlan::default(), Floors::default());
+            floors.reset(at(0), 14);
+            plan.begin(usize::MAX);
             let mut before = at(0);
             let mut found = Vec::new();
             for asked in asked {
                 before = before.max(asked.map_or(SimTime::NEVER, at));
                 plan.ask(before);
-                while let Some(start) = plan.next(&mut free, &queue) {
-                    plan.take(&mut free, &start);
+                let mut counts = CountedUnits { free: &mut free, floors: &mut floors };
+                while let Some(start) = plan.next(&mut counts, &queue) {
+                    plan.take(&mut counts, &start);
                     found.push((start.waiting.key.row, start.at));
                     prop_assert!(start.at < before);
                 }

@@ -125,6 +125,16 @@ impl CellProfile {
         self.steps.len()
     }
 
+    /// Amounts of each thing at the first instant.
+    pub fn first(&self) -> impl Iterator<Item = i64> + '_ {
+        self.steps.iter().map(|steps| steps[0].1)
+    }
+
+    /// The last step of each thing: its instant, and the amount from then on.
+    pub fn last(&self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
+        self.steps.iter().map(|steps| steps[steps.len() - 1])
+    }
+
     /// Copies `other`, with each thing raised or lowered for ever such that `free` is free at the first instant.
     pub fn copy(&mut self, other: &Self, free: &[i64]) {
         self.steps.clone_from(&other.steps);

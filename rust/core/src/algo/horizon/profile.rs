@@ -122,6 +122,12 @@ impl<A: Amount> Profile<A> {
         steps.map_or(A::NONE, |(head, steps)| steps.free[0].plus(head.lift))
     }
 
+    /// The last step: its instant, and the amount that is free from then on.
+    #[must_use]
+    pub fn last(&self) -> (SimTime, A) {
+        self.steps().last().unwrap_or((SimTime::NEVER, A::NONE))
+    }
+
     /// Number of steps.
     #[must_use]
     pub fn count(&self) -> usize {

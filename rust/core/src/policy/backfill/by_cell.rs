@@ -9,11 +9,14 @@
 //! Where queues have several sets of nodes, each is a lane: the jobs of each hold as many reservations as those of one.
 
 use crate::algo::fit_list::{ByClass, ClassId, FitList, Place, Room, Waiting};
+use crate::algo::floors::Floors;
 use crate::algo::horizon::{CellProfile, NodesByCell, Wish};
+use crate::algo::partial_plan::{Horizon, PartialPlan, PlannedStart, ends_after};
 use crate::algo::staircase::Staircase;
 use crate::cluster::shares::Shares;
 use crate::error::Result;
 use crate::platform::cells::Cells;
+use crate::policy::Jobs;
 use crate::policy::backfill::cell_base::CellBase;
 use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::plan::TICK;
@@ -36,10 +39,14 @@ pub struct ByCell {
     most: i64,
     /// Needs that do not fit now, by want. They stay refused: within a pass capacity only shrinks.
     refused: Vec<Staircase>,
-    /// Needs that do not fit before an instant, by want. They stay refused, too.
-    late: (SimTime, Vec<Staircase>),
     /// Lower bounds on the start of jobs that need no less than another that was promised a start.
     bounds: Bounds,
+    /// The same by want, where jobs are left out of a plan.
+    floors: Vec<Floors>,
+    /// Number of nodes that could serve each want now.
+    rooms: Vec<i64>,
+    /// Jobs of a plan that leaves out others.
+    partial: PartialPlan,
     /// Scratch memory for the least capacity over a span.
     free: Vec<i64>,
 }
@@ -52,8 +59,16 @@ struct Course {
     candidate: Place,
     /// Jobs that hold a reservation.
     held: Held,
-    /// Place and instant: unplanned jobs before this place fit no earlier than this instant.
-    clear: (Place, SimTime),
+}
+
+/// Nodes of each cell and licences that are free over time.
+struct ByWant<'a> {
+    now: SimTime,
+    jobs: Jobs<'a>,
+    cells: &'a Cells,
+    free: &'a mut CellProfile,
+    floors: &'a mut [Floors],
+    rooms: &'a [i64],
 }
 
 /// Number of jobs of each lane that hold a reservation, up to the same depth.
@@ -94,18 +109,18 @@ impl ByCell {
             watts: None,
             most: 0,
             refused: Vec::new(),
-            late: (SimTime::NEVER, Vec::new()),
             bounds: Bounds::default(),
+            floors: Vec::new(),
+            rooms: Vec::new(),
+            partial: PartialPlan::default(),
             free: Vec::new(),
         }
     }
 
     /// Forgets all promises: running jobs, and those started in this pass, end as planned.
     fn reset(&mut self, desk: &Desk<'_>, shares: &Shares) {
-        for stairs in [&mut self.refused, &mut self.late.1] {
-            stairs.resize(shares.cells().wants(), Staircase::default());
-            stairs.iter_mut().for_each(Staircase::clear);
-        }
+        self.refused.resize(shares.cells().wants(), Staircase::default());
+        self.refused.iter_mut().for_each(Staircase::clear);
         self.bounds.forget();
         let width = shares.cells().width();
         self.watts = desk.watts_left().map(|_| u16::try_from(width).unwrap_or(u16::MAX));
@@ -212,50 +227,6 @@ impl ByCell {
         found.is_some()
     }
 
-    /// First unplanned job ahead of the candidate that may fit before `until`.
-    fn first_before(
-        &mut self,
-        desk: &mut Desk<'_>,
-        cells: &Cells,
-        (queue, course): (&FitList, &mut Course),
-        until: SimTime,
-    ) -> Result<Option<Place>> {
-        let (clear, then) = course.clear;
-        let mut place = queue.settled(if until <= then { clear.max(course.place) } else { course.place });
-        if until > self.late.0 {
-            self.late.1.iter_mut().for_each(Staircase::clear);
-        }
-        self.late.0 = until;
-        while place < course.candidate {
-            desk.examine()?;
-            let Some(waiting) = queue.get(place) else { break };
-            let is_full = course.held.is_full(desk.view.lane(JobId(waiting.key.row)));
-            if !is_full && self.may_fit_before(desk, cells, waiting, until) {
-                course.clear = (place, until);
-                return Ok(Some(place));
-            }
-            place = queue.after(place);
-        }
-        course.clear = (course.candidate, until);
-        Ok(None)
-    }
-
-    /// True if a waiting job fits before `until` alongside the promises made so far.
-    fn may_fit_before(&mut self, desk: &Desk<'_>, cells: &Cells, waiting: &Waiting, until: SimTime) -> bool {
-        let job = JobId(waiting.key.row);
-        let (number, count) = (cells.number(job), desk.view.jobs.node_count(job));
-        let (wish, length) = (cells.wish(job, count), waiting.length.max(TICK));
-        if self.late.1[number].holds(wish.count, length) {
-            return false;
-        }
-        let from = self.bounds.of(&Like::new(number, 0, count, length)).max(desk.view.now);
-        let fits = self.profile.earliest_by(from, until, length, &wish).is_some();
-        if !fits {
-            self.late.1[number].refuse(wish.count, length);
-        }
-        fits
-    }
-
     /// Room that is free now: jobs that do not fit into it cannot start.
     fn room(desk: &Desk<'_>, cells: &Cells) -> Room {
         let free = desk.free_parts();
@@ -288,11 +259,45 @@ impl ByCell {
         Ok(())
     }
 
+    /// Starts the jobs that would start now in a complete plan, and plans only those that may be in their way.
+    fn planned_in_part(&mut self, desk: &mut Desk<'_>, shares: &Shares, queue: &mut FitList) -> Result<()> {
+        let (cells, now, jobs) = (shares.cells(), desk.view.now, desk.view.jobs);
+        if queue.first_fit(Place::FRONT, Self::room(desk, cells)).is_none() {
+            return Ok(());
+        }
+        self.reset(desk, shares);
+        let most = i64::from(desk.view.platform.len());
+        self.floors.resize(cells.wants(), Floors::default());
+        self.floors.iter_mut().for_each(|floors| floors.reset(now, most));
+        self.partial.begin(self.depth);
+        self.partial.ask(now.saturating_add(TICK));
+        while desk.free_units() > 0 {
+            let first: Vec<_> = self.profile.first().collect();
+            self.rooms.clear();
+            self.rooms.extend(cells.rooms(&first));
+            let Self { partial, profile: free, floors, rooms, .. } = self;
+            let mut by_want = ByWant { now, jobs, cells, free, floors, rooms };
+            let Some(next) = partial.next(&mut by_want, queue) else { break };
+            desk.examine()?;
+            if let Some((offer, split)) = self.offer(desk, cells, &next.waiting)? {
+                self.profile.reserve(now, next.waiting.length, &split);
+                self.partial.note(&next);
+                start(desk, queue, next.place, offer)?;
+            } else {
+                // A run past its planned end counts as free in the plan, but is not.
+                let Self { partial, profile: free, floors, rooms, .. } = self;
+                partial.put_aside(&mut ByWant { now, jobs, cells, free, floors, rooms }, &next);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans each blocked job at its earliest fit, and starts the jobs that fit alongside those ahead of them.
     fn planned(&mut self, desk: &mut Desk<'_>, shares: &Shares, queue: &mut FitList) -> Result<()> {
         let cells = shares.cells();
         let front = queue.settled(Place::FRONT);
         let held = Held::new(self.depth, desk.view.lanes());
-        let mut course = Course { place: front, candidate: front, held, clear: (front, SimTime::NEVER) };
+        let mut course = Course { place: front, candidate: front, held };
         let (mut is_reset, mut room) = (false, Self::room(desk, cells));
         while let Some(found) = queue.first_fit(course.candidate, room) {
             desk.examine()?;
@@ -301,20 +306,9 @@ impl ByCell {
             }
             let Some(&waiting) = queue.get(found) else { break };
             course.candidate = found;
-            if desk.only_counts() && !self.is_next(desk, cells, (queue, &mut course), &waiting)? {
-                course.candidate = queue.after(found);
-                continue;
-            }
-            let offer = if desk.only_counts() { self.offer(desk, cells, &waiting)? } else { None };
-            let offer = match offer {
-                None => {
-                    self.reserve_before(desk, cells, (queue, &mut course), found)?;
-                    self.offer(desk, cells, &waiting)?
-                }
-                made => made,
-            };
+            self.reserve_before(desk, cells, (queue, &mut course), found)?;
             let all_planned = course.place == found;
-            course.candidate = if let Some((offer, split)) = offer {
+            course.candidate = if let Some((offer, split)) = self.offer(desk, cells, &waiting)? {
                 self.profile.reserve(desk.view.now, waiting.length, &split);
                 let next = start(desk, queue, found, offer)?;
                 room = Self::room(desk, cells);
@@ -329,33 +323,73 @@ impl ByCell {
         }
         Ok(())
     }
+}
 
-    /// True if the candidate starts, as far as counts tell, once the jobs ahead of it are planned that may fit before
-    /// it ends. The others ahead of it get the same promise after it has started.
-    fn is_next(
-        &mut self,
-        desk: &mut Desk<'_>,
-        cells: &Cells,
-        (queue, course): (&FitList, &mut Course),
-        waiting: &Waiting,
-    ) -> Result<bool> {
-        let until = desk.view.now.saturating_add(waiting.length);
-        while self.fits_now(desk, cells, waiting).is_some() {
-            if course.place >= course.candidate || course.held.are_all_full() {
-                return Ok(true);
-            }
-            let Some(last) = self.first_before(desk, cells, (queue, course), until)? else { return Ok(true) };
-            let next = queue.after(last);
-            self.reserve_before(desk, cells, (queue, course), next)?;
+impl ByWant<'_> {
+    fn wish(&self, waiting: &Waiting) -> Wish<'_> {
+        let job = JobId(waiting.key.row);
+        self.cells.wish(job, self.jobs.node_count(job))
+    }
+
+    fn number(&self, waiting: &Waiting) -> usize {
+        self.cells.number(JobId(waiting.key.row))
+    }
+}
+
+impl Horizon for ByWant<'_> {
+    const IS_ONE: bool = false;
+
+    fn group(&self, waiting: &Waiting) -> usize {
+        self.number(waiting)
+    }
+
+    fn floor_of(&self, _units: i64, _length: SimDuration) -> SimTime {
+        self.now
+    }
+
+    fn floor(&self, waiting: &Waiting) -> SimTime {
+        let number = self.number(waiting);
+        let soonest = if waiting.units <= self.rooms[number] { self.now } else { self.now.saturating_add(TICK) };
+        self.floors[number].of(waiting.units, waiting.length).max(soonest)
+    }
+
+    fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
+        let found = self.free.earliest_by(from, before, waiting.length.max(TICK), &self.wish(waiting));
+        found.map(|(at, _)| at)
+    }
+
+    fn raise(&mut self, waiting: &Waiting, to: SimTime) {
+        let number = self.number(waiting);
+        self.floors[number].raise(waiting.units, waiting.length.max(TICK), to);
+    }
+
+    fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
+        let (begins, last): (Vec<_>, Vec<_>) = self.free.last().unzip();
+        let mut end = begins.into_iter().max().unwrap_or(self.now);
+        jobs.all(|waiting| ends_after(&mut end, waiting) && self.wish(waiting).split(&last).is_some())
+    }
+
+    fn hold(&mut self, start: &PlannedStart, _count: usize) {
+        let length = start.waiting.length.max(TICK);
+        let found = self.free.earliest(start.at, length, &self.wish(&start.waiting));
+        if let Some((at, split)) = found {
+            debug_assert_eq!(at, start.at, "a job is promised what fits");
+            self.free.reserve(at, length, &split);
         }
-        Ok(false)
     }
 }
 
 impl Backfill for ByCell {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let Some(shares) = desk.view.shares else { return Ok(()) };
-        if start_heads(desk, queue)? { self.planned(desk, shares, queue) } else { Ok(()) }
+        let is_one_plan = desk.view.lanes() == 1 || self.depth == usize::MAX;
+        // A job of length zero may start where others cannot.
+        let may_leave_out = is_one_plan && desk.only_counts() && queue.shortest() > SimDuration::ZERO;
+        match start_heads(desk, queue)? {
+            false => Ok(()),
+            true if may_leave_out => self.planned_in_part(desk, shares, queue),
+            true => self.planned(desk, shares, queue),
+        }
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {

@@ -47,6 +47,11 @@ impl Plan {
         Self { shadow: Some(ShadowTime::default()), ..Self::of_many() }
     }
 
+    /// True if the short cut serves in some passes.
+    pub(super) fn may_be_short(&self) -> bool {
+        self.shadow.is_some()
+    }
+
     /// Forgets all promises: running jobs, and those started in this pass, end as planned.
     pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         self.is_short = self.shadow.is_some() && !desk.expects_a_fall();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::floors::Floors;
+use crate::algo::partial_plan::CountedUnits;
 use crate::algo::recent::Recent;
 use crate::algo::releases::{Claim, Release, merged};
 use crate::algo::staircase::Refused;
@@ -92,10 +93,10 @@ impl Profile {
         std::mem::replace(&mut self.least_margin, self.margin)
     }
 
-    /// Profile of the free units after promises, where only units are counted.
-    pub(super) fn units_mut(&mut self) -> Option<&mut crate::algo::horizon::Profile<i64>> {
+    /// Free units after promises, where only units are counted.
+    pub(super) fn counts(&mut self) -> Option<CountedUnits<'_>> {
         match &mut self.free {
-            Free::Units(units) => Some(units),
+            Free::Units(free) => Some(CountedUnits { free, floors: &mut self.floors }),
             Free::Both(_) => None,
         }
     }

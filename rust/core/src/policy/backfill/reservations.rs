@@ -29,8 +29,6 @@ pub struct Reservations {
     kept: Option<Kept>,
     /// The plan of a pass after which none is kept.
     partial: PartialPlan,
-    /// Number of jobs that were promised starts of late, and of the groups of jobs alike in which they were promised.
-    promised: (usize, usize),
     worth: Worth,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
@@ -105,17 +103,7 @@ impl Reservations {
         let kept = (depth == usize::MAX).then(Kept::default);
         let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
         let (partial, alike) = (PartialPlan::default(), Vec::new());
-        Self {
-            depth,
-            puts_off: true,
-            plan,
-            kept,
-            partial,
-            promised: (0, 0),
-            worth: Worth::default(),
-            alike,
-            candidates: None,
-        }
+        Self { depth, puts_off: true, plan, kept, partial, worth: Worth::default(), alike, candidates: None }
     }
 
     /// Has the jobs behind the last reservation looked at in another order. With `usize::MAX` reservations there are
@@ -142,7 +130,6 @@ impl Reservations {
     /// Makes the plan of this pass.
     fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         self.plan.reset(desk)?;
-        self.promised = (self.promised.0 / 2, self.promised.1 / 2);
         if let Some(kept) = &mut self.kept {
             kept.begin(desk);
             if kept.is_whole() {
@@ -156,12 +143,10 @@ impl Reservations {
     /// it plans.
     fn plans_in_part(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
         let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || self.worth.left > 0;
-        // Where many in a row are alike, a plan of all is made group by group, which is faster than job by job.
-        let are_unlike = self.promised.0 < 2 * self.promised.1;
         // A job of length zero may start where others cannot.
-        are_unlike
-            && self.puts_off
-            && self.depth == usize::MAX
+        self.puts_off
+            && !self.plan.may_be_short()
+            && self.candidates.is_none()
             && is_in_vain
             && desk.only_counts()
             && !desk.counts_watts()
@@ -170,19 +155,21 @@ impl Reservations {
 
     /// Starts the jobs that would start now in a complete plan, and plans only those that may be in their way.
     fn planned_in_part(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        let (now, partial) = (desk.view.now, &mut self.partial);
-        let Some(free) = self.plan.profile.units_mut() else { return Ok(()) };
-        partial.begin(now, desk.view.platform.units());
-        partial.ask(now.saturating_add(TICK));
+        let partial = &mut self.partial;
+        let Some(mut free) = self.plan.profile.counts() else { return Ok(()) };
+        partial.begin(self.depth);
+        partial.ask(desk.view.now.saturating_add(TICK));
         while desk.free_units() > 0
-            && let Some(next) = partial.next(free, queue)
+            && let Some(next) = partial.next(&mut free, queue)
         {
             desk.examine()?;
-            partial.take(free, &next);
             // A run past its planned end counts as free in the plan, but is not.
             let fits = next.waiting.units <= desk.free_units();
             if let Some(offer) = if fits { desk.offer(&next.waiting)? } else { None } {
+                partial.take(&mut free, &next);
                 start(desk, queue, next.place, offer)?;
+            } else {
+                partial.put_aside(&mut free, &next);
             }
         }
         Ok(())
@@ -438,7 +425,6 @@ impl Reservations {
             alike.push(next);
             course.place = queue.after(course.place);
         }
-        self.promised = (self.promised.0 + alike.len(), self.promised.1 + 1);
         course.held += self.reserve(desk, &alike);
         self.alike = alike;
         Ok(())

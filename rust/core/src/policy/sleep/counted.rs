@@ -6,8 +6,9 @@
 use std::sync::OnceLock;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
+use crate::algo::floors::Floors;
 use crate::algo::horizon::Profile;
-use crate::algo::partial_plan::PartialPlan;
+use crate::algo::partial_plan::{CountedUnits, PartialPlan};
 use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::backfill::base::Base;
@@ -73,6 +74,7 @@ pub(super) struct Plan {
     free: Profile<i64>,
     /// Releases of running jobs and of nodes on standby, kept from pass to pass.
     base: Base,
+    floors: Floors,
     /// Jobs that are planned.
     partial: PartialPlan,
     /// Next job in strict order, and the instant before which it may not start; none if it never may.
@@ -96,7 +98,8 @@ impl Plan {
     /// Begins a plan of all jobs, one after another.
     fn begin_all(&mut self, view: &View<'_>) {
         self.begin(view);
-        self.partial.begin(view.now, view.platform.units());
+        self.floors.reset(view.now, view.platform.units());
+        self.partial.begin(usize::MAX);
         self.turn = Some((Place::FRONT, view.now));
     }
 
@@ -125,10 +128,11 @@ impl Plan {
     /// Plans all jobs of a queue that start by `by`, until `is_enough`.
     fn add_all(&mut self, queue: &FitList, by: SimTime, is_enough: impl Fn(&Profile<i64>) -> bool) {
         self.partial.ask(by.saturating_add(TICK));
-        while !is_enough(&self.free)
-            && let Some(start) = self.partial.next(&mut self.free, queue)
+        let mut counts = CountedUnits { free: &mut self.free, floors: &mut self.floors };
+        while !is_enough(counts.free)
+            && let Some(start) = self.partial.next(&mut counts, queue)
         {
-            self.partial.take(&mut self.free, &start);
+            self.partial.take(&mut counts, &start);
         }
     }
 
