@@ -240,7 +240,7 @@ def test_a_shim_gets_what_its_python_needs_to_be_found_and_nothing_else(shim, mo
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/python/lib")
     monkeypatch.setenv("PYTHONPATH", "/opt/mine")
     shim.spec("env > seen", env={"MINE": "1", "PATH": "/usr/bin:/bin"}, cgroup=None, memory_gb=None)
-    process = launch(str(shim.folder), {"cgroup": None, "memory_gb": None})
+    process = launch(str(shim.folder), {"cgroup": None, "memory_gb": None, "cpus": None})
     words = until(lambda: Path(f"/proc/{process.pid}/environ").read_bytes()).split(b"\0")
     assert b"LD_LIBRARY_PATH=/opt/python/lib" in words
     assert not any(word.startswith(b"PYTHON") for word in words)
@@ -289,7 +289,7 @@ def test_a_shim_that_is_late_does_not_run_what_has_been_ended_meanwhile(tmp_path
     after = hands()
     assert list(after.adopt(Run(1, 1, (0,), asked="requeued"))) == []
     assert not after.live
-    assert launch(str(own), {"cgroup": None, "memory_gb": None}).wait(60) == 0
+    assert launch(str(own), {"cgroup": None, "memory_gb": None, "cpus": None}).wait(60) == 0
     assert not (tmp_path / "ran").exists()
 
 

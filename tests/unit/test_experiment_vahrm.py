@@ -221,6 +221,8 @@ def two_runs(**changed):
         "policy": ["vu-fcfs", "vu-fcfs", "vahrm", "vahrm"] * 2,
         "energy_j": [100.0, 200.0, 180.0, 95.0] * 2,
         "job_energy_j": [60.0, 150.0, 145.0, 58.0] * 2,
+        "energy_bound_starts_j": [50.0, 130.0, 133.0, 53.0] * 2,
+        "placement_attained_ratio": [0.5, 0.25, 0.4, 0.5] * 2,
         "idle_energy_j": [40.0, 50.0, 35.0, 37.0] * 2,
         "tail_idle_j": [10.0, 20.0, 10.0, 9.0] * 2,
         "mean_turnaround_s": [10.0, 20.0, 15.0, 8.0] * 2,
@@ -250,6 +252,9 @@ class TestMetrics:
             "waiting": [-50.0, -75.0],
             "merit": [20.0, 20.0],
             "above": [10.0, 0.0],
+            "attained": [40.0, 50.0],
+            "placing": [800 / 150, 500 / 60],
+            "timing": [-2.0, -5.0],
         }
         assert set(expected) | {"share", "attainable", "longest"} == set(METRICS)
         for name, values in expected.items():
