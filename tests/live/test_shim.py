@@ -131,7 +131,7 @@ def state_of(pid):
 
 
 def test_a_job_that_stands_still_does_not_use_up_its_limit(shim):
-    # Without other programs: a shell that has forked and not gone on yet waits for them, and cannot be seen to stand still.
+    # No other programs: a shell that has forked and not gone on yet waits for them, and is not seen to stand still.
     process = shim.spec("while true; do echo again >> count; done", limit_s=1.0).start()
     until(lambda: read_sealed(f"{shim.folder}/claim"))
     process.send_signal(signal.SIGUSR1)
