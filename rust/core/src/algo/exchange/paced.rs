@@ -36,7 +36,7 @@ pub struct LengthRule {
     pub walltime_pace: f64,
     /// Time after the walltime.
     pub grace: i64,
-    /// Whether the node's factor counts for the walltime, too.
+    /// True if the node's factor counts for the walltime, too.
     pub stretches: bool,
     /// Longest that there is time for.
     pub left: i64,
@@ -152,7 +152,7 @@ pub fn cheaper_paced_unless(problem: &PacedIntervals<'_>, interrupted: &mut dyn 
 
 struct PacedSearch<'a> {
     problem: PacedIntervals<'a>,
-    /// What every node holds, by start.
+    /// Intervals of every node, by start.
     entries: Vec<Vec<Entry>>,
     /// Nodes of every interval.
     nodes: Vec<Vec<u32>>,

@@ -13,7 +13,7 @@ struct Pair {
     inverse: f64,
 }
 
-/// What steps so far have shown of the curvature.
+/// The curvature, as far as steps so far have shown it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Curvature {
     pairs: VecDeque<Pair>,
