@@ -236,7 +236,7 @@ def observed(
 def with_bridge(
     found: pl.DataFrame, ids: Mapping[str, int], journal: Path, zero_s: float, used_s: float, took_s: float
 ) -> Run:
-    """What a bridge's journal and log say of a run."""
+    """Figures of a run from a bridge's journal and log."""
     log = [json.loads(line) for line in (journal / "log.jsonl").read_text().splitlines()]
     names = {line["number"]: ids[line["job"]] for line in log if line["event"] == "job" and line["job"] in ids}
     rows = {row["job_id"]: row for row in found.iter_rows(named=True)}

@@ -1,4 +1,4 @@
-"""How near prices of nodes could bring placement to the bound given the starts, if the future were known.
+"""Distance of placement by prices of nodes from the bound given the starts, if the future were known.
 
     python benches/python/oracle.py [--workloads 0,4,8] [--seeds 1,2] [--nodes 108] [--jobs 2000] [--json FILE]
                                     [--plot PICTURE]
@@ -321,7 +321,7 @@ def arguments(text: str) -> argparse.ArgumentParser:
 
 
 def checked(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """What was asked for; other seeds than those for tuning are refused."""
+    """Options of the command; other seeds than those for tuning are refused."""
     asked = parser.parse_args()
     others = sorted(set(asked.seeds) - set(TUNING_SEEDS))
     if others:

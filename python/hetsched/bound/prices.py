@@ -35,7 +35,7 @@ class RaisedBound:
     at_first_j: float
     """Bound of the prices to begin with."""
     price: Floats
-    """Of each of the demand's jobs, in watts times microseconds."""
+    """Prices of the demand's jobs, in watts times microseconds."""
     passes: int
     """Work done: passes over all nodes."""
 

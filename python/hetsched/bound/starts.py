@@ -60,7 +60,7 @@ class Prices:
 
     demand: Demand
     price: Floats
-    """Of each of the demand's jobs, in watts times microseconds."""
+    """Prices of the demand's jobs, in watts times microseconds."""
 
 
 @dataclass(frozen=True)
