@@ -131,17 +131,25 @@ def ended(
                 waiting[future] = part
                 future.add_done_callback(over.put)
             # What a future answers may be large: once it has been given out, nothing here holds it any more.
-            future = part = None  # type: ignore[assignment]
-            try:
-                # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
-                future = over.get(timeout=_STEP_S)
-            except queue.Empty:
+            future = part = done = None  # type: ignore[assignment]
+            done = _soon(over)
+            if done is None:
+                # Not in the clause of the empty queue, which an error of `look`, Ctrl-C too, would show as its cause.
                 look()
-                continue
-            yield waiting.pop(future), future
+            else:
+                yield waiting.pop(done), done
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _soon(over: queue.SimpleQueue[Future[Done]]) -> Future[Done] | None:
+    """The next future that ended; None after a step in which none did."""
+    try:
+        # In small steps: Ctrl-C does not wake a waiting thread, because polars handles it with SA_RESTART.
+        return over.get(timeout=_STEP_S)
+    except queue.Empty:
+        return None
 
 
 def _cores() -> int:

@@ -11,7 +11,8 @@ import sys
 import threading
 import tracemalloc
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from hetsched.many.many import many
 from hetsched.many.processes import Processes
 from hetsched.many.store import Store
 from hetsched.many.summaries import Summaries
-from hetsched.resources import threads
+from hetsched.resources import ended, threads
 from hetsched.run.options import RunKeywords, RunOptions
 
 
@@ -268,3 +269,13 @@ def test_summaries_are_columns_of_whole_numbers_where_all_are():
         "mine": (pl.Int64, [None, 3, None]),
     }
     assert list(found) == ["jobs", "energy_j", "budget_w", "mine"]
+
+
+def test_an_error_of_a_look_shows_no_empty_queue_before_it():
+    def look() -> None:
+        raise KeyboardInterrupt
+
+    waited_for: Future[None] = Future()
+    with pytest.raises(KeyboardInterrupt) as raised:
+        next(ended(lambda part: waited_for, deque([1]), look=look))
+    assert raised.value.__context__ is None
