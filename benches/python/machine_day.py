@@ -1,4 +1,4 @@
-"""What a machine costs that is run day by day: ``python benches/python/machine_day.py [--quick]``.
+"""Cost of a machine that is run day by day: ``python benches/python/machine_day.py [--quick]``.
 
 Six weeks of AOBA under `nqsv`; a plan of named nodes for four queues that overlap; a year of a large machine whose idle
 nodes are switched off; and a thousand failures a day beside none. CPU seconds of the run and its frames. Speed never

@@ -1,4 +1,4 @@
-"""What benches that measure in rounds have in common: their options, their table, and two runs in turn."""
+"""Benches that measure in rounds: their options, their table, and two runs in turn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def options(about: str, *, repeat: int = 3) -> argparse.ArgumentParser:
 
 
 def count(chosen: argparse.Namespace) -> int:
-    """How many rounds."""
+    """Number of rounds."""
     return 1 if chosen.quick else int(chosen.repeat)
 
 

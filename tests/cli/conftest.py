@@ -1,4 +1,4 @@
-"""How the tests call the command, and a log small enough to work out by hand."""
+"""Calls of the command from tests, and a log small enough to work out by hand."""
 
 import os
 import re
@@ -33,7 +33,7 @@ LOG = """\
 
 @dataclass(frozen=True)
 class Said:
-    """What a command said, spaces at the ends of lines left out, and how it ended."""
+    """Output of a command, spaces at the ends of lines left out, and its exit code."""
 
     code: int
     out: str

@@ -240,7 +240,7 @@ def test_names_give_a_terminal_no_orders(hetsched, folder):
 
 
 def on_a_terminal(process, *arguments, columns=80):
-    """What the command shows on a terminal, and its exit code."""
+    """Output of the command on a terminal, and its exit code."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     run = process(*arguments, stdout=terminal, stderr=terminal)

@@ -25,7 +25,7 @@ needs_pip = pytest.mark.skipif(find_spec("pip") is None, reason="pip installs th
 
 
 def done(*command: object, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
-    """What a command says; the test fails with it, and is skipped where crates would have to be fetched."""
+    """Output of a command; the test fails with it, and is skipped where crates would have to be fetched."""
     ended = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,

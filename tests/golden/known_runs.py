@@ -90,7 +90,7 @@ def differences(known: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
 
 
 def alike(old: Any, new: Any) -> bool:
-    """Whether two values are the same, numbers but for the last digits."""
+    """True if two values are the same, numbers but for the last digits."""
     if isinstance(old, float) and isinstance(new, float):
         return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=ABSOLUTE) or (math.isnan(old) and math.isnan(new))
     return bool(old == new)

@@ -81,7 +81,7 @@ def told(result: hs.Result, *kinds: str) -> list[tuple[float, str, int | None, f
 
 
 def over_s(result: hs.Result, budget_w: float, start: float, until: float) -> float:
-    """How long the machine drew more than so much, between two instants."""
+    """Time for which the machine drew more than so much, between two instants."""
     rows = result.timeline.select("time_s", "power_w").rows()
     cuts = [(before[0], after[0], before[1]) for before, after in pairwise(rows)]
     return sum(max(0.0, min(end, until) - max(begin, start)) for begin, end, watts in cuts if watts > budget_w)

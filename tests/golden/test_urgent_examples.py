@@ -18,7 +18,7 @@ def times(result: hs.Result) -> list[tuple[float | None, float | None]]:
 
 
 def happened(result: hs.Result) -> list[tuple[float, str, int]]:
-    """What happened to jobs: when, what, to which."""
+    """Events of jobs: when, what, to which."""
     return result.events.filter(pl.col("job_id").is_not_null()).select("time_s", "kind", "job_id").rows()
 
 

@@ -263,7 +263,7 @@ def fitted(power_w, time_ratio, nominal_w):
 
 
 def errors(power_w, time_ratio, **model):
-    """How far the table's time is off under each of the measured draws, taken as caps."""
+    """Error of the table's time under each of the measured draws, taken as caps."""
     table = hs.VariationTable(["a"], power_w=[[power_w.max()]])
     times = [table.under_cap(w, least_speed_ratio=0.01, **model).time_ratio.item() for w in power_w]
     return np.array(times) / time_ratio - 1

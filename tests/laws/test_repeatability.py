@@ -53,7 +53,7 @@ def busy_week(seed: int = 5, jobs: int = 1_000, nodes: int = 48) -> tuple[hs.Wor
 
 
 def bytes_of(result: hs.Result, folder: Path) -> dict[str, bytes]:
-    """What a result writes, without what its run took."""
+    """Files of a result, without what its run took."""
     result.write(folder, csv=True)
     contents = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
     summary = json.loads(contents["summary.json"])

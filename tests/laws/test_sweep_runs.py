@@ -126,7 +126,7 @@ class Started:
             time.sleep(0.005)
 
     def all_gone(self) -> bool:
-        """Whether all its processes end soon."""
+        """True if all its processes end soon."""
         until = time.monotonic() + GONE_WITHIN_S
         while self.alive() and time.monotonic() < until:
             time.sleep(0.02)

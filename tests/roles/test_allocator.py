@@ -18,7 +18,7 @@ CAPS_W = (100.0, 150.0, np.inf)
 
 
 def tables(watts: dict[float, list[float]]) -> dict[float, hs.VariationTable]:
-    """Of `cpu` and `mem` on four nodes: watts and time factors by cap."""
+    """Power model of `cpu` and `mem` on four nodes: watts and time factors by cap."""
     factors = {100.0: [2.0, 1.25], 150.0: [1.25, 1.0], np.inf: [1.0, 1.0]}
     return {
         cap_w: hs.VariationTable(

@@ -120,7 +120,7 @@ class Seen:
 
 
 def _slowed(view: Any, runs: Any, caps_w: Any) -> Any:
-    """How much slower each node is under its cap."""
+    """Slowdown of each node under its cap."""
     caps_w = caps_w if len(caps_w) == len(runs.nodes) else np.repeat(caps_w, runs.node_count)
     apps = np.repeat(runs.app, runs.node_count)
     own = zip(apps, runs.nodes, caps_w, strict=True)

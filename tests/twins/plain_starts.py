@@ -43,7 +43,7 @@ class PlainJob:
 
 @dataclass
 class PlainStarts:
-    """What the twin finds of a run."""
+    """Findings of the twin on a run."""
 
     bound_j: Fraction
     blind_j: Fraction

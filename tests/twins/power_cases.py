@@ -1,4 +1,4 @@
-"""What draws, budgets, caps and policies under them are drawn at random for the reference machine."""
+"""Random draws, budgets, caps and policies under them for the reference machine."""
 
 from __future__ import annotations
 

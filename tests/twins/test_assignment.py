@@ -24,7 +24,7 @@ SCALES = st.sampled_from([1e-9, 1.0, 1e12])
 
 
 def twin(cost):
-    """What scipy finds as the least cost; None if there is no matching."""
+    """Least cost that scipy finds; None if there is no matching."""
     try:
         rows, columns = linear_sum_assignment(cost)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What jobs ask of nodes, and which nodes they get: words, numbers, rejections, refusals, roles in Python."""
+"""Requests of jobs, and the nodes that they get: words, numbers, rejections, refusals, roles in Python."""
 
 import polars as pl
 import pytest

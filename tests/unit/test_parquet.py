@@ -54,7 +54,7 @@ except hs.HetschedError as error:
 
 
 def read_apart(reader, path):
-    """What reading in a process of its own says."""
+    """Output of reading in a process of its own."""
     command = [sys.executable, "-c", _READ, reader, str(path)]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr[-300:]
