@@ -18,10 +18,11 @@ use crate::policy::backfill::Backfill;
 use crate::policy::backfill::named::urgent;
 use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::least::LeastCaps;
-use crate::policy::budget::{Between, Budget, Power};
+use crate::policy::budget::system_budget::SystemBudget;
+use crate::policy::budget::{Between, Power};
 use crate::policy::desk::{Desk, Memory};
 use crate::policy::emergency::monitor::Monitor;
-use crate::policy::gate::Gate;
+use crate::policy::gate::UntilProfiled;
 use crate::policy::governing::Governance;
 use crate::policy::order::arrival::Fcfs;
 use crate::policy::order::by_queue::ByQueue;
@@ -47,7 +48,7 @@ pub struct Parts {
     /// Forecast of how long jobs run; none: as long as they ask for.
     pub forecast: Option<Box<dyn Forecast>>,
     /// Gate to the queue; none: every job joins it.
-    pub gate: Option<Box<dyn Gate>>,
+    pub gate: Option<UntilProfiled>,
     /// Order: which job is next.
     pub order: Box<dyn Order>,
     /// Backfill: which jobs may overtake.
@@ -55,7 +56,7 @@ pub struct Parts {
     /// Placement: which nodes jobs get.
     pub placement: Box<dyn Placement>,
     /// Budget: the ceiling on the machine's draw, if there is one.
-    pub power: Option<Box<dyn Budget>>,
+    pub power: Option<Box<SystemBudget>>,
     /// Splits the watts between running jobs, in place of the allocator that the budget names.
     pub allocator: Option<Box<dyn Allocator>>,
     /// Sizes of moldable jobs; none: as many nodes as they ask for.
@@ -123,7 +124,7 @@ impl Composed {
         parts.backfill.check(platform)?;
         parts.backfill.queue_in(parts.order.as_ref());
         let power = parts.power.as_deref().map(|budget| Power::new(budget, platform, whole, parts.analyzer.learns()));
-        let mut governance = parts.power.as_deref().map(Budget::governance);
+        let mut governance = parts.power.as_deref().map(SystemBudget::governance);
         if let Some((governance, own)) = governance.as_mut().zip(parts.allocator.take()) {
             governance.allocator = own;
         }
@@ -653,7 +654,7 @@ fn features(parts: &mut Parts, platform: &Platform, some_nodes: bool, governs: b
         .with(Feature::CountsNodes, !names_nodes)
         .with(Feature::OwnCandidates, parts.backfill.has_own_order())
         .with(Feature::StarvationLimit, parts.backfill.first_after().is_some())
-        .with(Feature::JointPlacement, parts.placement.jointly().is_some())
+        .with(Feature::JointPlacement, parts.placement.is_joint())
         .with(Feature::SharedNodes, !platform.is_exclusive())
 }
 
