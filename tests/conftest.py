@@ -1,4 +1,4 @@
-"""What is made once for all tests, on however many workers they run."""
+"""Things made once for all tests, on however many workers they run."""
 
 import fcntl
 import os
