@@ -240,7 +240,7 @@ import dataclasses
 from hetsched.experiments import reproduction
 
 named = reproduction.experiment_named
-reproduction.experiment_named = lambda name: dataclasses.replace(named(name), repetitions=10_000)
+reproduction.experiment_named = lambda name: dataclasses.replace(named(name), repetitions=3_000)
 """
 
 
