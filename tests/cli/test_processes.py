@@ -9,6 +9,7 @@ import signal
 import struct
 import termios
 import time
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -43,12 +44,21 @@ def hopeless_log(folder):
     return "hopeless.parquet"
 
 
+def used_s(pid):
+    """Seconds of a core that a process has used."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize("verb", [["simulate", "--policy"], ["compare", "--policies"]])
 def test_ctrl_c_stops_a_run_and_leaves_nothing(process, folder, verb):
     log = hopeless_log(folder)
     run = process(verb[0], log, verb[1], "conservative", "--nodes", 600, "--out", "out", bufsize=1)
     assert run.stdout.readline().startswith("40,000 jobs read")
-    time.sleep(0.7)
+    before = used_s(run.pid)
+    while used_s(run.pid) < before + 0.5:
+        time.sleep(0.02)
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=STOPPED_WITHIN_S)
     assert run.returncode == 130

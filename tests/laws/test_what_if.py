@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -257,7 +256,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 SCRIPT = """
 import sys
 sys.path.insert(0, sys.argv[2])
+from held_store import hold_after
 from test_what_if import answer
+if sys.argv[4:]:
+    hold_after(int(sys.argv[4]))
 answer(sys.argv[1], int(sys.argv[3]))
 """
 
@@ -276,24 +278,20 @@ STOPS = (4, 13) if settings.get_current_profile_name() == "long" else (8,)
 
 
 def test_killed_and_restarted_it_repeats_no_run_and_gives_the_same_bytes(tmp_path: Path) -> None:
-    chance = random.Random(3)
-
-    def start(name: str, workers: int) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-c", SCRIPT, str(tmp_path / name), str(Path(__file__).parent), str(workers)]
+    def start(name: str, workers: int, *held: int) -> subprocess.Popen[bytes]:
+        arguments = (tmp_path / name, Path(__file__).parent, workers, *held)
+        words = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
         return subprocess.Popen(words, env={**os.environ, "PYTHONPATH": PACKAGE}, start_new_session=True)
 
     answer(str(tmp_path / "whole"), 1)
-    journal, kills = tmp_path / "cut" / "whatif.jsonl", 0
+    journal = tmp_path / "cut" / "whatif.jsonl"
     for wanted in STOPS:
-        process = start("cut", 2)
-        while process.poll() is None and lines_of(journal) < wanted:
+        process = start("cut", 2, wanted - lines_of(journal))
+        while lines_of(journal) < wanted:
+            assert process.poll() is None
             time.sleep(0.02)
-        time.sleep(chance.uniform(0.0, 0.05))
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            kills += 1
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    assert kills == len(STOPS), "each was killed before its end"
     before = journal.read_bytes()
     assert start("cut", 2).wait() == 0
     assert contents(tmp_path / "cut") == contents(tmp_path / "whole")

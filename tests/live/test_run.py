@@ -447,7 +447,8 @@ def test_a_slow_step_is_counted_and_one_without_end_is_broken_off(zygote, tmp_pa
     (tmp_path / "bad").unlink()
     assert zygote.code() == 0, log(tmp_path)
     assert log(tmp_path).count("ms, more than 500 ms; further steps") == 1
-    assert re.search(r"3 of 4 steps took longer than 500 ms, at most [\d,]+ ms", log(tmp_path))
+    # The step that decides nothing may be slow on a busy machine, too.
+    assert re.search(r"[34] of 4 steps took longer than 500 ms, at most [\d,]+ ms", log(tmp_path))
     result = hs.read_result(tmp_path / "out")
     assert set(result.jobs["state"]) == {"completed"}
     assert result.provenance["steps"]["slow"] == 3

@@ -236,10 +236,11 @@ def code_sha256() -> str:
     return hashlib.sha256(Path(module.origin).read_bytes()).hexdigest()
 
 
-def versions() -> list[str]:
+@functools.cache
+def versions() -> tuple[str, ...]:
     """Versions of everything that computes an answer: of the engine, its build, and the libraries."""
     found = []
     for library in ("numpy", "polars", "scipy", "scikit-learn", "lightgbm"):
         with suppress(PackageNotFoundError):
             found.append(f"{library} {version(library)}")
-    return [__version__, code_sha256(), *found]
+    return (__version__, code_sha256(), *found)
