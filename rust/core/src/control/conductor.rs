@@ -192,12 +192,12 @@ pub struct Conductor {
 impl Conductor {
     /// Conducts a controller to which nothing has happened. `governs`: speeds may change, whatever the policy does.
     #[must_use]
-    pub fn new(mut controller: Controller, governs: bool) -> Self {
-        let beats = controller.governor().map(|governor| Beats::of(governor));
+    pub fn new(controller: Controller, governs: bool) -> Self {
+        let stages = controller.stages();
         let waiting = Waiting::new(controller.cluster().workload());
         Self {
-            governs: governs || beats.is_some() || controller.resizes(),
-            beats: beats.unwrap_or_default(),
+            governs: governs || stages.governs() || stages.resizes,
+            beats: Beats::of(stages),
             controller,
             calls: EventHeap::default(),
             passes: Passes::default(),
@@ -329,13 +329,13 @@ impl Conductor {
         at: SimTime,
         next: impl FnOnce(Controller) -> Result<(Controller, T)>,
     ) -> Result<(Self, T)> {
-        let (mut controller, more) = next(self.controller)?;
-        let beats = controller.governor().map(|governor| Beats::of(governor));
-        let governs = self.governs || beats.is_some() || controller.resizes();
+        let (controller, more) = next(self.controller)?;
+        let stages = controller.stages();
+        let governs = self.governs || stages.governs() || stages.resizes;
         let mut calls = EventHeap::default();
         calls.push(at, 0, Call::PassDue);
         let passes = std::mem::take(&mut self.passes).owing(at);
-        Ok((Self { controller, governs, beats: beats.unwrap_or_default(), calls, passes, ..self }, more))
+        Ok((Self { controller, governs, beats: Beats::of(stages), calls, passes, ..self }, more))
     }
 
     /// Processes one instant; true if an agent is asked in it, whose [answers](Conductor::answer) then continue the
@@ -423,7 +423,7 @@ impl Conductor {
             let Some(_) = self.passes.alarm().filter(|alarm| !alarm.is_sure && Some(alarm.at) == next) else {
                 return next;
             };
-            let alarm = self.controller.look_further();
+            let alarm = self.controller.alarm(true);
             self.passes.set_alarm(alarm);
         }
     }
@@ -482,7 +482,7 @@ impl Conductor {
     /// Notes that a pass is over (its next alarm), or that an agent is asked in it.
     fn note_pass(&mut self, asks: bool, plant: &mut impl Plant) {
         if !asks {
-            let alarm = self.controller.alarm();
+            let alarm = self.controller.alarm(false);
             self.passes.set_alarm(alarm);
         }
         self.instant.is_asked = asks;

@@ -17,7 +17,7 @@ impl Controller {
         if self.cluster.phase(job) == Phase::Queued {
             self.tell(Notice::Withdrawn(job));
         } else {
-            if self.policy.forecast().is_some() {
+            if self.foretells {
                 self.foretold.joined.push(job);
                 self.foretell(&|| false)?;
             }

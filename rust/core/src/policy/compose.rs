@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::algo::fit_list::{ClassId, FitList, Place, QueueKey, Waiting};
 use crate::cluster::growth::Growth;
+use crate::cluster::standby::Expected;
 use crate::error::{Result, config};
 use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
@@ -31,12 +32,12 @@ use crate::policy::placement::{News, Placement};
 use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::resizing::Growing;
 use crate::policy::sizing::Sizing;
-use crate::policy::sleep::proposal::PoolSleeper;
+use crate::policy::sleep::proposal::Proposal;
 use crate::policy::sleep::rules::Rules;
-use crate::policy::sleep::{Sleep, Sleeper};
+use crate::policy::sleep::{Alarm, Sleep};
 use crate::policy::timing::Timing;
-use crate::policy::usage::{Follower, Learner};
-use crate::policy::{Basis, Decision, Decisions, Facets, Governor, Jobs, Notice, Policy, Rejection, Resizer, View};
+use crate::policy::usage::{Learner, Over, Use};
+use crate::policy::{Basis, Decision, Decisions, Jobs, Notice, Policy, Rejection, Stage, Stages, View};
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
@@ -449,35 +450,9 @@ impl Composed {
             gate.map_or_else(Vec::new, |gate| lessons.apps.iter().flat_map(|&app| gate.release(app)).collect());
         self.join(view, &held)
     }
-}
 
-impl Policy for Composed {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
-        match notice {
-            Notice::Started(job) => self.memory.quotas.start_elsewhere(jobs, job),
-            Notice::Inherited(job) => self.memory.quotas.inherit(jobs, job),
-            Notice::Ended(job) => self.memory.quotas.end(jobs, job),
-            Notice::Submitted(job) => {
-                self.submitted.push(job);
-                if let Some(sleep) = &mut self.sleep {
-                    sleep.note_arrival(job);
-                }
-            }
-            Notice::Requeued(job) => {
-                self.submitted.push(job);
-                self.memory.note_return();
-            }
-            Notice::Withdrawn(job) => self.withdrawn.push(job),
-            Notice::BudgetChanged => self.budget_changed = true,
-            _ => {}
-        }
-    }
-
-    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+    /// Starts jobs: admits those just submitted, sorts the queue, and asks the backfill.
+    fn start(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         self.memory.begin(!self.withdrawn.is_empty());
         self.let_go(view.jobs);
         self.memory.quotas.put_back(&mut self.queue);
@@ -513,6 +488,67 @@ impl Policy for Composed {
         let free_units = if view.is_held { view.slots.free_units() } else { free_units };
         self.parts.placement.notice(view, News::Over(view.platform.units() - free_units))
     }
+}
+
+impl Policy for Composed {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
+        match notice {
+            Notice::Started(job) => self.memory.quotas.start_elsewhere(jobs, job),
+            Notice::Inherited(job) => self.memory.quotas.inherit(jobs, job),
+            Notice::Ended(job) => self.memory.quotas.end(jobs, job),
+            Notice::Submitted(job) => {
+                self.submitted.push(job);
+                if let Some(sleep) = &mut self.sleep {
+                    sleep.note_arrival(job);
+                }
+            }
+            Notice::Requeued(job) => {
+                self.submitted.push(job);
+                self.memory.note_return();
+            }
+            Notice::Withdrawn(job) => self.withdrawn.push(job),
+            Notice::BudgetChanged => self.budget_changed = true,
+            Notice::PutToSleep(node, now) => {
+                if let Some(sleep) = &mut self.sleep {
+                    sleep.note_shutdown(now, node);
+                }
+            }
+            Notice::Steered(level) => {
+                if let Some(governance) = &mut self.governance {
+                    governance.allocator.steer(level);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stages(&self) -> Stages {
+        let (governance, parts) = (self.governance.as_ref(), &self.parts);
+        Stages {
+            monitor: governance.and_then(Governance::monitor),
+            allot: governance.and_then(Governance::interval),
+            resizes: parts.sizing.as_ref().is_some_and(|sizing| sizing.resizes_runs()),
+            rests: self.sleep.is_some(),
+            follows: parts.order.follows(),
+            learns: !parts.learners.is_empty(),
+        }
+    }
+
+    fn decide(&mut self, stage: Stage, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        match stage {
+            Stage::Recover => self.recover(view, out),
+            Stage::Resize => self.resize(view, out),
+            Stage::Start => self.start(view, out),
+            Stage::Rest => self.rest(view, out),
+            Stage::Allot => self.allot(view, out),
+            Stage::Alert => self.alert(view),
+            Stage::Relieve => self.relieve(view, out),
+        }
+    }
 
     fn timing(&self) -> Timing {
         self.parts.timing
@@ -527,8 +563,8 @@ impl Policy for Composed {
         if let Some(queues) = &growth.queues {
             self.parts.order.grow(queues);
         }
-        if let (Some(groups), Some(follower)) = (&growth.groups, self.parts.order.follower()) {
-            follower.group(groups);
+        if let Some(groups) = &growth.groups {
+            self.parts.order.group(groups);
         }
     }
 
@@ -586,25 +622,6 @@ impl Policy for Composed {
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {
         !self.tells_draws() && self.is_beyond(view, job)
     }
-}
-
-impl Facets for Composed {
-    fn governor(&mut self) -> Option<&mut dyn Governor> {
-        if self.governance.is_some() { Some(self) } else { None }
-    }
-
-    fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
-        if self.sleep.is_some() { Some(self) } else { None }
-    }
-
-    fn pool_sleeper(&mut self) -> Option<&mut dyn PoolSleeper> {
-        if self.sleep.is_some() { Some(self) } else { None }
-    }
-
-    fn resizer(&mut self) -> Option<&mut dyn Resizer> {
-        let resizes = self.parts.sizing.as_ref().is_some_and(|sizing| sizing.resizes_runs());
-        if resizes { Some(self) } else { None }
-    }
 
     fn agent(&mut self) -> Option<&mut Agent> {
         let agent = self.parts.backfill.agent()?;
@@ -615,16 +632,37 @@ impl Facets for Composed {
         Some(self.parts.forecast.as_mut()?.as_mut())
     }
 
-    fn follower(&mut self) -> Option<&mut dyn Follower> {
-        self.parts.order.follower()
+    fn follow(&mut self, uses: &[Use]) {
+        self.parts.order.follow(uses);
     }
 
-    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
-        &mut self.parts.learners
+    fn learn(&mut self, view: &View<'_>, over: &[Over]) -> Result<()> {
+        self.parts.learners.iter_mut().try_for_each(|learner| learner.learn(view, over))
+    }
+
+    fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts> {
+        let gauge = self.governance.as_mut().and_then(|governance| governance.gauge.as_mut());
+        gauge.map_or(Ok(draw), |gauge| gauge.read(view, draw))
+    }
+
+    fn expect(&self, view: &View<'_>, out: &mut Expected) -> bool {
+        self.expected(view, out)
+    }
+
+    fn alarm(&mut self, further: bool) -> Option<Alarm> {
+        if further {
+            self.look_further();
+        }
+        self.sleep.as_ref().and_then(Sleep::alarm)
+    }
+
+    fn propose(&mut self, view: &View<'_>) -> Result<Proposal> {
+        self.proposal(view)
     }
 }
 
-impl Resizer for Composed {
+impl Composed {
+    /// Decides on sizes of running jobs.
     fn resize(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         let Self { parts, power, least, growing, queue, admitted, submitted, withdrawn, .. } = self;
         let Some(sizing) = &mut parts.sizing else { return Ok(()) };

@@ -144,8 +144,8 @@ impl Setup<'_> {
 
     /// Gives the group of each job to an order that shares the machine between groups.
     fn group(&self, parts: &mut Parts) {
-        if let (Some(groups), Some(follower)) = (&self.groups, parts.order.follower()) {
-            follower.group(groups);
+        if let Some(groups) = &self.groups {
+            parts.order.group(groups);
         }
     }
 
