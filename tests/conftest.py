@@ -1,4 +1,4 @@
-"""What is made once for all tests, on however many workers they run."""
+"""Things made once for all tests, on however many workers they run."""
 
 import fcntl
 import os
@@ -15,8 +15,10 @@ from hetsched.report import canvas
 
 # Other modules are found by name, however pytest imports the tests themselves.
 sys.path.insert(0, str(Path(__file__).with_name("golden")))
+sys.path.insert(0, str(Path(__file__).with_name("live")))
 
 import known_runs
+from live_hosts import Zygote
 
 # `make test` tries the same examples every time, `make fuzz` others each time: `--hypothesis-profile=long`.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -65,6 +67,14 @@ def ctrl_c():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def zygote():
+    """Forks executors and bridges, one after the other; one for all tests of a worker."""
+    made = Zygote()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -95,7 +95,7 @@ def seconds(span: pl.Expr) -> pl.Expr:
 
 
 def node_ratios(days: pl.DataFrame) -> pl.DataFrame:
-    """How much more or less than the fleet's median each node draws at the same work.
+    """Draw of each node over the fleet's median at the same work.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Habit:
-    """How one user works: jobs a burst, minutes between bursts, nodes, seconds, and walltime over run time."""
+    """Habits of one user: jobs a burst, minutes between bursts, nodes, seconds, and walltime over run time."""
 
     user: str
     app: str

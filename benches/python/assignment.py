@@ -1,4 +1,4 @@
-"""How fast ``hs.assign`` and ``hs.assign_types`` are, beside other solvers on the same matrices.
+"""Speed of ``hs.assign`` and ``hs.assign_types``, next to other solvers on the same matrices.
 
     python benches/python/assignment.py [--quick] [--only TEXT] [--limit S]
 
@@ -184,23 +184,23 @@ def timed(task: dict[str, Any]) -> dict[str, float]:
 
 @dataclass
 class Row:
-    """What came of a work."""
+    """Outcome of a work."""
 
     work: Work
     runs: dict[str, dict[str, float] | measure.RunError] = field(default_factory=dict)
 
     def ms(self, name: str) -> float | None:
-        """What a solver took."""
+        """Time that a solver took."""
         run = self.runs.get(name)
         return run["ms"] if isinstance(run, dict) else None
 
     def ratio(self, names: tuple[str, ...]) -> float | None:
-        """How many times the time of `assign` the fastest of some others took."""
+        """Time of the fastest of some others over that of `assign`."""
         ours, others = self.ms("assign"), [ms for name in names if (ms := self.ms(name)) is not None]
         return min(others) / ours if ours and others else None
 
     def missed(self) -> list[str]:
-        """Which reaches are missed."""
+        """Goals that are missed."""
         reaches = {"assign": self.work.reach_ms, "assign_types": self.work.types_reach_ms}
         found = [
             f"{name}: {taken:.1f} ms, to be {reach:g}"
@@ -215,7 +215,7 @@ class Row:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Row of ``--json``."""
         runs = {name: run if isinstance(run, dict) else {"failed": str(run)} for name, run in self.runs.items()}
         return {"work": self.work.name, "runs": runs, "missed": self.missed()}
 

@@ -113,7 +113,7 @@ class Cluster:
         return {**os.environ, "SLURM_CONF": self.conf, "LC_ALL": "C"}
 
     def call(self, *words: str) -> str:
-        """What a command says."""
+        """Output of a command."""
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True, env=self.environment)
         return done.stdout.strip()
 

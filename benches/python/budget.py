@@ -1,4 +1,4 @@
-"""What a binding budget and deep queues cost: ``python benches/python/budget.py [FOLDER] [--quick]``.
+"""Cost of a binding budget and deep queues: ``python benches/python/budget.py [FOLDER] [--quick]``.
 
 Every work is one trace under EASY without a budget, in turn with the same trace under what it is compared with; the
 ratio of CPU seconds is taken round by round, and the median of the rounds counts. FOLDER holds logs of the Parallel

@@ -35,7 +35,7 @@ def works() -> Iterator[tuple[str, int, dict[str, Any]]]:
 
 
 def decisions_per_s(envs: SchedulingVectorEnv, seconds: float) -> float:
-    """How many decisions are asked for, made and carried out in a CPU second."""
+    """Decisions asked for, made and carried out in a CPU second."""
     _, infos = envs.reset(seed=0)
     decisions, since_s = 0, time.process_time()
     while time.process_time() - since_s < seconds:

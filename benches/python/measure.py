@@ -76,12 +76,12 @@ def peak_bytes() -> int:
 
 
 def starts_sha256(starts: Iterable[int]) -> str:
-    """Of whole seconds in the trace's order, -1 for a job that never started: equal schedules have equal ones."""
+    """Digest of start times in whole seconds in the trace's order, -1 for a job that never started."""
     return hashlib.sha256(array("q", starts).tobytes()).hexdigest()
 
 
 def task() -> dict[str, Any]:
-    """What this process was started to do."""
+    """Task of this process."""
     return dict(json.loads(sys.argv[1]))
 
 

@@ -69,7 +69,7 @@ def accasim(trace: str, nodes: int, policy: str) -> dict[str, Any]:
 
 
 def numbers(watch: measure.Stopwatch, starts: list[int]) -> dict[str, Any]:
-    """What a peer's run is known by."""
+    """Key of a peer's run."""
     return {
         "jobs": len(starts),
         "cpu_s": watch.total(),

@@ -1,4 +1,4 @@
-"""How fast models of device power learn and predict, beside a loop over scikit-learn's own regressors.
+"""Speed at which models of device power learn and predict, next to a loop over scikit-learn's own regressors.
 
     python benches/python/power.py [--quick] [--limit S]
 
@@ -60,7 +60,7 @@ class Work:
 
 
 def works(*, quick: bool) -> list[Work]:
-    """What is measured: fitting a table of the paper's size, and predicting one of a large machine's."""
+    """Works measured: fitting a table of the paper's size, and predicting one of a large machine's."""
     devices, apps, nodes, asked = (12, 16, 40, 10) if quick else (256, 48, 10_000, 100)
     table = [
         Work("linear two-stage", devices, apps, apps, reach_s=1.0),
@@ -177,7 +177,7 @@ def total(run: Run | None) -> float | None:
 
 
 def loop_of(work: Work, runs: dict[Work, Run]) -> Run | None:
-    """What scikit-learn's loop of the same kind did."""
+    """Outcome of scikit-learn's loop of the same kind."""
     return next(
         (runs[other] for other in runs if other.way == f"scikit-learn {work.way}" and other.size == work.size), None
     )
@@ -198,7 +198,7 @@ def faults(runs: dict[Work, Run]) -> list[str]:
 
 
 def missed(work: Work, run: Run) -> list[str]:
-    """Which reaches are missed."""
+    """Goals that are missed."""
     if isinstance(run, measure.RunError):
         return []
     taken = {"fit and predict": (total(run), work.reach_s), "predict": (run["predict_s"], work.reach_predict_s)}

@@ -1,4 +1,4 @@
-"""How far power models are off on measured data: in-sample, on applications left out, on new devices and years.
+"""Errors of power models on measured data: in-sample, on applications left out, on new devices and years.
 
     python benches/python/power_real_data.py [--only sets|devices|gpus|m100] [--quick]
 
@@ -49,7 +49,7 @@ NEW_RUNS = (1, 3, 10)
 
 
 def percent_off(predicted_w: np.ndarray, actual_w: np.ndarray) -> np.ndarray:
-    """Of every cell, NaN where nothing was measured."""
+    """Draw of every cell, NaN where nothing was measured."""
     return 100.0 * np.abs(predicted_w / actual_w - 1.0)
 
 
@@ -113,7 +113,7 @@ def new_device(make: Callable[[], PowerModel], data: Measured, runs: int, seed: 
 
 
 def devices(names: Iterable[str], seeds: int) -> Table:
-    """How many test runs a new device needs: errors under the applications that it has not run."""
+    """Test runs that a new device needs: errors under the applications that it has not run."""
     table = _table("MAPE, %, of a new device after 1 | 3 | 10 test runs", ["data", "ratio", "RF+RF", "Shared"])
     for name in names:
         data = SETS[name][1]()

@@ -1,6 +1,6 @@
-"""What parts in Python cost beyond their own work: ``python benches/python/roles.py [--quick]``.
+"""Cost of parts in Python beyond their own work: ``python benches/python/roles.py [--quick]``.
 
-Each part does next to nothing, and stands beside the named part that does the same. CPU seconds, the two in turn; the
+Each part does next to nothing, and stands next to the named part that does the same. CPU seconds, the two in turn; the
 median of the rounds counts. The part's own work is measured by itself, on as many calls, and left out. Speed never
 fails this program; a schedule that differs from the named part's does.
 """
@@ -89,7 +89,7 @@ class One:
 
 
 def works(*, quick: bool) -> Iterator[Work]:
-    """What is measured."""
+    """Works that are measured."""
     jobs = 2_000 if quick else 200_000
     machine = hs.Platform.homogeneous(nodes=1_000, idle_w=100, tdp_w=300)
     fcfs, order = hs.Policy(), hs.Policy(order=Empty())

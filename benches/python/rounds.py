@@ -1,4 +1,4 @@
-"""What benches that measure in rounds have in common: their options, their table, and two runs in turn."""
+"""Benches that measure in rounds: their options, their table, and two runs in turn."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def options(about: str, *, repeat: int = 3) -> argparse.ArgumentParser:
 
 
 def count(chosen: argparse.Namespace) -> int:
-    """How many rounds."""
+    """Number of rounds."""
     return 1 if chosen.quick else int(chosen.repeat)
 
 
 def table_of(*columns: str) -> Table:
-    """An empty table of works, with these columns of numbers beside their names."""
+    """An empty table of works, with these columns of numbers next to their names."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("work", no_wrap=True)
     for name in columns:

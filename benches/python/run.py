@@ -1,4 +1,4 @@
-"""How fast hetsched is, beside other schedulers on the same traces: ``python benches/python/run.py``.
+"""Speed of hetsched next to other schedulers on the same traces: ``python benches/python/run.py``.
 
 Every run is a process of its own, pinned to one core. Counted is the CPU time of the whole process from before the
 trace is read until the summary and all frames are made, imports left out; of a peer, until all starts are known. Traces
@@ -73,7 +73,7 @@ def interpreters(names: list[str], tell: Console) -> dict[str, str | measure.Run
 
 
 def surroundings() -> dict[str, Any]:
-    """On what, and beside what, it was measured."""
+    """Machine and peers of the measurement."""
     model = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     if cpus.is_file():
@@ -99,7 +99,7 @@ def sentence(found: dict[str, Any]) -> str:
 
 
 def faults_of(outcomes: list[Outcome], *, twin_must_run: bool) -> list[str]:
-    """What makes a run fail."""
+    """Faults that make a run fail."""
     found = [fault for outcome in outcomes for fault in outcome.faults()]
     if twin_must_run:
         found += [

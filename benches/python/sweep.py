@@ -1,4 +1,4 @@
-"""How near a sweep on two cores comes to two processes on their own: ``python benches/python/sweep.py``.
+"""Time of a sweep on two cores against two processes on their own: ``python benches/python/sweep.py``.
 
 The same runs, one trace under EASY with nodes drawn by lot and as many seeds as there are runs, in three ways:
 
@@ -50,7 +50,7 @@ def arguments() -> argparse.Namespace:
 
 
 def inputs(trace: str, nodes: int) -> tuple[hs.Workload, hs.Platform]:
-    """What every run is of."""
+    """Inputs of every run."""
     return hs.read_swf(trace), hs.Platform.homogeneous(nodes=nodes, idle_w=100.0, tdp_w=300.0)
 
 

@@ -81,7 +81,7 @@ def _seconds(seconds: float) -> str:
 
 
 def _notes(outcomes: list[Outcome]) -> list[str]:
-    """What the columns mean, how often the schedules were compared, and what failed, each reason once."""
+    """Meaning of the columns, number of schedules compared, and what failed, each reason once."""
     notes = ["CPU s: from reading the trace until summary and frames are made; peers: until all starts are known."]
     for peer in ("twin", "accasim"):
         compared = sum(outcome.is_same_as(peer) is not None for outcome in outcomes)

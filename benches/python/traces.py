@@ -47,7 +47,7 @@ _SCALED_JOBS = ((1_000_000, "m"), (1_000, "k"))
 
 @dataclass(frozen=True)
 class Trace:
-    """What a trace is made from.
+    """Parameters of a trace.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Trace:
 
     @property
     def path(self) -> Path:
-        """Where the trace is kept."""
+        """Path of the trace."""
         return FOLDER / f"{self.name}.swf"
 
     @property
@@ -91,7 +91,7 @@ class Trace:
         return {name: number for name, number in asdict(self).items() if number is not None}
 
     def is_made(self) -> bool:
-        """Whether the file is there and holds this trace."""
+        """True if the file is there and holds this trace."""
         expected = self.header.encode()
         if not self.path.is_file():
             return False
@@ -161,12 +161,12 @@ def sizes(rng: np.random.Generator, n: int, largest: int) -> Whole:
 
 
 def runtimes(rng: np.random.Generator, n: int) -> Whole:
-    """How long each job runs, s."""
+    """Runtime of each job, s."""
     return np.clip(np.ceil(rng.lognormal(np.log(20 * _MINUTE), 1.5, n)), 1, _LONGEST_S).astype(np.int64)
 
 
 def walltimes(rng: np.random.Generator, runtime: Whole) -> Whole:
-    """How long each job asks for, s; never less than it runs."""
+    """Walltime of each job, s; never less than it runs."""
     wished = np.ceil(runtime * rng.uniform(1, 5, len(runtime))).astype(np.int64)
     places = np.searchsorted(_USERS_CHOOSE_S, wished)
     whole_days = -(-wished // _DAY) * _DAY
@@ -175,7 +175,7 @@ def walltimes(rng: np.random.Generator, runtime: Whole) -> Whole:
 
 
 def arrivals(rng: np.random.Generator, span_s: float, n: int) -> Whole:
-    """When each job is submitted, s: a Poisson process that begins at 0 and ends at `span_s`."""
+    """Submit time of each job, s: a Poisson process that begins at 0 and ends at `span_s`."""
     at = np.concatenate([[0.0], np.cumsum(rng.exponential(size=n - 1))])
     return np.asarray(np.ceil(at * (span_s / at[-1])), dtype=np.int64)
 

@@ -23,7 +23,7 @@ EXACT = 1e-9
 
 @dataclass(frozen=True)
 class Check:
-    """A figure beside what it should reach."""
+    """A figure next to what it should reach."""
 
     text: str
     met: bool
@@ -31,7 +31,7 @@ class Check:
 
 @dataclass
 class Outcome:
-    """What came of a work."""
+    """Outcome of a work."""
 
     work: Work
     engine: Run
@@ -45,7 +45,7 @@ class Outcome:
 
     @property
     def jobs_per_s(self) -> float:
-        """Of CPU time."""
+        """Ratio of CPU times."""
         return float(self.engine["jobs"]) / self.cpu_s
 
     @property
@@ -54,17 +54,17 @@ class Outcome:
         return float(self.engine["peak_bytes"]) / 1e6
 
     def peer(self, name: str) -> Run | None:
-        """What a peer took, if it ran."""
+        """Time that a peer took, if it ran."""
         run = self.peers.get(name)
         return run if isinstance(run, dict) else None
 
     def ratio(self, name: str) -> float | None:
-        """How many times the engine's CPU time a peer took."""
+        """CPU time of a peer over the engine's."""
         run = self.peer(name)
         return None if run is None else float(run["cpu_s"]) / self.cpu_s
 
     def checks(self) -> list[Check]:
-        """What is asked of this work, and whether it is reached; what was not measured is left out."""
+        """Goals of this work, and whether each is reached; those not measured are left out."""
         reach, ratio = self.work.reach, self.ratio("twin")
         found = []
         if reach.cpu_s is not None:
@@ -78,14 +78,14 @@ class Outcome:
         return found
 
     def is_same_as(self, peer: str) -> bool | None:
-        """Whether every job starts as by a peer; None where it did not run or goes by other rules."""
+        """True if every job starts as by a peer; None where it did not run or goes by other rules."""
         run = self.peer(peer)
         if run is None or self.work.policy.peer not in SAME_RULES[peer]:
             return None
         return bool(run["starts_sha256"] == self.engine["starts_sha256"])
 
     def faults(self) -> list[str]:
-        """What must never be, whatever the speed: another schedule by the same rules, energy that does not balance."""
+        """Faults that no speed excuses: another schedule by the same rules, energy that does not balance."""
         found = [
             f"{self.work.name}: the starts differ from those of {peer}"
             for peer in SAME_RULES
@@ -96,7 +96,7 @@ class Outcome:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Row of ``--json``."""
         return {
             "work": self.work.name,
             "trace": self.work.trace.name,
@@ -129,7 +129,7 @@ class Peers:
         self._known: dict[tuple[str, str, str], Run | measure.RunError] = {}
 
     def run(self, name: str, work: Work) -> Run | measure.RunError | None:
-        """What a peer took for a work; None if it was not asked for or does not know the policy."""
+        """Time that a peer took for a work; None if it was not asked for or does not know the policy."""
         if name not in self._pythons or (name == "accasim" and work.policy.peer == "conservative"):
             return None
         key = (name, work.trace.name, work.policy.peer)

@@ -1,4 +1,4 @@
-"""How near 200 settings on two cores come to two processes on their own: ``python benches/python/whatif.py``.
+"""Time of 200 settings on two cores against two processes on their own: ``python benches/python/whatif.py``.
 
 The same settings of one trace, numbers of nodes times graces of walltimes, in two ways:
 

@@ -1,4 +1,4 @@
-"""What is measured, and what each figure should reach."""
+"""Works that are measured, and what each figure should reach."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ POLICIES = {
 
 @dataclass(frozen=True)
 class Reach:
-    """What a figure should reach; None: nothing is asked of it."""
+    """Goal of a figure; None: nothing is asked of it."""
 
     cpu_s: float | None = None
     jobs_per_s: float | None = None
@@ -65,7 +65,7 @@ class Work:
 
     @property
     def name(self) -> str:
-        """What ``--only`` looks in: ``1m-0.8 easy``."""
+        """Name that ``--only`` looks in: ``1m-0.8 easy``."""
         return f"{self.trace.name} {self.policy_name}"
 
 

@@ -1,4 +1,4 @@
-"""What a log says of its machine, logs from standard input, columns of other names, and lines that are skipped."""
+"""Machines that logs tell of, logs from standard input, columns of other names, and lines that are skipped."""
 
 import gzip
 import io

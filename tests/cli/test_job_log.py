@@ -32,7 +32,7 @@ def logs(folder):
 
 
 def jobs_of(hetsched, log, *options):
-    """What a run of the log's jobs keeps of them."""
+    """Columns that a run of the log's jobs keeps."""
     said = hetsched("simulate", log, "--nodes", 16, "--idle-w", 1, "--tdp-w", 2, *options, "--json")
     assert said.code == 0, said.err
     return json.loads(said.out), said.err

@@ -1,4 +1,4 @@
-"""How mistakes end in ``hetsched power``: files, models and options that cannot be."""
+"""Mistakes in ``hetsched power``: files, models and options that cannot be."""
 
 import io
 import json

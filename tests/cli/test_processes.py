@@ -28,7 +28,7 @@ def at_length_only(*values):
 
 
 def hopeless_log(folder):
-    """Twice as much work as the machine can do: conservative backfilling plans a deep queue anew at every end."""
+    """Twice as much work as the machine can do: conservative backfilling plans a deep queue again at every end."""
     rng = np.random.default_rng(0)
     count = 40_000
     runtime_s = rng.integers(10, 20_000, count)
@@ -240,7 +240,7 @@ def test_names_give_a_terminal_no_orders(hetsched, folder):
 
 
 def on_a_terminal(process, *arguments, columns=80):
-    """What the command shows on a terminal, and its exit code."""
+    """Output of the command on a terminal, and its exit code."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     run = process(*arguments, stdout=terminal, stderr=terminal)

@@ -1,4 +1,4 @@
-"""What the command line warns of: each matter in a line of its own on standard error, once, whatever the policies."""
+"""Warnings of the command line: each in a line of its own on standard error, once, whatever the policies."""
 
 import polars as pl
 import pytest

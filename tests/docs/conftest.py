@@ -1,4 +1,4 @@
-"""Where the examples of the documentation run: a fresh folder that looks like the root of the project."""
+"""Folder in which the examples of the documentation run: fresh, and like the root of the project."""
 
 import importlib.util
 from collections.abc import Callable

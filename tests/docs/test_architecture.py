@@ -64,7 +64,7 @@ for call in json.loads(sys.argv[1]):
 
 
 def said(folder: Path, *calls: list[str]) -> list[str]:
-    """What each call of the command of the copy says, one after the other in one process."""
+    """Output of each call of the copy's command, one after the other in one process."""
     done = ran(folder, CALLS, json.dumps(calls))
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split("\f")[:-1]

@@ -7,8 +7,6 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-import hetsched as hs
-
 ROOT = Path(__file__).resolve().parents[2]
 
 QUESTIONS = {
@@ -30,11 +28,16 @@ def openings(source: str) -> Iterator[tuple[str, str]]:
                 yield getattr(node, "name", "the module"), text.split()[0].strip(",.:")
 
 
+def sources() -> Iterator[Path]:
+    """Each Python source of the project."""
+    for folder in ("python", "tests", "tools", "benches", "examples"):
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
 def test_every_docstring_opens_with_a_noun_or_a_verb() -> None:
-    package = Path(hs.__file__).parent
     found = [
-        f"{path.relative_to(package)}: {name} opens with {word!r}"
-        for path in sorted(package.rglob("*.py"))
+        f"{path.relative_to(ROOT)}: {name} opens with {word!r}"
+        for path in sources()
         if OPENING.search(source := path.read_text(encoding="utf-8"))
         for name, word in openings(source)
         if word in QUESTIONS

@@ -116,7 +116,7 @@ def differs(want: str, got: str) -> str:
 
 
 def is_readable(text: str) -> bool:
-    """Whether the data that an example reads is here."""
+    """True if the data that an example reads is here."""
     return "../shared" not in text or Path("../shared").is_dir()
 
 
@@ -226,7 +226,7 @@ def tables(text: str) -> list[list[str]]:
 
 
 def cells(row: str) -> int:
-    """How many cells a row has as GitHub counts: a bar parts them also inside of code, unless behind a backslash."""
+    """Number of a row's cells as GitHub counts: a bar parts them also inside of code, unless behind a backslash."""
     return len(re.findall(r"(?<!\\)\|", row)) - 1
 
 

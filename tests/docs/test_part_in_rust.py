@@ -25,7 +25,7 @@ needs_pip = pytest.mark.skipif(find_spec("pip") is None, reason="pip installs th
 
 
 def done(*command: object, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
-    """What a command says; the test fails with it, and is skipped where crates would have to be fetched."""
+    """Output of a command; the test fails with it, and is skipped where crates would have to be fetched."""
     ended = subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
@@ -77,7 +77,7 @@ def test_the_examples_wheel_passes_its_own_tests(tmp_path: Path) -> None:
     site = tmp_path / "site"
     done(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel)
     shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
-    # The package under test, and beside it the wheel.
+    # The package under test, and next to it the wheel.
     path = os.pathsep.join([str(Path(hs.__file__).parents[1]), str(site)])
     said = done(
         sys.executable, "-m", "pytest", "-q", "--rootdir", tmp_path, "tests", cwd=tmp_path, env={"PYTHONPATH": path}

@@ -136,7 +136,7 @@ def test_rule_7_a_job_that_the_idle_platform_leaves_no_watts_for_is_rejected() -
 
 
 def test_rule_7_a_share_is_one_of_the_platform() -> None:
-    """Of 4 × 300 W: 0.66 are 792 W, 0.67 are 804 W."""
+    """Shares of 4 × 300 W: 0.66 are 792 W, 0.67 are 804 W."""
     platform = hs.Platform.homogeneous(
         4, 100.0, 300.0, off_w=0.0, boot_s=0.0, shutdown_s=0.0, queues=[hs.Queue("a", "1,3")]
     )

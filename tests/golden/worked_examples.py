@@ -61,6 +61,6 @@ def nodes(result: hs.Result) -> list[list[int] | None]:
 
 
 def steps(result: hs.Result, *kinds: str) -> list[tuple[float, str, int | None]]:
-    """What happened to nodes: when, what, to which; of these kinds, or of all."""
+    """Events of nodes: when, what, to which; of these kinds, or of all."""
     rows = result.events.filter(pl.col("kind").is_in(kinds)) if kinds else result.events
     return rows.select("time_s", "kind", "node").rows()

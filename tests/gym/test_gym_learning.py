@@ -16,7 +16,7 @@ NEAR_H = 0.05
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """What the page's statements leave behind, as far as its table."""
+    """Variables of the page's statements, as far as its table."""
     text = PAGE.read_text(encoding="utf-8")
     folder = tmp_path_factory.mktemp("page")
     (folder / "learner.py").write_text(LEARNER.search(text)[1], encoding="utf-8")

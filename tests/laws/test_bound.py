@@ -128,7 +128,7 @@ def cost(job: dict, nodes: tuple[int, ...], platform: hs.Platform, limits: dict[
 def ends_in_time(
     jobs: list[dict], placed: tuple[tuple[int, ...], ...], platform: hs.Platform, end_s: float, limits: dict[str, Any]
 ) -> bool:
-    """Whether the jobs end in time in some order, each started as soon as it is submitted and its nodes are free."""
+    """True if the jobs end in time in some order, each started as soon as it is submitted and its nodes are free."""
     # Times are whole microseconds: half of one is rounding, a whole one is too late.
     return any(last_end <= end_s + 5e-7 for last_end in last_ends(jobs, placed, platform, limits))
 

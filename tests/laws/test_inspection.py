@@ -52,7 +52,7 @@ def test_rule_34_a_log_of_easy_suggests_nothing_but_the_machine(seed: int) -> No
 
 
 def test_a_log_is_not_read_beyond_a_horizon() -> None:
-    """What happens after `until_s` changes nothing."""
+    """Events after `until_s` change nothing."""
     jobs = log(0).to_polars()
     until_s = 1_000_000.0
     later = pl.col("observed_start_s") >= until_s

@@ -49,7 +49,6 @@ def replayed(workload: hs.Workload, platform: hs.Platform, policy: Any, **option
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@settings(max_examples=25)
 @given(data=st.data())
 def test_every_preset_decides_live_as_it_does_in_a_simulation(name: str, data: st.DataObject) -> None:
     workload = as_planned(data.draw(workloads(walltimes=True, max_nodes=4)), name)
@@ -57,7 +56,7 @@ def test_every_preset_decides_live_as_it_does_in_a_simulation(name: str, data: s
     replayed(workload, platform, preset_of(name, platform), seed=data.draw(st.integers(0, 3)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_jobs_that_share_nodes_are_decided_alike(data: st.DataObject) -> None:
     slots = data.draw(st.integers(2, 3))
@@ -67,7 +66,7 @@ def test_jobs_that_share_nodes_are_decided_alike(data: st.DataObject) -> None:
     replayed(workload, platform, policy, seed=data.draw(st.integers(0, 3)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_elements_of_limited_arrays_are_decided_alike(data: st.DataObject) -> None:
     workload = data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2))
@@ -103,7 +102,7 @@ def slow_to_wake(platform: hs.Platform, boot_s: float, shutdown_s: float) -> hs.
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_nodes_that_sleep_are_woken_alike(data: st.DataObject) -> None:
     workload = data.draw(workloads(walltimes=True, max_nodes=4))
@@ -124,7 +123,7 @@ def dependent(workload: hs.Workload, data: st.DataObject) -> hs.Workload:
     return hs.Workload.from_polars(jobs.with_columns(**waits))
 
 
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_jobs_on_nodes_that_fail_end_or_wait_again_alike(data: st.DataObject) -> None:
     workload = dependent(data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=1)), data)
@@ -141,7 +140,7 @@ def test_jobs_on_nodes_that_fail_end_or_wait_again_alike(data: st.DataObject) ->
     replayed(workload, platform, policy, events=events, on_failure=on_failure)
 
 
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_budgets_are_kept_alike(data: st.DataObject) -> None:
     workload = as_planned(data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=1)), "vahrm")
@@ -162,7 +161,7 @@ def test_budgets_are_kept_alike(data: st.DataObject) -> None:
     replayed(workload, platform, policy, events=hs.Events.from_polars(frame) if rows else None)
 
 
-@settings(max_examples=60)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_jobs_that_wait_for_others_are_eligible_alike(data: st.DataObject) -> None:
     workload = dependent(data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2)), data)
@@ -180,7 +179,6 @@ def test_jobs_that_wait_for_others_are_eligible_alike(data: st.DataObject) -> No
     replayed(hs.Workload.from_polars(jobs), data.draw(platforms(max_nodes=4)), policy)
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_a_controller_that_is_rebuilt_on_the_way_decides_what_it_would_have(data: st.DataObject) -> None:
     workload = data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2))

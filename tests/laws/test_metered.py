@@ -30,7 +30,7 @@ TOTALS = (
 
 
 def schedule_of(result: hs.Result, *, ends: bool) -> pl.DataFrame:
-    """Whoever started, when and where."""
+    """Starts of jobs: which, when and where."""
     names = ["job_id", "start_s", "nodes", *(["end_s"] if ends else [])]
     return result.jobs.filter(pl.col("start_s").is_not_null()).select(names)
 

@@ -47,7 +47,7 @@ def test_in_order_of_arrival_no_later_job_matters(
 def test_a_policy_that_goes_on_from_its_own_state_does_what_it_did(
     workload: hs.Workload, platform: hs.Platform, policy: hs.Policy
 ) -> None:
-    """Whatever follows from the state of the machine and the queue is in the state: budgets, speeds, shared nodes."""
+    """Facts that follow from the machine and the queue are in the state: budgets, speeds, shared nodes."""
     found = ahead(own_log(workload, platform, policy), platform, policy, 1e6)
     assert found.jobs["start_s"].equals(found.jobs["observed_start_s"], check_names=False)
 

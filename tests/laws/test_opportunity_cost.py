@@ -99,7 +99,7 @@ class Plain:
         self.busy_node_s = self.all_node_s = 0.0
 
     def run(self) -> list[tuple[float, list[int]]]:
-        """When and where each job starts."""
+        """Time and nodes of each job's start."""
         placed: dict[int, tuple[float, list[int]]] = {}
         coming, waiting, ends = list(range(len(self.jobs))), [], {}
         while coming or waiting:
@@ -146,7 +146,7 @@ class Plain:
             self.price()
 
     def price(self) -> None:
-        """What nodes are worth if the demand so far came for ever: the duals of the transportation problem."""
+        """Prices of nodes if the demand so far came for ever: the duals of the transportation problem."""
         apps = sorted(self.demand, key=lambda app: (-self.demand[app], app))
         used = self.nodes * (self.busy_node_s / self.all_node_s if self.all_node_s else 0.0)
         counts = [math.floor(used * self.demand[app] / self.total) for app in apps]
@@ -163,7 +163,7 @@ class Plain:
         return sorted(free, key=lambda node: (math.floor(cost[node] * 1e6 + 0.5), self.watts[app][node], node))
 
     def suits(self, app: int, count: int, free: set[int]) -> bool:
-        """Whether the best free nodes are on average no worse than the last of the application's share."""
+        """True if the best free nodes are on average no worse than the last of the application's share."""
         last = math.floor(self.shares.get(app, 0) * self.tolerance) if app in self.shares else self.nodes
         ranking = self.ranked(app, set(range(self.nodes)))
         if last >= len(ranking):

@@ -1,4 +1,4 @@
-"""Who may start before whom: FCFS, no backfill, first fit, EASY's promise to the head, and what is not known yet."""
+"""Order of starts: FCFS, no backfill, first fit, EASY's promise to the queue-head job, and what is not known yet."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_backfilling_never_delays_the_head_beyond_its_shadow_time(
 def test_with_conservative_a_later_job_delays_no_job(
     workload: hs.Workload, platform: hs.Platform, data: st.DataObject
 ) -> None:
-    """Where every job ends exactly as planned, nobody starts later because of a job that came after him."""
+    """No job starts later because of one that came after it, if every job ends exactly as planned."""
     frame = workload.to_polars().with_columns(runtime_s=pl.col("walltime_s"))
     assume(len(frame) > 0)
     count = data.draw(st.integers(1, len(frame)))

@@ -78,7 +78,7 @@ def test_waits_have_an_end(
     patience_s: float,
     suited_first: bool,
 ) -> None:
-    """Nobody waits longer than his patience, the next end, and the longest walltime for each who waited before him.
+    """No job waits longer than its patience, the next end, and a longest walltime for each that waited before it.
 
     At the first end after he has lost patience, only those submitted before him who still wait are ahead of him. Each
     of them starts no later than everybody who was running then may have ended, the longest walltime; then he does.
@@ -103,7 +103,7 @@ def test_waits_have_an_end(
 def test_the_longest_wait_is_not_delayed_beyond_its_shadow_time(
     workload: hs.Workload, platform: hs.Platform, order: str, placement: str, suited_first: bool
 ) -> None:
-    """Whoever has waited longest, and long enough, starts when those who run now have given him nodes, or sooner."""
+    """The job that has waited longest, and long enough, starts once running jobs gave back its nodes."""
     part = patience(2.0, suited_first=suited_first)
     jobs = in_ticks(hs.simulate(workload, platform, hs.Policy(order=order, backfill=part, placement=placement)))
     jobs = jobs.with_columns(planned=pl.col("start") + pl.col("walltime"))

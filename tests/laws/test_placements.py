@@ -1,4 +1,4 @@
-"""What the placements of the papers promise, whatever the jobs, the order and the backfill."""
+"""Promises of the papers' placements, whatever the jobs, the order and the backfill."""
 
 from __future__ import annotations
 

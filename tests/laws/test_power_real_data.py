@@ -1,4 +1,4 @@
-"""Power models on measured devices, where these lie beside the repository.
+"""Power models on measured devices, where these lie next to the repository.
 
 Which sets the shared response was chosen with, and which were held out, ``benches/python/power_real_data.py`` says;
 the tests here are on sets that were held out. Bounds are far from what was seen: they find a model that broke.
@@ -92,7 +92,7 @@ def test_unseen_gpus_are_predicted_better_than_by_the_median(bench):
 @needs("m100-socket-power")
 @pytest.mark.slow
 def test_sockets_keep_their_rank_from_2020_to_2021(bench):
-    """Of idle sockets it is known that their order stays (Spearman 0.89); predictions for 2021 know only 2020."""
+    """Idle sockets keep their order (Spearman 0.89); predictions for 2021 know only 2020."""
     features, watts, later_features, later = bench.m100_years(300)
     found = SharedResponse().fit(features, watts).predict(later_features)
     plain = SingleStage("linear").fit(features, watts).predict(later_features)

@@ -1,7 +1,7 @@
-"""Measured nodes, sockets and GPUs, where they lie beside the repository: tables of them, and caps as they really act.
+"""Measured nodes, sockets and GPUs, where they lie next to the repository: tables of them, and caps as they really act.
 
 Numbers in the tests are those of the data's own descriptions, or counted with other means; bounds on a model's error
-are stated beside the test that holds them.
+are stated next to the test that holds them.
 """
 
 from pathlib import Path
@@ -263,7 +263,7 @@ def fitted(power_w, time_ratio, nominal_w):
 
 
 def errors(power_w, time_ratio, **model):
-    """How far the table's time is off under each of the measured draws, taken as caps."""
+    """Error of the table's time under each of the measured draws, taken as caps."""
     table = hs.VariationTable(["a"], power_w=[[power_w.max()]])
     times = [table.under_cap(w, least_speed_ratio=0.01, **model).time_ratio.item() for w in power_w]
     return np.array(times) / time_ratio - 1

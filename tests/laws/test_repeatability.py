@@ -1,4 +1,4 @@
-"""The same inputs and the same seed give the same bytes, alone or beside other runs; another seed moves only chance."""
+"""The same inputs and the same seed give the same bytes, alone or among other runs; another seed moves only chance."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def busy_week(seed: int = 5, jobs: int = 1_000, nodes: int = 48) -> tuple[hs.Wor
 
 
 def bytes_of(result: hs.Result, folder: Path) -> dict[str, bytes]:
-    """What a result writes, without what its run took."""
+    """Files of a result, without what its run took."""
     result.write(folder, csv=True)
     contents = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
     summary = json.loads(contents["summary.json"])

@@ -311,7 +311,7 @@ def test_a_job_that_overtakes_under_a_budget_is_marked() -> None:
 def test_no_job_is_left_waiting_at_the_end(
     workload: hs.Workload, platform: hs.Platform, pcr: float, backfill: Any, placement: str
 ) -> None:
-    """Whoever is not rejected can run on some nodes of the idle machine, and so does at last."""
+    """A job that is not rejected can run on some nodes of the idle machine, and does in the end."""
     jobs = jobs_of(workload, platform, under(pcr, order="fcfs", backfill=backfill, placement=placement))
     assert "pending" not in jobs["state"].to_list()
 

@@ -19,7 +19,7 @@ DRAWS_W = st.sampled_from([150.0, 213.0, 300.5, 377.25])
 
 
 def draws_w(nodes: int) -> st.SearchStrategy[list[list[float]]]:
-    """What each application draws on each node."""
+    """Draw of each application on each node."""
     return st.lists(st.lists(DRAWS_W, min_size=nodes, max_size=nodes), min_size=len(APPS), max_size=len(APPS))
 
 

@@ -1,4 +1,4 @@
-"""A process that runs executors, folders for shims, and a disk that is soon full."""
+"""Folders for shims, and a disk that is soon full."""
 
 import subprocess
 import sys
@@ -9,15 +9,7 @@ import pytest
 # Other modules are found by name, however pytest imports the tests themselves.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from live_hosts import Shim, Zygote
-
-
-@pytest.fixture(scope="session")
-def zygote():
-    """One for all tests of a worker."""
-    made = Zygote()
-    yield made
-    made.close()
+from live_hosts import Shim
 
 
 @pytest.fixture

@@ -30,16 +30,15 @@ class Zygote:
         request = {"folder": str(folder), "jobs": jobs, "nodes": nodes, "environment": {"HETSCHED_FAULT": fault}}
         return self._begin(request | given)
 
-    def command(self, folder, *words, fault="", **environment):
-        """Begins `hetsched run` with these words; gives the process."""
+    def command(self, folder, *words, fault="", longest_sleep_s=None, **environment):
+        """Begins `hetsched` with these words, no `time.sleep` of which is longer than given; gives the process."""
         settings = {"HETSCHED_FAULT": fault, **environment}
-        return self._begin({"folder": str(folder), "words": list(map(str, words)), "environment": settings})
+        request = {"folder": str(folder), "words": list(map(str, words)), "environment": settings}
+        return self._begin(request | {"longest_sleep_s": longest_sleep_s})
 
     def _begin(self, request):
-        if self.pid:
-            # A test that failed has left it.
-            killed(self.pid)
-            self.code()
+        # A test that failed has left it.
+        self.end()
         self.process.stdin.write(f"{json.dumps(request)}\n".encode())
         self.pid = int(self._line())
         return self.pid
@@ -48,6 +47,16 @@ class Zygote:
         """Kills the process that was begun."""
         killed(self.pid)
         assert self.code() == -signal.SIGKILL
+
+    def end(self):
+        """Kills what runs, if anything does."""
+        if self.pid:
+            killed(self.pid)
+            self.code()
+
+    def is_running(self):
+        """True until the process that was begun has ended."""
+        return not select.select([self.process.stdout], [], [], 0)[0]
 
     def code(self):
         """The exit code of the process that was begun."""

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 from importlib import import_module
 from pathlib import Path
@@ -56,8 +57,16 @@ def run(folder, jobs, nodes, *, boot=None, cgroups=None, requeues_lost=False, gr
 
 def loaded():
     """Imports what the command imports, and has polars do nothing: its threads would not be there after a fork."""
-    for name in ("cli.run", "features.feature", "live.running", "report.tables"):
+    run = ("cli.run", "features.feature", "live.running", "report.tables")
+    bridge = ("cli.slurm_run", "live.journal", *(f"slurm_bridge.{name}" for name in ("bridge", "readings", "hands")))
+    for name in run + bridge:
         import_module(f"hetsched.{name}")
+
+
+def hurry(most_s):
+    """Ends each sleep after so many seconds."""
+    sleep = time.sleep
+    time.sleep = lambda seconds: sleep(min(seconds, most_s))
 
 
 def main():
@@ -76,6 +85,8 @@ def main():
             os.dup2(os.open(log, os.O_CREAT | os.O_APPEND | os.O_WRONLY), 2)
             try:
                 if "words" in given:
+                    if (most_s := given["longest_sleep_s"]) is not None:
+                        hurry(most_s)
                     os.dup2(os.open(log, os.O_APPEND | os.O_WRONLY), 1)
                     with open(1, "w", closefd=False) as sys.stdout:
                         code = command(given["words"])

@@ -18,7 +18,7 @@ CAPS_W = (100.0, 150.0, np.inf)
 
 
 def tables(watts: dict[float, list[float]]) -> dict[float, hs.VariationTable]:
-    """Of `cpu` and `mem` on four nodes: watts and time factors by cap."""
+    """Power model of `cpu` and `mem` on four nodes: watts and time factors by cap."""
     factors = {100.0: [2.0, 1.25], 150.0: [1.25, 1.0], np.inf: [1.0, 1.0]}
     return {
         cap_w: hs.VariationTable(
@@ -50,7 +50,7 @@ def policy(allocator: Any, budget_w: float, **power: Any) -> hs.Policy:
 
 
 class Uniform:
-    """As the named one: one cap for all, the highest that keeps within the watts."""
+    """Twin of the named one: one cap for all, the highest that keeps within the watts."""
 
     least_cap_w = 100.0
 

@@ -36,7 +36,7 @@ class Known:
 
 
 class AsAsked:
-    """What jobs ask for."""
+    """Requests of jobs."""
 
     def estimate(self, jobs: Any, view: Any) -> Any:
         return jobs.planned_s

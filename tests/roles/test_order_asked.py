@@ -1,4 +1,4 @@
-"""When an order is asked, and of which jobs."""
+"""Times at which an order is asked, and the jobs that it is asked of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What objects in the roles of a policy may read."""
+"""Views that objects in the roles of a policy may read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = (
 
 
 def seen(read: Any, workload: hs.Workload, platform: hs.Platform) -> Any:
-    """What a scheduler reads that starts nothing, at its first pass."""
+    """View of a scheduler that starts nothing, at its first pass."""
     found: list[Any] = []
 
     def decide(view: Any) -> Any:

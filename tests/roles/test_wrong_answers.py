@@ -1,4 +1,4 @@
-"""What comes of wrong answers of objects in the roles of a policy, and of what they raise."""
+"""Wrong answers of objects in the roles of a policy, and errors that they raise."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def act(slurm, kind, *what):
 @settings(deadline=None, max_examples=60)
 @given(acts=st.lists(ACTS, max_size=60))
 def test_a_controller_believes_every_difference(policy, acts):
-    """Whatever Slurm does between two readings, the notices can be true, and pictures agree with the reading."""
+    """Notices can be true, and pictures agree with the reading, whatever Slurm does between two readings."""
     slurm, picture, t_us = StandIn(), Picture(), 0
     machine = BridgeMachine(hs.Platform.homogeneous(4, idle_w=1, tdp_w=2, node_names="n[1-4]"))
     controller = hs.Controller(machine.platform, policy)

@@ -28,30 +28,32 @@ def machine(tmp_path):
 
 
 @pytest.fixture
-def bridge(fake, machine, tmp_path):
-    """Starts bridges on one folder; at the end nothing of them is left."""
-    started = []
+def bridge(fake, machine, zygote, tmp_path):
+    """Starts bridges on one folder, one after the other; at the end nothing of them is left.
+
+    One that finds a gate which may be another bridge's waits for its renewal no longer than a second: `test_act` has
+    the other bridge.
+    """
 
     def start(*more, fault=""):
-        started.append(fake.bridge(tmp_path / "j", machine, *more, fault=fault))
-        return started[-1]
+        words = fake.words(tmp_path / "j", machine, *more)
+        zygote.command(tmp_path, *words, fault=fault, longest_sleep_s=1.0, PATH=str(fake.bin))
+        return zygote
 
     yield start
-    for one in started:
-        one.kill()
-        one.wait()
+    zygote.end()
 
 
 def said(tmp_path):
-    return (tmp_path / "j.out").read_text()
+    return (tmp_path / "executor.err").read_text()
 
 
 @pytest.mark.parametrize("point", BRIDGE_POINTS)
 def test_a_bridge_is_killed_at_each_point_and_no_job_is_lost_or_doubled(fake, bridge, tmp_path, point):
     if point != "gate.absent":
-        assert bridge("--beats", "1").wait(300) == 0
+        assert bridge("--beats", "1").code() == 0
     fake.submit(1, 2, 3, 4, 5, count=2)
-    assert bridge(fault=f"{point}:{tmp_path}/once").wait(300) == -signal.SIGKILL, said(tmp_path)
+    assert bridge(fault=f"{point}:{tmp_path}/once").code() == -signal.SIGKILL, said(tmp_path)
     assert (tmp_path / "once").exists()
     # The gate still holds what was not let go.
     assert all(is_gated for *_, is_gated in fake.state["runs"]) == (point != "gate.absent")
@@ -65,9 +67,9 @@ def test_a_bridge_is_killed_at_each_point_and_no_job_is_lost_or_doubled(fake, br
 
 @pytest.mark.parametrize("point", ["release.decided", "release.sent"])
 def test_a_killed_bridge_leaves_slurm_alone_with_all_jobs_once_its_lease_is_over(fake, bridge, tmp_path, point):
-    assert bridge("--beats", "1").wait(300) == 0
+    assert bridge("--beats", "1").code() == 0
     fake.submit(1, 2, 3, count=3)
-    assert bridge(fault=point).wait(300) == -signal.SIGKILL, said(tmp_path)
+    assert bridge(fault=point).code() == -signal.SIGKILL, said(tmp_path)
     assert not fake.is_over()
     held = [job["id"] for job in fake.state["jobs"] if "hetsched" in job["licences"]]
     assert len(held) >= 2
@@ -92,7 +94,7 @@ def test_a_command_that_does_not_serve_stops_nothing_for_good(fake, bridge, tmp_
         else:
             fake.change(lambda state, fault=fault: state["faults"].update({name: fault}))
         fake.until(lambda before=before: (tmp_path / "j" / "log.jsonl").exists() and len(errors()) >= before + 2)
-        assert made.poll() is None, said(tmp_path)
+        assert made.is_running(), said(tmp_path)
         fake.submit(job)
         if fault == "absent":
             fake.write(name)
@@ -114,7 +116,7 @@ def test_a_command_that_hangs_lets_the_gate_lapse(fake, bridge, tmp_path):
     assert fake.state["calls"]["scontrol"] == renewed
     fake.change(lambda state: state.update(ahead_s=LEASE_S + 1.0))
     fake.until(fake.is_over)
-    assert made.poll() is None, said(tmp_path)
+    assert made.is_running(), said(tmp_path)
 
 
 def test_jobs_that_end_between_a_decision_and_its_order(fake, bridge, tmp_path):
@@ -130,9 +132,7 @@ def test_jobs_that_end_between_a_decision_and_its_order(fake, bridge, tmp_path):
         fake.submit(job)
         fake.change(cancelled)
     fake.submit(30)
-    fake.until(
-        lambda: fake.command("sinfo", "-O", "NodeList:.9\x1f") and fake.state["jobs"][-1]["state"] == "COMPLETED"
-    )
+    fake.until(fake.is_over)
     orders = [order for line in read_log(str(tmp_path / "j")) if line["event"] == "call" for order in line["orders"]]
     assert [order["job"] for order in orders if order["refused"] is None][-1] == "30"
     assert json.loads((fake.home / "state").read_text())["runs"][-1][0] == "30"

@@ -1,4 +1,4 @@
-"""What else may happen to a cluster and to jobs while a bridge is at work."""
+"""Other faults of a cluster and of jobs while a bridge is at work."""
 
 import os
 import signal

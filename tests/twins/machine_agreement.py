@@ -1,4 +1,4 @@
-"""That a run of the engine and the reference machine say the same: each time, node, stretch and event, and energies."""
+"""Agreement of the engine and the reference machine: each time, node, stretch and event, and energies."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _stops_agree(result: hs.Result, machine: Machine) -> None:
 
 
 def _power_agrees(result: hs.Result, machine: Machine) -> None:
-    """What happens to budgets, caps and jobs in emergencies, and what the machine draws before and after."""
+    """Events of budgets, caps and jobs in emergencies, and the machine's draw before and after."""
     assert machine.power is not None
     last = window(machine)[1]
     names = ("time_s", "kind", "job_id", "value", "power_before_w", "power_after_w")
@@ -175,7 +175,7 @@ def _resizes_agree(result: hs.Result, machine: Machine) -> None:
 
 
 def _steps_agree(result: hs.Result, machine: Machine) -> None:
-    """What nodes that sleep do; what happens once all is over counts for nothing."""
+    """Events of nodes that sleep; those once all is over count for nothing."""
     last = told(window(machine)[1])
     rows = result.events.filter(pl.col("kind").is_in(STEPS)).select("time_s", "node", "kind").rows()
     taken = [(told(at), node, kind) for at, kind, node in machine.steps]

@@ -256,7 +256,7 @@ def order_of(vahrm: Vahrm) -> dict[str, Any]:
 
 @dataclass
 class Inputs:
-    """What the engine takes."""
+    """Arguments of the engine."""
 
     workload: hs.Workload
     platform: hs.Platform

@@ -72,7 +72,7 @@ def has_news(machine: Machine) -> bool:
 
 
 def join_at(machine: Machine, job: Job) -> int | str | None:
-    """When a job that was submitted may join the queue; None while that is open."""
+    """Time at which a job that was submitted may join the queue; None while that is open."""
     earliest = max(job.submit, job.start_at or job.submit)
     if job.depends_on is None:
         return earliest

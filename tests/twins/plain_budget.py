@@ -27,7 +27,7 @@ class BudgetRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """What the rows say of any time; the policy's own budget where none holds."""
+    """Budget of the rows at any time; the policy's own where none holds."""
 
     own_w: float
     rows: Sequence[BudgetRow] = ()

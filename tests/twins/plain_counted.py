@@ -57,7 +57,7 @@ def waiting(machine: Machine, pool: tuple[int, ...]) -> list[Job]:
 
 
 class Plan:
-    """What is free from each of its times on, until the next: slots of cells, licences and watts."""
+    """Free amounts from each of its times on, until the next: slots of cells, licences and watts."""
 
     def __init__(self, times: Sequence[int], free: Sequence[Amounts]) -> None:
         self.times, self.free = list(times), list(free)
@@ -154,7 +154,7 @@ class _Pass:
         return nodes
 
     def split(self, job: Job, free: Amounts) -> dict[Place, int] | None:
-        """How many nodes it takes of which cells, the plainest first; None if that is too few, or licences are."""
+        """Nodes that it takes of each cell, the plainest first; None if that is too few, or licences are."""
         if any(free[name] < count for name, count in job.licences.items()):
             return None
         found, left = dict[Place, int](), job.node_count
@@ -213,7 +213,7 @@ class _Pass:
         return held
 
     def _free(self) -> Amounts:
-        """What is free now of each cell and licence."""
+        """Free amounts of each cell and licence now."""
         machine = self.machine
         free: Amounts = dict.fromkeys((self.cell(number) for number in self.pool), 0)
         for number in self._idle():
@@ -286,7 +286,7 @@ def candidate(machine: Machine, job: Job) -> int:
 
 
 def nodes_back(machine: Machine, pool: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """When which nodes of a pool come back that are in maintenance or sleep, and how many slots each has."""
+    """Times at which nodes of a pool come back from maintenance or sleep, and how many slots each has."""
     found = [
         (max(machine.state[number].windows), number, machine.slots)
         for number in pool
@@ -332,7 +332,7 @@ def held(start: int, width: int, length: int) -> list[Change]:
 
 
 def level(changes: list[Change], at: int) -> int:
-    """How many are free at an instant."""
+    """Number that are free at an instant."""
     return sum(by for when, by in changes if when <= at)
 
 

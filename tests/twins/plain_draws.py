@@ -115,11 +115,11 @@ class Draws:
         return max(picowatts(watts) - self.idle(node), 0)
 
     def own_slowdown(self, job: Job, node: int) -> float:
-        """How much its own cap slows a job there."""
+        """Factor by which its own cap slows a job there."""
         return self.predicted_factor(job.app, node, job.own_cap) / self.predicted_factor(job.app, node, inf)
 
     def slowdown(self, job: Job, caps: Sequence[float], nodes: Sequence[int]) -> float:
-        """How much these caps, one a node, slow the job against its own cap: rule 14."""
+        """Factor by which these caps, one a node, slow the job against its own cap: rule 14."""
         return max(
             self.predicted_factor(job.app, node, min(caps[node], job.own_cap))
             / self.predicted_factor(job.app, node, job.own_cap)

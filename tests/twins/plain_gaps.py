@@ -68,7 +68,7 @@ def plain_gaps(result: Any, platform: Any) -> list[tuple[int, float, float, str,
 
 
 def costs(kind: Any, watts: dict[str, float], length: int, why: str) -> tuple[float, float]:
-    """What a gap costs idle, and at least."""
+    """Cost of a gap idle, and its least cost."""
     idle_j = watts["idle"] * length / TICKS
     stop, boot, rest_w = micros(kind.shutdown_s), micros(kind.boot_s), min(watts.values())
     if why == "job":

@@ -198,7 +198,7 @@ class Machine:
         return not self.plan and len(self.sets) > 1 and (overlap or self.power is not None)
 
     def all_nodes(self, job: Job) -> Sequence[int]:
-        """What is said of all nodes is said of those of a job's queue, or of all where several sets share anything."""
+        """Nodes that rules mean by "all": those of a job's queue, or all where several sets share anything."""
         return range(self.nodes) if self.has_lanes else self.queue_of(job).nodes
 
     @property
@@ -208,15 +208,15 @@ class Machine:
     # How long jobs take.
 
     def planned_length(self, job: Job) -> int:
-        """Of a job that has not started."""
+        """Planned end of a job that has not started."""
         return self.draws.planned_length(job, self.all_nodes(job))
 
     def length(self, job: Job) -> int:
-        """What a pass plans a job with that waits: under a budget its least length, rule 14 of that page."""
+        """Length with which a pass plans a waiting job: under a budget the least, rule 14 of that page."""
         return job.planned if self.power is None else self.power.least_length(job)
 
     def release(self, job: Job) -> int:
-        """When a running job is planned to give back its nodes; what is overdue ends now."""
+        """Time at which a running job is planned to give back its nodes; one that is overdue ends now."""
         return max(self.now, job.run.due) if self.power is None else self.power.release(job)
 
     def rank(self, job: Job, number: int) -> float:
@@ -260,7 +260,7 @@ class Machine:
         return self.happens() if self.power is None else [*self.happens(), *self.power.to_come()]
 
     def happens(self) -> list[int]:
-        """When jobs come, end and join, nodes are ready or off, and what comes from outside."""
+        """Times at which jobs come, end and join, nodes are ready or off, and changes come from outside."""
         submits = [job.submit for job in self.jobs if job.state == "unborn"]
         ends = [over(self, job) for job in self.running]
         held = [due for job in self.jobs if job.state == "held" and isinstance(due := join_at(self, job), int)]

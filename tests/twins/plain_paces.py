@@ -38,7 +38,7 @@ class Settled(NamedTuple):
 
 
 def over(machine: Machine, job: Job) -> int:
-    """When a running job ends, or is killed."""
+    """Time at which a running job ends, or is killed."""
     run = job.run
     return run.ends if job.walltime is None or not machine.kill else min(run.ends, run.due)
 
@@ -68,7 +68,7 @@ def predicted_factor(machine: Machine, job: Job, cap: Callable[[int], float]) ->
 
 
 def tell_end(machine: Machine, job: Job) -> None:
-    """When it ends by what is in force now, and when it is planned to: rules 4 to 8."""
+    """Time of its end by what is in force now, and of its planned end: rules 4 to 8."""
     run, factor = job.run, time_factor(machine, job)
     predicted = predicted_factor(machine, job, lambda node: in_force(job, node))
     if run.is_new:
@@ -103,7 +103,7 @@ def _back_to_what_was_settled(machine: Machine, job: Job) -> int:
 
 
 def end_of_part(job: Job, factor: float) -> float:
-    """When the part of its profile that it is in is over; infinity: it is in its last. Rules 40 and 41."""
+    """End of the part of its profile that it is in; infinity: it is in its last. Rules 40 and 41."""
     (anchor, over), part = job.run.anchor, job.run.part
     if part + 1 >= len(job.parts):
         return inf

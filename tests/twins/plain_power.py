@@ -193,7 +193,7 @@ class Power:
 
     @property
     def falls(self) -> bool:
-        """Whether a fall of the budget is known."""
+        """True if a fall of the budget is known."""
         return any(later < earlier for earlier, later in pairwise(self.ahead.values()))
 
     def release(self, job: Job) -> int:
@@ -236,7 +236,7 @@ class Power:
         return True
 
     def actual_draw(self) -> int:
-        """Of the whole machine, as it is now."""
+        """Draw of the whole machine, as it is now."""
         machine = self.machine
         serving = {node for job in machine.running for node in job.nodes}
         idle = sum(node_draw(machine, node) for node in range(machine.nodes) if node not in serving)
@@ -254,7 +254,7 @@ class Power:
     # Recovery: rules 20 to 22.
 
     def recover(self) -> bool:
-        """Whether any job resumed."""
+        """True if any job resumed."""
         machine = self.machine
         self.begin_pass()
         self.withheld, self.is_recovered, resumed = 0, False, False
@@ -348,7 +348,7 @@ class Power:
         return self.actual_draw() > self._ceiling()
 
     def _look(self) -> bool:
-        """Whether anything was done."""
+        """True if anything was done."""
         if not self._is_over_budget():
             return False
         self._tell("alert", self.actual_draw(), value=self.budget.watts(self.machine.now))

@@ -51,7 +51,7 @@ def named_rest(machine: Machine, first: dict[int, tuple[int, int]]) -> None:
 
 
 def _rest(machine: Machine) -> None:
-    """What each pool needs, then all nodes from the highest number down."""
+    """Need of each pool, then all nodes from the highest number down."""
     planned = {pool: _spare(machine, pool) for pool in pools(machine)}
     spare = {pool: own for pool, (own, _) in planned.items()}
     due = [at for pool, own in spare.items() if (at := _wake(machine, pool, own)) is not None]
@@ -145,7 +145,7 @@ def put_to_sleep(machine: Machine, due: list[int], is_spare: Callable[[int, list
 def _counted_reserve(
     machine: Machine, pool: tuple[int, ...], levels: dict[int, int], free: int, due: list[int]
 ) -> None:
-    """Where nodes are counted: those are spare that are on and that no job is to have within the time to wake one."""
+    """Spare nodes where nodes are counted: those on that no job is to have within the time to wake one."""
     assert machine.sleep is not None
     soon = machine.now + machine.sleep.wakes_in
     spare = max(0, min(value for at, value in levels.items() if at <= soon))
@@ -158,7 +158,7 @@ def _counted_reserve(
 
 
 def _named_reserve(machine: Machine, first: dict[int, tuple[int, int]], due: list[int]) -> None:
-    """Where nodes are named by their first planned starts; one that is kept for a job is planned for now."""
+    """Spare nodes where each is named by its first planned start; one that is kept for a job is planned for now."""
     assert machine.sleep is not None
     now, every = machine.now, tuple(range(machine.nodes))
     starts = {number: first[number][0] if number in first else inf for number in every}
@@ -174,7 +174,7 @@ def _named_reserve(machine: Machine, first: dict[int, tuple[int, int]], due: lis
 
 
 def _expected(machine: Machine, number: int) -> int:
-    """When it could serve; past, if it boots for longer than was planned."""
+    """Time at which it could serve; past, if it boots for longer than was planned."""
     node = machine.state[number]
     assert machine.sleep is not None
     return node.since + machine.sleep.wakes_in if node.power == "booting" else back(machine, number)

@@ -34,7 +34,7 @@ class BadError(Exception):
 
 @dataclass
 class Read:
-    """What the twin reads: jobs by submission, counts, names of nodes."""
+    """Log as the twin reads it: jobs by submission, counts, names of nodes."""
 
     jobs: list[dict[str, Any]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)

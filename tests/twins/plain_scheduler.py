@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 
 class Job(NamedTuple):
-    """What a job asks for, and how long it would run on nominal nodes."""
+    """Request of a job, and its runtime on nominal nodes."""
 
     submit: int
     runtime: int
@@ -23,7 +23,7 @@ class Job(NamedTuple):
     slots: int | None = None  # on each of its nodes; None: whole nodes
 
     def planned(self) -> int:
-        """How long the plan holds its nodes: what it asked for or, if it asked for nothing, what it will need."""
+        """Time for which the plan holds its nodes: its walltime or, if it has none, its runtime."""
         return self.runtime if self.walltime is None else self.walltime
 
 
@@ -38,7 +38,7 @@ class Schedule(NamedTuple):
 
 
 class Machine(Protocol):
-    """Where jobs run: whole nodes that are only counted, or nodes by name and slot."""
+    """Places where jobs run: whole nodes that are only counted, or nodes by name and slot."""
 
     free: int  # nodes or slots that nobody has, in the unit of `width`
 
@@ -104,7 +104,7 @@ class NamedNodes:
 
 
 class Plan:
-    """How much is free from now on, as steps: `free[i]` from `times[i]` until `times[i + 1]`, the last for ever."""
+    """Free amounts from now on, as steps: `free[i]` from `times[i]` until `times[i + 1]`, the last for ever."""
 
     def __init__(self, now: int, free: int, running: Sequence[tuple[int, int, int]]) -> None:
         self.times, self.free = [now], [free]
@@ -229,7 +229,7 @@ def schedule(
         del running[bisect_left(running, ((done.start[j] or 0) + planned[j], j, 0))]
 
     def plan_on_its_nodes(j: int) -> None:
-        """What has started is planned for the nodes that it got."""
+        """A job that has started is planned for the nodes that it got."""
         started, width = done.start[j] or 0, machine.width(jobs[j])
         running.remove((started + planned[j], j, width))
         planned[j] = stretched(jobs[j].planned(), slowest(predicted, done.nodes[j] or []))

@@ -67,7 +67,7 @@ class _Pass:
         return [number for number in range(self.machine.nodes) if self.machine.free(number)]
 
     def _best(self, job: Job, numbers: list[int]) -> list[int]:
-        """Where it adds least."""
+        """Nodes where it adds least."""
         by_draw = sorted(numbers, key=lambda number: (self.power.least_draw(job, [number]), number))
         return sorted(by_draw[: job.node_count])
 

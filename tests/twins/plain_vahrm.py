@@ -32,7 +32,7 @@ class Vahrm:
         return tuple(self.machine.queue_of(job).nodes), job.app
 
     def is_first(self, job: Job) -> bool:
-        """Whether it is the run of an application without a profile."""
+        """True if it is the run of an application without a profile."""
         if self.profiling_ratio is None:
             return False
         return self._key(job) not in self.profiled if job.first_run is None else job.first_run

@@ -1,4 +1,4 @@
-"""The reference machine under budgets, caps and emergencies beside the engine, and held to what the page promises."""
+"""The reference machine under budgets, caps and emergencies against the engine, and held to what the page promises."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def power_of(machine: Machine) -> Power:
 
 
 def keeps_within(machine: Machine) -> bool:
-    """Whether the machine never draws more than the budget in force."""
+    """True if the machine never draws more than the budget in force."""
     budget = power_of(machine).budget
     times = sorted({time for row in machine.segments for time in (row.start, row.end)} | set(power_of(machine).ends))
     for time in times:
@@ -172,7 +172,7 @@ def keeps_within(machine: Machine) -> bool:
 
 
 def is_monotone(draws: Draws) -> bool:
-    """Whether a lower cap never costs more watts, nor saves time."""
+    """True if a lower cap never costs more watts, nor saves time."""
     caps = sorted(draws.actual)
     return all(
         low <= high and slow >= fast
@@ -193,7 +193,7 @@ def test_what_is_known_in_advance_is_never_exceeded(case: Case) -> None:
 
 @given(cases(shared=False, draws="exact", power="foreseen"))
 def test_the_planned_start_of_the_head_never_moves_back(case: Case) -> None:
-    """Where jobs are served in the order of their submits, and some reservation is made."""
+    """Policies that serve jobs in the order of their submits and make some reservation."""
     machine, jobs = case
     machine.order, machine.depth = "fcfs", machine.depth or 1
     if not is_monotone(machine.draws):

@@ -34,7 +34,7 @@ def nodes(power_w: Sequence[float], time_ratio: Sequence[float] | None = None) -
 
 
 def bound(workload: hs.Workload, platform: hs.Platform, **options: Any) -> float:
-    """Of a run on the smallest free node numbers."""
+    """Energies of a run on the smallest free node numbers."""
     return hs.simulate(workload, platform, "fcfs", bound=True, **options).summary()[NAME]
 
 

@@ -1,4 +1,4 @@
-"""What looks wrong with a run is warned of: GPU jobs on other nodes, draws of whole jobs, jobs cut off, long gaps."""
+"""Warnings of runs that look wrong: GPU jobs on other nodes, draws of whole jobs, jobs cut off, long gaps."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Which engine a process gets: hetsched's own, or the one of an installed package; never one in doubt."""
+"""Engine that a process gets: hetsched's own, or the one of an installed package; never one in doubt."""
 
 from __future__ import annotations
 

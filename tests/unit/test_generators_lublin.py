@@ -23,7 +23,7 @@ def integral(y, x):
 
 
 def gamma_cdf_by_integration(ends, shape, scale):
-    """By the trapezoid rule, independently of the generator's series."""
+    """Trapezoid rule, independently of the generator's series."""
     grid = np.linspace(1e-9, max(ends), 400_001)
     density = gamma_density(grid, shape, scale)
     running = np.append(0.0, np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(grid)))
@@ -62,7 +62,7 @@ def test_the_cycle_is_the_published_one():
 
 
 def share_is(values, expected):
-    """Whether a share of jobs is as expected, to four standard errors."""
+    """True if a share of jobs is as expected, to four standard errors."""
     assert np.mean(values) == pytest.approx(
         expected, abs=4 * math.sqrt(expected * (1 - expected) / len(values)) + 1e-12
     )
@@ -132,7 +132,7 @@ def test_gaps_have_the_models_mean(jobs):
 
 
 def test_submissions_follow_the_day(jobs):
-    """Of many days, the k-th half hour gets its weight's share of the points, and so of the jobs."""
+    """Over many days, the k-th half hour gets its weight's share of the points, and so of the jobs."""
     half_hours = (jobs["submit_s"].to_numpy() % 86400 // 1800).astype(int)
     found = np.bincount(half_hours, minlength=48) / len(half_hours)
     expected = DailyCycle.gamma(8.1737, 3.9631).weights / 48

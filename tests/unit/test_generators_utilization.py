@@ -21,7 +21,7 @@ def replayed(workload, *, ramp_s):
 
 
 def mean_length_s(workload):
-    """Of a node's stay in a job: what the ramp lasts if nothing else is said."""
+    """Share of a node's stay in a job that the ramp lasts if nothing else is said."""
     jobs = workload.to_polars()
     return (jobs["node_count"] * jobs["runtime_s"]).sum() / jobs["node_count"].sum()
 

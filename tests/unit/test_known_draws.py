@@ -1,4 +1,4 @@
-"""What decisions know of jobs' own draws before they run: by the platform's rule, and by a predictor's forecast."""
+"""Draws of jobs as decisions know them before the run: by the platform's rule, and by a predictor's forecast."""
 
 import numpy as np
 import polars as pl

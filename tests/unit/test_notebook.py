@@ -1,4 +1,4 @@
-"""What notebooks show of results and inputs: HTML in which names are text."""
+"""Results and inputs in notebooks: HTML in which names are text."""
 
 import re
 from html.parser import HTMLParser

@@ -76,7 +76,7 @@ def test_a_case_has_its_shares_in_order_and_repeats(oracle):
 
 
 def test_prices_are_those_of_the_bound(oracle):
-    """What a kind of jobs must bring in is its label; what nodes bring in more is their price."""
+    """Labels are what a kind of jobs must bring in; prices, what nodes bring in more."""
     platform, workload = oracle.drawn_case("overloaded", oracle.TUNED[1], 3, nodes=12, jobs=60)
     bound, _, search = oracle.bounded(hs.simulate(workload, platform, "easy"))
     names, cost = oracle.costs(workload, platform)

@@ -1,4 +1,4 @@
-"""What stages learn with, what is done about missing measurements, and the laws of two stages."""
+"""Learners of stages, missing measurements, and the laws of two stages."""
 
 import copy
 import subprocess

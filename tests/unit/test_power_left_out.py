@@ -1,4 +1,4 @@
-"""What is left out when models are evaluated: folds, groups and devices; how far outside; and `score`."""
+"""Rows left out when models are evaluated: folds, groups and devices; how far outside; and `score`."""
 
 import time
 from typing import ClassVar

@@ -127,7 +127,7 @@ def test_far_from_all_applications_watts_stay_within_bounds():
 
 
 def test_leaving_out_is_exact():
-    """What the shortcut says of an application without it, and a fit to all others."""
+    """Prediction of the shortcut for an application without it, and of a fit to all others."""
     rng = np.random.default_rng(2)
     features, values = rng.uniform(0.0, 1.0, (9, 2)), rng.normal(0.0, 1.0, 9)
     apps = Applications(features, values)

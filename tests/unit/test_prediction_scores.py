@@ -83,7 +83,7 @@ def test_pareto_is_by_pairs() -> None:
 
 
 def test_quantiles_are_moved_by_past_errors() -> None:
-    """Whatever is wrong with predictions, the next ones hold their shares if it stays wrong in the same way."""
+    """Shares hold for the next predictions if these stay wrong in the same way."""
     rng = np.random.default_rng(5)
     truth = rng.lognormal(7, 1.5, 4000)
     # Of a predictor that sees half of the error and none of the spread.

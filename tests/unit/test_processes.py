@@ -1,4 +1,4 @@
-"""What goes to other processes and comes back, and processes that cannot do the work."""
+"""Values that go to other processes and come back, and processes that cannot do the work."""
 
 import copy
 import os

@@ -1,4 +1,4 @@
-"""How many nodes a budget feeds: the published numbers, the mix of caps, and the trial's arithmetic."""
+"""Number of nodes that a budget feeds: the published numbers, the mix of caps, and the trial's arithmetic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has a file of its own is read by a function `hs.read_…` and written by its method `write`."""
+"""Things with a file of their own are read by a function `hs.read_…` and written by their method `write`."""
 
 import math
 

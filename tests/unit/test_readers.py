@@ -306,7 +306,7 @@ def damaged(draw, content):
 
 
 def said(read, content):
-    """What the reader says of it: a report, or a trace error; anything else goes through."""
+    """Answer of the reader: a report, or a trace error; anything else goes through."""
     try:
         return read(content).report.line()
     except hs.TraceError as error:

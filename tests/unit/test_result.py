@@ -309,7 +309,7 @@ def test_too_much_work_is_warned_of():
 
 
 def of_work(**columns):
-    """What the summary says of the work of jobs of 100 s on a node each, if nothing else is said; nodes take 1.25 times
+    """Summary of jobs of 100 s on a node each, if nothing else is said; nodes take 1.25 times
     as long."""
     count = len(next(iter(columns.values()))) if columns else 0
     own = {"submit_s": [0.0] * count, "runtime_s": [100.0] * count, "node_count": [1] * count, "app": ["a"] * count}

@@ -1,4 +1,4 @@
-"""What a workload's own columns are called in a result, and results as the next workload."""
+"""Names of a workload's own columns in a result, and results as the next workload."""
 
 import polars as pl
 import pytest

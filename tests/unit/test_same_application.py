@@ -1,4 +1,4 @@
-"""Which jobs run the same application: by hand, against a plain loop, on real logs; and flags of first runs."""
+"""Jobs of the same application: by hand, against a plain loop, on real logs; and flags of first runs."""
 
 from pathlib import Path
 
