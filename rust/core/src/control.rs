@@ -380,7 +380,7 @@ impl Controller {
     /// Budget in force, if there is one.
     #[must_use]
     pub fn ceiling(&self) -> Option<Watts> {
-        self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
+        self.cluster.budgets().in_force(self.cluster.now(), self.policy.budget())
     }
 
     /// Informs policy and forecast of a job that has joined the queue.

@@ -234,7 +234,7 @@ fn a_job_that_waits_for_a_node_that_never_returns_stays_pending() {
 fn a_budget_change_is_told_and_shown() {
     fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
         if told.contains(&Notice::BudgetChanged) {
-            assert_eq!(view.budgets.at(view.now), Watts::from_watts(500.0));
+            assert_eq!(view.budgets.in_force(view.now, None), Watts::from_watts(500.0));
             out.start_with(JobId(0), |nodes| nodes.push(0));
         }
     }

@@ -258,13 +258,14 @@ impl Controller {
         if self.decisions.is_empty() {
             return Ok(());
         }
-        self.carry_out_under(self.policy.budget(), host)
+        self.carry_out_counting(self.counts_watts, host)
     }
 
-    /// Carries out the decisions of a policy with this ceiling.
-    pub(super) fn carry_out_under(&mut self, ceiling: Option<Watts>, host: &mut Host<'_>) -> Result<()> {
+    /// Carries out the decisions. `counts`: watts are granted to them.
+    pub(super) fn carry_out_counting(&mut self, counts: bool, host: &mut Host<'_>) -> Result<()> {
+        let ceiling = self.ceiling();
         let Self { cluster, policy, decisions, account, .. } = self;
-        let headroom = cluster.headroom(ceiling);
+        let headroom = cluster.headroom(ceiling, counts);
         let mut hand = Hand { cluster, policy: &mut **policy, decisions, account, headroom, host };
         for decision in decisions.list() {
             match *decision {
