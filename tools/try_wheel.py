@@ -4,7 +4,7 @@
 
 Without names of interpreters it takes CPython 3.10 and the newest of those that are here, on the path or where pyenv
 and uv keep theirs. It looks at the wheel itself first: what auditwheel says of the systems it runs on, and its size.
-The sdist beside it is built by pip in an empty folder, which needs Rust, and what comes out is tried in the same way.
+The sdist next to it is built by pip in an empty folder, which needs Rust, and what comes out is tried in the same way.
 """
 
 from __future__ import annotations

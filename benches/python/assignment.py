@@ -215,7 +215,7 @@ class Row:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Row of ``--json``."""
         runs = {name: run if isinstance(run, dict) else {"failed": str(run)} for name, run in self.runs.items()}
         return {"work": self.work.name, "runs": runs, "missed": self.missed()}
 

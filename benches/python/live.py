@@ -9,7 +9,7 @@ this machine. Then the same jobs are simulated on the same platform under the sa
 * **predicted**: with the lengths that each job has alone and the median latencies that were measured in that run, so
   that what jobs do to each other's lengths counts as error.
 
-Above the table stands the noise of the machine: the length of one job alone, again and again, and beside as many others
+Above the table stands the noise of the machine: the length of one job alone, again and again, and among as many others
 as there are nodes; and **again**, the next real run of the same jobs under the same policy in place of a simulation,
 which bounds what any simulation can reach. Latencies are those from a decision to the command's begin, and from the end
 of its last process to the notice. The load average of the machine is printed, as all of this depends on it.
@@ -69,7 +69,7 @@ def words(blocks: int) -> list[str]:
 
 
 def took_s(blocks: int, beside: int = 0) -> float:
-    """Seconds of a job beside others that compute as much."""
+    """Seconds of a job next to others that compute as much."""
     others = [subprocess.Popen(words(blocks)) for _ in range(beside)]
     begun_at = time.perf_counter()
     subprocess.run(words(blocks), check=True)
@@ -86,7 +86,7 @@ def calibrated(seconds: float = 1.0) -> float:
 
 
 def noise(blocks: int, rounds: int) -> dict[str, float]:
-    """Spread of one job's length, alone and beside others, as shares of the mean."""
+    """Spread of one job's length, alone and next to others, as shares of the mean."""
     alone = [took_s(blocks) for _ in range(rounds)]
     beside = [took_s(blocks, NODES - 1) for _ in range(rounds)]
     spread = {

@@ -1,7 +1,7 @@
 """Cost of a machine that is run day by day: ``python benches/python/machine_day.py [--quick]``.
 
 Six weeks of AOBA under `nqsv`; a plan of named nodes for four queues that overlap; a year of a large machine whose idle
-nodes are switched off; and a thousand failures a day beside none. CPU seconds of the run and its frames. Speed never
+nodes are switched off; and a thousand failures a day next to none. CPU seconds of the run and its frames. Speed never
 fails this program.
 """
 
@@ -42,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Work:
-    """A run, perhaps beside another whose time it is a ratio of, and what it should take."""
+    """A run, perhaps next to another whose time it is a ratio of, and what it should take."""
 
     name: str
     reach: str

@@ -1,9 +1,9 @@
-"""SharedResponse beside its rival, one number an application for all devices, where applications hardly correlate.
+"""SharedResponse against its rival, one number an application for all devices, where applications hardly correlate.
 
     python benches/python/no_variation.py [--frontera FOLDER] [--m100-2022 FOLDER]
 
 One application is hidden on a third of the devices that ran it and another, ten draws of which: mean absolute error in
-percent of what is hidden, of the model and of the mean over the other devices. Longhorn's watts lie beside the
+percent of what is hidden, of the model and of the mean over the other devices. Longhorn's watts lie next to the
 repository. FOLDER holds ``frontera-*-agg.csv`` of github.com/hal-uw/blox-pal (times, each as a percentage of the
 fleet's median), or ``pw_22-*.parquet`` and ``cov_22-*.parquet`` of github.com/MSKazemi/m100-silicon-binning: there the
 model is fitted on 2021, as the rival is, and both are scored on 2022.

@@ -1,8 +1,8 @@
-"""Measured counters and watts that lie beside the repository, in the shape that power models take.
+"""Measured counters and watts that lie next to the repository, in the shape that power models take.
 
 A data set is features of applications and watts of devices under them. Where one device was measured at many clocks, or
 settings, each of these counts as a device: they differ from each other as devices of a kind do, only more, and the
-features are those of one of them, as the models expect. Licences and columns: the description beside each data set.
+features are those of one of them, as the models expect. Licences and columns: the description next to each data set.
 """
 
 from __future__ import annotations

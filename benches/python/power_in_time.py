@@ -1,7 +1,7 @@
 """Cost of power that changes in time: ``python benches/python/power_in_time.py [--quick]``.
 
-A budget of 8,760 hours beside a constant one, on a million jobs; and caps that change every minute for a thousand jobs
-under way, a month of 100,000 jobs, beside the same month under a budget without caps. CPU seconds, the two in turn; the
+A budget of 8,760 hours against a constant one, on a million jobs; and caps that change every minute for a thousand jobs
+under way, a month of 100,000 jobs, against that month under a budget without caps. CPU seconds, the two in turn; the
 median of the rounds counts. Speed never fails this program.
 """
 

@@ -1,4 +1,4 @@
-"""Predicted quantiles of waits on real logs, beside those of the waits of jobs alike in the week before.
+"""Predicted quantiles of waits on real logs, next to those of the waits of jobs alike in the week before.
 
     python benches/python/predict_waits.py [FOLDER] [--only ctc|kth|sdsc|theta] [--jobs N] [--forks N] [--seed N]
         [--more] [--recalibrate N]

@@ -1,4 +1,4 @@
-"""The preset `hetsched` on real logs and measured variation, beside EASY, CGVA-FCFS-B and VAHRM.
+"""The preset `hetsched` on real logs and measured variation, against EASY, CGVA-FCFS-B and VAHRM.
 
     python benches/python/real_logs.py [FOLDER] [--only ricc|theta|kestrel] [--draws N] [--quick]
 

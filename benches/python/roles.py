@@ -1,6 +1,6 @@
 """Cost of parts in Python beyond their own work: ``python benches/python/roles.py [--quick]``.
 
-Each part does next to nothing, and stands beside the named part that does the same. CPU seconds, the two in turn; the
+Each part does next to nothing, and stands next to the named part that does the same. CPU seconds, the two in turn; the
 median of the rounds counts. The part's own work is measured by itself, on as many calls, and left out. Speed never
 fails this program; a schedule that differs from the named part's does.
 """

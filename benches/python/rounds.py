@@ -27,7 +27,7 @@ def count(chosen: argparse.Namespace) -> int:
 
 
 def table_of(*columns: str) -> Table:
-    """An empty table of works, with these columns of numbers beside their names."""
+    """An empty table of works, with these columns of numbers next to their names."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("work", no_wrap=True)
     for name in columns:

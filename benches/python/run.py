@@ -73,7 +73,7 @@ def interpreters(names: list[str], tell: Console) -> dict[str, str | measure.Run
 
 
 def surroundings() -> dict[str, Any]:
-    """On what, and beside what, it was measured."""
+    """Machine and peers of the measurement."""
     model = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     if cpus.is_file():

@@ -23,7 +23,7 @@ EXACT = 1e-9
 
 @dataclass(frozen=True)
 class Check:
-    """A figure beside what it should reach."""
+    """A figure next to what it should reach."""
 
     text: str
     met: bool
@@ -96,7 +96,7 @@ class Outcome:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """For ``--json``."""
+        """Row of ``--json``."""
         return {
             "work": self.work.name,
             "trace": self.work.trace.name,

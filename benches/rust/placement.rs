@@ -10,7 +10,7 @@ use hetsched_core::platform::outages::Outages;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Stage, View};
 use hetsched_core::power::budgets::Budgets;
 use hetsched_core::power::pvt::{OnUnknownApp, Predicted, TableKind, VariationTable, tables};
 use hetsched_core::random::Stream;
@@ -110,7 +110,7 @@ fn one_pass(criterion: &mut Criterion) {
                 bencher.iter(|| {
                     out.clear();
                     (0..JOBS).for_each(|job| policy.notice(view.jobs, Notice::Submitted(JobId(job))));
-                    policy.decide(&view, &mut out).expect("everyone fits");
+                    policy.decide(Stage::Start, &view, &mut out).expect("everyone fits");
                     out.list().len()
                 });
             });

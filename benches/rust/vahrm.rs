@@ -14,7 +14,7 @@ use hetsched_core::platform::outages::Outages;
 use hetsched_core::platform::slots::Slots;
 use hetsched_core::policy::compose::Composed;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
-use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Stage, View};
 use hetsched_core::power::budgets::Budgets;
 use hetsched_core::power::pvt::{OnUnknownApp, Predicted, TableKind, VariationTable, tables};
 use hetsched_core::random::Stream;
@@ -118,12 +118,12 @@ fn one_pass(criterion: &mut Criterion) {
                     let mut policy = Composed::new(case, parts, &platform).expect("above idle");
                     (0..JOBS).for_each(|job| policy.notice(Jobs::new(&jobs), Notice::Submitted(JobId(job))));
                     let mut out = Decisions::default();
-                    policy.decide(&view(&full), &mut out).expect("a pass");
+                    policy.decide(Stage::Start, &view(&full), &mut out).expect("a pass");
                     (policy, out)
                 },
                 |(mut policy, mut out)| {
                     out.clear();
-                    policy.decide(&view(&some), &mut out).expect("a pass");
+                    policy.decide(Stage::Start, &view(&some), &mut out).expect("a pass");
                     (policy, out)
                 },
                 BatchSize::SmallInput,

@@ -378,7 +378,9 @@ class View:
     ) -> _Floats: ...
 
 @final
-class Session:
+class RunSetup:
+    """Ingredients of a run, from which one run is made."""
+
     def __new__(
         cls,
         jobs: JobColumns,
@@ -403,8 +405,12 @@ class Session:
         queueing: dict[str, Any] | None = None,
         groups: npt.NDArray[np.uint32] | None = None,
         from_s: float | None = None,
-        succeeds: Session | None = None,
-        extends: Session | None = None,
+    ) -> RunSetup: ...
+
+@final
+class Session:
+    def __new__(
+        cls, setup: RunSetup, *, succeeds: Session | None = None, extends: Session | None = None
     ) -> Session: ...
     def step_until(
         self, time_s: float | None, *, progress: Callable[[int, int, float], object] | None = None
@@ -446,28 +452,7 @@ _State: TypeAlias = tuple[
 class Live:
     """A policy at work on a machine that its host watches and steers."""
 
-    def __new__(
-        cls,
-        jobs: JobColumns,
-        machine: Machine,
-        policy: dict[str, Any],
-        *,
-        start_us: int,
-        seed: int = 0,
-        kill_at_walltime: bool = True,
-        kill_grace_s: float = 0.0,
-        walltimes: str = "fixed",
-        on_unknown_app: str = "error",
-        known_w: npt.NDArray[np.float64] | None = None,
-        unfit: str | None = None,
-        users: _Codes | None = None,
-        accounts: _Codes | None = None,
-        queues: _Codes | None = None,
-        cells: dict[str, Any] | None = None,
-        queueing: dict[str, Any] | None = None,
-        groups: npt.NDArray[np.uint32] | None = None,
-        extends: Live | None = None,
-    ) -> Live: ...
+    def __new__(cls, setup: RunSetup, *, start_us: int, extends: Live | None = None) -> Live: ...
     def step(self, t_us: int, reports: list[_Told]) -> list[_Told]: ...
     def snapshot(self) -> _State: ...
     def rebuild(self, t_us: int, state: _State) -> None: ...

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from power_files import COUNTERS, WATTS
 
 # Sixteen nodes. Job 1: 4 nodes at 0 for 60 s. Job 2: 8 nodes at 1000 for 600 s. Job 3: 8 nodes at 1020 for 300 s,
-# beside job 2. Job 4: 20 nodes, more than there are. Job 5: 10 nodes at 1030, waits for job 2 until 1600, killed after
+# next to job 2. Job 4: 20 nodes, more than there are. Job 5: 10 nodes at 1030, waits for job 2 until 1600, killed after
 # 200 s, 4 s before its end: too little of the log's work for a word.
 LOG = """\
 ; Computer: by hand

@@ -266,7 +266,7 @@ def test_the_share_that_sleep_saves_is_compared_with_the_bound(hetsched, folder,
 
 def test_where_windows_differ_the_parts_of_the_energy_and_the_makespans_are_shown(hetsched):
     # Of two nodes at 100 W idle and 300 W busy. fcfs: job 2 waits for job 1 until 100 and ends at 200, job 3 follows
-    # until 300. easy: job 3 runs beside job 1, and all ends at 200.
+    # until 300. easy: job 3 runs next to job 1, and all ends at 200.
     jobs = {"job_id": [1, 2, 3], "submit_s": [0, 1, 2], "runtime_s": [100, 100, 90], "node_count": [1, 2, 1]}
     pl.DataFrame(jobs).write_parquet("own.parquet")
     machine = ("--nodes", 2, "--idle-w", 100, "--tdp-w", 300)

@@ -76,7 +76,7 @@ METHODS = (
 
 @pytest.fixture
 def mine(folder):
-    """A file with parts of policies, and one beside it that it imports."""
+    """A file with parts of policies, and one next to it that it imports."""
     (folder / "mine.py").write_text(MINE, encoding="utf-8")
     (folder / "beside.py").write_text('KEY = "planned_s"\n', encoding="utf-8")
     yield folder
@@ -194,7 +194,7 @@ def test_what_reading_an_answer_raises_is_the_objects_too(hetsched, own, told):
 
 @pytest.mark.parametrize("executor", [(), ("--executor", "processes:1")])
 def test_files_of_one_name_and_of_a_module_that_is_loaded_run_anywhere(hetsched, mine, executor):
-    """Files named as another that is loaded, as a module of Python's, and one that imports what is beside it."""
+    """Files named as another that is loaded, as a module of Python's, and one that imports what is next to it."""
     own = "class {}:\n    def rank(self, jobs, view):\n        return {}jobs.node_count\n"
     for name, kind, sign in (("platform.py", "Small", ""), ("other/mine.py", "Large", "-")):
         (mine / name).parent.mkdir(exist_ok=True)

@@ -89,7 +89,7 @@ def test_equal_input_makes_equal_files_in_either_shape_which_the_library_reads(h
 
 
 def test_several_runs_count_as_their_median_and_others_are_counted(hetsched, measured):
-    # Runs of 110 and 500 W beside the 110 W that were there: the median stays. Three runs say nothing.
+    # Runs of 110 and 500 W next to the 110 W that were there: the median stays. Three runs say nothing.
     (measured / "watts.csv").write_text(WATTS + "g1,a,110\ng1,a,500\ng1,b,0\ng2,b,\n,b,120\n")
     said = hetsched("power", "evaluate", "counters.csv", "watts.csv", "--model", "two-stage", *LINEAR, "--json")
     found = json.loads(said.out)

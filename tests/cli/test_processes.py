@@ -29,7 +29,7 @@ def at_length_only(*values):
 
 
 def hopeless_log(folder):
-    """Twice as much work as the machine can do: conservative backfilling plans a deep queue anew at every end."""
+    """Twice as much work as the machine can do: conservative backfilling plans a deep queue again at every end."""
     rng = np.random.default_rng(0)
     count = 40_000
     runtime_s = rng.integers(10, 20_000, count)

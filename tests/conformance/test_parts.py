@@ -37,7 +37,7 @@ preset = pytest.mark.parametrize("name", PRESETS)
 
 
 def composed(role: str, name: str, other: str = "reservations") -> hs.Policy:
-    """A policy with this part, and backfilling beside it so that it has something to do."""
+    """A policy with this part, and backfilling next to it so that it has something to do."""
     return hs.Policy(**{"backfill": other, role: name})
 
 

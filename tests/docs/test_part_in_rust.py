@@ -77,7 +77,7 @@ def test_the_examples_wheel_passes_its_own_tests(tmp_path: Path) -> None:
     site = tmp_path / "site"
     done(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel)
     shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
-    # The package under test, and beside it the wheel.
+    # The package under test, and next to it the wheel.
     path = os.pathsep.join([str(Path(hs.__file__).parents[1]), str(site)])
     said = done(
         sys.executable, "-m", "pytest", "-q", "--rootdir", tmp_path, "tests", cwd=tmp_path, env={"PYTHONPATH": path}

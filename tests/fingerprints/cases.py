@@ -2,7 +2,7 @@
 
 A case is a log, a policy and a variant of the machine. Its fingerprint is two short digests: of the schedule (start,
 end, state and nodes of every job) and of the energy (of jobs and nodes, and the timeline). This file as a program
-writes the table anew; do that only after a change that is meant to change schedules, and say in the changelog which.
+writes the table again; do that only after a change that is meant to change schedules, and say in the changelog which.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def known() -> dict[str, str]:
 
 
 def write(say: Callable[[str], object] = lambda _: None) -> None:
-    """Makes every run and writes the table anew."""
+    """Makes every run and writes the table again."""
     table = {}
     for log in (*LOGS, *DRAWN):
         say(log)

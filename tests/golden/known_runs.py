@@ -25,7 +25,7 @@ from hetsched.policy import parse_policy
 
 RUNS = Path(__file__).with_name("runs")
 BESIDE = "sjf:placement=lowest-power"
-"""The policy that runs beside the paper's in every quick run."""
+"""The policy that runs next to the paper's in every quick run."""
 WITHOUT_POLICIES = "tsmva"
 """The one experiment that runs no policies."""
 RELATIVE, ABSOLUTE = 1e-6, 1e-9
@@ -33,7 +33,7 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-9
 
 
 def policies_beside(name: str) -> list[str]:
-    """The policies that run beside the paper's."""
+    """The policies that run next to the paper's."""
     return [] if name == WITHOUT_POLICIES else [BESIDE]
 
 

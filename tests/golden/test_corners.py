@@ -29,7 +29,7 @@ def columns(result: hs.Result, *names: str) -> list[list[Any]]:
 def test_the_second_reservation_is_kept_wherever_the_queue_is_cut(fillers: int, depth: int | str) -> None:
     # 10 nodes: A holds 4 until 10, B 6 until 100. All else comes at 1: fillers of length zero, gone at 10, when A's
     # nodes are free; H (8 nodes) is promised 100; C (1 node, 5 s) starts at 10 and delays no reservation; V (10 nodes)
-    # is promised 110, when H is over; X (1 node, 1000 s) fits beside H but would keep V waiting until 1010.
+    # is promised 110, when H is over; X (1 node, 1000 s) fits next to H but would keep V waiting until 1010.
     rows = [(0, 0.0, 10.0, 4), (1, 0.0, 100.0, 6)]
     rows += [(100 + filler, 1.0, 0.0, 1) for filler in range(fillers)]
     rows += [(10, 1.0, 10.0, 8), (11, 1.0, 5.0, 1), (12, 1.0, 10.0, 10), (13, 1.0, 1000.0, 1)]
@@ -93,7 +93,7 @@ def test_a_job_whose_profile_no_queued_job_can_give_is_rejected_at_once(small: f
 
 def test_a_held_job_starves_no_other() -> None:
     # Job 1 holds all nodes until 1000. Then the longest waits go first: job 2, held for the profile that job 3 gives,
-    # has waited longest, but it is in no queue. Job 3 starts, and job 4 beside it; job 2 when job 3 is over.
+    # has waited longest, but it is in no queue. Job 3 starts, and job 4 next to it; job 2 when job 3 is over.
     frame = {
         "job_id": [1, 2, 3, 4],
         "submit_s": [0.0, 1.0, 1.0, 3.0],

@@ -96,7 +96,7 @@ CROWD = [
         # Two reservations are enough to protect jobs 2 and 3.
         (hs.Policy(order="fcfs", backfill={"name": "reservations", "depth": 2}, placement="lowest-id"),
          [0.0, 10.0, 20.0, 25.0]),
-        # Greedy first fit protects nobody: at 3 job 4 fits, as with EASY. At 10 job 2 fits beside it.
+        # Greedy first fit protects nobody: at 3 job 4 fits, as with EASY. At 10 job 2 fits next to it.
         (hs.Policy(order="fcfs", backfill="first-fit", placement="lowest-id"), [0.0, 10.0, 33.0, 3.0]),
     ],
     ids=["fcfs", "easy", "conservative", "two-reservations", "first-fit"],
@@ -375,7 +375,7 @@ def test_communication_comes_on_top_of_the_slowest_node() -> None:
         {"submit_s": 0, "runtime_s": 10, "comm_s": 6.0, "node_count": 1, "app": "a"},
     ]
     result = run(jobs, platform, "easy", kill_at_walltime=False)
-    # Job 1 runs 12.5 + 3 s. Job 2 is blocked, its shadow time is job 1's walltime, 15. Of the two that fit beside job
+    # Job 1 runs 12.5 + 3 s. Job 2 is blocked, its shadow time is job 1's walltime, 15. Of the two that fit next to job
     # 1, job 3 is planned to end at 14 and starts; job 4, planned for 16 s, would end later than 15 and waits.
     assert column(result, "start_s") == [0.0, 15.5, 0.0, 28.0]
     assert column(result, "end_s") == [15.5, 28.0, 14.0, 44.0]

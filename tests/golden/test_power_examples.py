@@ -269,7 +269,7 @@ def test_the_monitor_looks_at_its_multiples() -> None:
     assert result.summary()["over_budget_s"] == 5
 
 
-# Beside the page's: small ones for rules that it works no example of.
+# Next to the page's: small ones for rules that it works no example of.
 
 
 @pytest.mark.parametrize("allocator", ["uniform", "equal-slowdown"])
@@ -423,7 +423,7 @@ def test_jobs_without_a_row_need_their_least_share(apps: str, starts: list[float
 
 def test_a_job_that_never_fits_beyond_predictions_holds_no_reservation() -> None:
     # 150 W predicted, 250 W drawn: job 1 draws 400 W, 100 more than predicted. Of 620 W the plan has 320 beyond idle at
-    # most; job 2 needs 400. So job 3 starts beside it, and job 2 once nothing is drawn beyond predictions any more.
+    # most; job 2 needs 400. So job 3 starts next to it, and job 2 once nothing is drawn beyond predictions any more.
     actual, predicted = (
         hs.VariationTable(["cpu"], power_w=[[watts] * 4], time_ratio=[[1.0] * 4]) for watts in (250.0, 150.0)
     )

@@ -77,7 +77,7 @@ def test_rule_33_who_started_last_is_suspended_first_then_the_later_row() -> Non
 
 
 def test_rule_33_nodes_are_cleared_in_ascending_order() -> None:
-    """Job 2 makes way on node 0, then job 1 with all its nodes: beside the urgent job there is room for job 2 again."""
+    """Job 2 makes way on node 0, then job 1 with all its nodes: with the urgent job there is room for job 2 again."""
     rows: list[Row] = [(0, 100, 100, 2, "n"), (5, 80, 80, 1, "n"), (10, 20, 20, 2, "u")]
     queues = hs.Queue("n", "0-1"), hs.Queue("u", "0-1", priority=9, preempts=["n"])
     workload, platform = jobs(*rows, slots=[3, 1, 3]), machine(2, *queues, slots=4)

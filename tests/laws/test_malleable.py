@@ -1,4 +1,4 @@
-"""Malleable jobs whose sizes change at random: the laws of a run hold beside every part, and runs can be repeated."""
+"""Malleable jobs whose sizes change at random: the laws of a run hold with every part, and runs can be repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preset `hetsched` on real logs and measured variation, where these lie beside the repository.
+"""The preset `hetsched` on real logs and measured variation, where these lie next to the repository.
 
 What the whole logs say stands in docs/background/hetsched-preset.md; here are the first 4,000 jobs of each. Bounds are
 far from what was seen: they find a preset that broke.

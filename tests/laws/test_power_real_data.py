@@ -1,4 +1,4 @@
-"""Power models on measured devices, where these lie beside the repository.
+"""Power models on measured devices, where these lie next to the repository.
 
 Which sets the shared response was chosen with, and which were held out, ``benches/python/power_real_data.py`` says;
 the tests here are on sets that were held out. Bounds are far from what was seen: they find a model that broke.

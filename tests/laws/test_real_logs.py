@@ -1,4 +1,4 @@
-"""Real logs, where they lie beside the repository: every one is read to the end, and its schedules keep the laws."""
+"""Real logs, where they lie near the repository: every one is read to the end, and its schedules keep the laws."""
 
 from pathlib import Path
 

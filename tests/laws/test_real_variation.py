@@ -1,7 +1,7 @@
-"""Measured nodes, sockets and GPUs, where they lie beside the repository: tables of them, and caps as they really act.
+"""Measured nodes, sockets and GPUs, where they lie next to the repository: tables of them, and caps as they really act.
 
 Numbers in the tests are those of the data's own descriptions, or counted with other means; bounds on a model's error
-are stated beside the test that holds them.
+are stated next to the test that holds them.
 """
 
 from pathlib import Path

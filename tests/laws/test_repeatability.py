@@ -1,4 +1,4 @@
-"""The same inputs and the same seed give the same bytes, alone or beside other runs; another seed moves only chance."""
+"""The same inputs and the same seed give the same bytes, alone or among other runs; another seed moves only chance."""
 
 from __future__ import annotations
 

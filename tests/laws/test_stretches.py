@@ -26,7 +26,7 @@ from hetsched.testing import check_schedule
 LACKS = [
     name
     for name, there in {
-        "budgets in time": "budgets" in inspect.signature(_core.Session).parameters,
+        "budgets in time": "budgets" in inspect.signature(_core.RunSetup).parameters,
         "tables by cap": "cap_tables" in inspect.signature(_core.Machine).parameters,
         "segments": hasattr(_core.Records, "take_segments"),
         "emergencies": "on_excess" in parameters_of("power", "system-budget"),

@@ -200,7 +200,7 @@ def test_killed_at_any_time_nothing_is_lost_and_nothing_run_twice(tmp_path: Path
 @needs_proc
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_stops_it_at_once_and_keeps_what_is_done(tmp_path: Path, script: Path, workers: int) -> None:
-    # A hundred times more work than there are nodes, planned anew whenever a job ends early: each run takes minutes.
+    # A hundred times more work than there are nodes, planned again whenever a job ends early: each run takes minutes.
     runtime = '"runtime_s": rng.integers(1, 900, jobs),'
     early = '"runtime_s": (runtime_s := rng.integers(1, 900, jobs)), "walltime_s": 2 * runtime_s,'
     hopeless = SCRIPT.replace("* 100", "* 1").replace(

@@ -4,7 +4,7 @@ import numpy as np
 
 
 class Shortest:
-    """As the part `shortest`."""
+    """Twin of the part `shortest`."""
 
     def rank(self, jobs, view):
         return jobs.planned_s
@@ -32,7 +32,7 @@ class Chance:
 
 
 class LowestId:
-    """As the part `lowest-id`."""
+    """Twin of the part `lowest-id`."""
 
     def choose(self, job, free, view):
         return free[: job.node_count]
@@ -52,14 +52,14 @@ class FirstFit:
 
 
 class AllInOrder:
-    """As the backfill `first-fit`."""
+    """Twin of the backfill `first-fit`."""
 
     def select(self, queue, view):
         return queue.job_id
 
 
 class Easy:
-    """As the backfill `reservations` with depth 1, where jobs get whole nodes and there is no budget."""
+    """Twin of the backfill `reservations` with depth 1, where jobs get whole nodes and there is no budget."""
 
     def select(self, queue, view):
         free, chosen, place = len(view.free), [], 0
@@ -72,7 +72,7 @@ class Easy:
             place += 1
         if place == len(queue):
             return chosen
-        # The head's start by the plan, and what is left beside it then.
+        # The head's start by the plan, and what is left next to it then.
         shadow_s, extra = np.inf, -1
         freed = free
         for end_s, count in sorted((max(end_s, view.now_s), count) for end_s, count in ends):

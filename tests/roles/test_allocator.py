@@ -50,7 +50,7 @@ def policy(allocator: Any, budget_w: float, **power: Any) -> hs.Policy:
 
 
 class Uniform:
-    """As the named one: one cap for all, the highest that keeps within the watts."""
+    """Twin of the named one: one cap for all, the highest that keeps within the watts."""
 
     least_cap_w = 100.0
 

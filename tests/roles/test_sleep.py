@@ -132,7 +132,7 @@ def test_a_node_that_is_counted_is_lacking_when_those_above_it_sleep() -> None:
 
 
 def test_nodes_are_woken_for_the_jobs_that_the_backfill_would_start() -> None:
-    """Job 4 fits beside what EASY holds for job 2, but not beside a plan of job 3, which EASY does not make."""
+    """Job 4 fits next to what EASY holds for job 2, but not next to a plan of job 3, which EASY does not make."""
     rows = [(0, 1000, 1000, 2), (500, 100, 100, 3), (510, 100, 5000, 4), (520, 300, 10000, 1)]
     starts = [run(log(*rows), 4, sleep).jobs["start_s"][3] for sleep in (None, Planned(), "planned")]
     assert starts[:2] == [520.0, 580.0]

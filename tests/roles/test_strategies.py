@@ -305,7 +305,7 @@ def test_a_job_takes_its_fastest_size_within_its_watts() -> None:
 
     times = {size: time(size) for size in range(1, NODES + 1)}
     assert times[sizes_of(result)[0]] == pytest.approx(min(times.values()), rel=2e-3)
-    # Beside one that holds eight nodes it starts on four, if a little slower is allowed, and waits otherwise.
+    # Next to one that holds eight nodes it starts on four, if a little slower is allowed, and waits otherwise.
     rows = [(0.0, 1000.0, 8, "cpu"), (1.0, 100.0, 6, "cpu")]
     frame = moldable(rows, min_nodes=1).to_polars()
     frame = frame.with_columns(

@@ -1,4 +1,4 @@
-"""Parts in Python beside named ones that do the same: the same schedules, start by start."""
+"""Parts in Python against named ones that do the same: the same schedules, start by start."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_order(order: str, data: st.DataObject) -> None:
 
 
 class LowestPower:
-    """As the part `lowest-power`."""
+    """Twin of the part `lowest-power`."""
 
     def choose(self, job: Any, free: Any, view: Any) -> Any:
         watts = view.predicted_w(job.app)[free]

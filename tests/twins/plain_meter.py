@@ -81,7 +81,7 @@ def close_segment(machine: Machine, job: Job) -> None:
 
 
 def runs(machine: Machine) -> dict[int, list[tuple[int, int, int]]]:
-    """By job, from when until when it ran on how many slots, in all attempts and until now."""
+    """Stretches of each job, with begin, end and slots, of all attempts and until now."""
     found: dict[int, list[tuple[int, int, int]]] = {job.row: [] for job in machine.jobs}
     for row in machine.segments:
         if row.stretch.state == "running":

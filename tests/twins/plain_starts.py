@@ -69,7 +69,7 @@ def plain_starts(result: hs.Result, workload: hs.Workload, platform: hs.Platform
 
 
 def profiling(row: Mapping[str, Any], result: hs.Result) -> float:
-    """By how much a first run is longer than others."""
+    """Time by which a first run is longer than others."""
     return float(result.provenance["policy"]["order"]["profiling_ratio"]) if row.get("profiled") else 1.0
 
 

@@ -107,7 +107,7 @@ class _Pass:
         return nodes
 
     def _look_at_suspended(self, job: Job) -> None:
-        """Rule 34: room beside running jobs and what this pass started and planned."""
+        """Rule 34: room next to running jobs and what this pass started and planned."""
         left = max(TICK, self._left(job))
         holds = self._holds(without=None)
         for at in self._changes(holds):

@@ -93,7 +93,7 @@ def draws_of(
     capped: bool = True,
     same_idle: bool = False,
 ) -> Draws:
-    """With tables by cap, with a model, or without caps; applications that differ, nodes that idle at unlike watts."""
+    """Draws with tables by cap, with a model, or without caps; applications that differ, nodes of unlike idle watts."""
     same_idle = same_idle or equal or draw(st.booleans())
     idle_w = [draw(IDLES)] * nodes if same_idle else draw(st.lists(IDLES, min_size=nodes, max_size=nodes))
     kind = draw(st.sampled_from(["by-cap", "by-cap", "model", "plain"])) if capped else "plain"

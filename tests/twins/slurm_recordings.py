@@ -35,7 +35,7 @@ class Recording:
         return sum(self.script_starts[job.id] - job.submit_s for job in self.jobs) / len(self.jobs)
 
     def replayed(self) -> Result:
-        """With beats, boots and clean-ups as they were."""
+        """Run with beats, boots and clean-ups as they were."""
         return simulate(self.nodes, self.partitions, self.options, self.jobs)
 
     def hits(self, result: Result) -> dict[int, bool]:

@@ -1,4 +1,4 @@
-"""The assignment functions beside scipy's solver, and every answer against its own certificate."""
+"""The assignment functions against scipy's solver, and every answer against its own certificate."""
 
 import itertools
 import re
@@ -33,7 +33,7 @@ def twin(cost):
 
 
 def check_certificate(cost, rows, columns, found):
-    """By sums and comparisons alone: the duals bound every matching from below, and this one meets the bound."""
+    """Check by sums and comparisons alone: the duals bound every matching from below, and this one meets the bound."""
     slack = 1e-10 * np.abs(cost[np.isfinite(cost)]).max(initial=0.0)
     reduced = cost - found.row_duals[:, None] - found.column_duals
     assert (reduced >= -slack).all()

@@ -1,4 +1,4 @@
-"""The reference machine in plain Python beside the engine: features by themselves, and all that go together."""
+"""The reference machine in plain Python against the engine: features by themselves, and all that go together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Malleable jobs on the reference machine beside the engine, alone and with all that goes with them."""
+"""Malleable jobs on the reference machine against the engine, alone and with all that goes with them."""
 
 from __future__ import annotations
 

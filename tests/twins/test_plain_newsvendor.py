@@ -1,4 +1,4 @@
-"""The sleep part `newsvendor` on the reference machine beside the engine, and the wake plan of it and of objects."""
+"""The sleep part `newsvendor` on the reference machine against the engine, and the wake plan of it and of objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference machine under budgets, caps and emergencies beside the engine, and held to what the page promises."""
+"""The reference machine under budgets, caps and emergencies against the engine, and held to what the page promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine beside the plain-Python scheduler and the textbook's EASY: every start, end, cause, state and node."""
+"""The engine against the plain-Python scheduler and the textbook's EASY: every start, end, cause, state and node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that sleep under a budget on the reference machine beside the engine, and what the page promises of both."""
+"""Nodes that sleep under a budget on the reference machine against the engine, and what the page promises of both."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def small(jobs: list[Job], watts: list[float], budget_w: float, sleep: Sleep, **
 
 
 def test_a_node_is_not_woken_that_could_not_idle_to_the_end() -> None:
-    """Rule 5: from 10 s on there are 10 W beside job 1, and node 1 would idle at 50 W."""
+    """Rule 5: from 10 s on there are 10 W next to job 1, and node 1 would idle at 50 W."""
     lengths = [(0, 0), (2, 20), (3, 3)]
     jobs = [Job(row, submit * SECOND, runtime * SECOND, None, 1) for row, (submit, runtime) in enumerate(lengths)]
     rows, sleep = [BudgetRow(10 * SECOND, 160.0)], Sleep(SECOND, 0, 0, 0, 0, SECOND, min_on=1)
@@ -156,7 +156,7 @@ def test_where_switching_costs_nothing_a_run_is_one_without_sleep(case: Case) ->
     """Off, booting and shutting down as idle, and at once: the same starts and the same energy.
 
     Not of jobs of no length, which leave their share of the watts to those for which nodes are being woken (rule 7),
-    and not beside reservations, which keep the nodes that they will wake from all jobs behind them (rule 5).
+    and not next to reservations, which keep the nodes that they will wake from all jobs behind them (rule 5).
     """
     machine, jobs = case
     machine.depth = machine.depth and 0

@@ -1,4 +1,4 @@
-"""VAHRM, and budgets under every backfill, on the reference machine beside the engine."""
+"""VAHRM, and budgets under every backfill, on the reference machine against the engine."""
 
 from __future__ import annotations
 

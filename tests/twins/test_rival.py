@@ -1,4 +1,4 @@
-"""The engine beside the C++ program of the benches: equal starts, node ids and node energies, byte by byte."""
+"""The engine against the C++ program of the benches: equal starts, node ids and node energies, byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sliding window beside one slid by hand, under every backfill: every start, end, cause, state and node."""
+"""The sliding window against one slid by hand, under every backfill: every start, end, cause, state and node."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_most_recordings_can_be_compared() -> None:
 
 @pytest.mark.parametrize("name", COMPARABLE)
 def test_starts_and_nodes_of_a_recording(name: str) -> None:
-    """With beats, lengths and ends of clean-ups as they were: within 1.1 s on the same nodes."""
+    """Beats, lengths and ends of clean-ups are as they were: within 1.1 s on the same nodes."""
     known = recording(name)
     ends = json.loads((FOLDER / name / "recording.json").read_text())["jobs"]
     clean = tuple(sorted({round(job["end_s"] + job["clean_up_s"], 6) for job in ends}))

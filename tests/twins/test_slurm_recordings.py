@@ -10,7 +10,7 @@ SHARE = 0.95
 
 @pytest.mark.parametrize("name", NAMES)
 def test_starts_and_nodes_of_a_recording(name: str) -> None:
-    """With beats and lengths as they were: within 1.1 s on the same nodes."""
+    """Beats and lengths are as they were: within 1.1 s on the same nodes."""
     known = recording(name)
     hits = known.hits(known.replayed())
     assert len(hits) == 60

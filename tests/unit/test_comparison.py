@@ -108,7 +108,7 @@ def test_results_become_a_frame_with_a_row_a_run():
     frame = runs_frame(results)
     assert frame.columns == ["policy", "seed", *results[0].summary()]
     assert frame.select("policy", "seed").rows() == [("random", 3), ("random", 4)]
-    # 60 s on two nodes at 300 W, 30 s of both idle at 100 W, 30 s on one at 300 W beside an idle one.
+    # 60 s on two nodes at 300 W, 30 s of both idle at 100 W, 30 s on one at 300 W next to an idle one.
     assert ratios_to_baseline(results, baseline="random", metrics=["energy_j"])["mean"].item() == pytest.approx(
         36_000 + 6_000 + 12_000
     )

@@ -156,7 +156,7 @@ def test_backfilled_jobs_leave_their_nodes_and_licences_to_a_reservation():
 
 
 def test_shared_nodes_share_gpus_and_memory():
-    # Two jobs of two GPUs fit a node of four, a third does not, and one of 200 GB fits beside none of 100 GB on 256 GB.
+    # Two jobs of two GPUs fit a node of four, a third does not, and one of 200 GB fits with none of 100 GB on 256 GB.
     jobs = jobs_of(slots=[1] * 5, gpus=[2, 2, 2, 0, 0], memory_gb=[1, 1, 1, 100, 200], constraint=["a100"] * 5)
     platform = hs.Platform(
         [*machine().classes[:1], hs.NodeClass.from_dict({**machine().classes[1].to_dict(), "count": 1})],

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import hetsched as hs
 from hetsched import _core
 
-HAS_BUDGETS = "budgets" in inspect.signature(_core.Session).parameters
+HAS_BUDGETS = "budgets" in inspect.signature(_core.RunSetup).parameters
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
 needs_budgets = pytest.mark.skipif(not HAS_BUDGETS, reason="the engine takes no budgets yet")
 

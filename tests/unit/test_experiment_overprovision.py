@@ -100,7 +100,7 @@ class TestSteadyState:
         return hs.simulate(hs.Workload.from_polars(jobs), platform, "vu-fcfs:budget_w=300")
 
     def test_it_is_from_the_end_of_the_first_third_to_that_of_the_second(self, result):
-        # 300 W feed one job beside an idle node, not two.
+        # 300 W feed one job next to an idle node, not two.
         assert result.jobs["end_s"].to_list() == [100.0, 200.0, 300.0]
         assert steady_window(result.jobs) == (100.0, 200.0, 1)
 

@@ -374,7 +374,7 @@ class TestPanels:
 
 @pytest.fixture(scope="module", params=NAMES)
 def report(request, quick_report):
-    """Each experiment's quick run, with a policy of one's own beside the paper's."""
+    """Each experiment's quick run, with a policy of one's own next to the paper's."""
     return quick_report(request.param, beside=True)
 
 

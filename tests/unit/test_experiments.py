@@ -338,7 +338,7 @@ def test_further_runs_are_in_the_first_repetitions_of_a_full_run_alone(monkeypat
 
 
 YOURS = "sjf:placement=lowest-power"
-"""What `quick_report` has beside."""
+"""Policy that `quick_report` has after the paper's."""
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
@@ -383,7 +383,7 @@ def test_policies_are_checked_before_the_first_run():
 
 @pytest.fixture(scope="module", params=sorted(EXPERIMENTS))
 def report(request, quick_report):
-    """Each experiment's quick run, with a policy of one's own beside the paper's."""
+    """Each experiment's quick run, with a policy of one's own next to the paper's."""
     return quick_report(request.param, beside=True)
 
 

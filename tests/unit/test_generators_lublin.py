@@ -23,7 +23,7 @@ def integral(y, x):
 
 
 def gamma_cdf_by_integration(ends, shape, scale):
-    """By the trapezoid rule, independently of the generator's series."""
+    """Trapezoid rule, independently of the generator's series."""
     grid = np.linspace(1e-9, max(ends), 400_001)
     density = gamma_density(grid, shape, scale)
     running = np.append(0.0, np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(grid)))

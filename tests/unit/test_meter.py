@@ -30,7 +30,7 @@ def platform() -> hs.Platform:
 
 
 def starts(**columns: object) -> pl.DataFrame:
-    """Jobs 1 and 2 beside each other, then 3, which is killed at 60; 4 takes no time where 3 begins."""
+    """Jobs 1 and 2 side by side, then 3, which is killed at 60; 4 takes no time where 3 begins."""
     whole = {"job_id": [1, 2, 3], "start_s": [0.0, 0.0, 20.0], "nodes": [[0, 1], [2], [0, 1, 2]], **columns}
     return pl.DataFrame(whole, schema_overrides={"nodes": NODES})
 

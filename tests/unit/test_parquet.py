@@ -81,7 +81,7 @@ def test_nor_in_a_result(tmp_path):
     hs.simulate(jobs, hs.Platform.homogeneous(N, 10, 20)).write(tmp_path)
     path = tmp_path / "nodes.parquet"
     path.write_bytes(with_negative_page(path.read_bytes()))
-    # Who damages a file on purpose writes its sum anew.
+    # Who damages a file on purpose writes its sum again.
     summary = json.loads((tmp_path / "summary.json").read_text())
     summary["files"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     (tmp_path / "summary.json").write_text(json.dumps(summary))

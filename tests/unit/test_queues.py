@@ -322,7 +322,7 @@ ALONE: list[str | hs.Policy] = [
 
 @pytest.mark.parametrize("policy", ALONE, ids=str)
 def test_a_pool_is_scheduled_as_if_it_were_the_machine(policy: str | hs.Policy) -> None:
-    # The same jobs on a machine of two nodes, and on the last two of five, beside others.
+    # The same jobs on a machine of two nodes, and on the last two of five, next to others.
     jobs = pl.DataFrame(
         {
             "job_id": list(range(30)),

@@ -1,4 +1,4 @@
-"""A result's files are of one run: no mixture of two is read, whoever was killed or wrote beside another."""
+"""A result's files are of one run: no mixture of two is read, whichever writer was killed or met another."""
 
 import hashlib
 import json

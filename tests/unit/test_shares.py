@@ -1,4 +1,4 @@
-"""Placement and timing told apart: they add up exactly, and the waits stand beside them."""
+"""Placement and timing apart: they add up exactly, and the waits stand with them."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_rule_32_failures_have_their_mean_and_each_its_repair() -> None:
         up = drawn.filter(pl.col("kind") == "node_repaired").sort("node", "time_s")
         assert (up["time_s"].to_numpy() - down["time_s"].to_numpy()).round(6).tolist() == [50.0] * len(down)
         assert down["time_s"].to_numpy().max() < 50_000.0
-        # 400 nodes × 50,000 s / 1,050 s; up times are drawn anew after each repair.
+        # 400 nodes × 50,000 s / 1,050 s; up times are drawn again after each repair.
         assert len(down) == pytest.approx(400 * 50_000 / 1050, rel=0.05)
         first = down.group_by("node").agg(pl.col("time_s").min())["time_s"].to_numpy()
         assert first.mean() == pytest.approx(1000.0, rel=0.2)

@@ -12,7 +12,7 @@ from hetsched.testing import platforms, workloads
 
 def small_run():
     # Two nodes, 100 W idle and 300 W busy. Job 1: both nodes 0 to 100. Job 2 waits from 50 to 100, one node to 200.
-    # Job 3, submitted at 150, runs beside it until 180. Job 4 comes at 400 and runs until 500.
+    # Job 3, submitted at 150, runs next to it until 180. Job 4 comes at 400 and runs until 500.
     jobs = {
         "job_id": [1, 2, 3, 4],
         "submit_s": [0.0, 50.0, 150.0, 400.0],

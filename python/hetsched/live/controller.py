@@ -357,6 +357,5 @@ def _engine_of(setting: Setting, *, start_us: int, extends: _core.Live | None = 
     jobs, apps = setting.workload, setting.apps
     columns = jobs._core_columns if apps is None else jobs._columns_ending(None, apps)
     parts = setting.policy._begun(setting.options.seed)
-    return _core.Live(
-        columns, setting.platform._machine, parts, start_us=start_us, extends=extends, **options, **keywords
-    )
+    setup = _core.RunSetup(columns, setting.platform._machine, parts, **options, **keywords)
+    return _core.Live(setup, start_us=start_us, extends=extends)

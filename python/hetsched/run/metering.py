@@ -343,13 +343,14 @@ def meter(
     contracts.check(setting)
     check_memory(workload, platform, policy, until_s=None)
     begun = time.perf_counter()
-    engine = _core.Session(
+    setup = _core.RunSetup(
         _as_scheduled(workload, schedule),
         platform._machine,
         policy.to_dict(),
         on_unknown_app=run.options.on_unknown_app,
         **run.options.limits,
     )
+    engine = _core.Session(setup)
     engine.step_until(None)
     records = engine.take_records()
     wall_s = time.perf_counter() - begun

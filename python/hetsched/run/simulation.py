@@ -162,17 +162,16 @@ def engine_of(
     if succeeds is not None or extends is not None:
         run = replace(run, options=replace(run.options, events=None))
     keywords = {name: value for engine in run.asked("engine") for name, value in engine(run).items()}
-    session = _core.Session(
+    setup = _core.RunSetup(
         _columns_of(run, end_s),
         run.platform._machine,
         run.policy._begun(run.options.seed) if parts is None else parts,
         agent=run.agent,
-        succeeds=succeeds,
-        extends=extends,
         from_s=from_s,
         **run.options.of_engine,
         **keywords,
     )
+    session = _core.Session(setup, succeeds=succeeds, extends=extends)
     if run.options.events is not None:
         # Budgets are among the keywords.
         _inject(session, run.options.events, run.workload, None)

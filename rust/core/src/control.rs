@@ -28,8 +28,8 @@ use crate::policy::budget::Between;
 use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
-use crate::policy::usage::Follower;
-use crate::policy::{Decision, Decisions, Governor, Notice, Policy};
+use crate::policy::usage::Use;
+use crate::policy::{Decision, Decisions, Notice, Policy, Stages};
 use crate::power::budgets::BudgetRow;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -62,18 +62,16 @@ pub struct Controller {
     cluster: Cluster,
     policy: Box<dyn Policy>,
     decisions: Decisions,
-    /// True if the policy governs power.
-    governs: bool,
+    /// Stages of the policy that matter here.
+    stages: Stages,
+    /// True if nodes may be switched off: by the policy, or by the machine of which this one is a pool.
+    sleeps: bool,
     /// True if the policy keeps the predicted draw under a ceiling.
     counts_watts: bool,
     /// True if a forecast tells how long jobs run.
     foretells: bool,
     /// True if an agent decides for the policy.
     asks: bool,
-    /// The one that switches nodes off.
-    sleep: Asleep,
-    /// True if the policy changes sizes of running jobs.
-    resizes: bool,
     /// The pass under way.
     pass: Course,
     /// Jobs that an analyzer, if there is one, has not been asked about yet.
@@ -81,17 +79,6 @@ pub struct Controller {
     account: Account,
     /// True if jobs that fit between no two budgets are rejected.
     rejects_between: bool,
-}
-
-/// The one that switches idle nodes off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asleep {
-    /// Nothing does.
-    Never,
-    /// The policy.
-    ByPolicy,
-    /// The machine of which this one is a pool; the policy states its needs.
-    ByMachine,
 }
 
 /// Jobs for which the forecast is still to be asked.
@@ -117,21 +104,16 @@ impl Controller {
     /// Puts a cluster under a policy.
     #[must_use]
     pub fn new(mut cluster: Cluster, mut policy: Box<dyn Policy>) -> Self {
-        let allots = policy.governor().map(|governor| governor.allots());
-        if let Some(allots) = allots {
-            cluster.govern(allots);
+        let mut stages = policy.stages();
+        stages.resizes &= cluster.workload().has_malleable();
+        if stages.governs() || stages.resizes {
+            cluster.govern(stages.allot.is_some());
         }
-        let sleep = if policy.sleeper().is_some() { Asleep::ByPolicy } else { Asleep::Never };
-        if sleep != Asleep::Never {
+        if stages.rests {
             cluster.watch_idle();
         }
-        let resizes = policy.resizer().is_some() && cluster.workload().has_malleable();
-        if resizes && allots.is_none() {
-            cluster.govern(false);
-        }
-        let account = Account::of(&mut *policy, &cluster);
+        let account = Account::of(stages, &cluster);
         Self {
-            resizes,
             asks: policy.agent().is_some(),
             counts_watts: policy.budget().is_some(),
             foretells: policy.forecast().is_some(),
@@ -139,8 +121,8 @@ impl Controller {
             policy,
             account,
             decisions: Decisions::default(),
-            governs: allots.is_some(),
-            sleep,
+            sleeps: stages.rests,
+            stages,
             pass: Course::default(),
             foretold: Foretold::default(),
             rejects_between: false,
@@ -160,7 +142,7 @@ impl Controller {
     pub fn divide(&mut self, cells: Arc<Cells>) -> Result<()> {
         if cells.divide() {
             let features = Features::default().with(Feature::UnlikeNodes, true);
-            features.with(Feature::Resizing, self.resizes).check()?;
+            features.with(Feature::Resizing, self.stages.resizes).check()?;
             self.policy.divide(&cells, self.cluster.platform().is_exclusive())?;
         }
         self.cluster.divide(cells);
@@ -384,20 +366,21 @@ impl Controller {
         self.policy.budget()
     }
 
-    /// Part of the policy that follows what jobs use, if any.
-    pub fn follower(&mut self) -> Option<&mut dyn Follower> {
-        self.policy.follower()
+    /// Stages of the policy that matter here.
+    #[must_use]
+    pub fn stages(&self) -> Stages {
+        self.stages
     }
 
-    /// Part of the policy that governs power, if any.
-    pub fn governor(&mut self) -> Option<&mut dyn Governor> {
-        self.policy.governor()
+    /// Informs the policy of changes of what jobs use.
+    pub fn follow(&mut self, uses: &[Use]) {
+        self.policy.follow(uses);
     }
 
     /// Budget in force, if there is one.
     #[must_use]
     pub fn ceiling(&self) -> Option<Watts> {
-        self.cluster.budgets().at(self.cluster.now()).or(self.policy.budget())
+        self.cluster.budgets().in_force(self.cluster.now(), self.policy.budget())
     }
 
     /// Informs policy and forecast of a job that has joined the queue.
@@ -442,14 +425,12 @@ impl Controller {
     /// If the host interrupts.
     pub fn propose(&mut self, interrupted: &dyn Fn() -> bool) -> Result<Proposal> {
         let view = self.cluster.view(self.pass.surplus, interrupted);
-        self.policy.pool_sleeper().map_or(Ok(Proposal::default()), |sleeper| sleeper.propose(&view))
+        self.policy.propose(&view)
     }
 
     /// Informs the policy that the larger machine has shut down a node.
     pub fn note_shutdown(&mut self, node: u32) {
-        if let Some(sleeper) = self.policy.pool_sleeper() {
-            sleeper.note_shutdown(self.cluster.now(), node);
-        }
+        self.tell(Notice::PutToSleep(node, self.cluster.now()));
     }
 
     /// Moves the instant at which plans that count nodes have a node back from `known` to `back`.
@@ -461,9 +442,7 @@ impl Controller {
     /// no memory is reserved for others.
     pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
         self.account = Account::default();
-        if self.sleep == Asleep::ByPolicy {
-            self.sleep = Asleep::ByMachine;
-        }
+        self.stages.rests = false;
         self.cluster.keep_only(is_own);
     }
 

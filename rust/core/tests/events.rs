@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use hetsched_core::error::{Error, Result};
 use hetsched_core::platform::node_state::{Class, NodeState};
 use hetsched_core::policy::timing::Timing;
-use hetsched_core::policy::{Decisions, Facets, Jobs, Notice, Policy, Rejection, View};
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Rejection, Stage, View};
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::record::{JobState, Records};
@@ -32,8 +32,6 @@ struct Script {
     budget_w: f64,
 }
 
-impl Facets for Script {}
-
 impl Policy for Script {
     fn name(&self) -> &'static str {
         "script"
@@ -43,7 +41,7 @@ impl Policy for Script {
         self.told.push(notice);
     }
 
-    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+    fn decide(&mut self, _stage: Stage, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         (self.act)(view, &self.told, out);
         self.told.clear();
         // Each node of the platform draws 300 W when it serves a job.
@@ -236,7 +234,7 @@ fn a_job_that_waits_for_a_node_that_never_returns_stays_pending() {
 fn a_budget_change_is_told_and_shown() {
     fn act(view: &View<'_>, told: &[Notice], out: &mut Decisions) {
         if told.contains(&Notice::BudgetChanged) {
-            assert_eq!(view.budgets.at(view.now), Watts::from_watts(500.0));
+            assert_eq!(view.budgets.in_force(view.now, None), Watts::from_watts(500.0));
             out.start_with(JobId(0), |nodes| nodes.push(0));
         }
     }

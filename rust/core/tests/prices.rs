@@ -8,7 +8,7 @@ use hetsched_core::policy::analyzer::{Analyzer, Ask};
 use hetsched_core::policy::budget::draw::beyond_idle;
 use hetsched_core::policy::budget::least::LeastCaps;
 use hetsched_core::policy::budget::prices::{Price, Prices};
-use hetsched_core::policy::{Decisions, Facets, Jobs, Notice, Policy, View};
+use hetsched_core::policy::{Decisions, Jobs, Notice, Policy, Stage, View};
 use hetsched_core::power::pvt::{OnUnknownApp, TableKind, VariationTable, tables};
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::Watts;
@@ -21,8 +21,6 @@ use crate::support::run;
 #[derive(Clone)]
 struct Asks(Prices);
 
-impl Facets for Asks {}
-
 impl Policy for Asks {
     fn name(&self) -> &'static str {
         "asks"
@@ -30,7 +28,7 @@ impl Policy for Asks {
 
     fn notice(&mut self, _jobs: Jobs<'_>, _notice: Notice) {}
 
-    fn decide(&mut self, view: &View<'_>, _out: &mut Decisions) -> Result<()> {
+    fn decide(&mut self, _stage: Stage, view: &View<'_>, _out: &mut Decisions) -> Result<()> {
         for job in [JobId(0), JobId(1), JobId(2)] {
             for estimate in [Estimate::Predicted, Estimate::Tdp] {
                 let ask = Ask { view, analyzer: &Always(estimate), least: &LeastCaps::None };

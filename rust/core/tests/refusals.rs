@@ -8,11 +8,8 @@ use hetsched_core::error::Result;
 use hetsched_core::params::Value;
 use hetsched_core::platform::cells::{CellColumns, Want};
 use hetsched_core::platform::queues::{Queue, QueueColumns};
-use hetsched_core::policy::Policy;
 use hetsched_core::policy::agent::choices::Choices;
-use hetsched_core::policy::allocator::Allocator;
 use hetsched_core::policy::analyzer::Ask;
-use hetsched_core::policy::compose::Parts;
 use hetsched_core::policy::registry::refused::Feature as F;
 use hetsched_core::policy::registry::refused::REFUSED;
 use hetsched_core::policy::registry::{PartSpec, PolicySpec};
@@ -21,7 +18,8 @@ use hetsched_core::power::caps::CapsSpec;
 use hetsched_core::power::known::Rule;
 use hetsched_core::power::pvt::OnUnknownApp;
 use hetsched_core::sim::Options;
-use hetsched_core::sim::setup::{OwnParts, Setup, Tables};
+use hetsched_core::sim::own_parts::OwnParts;
+use hetsched_core::sim::setup::{Setup, Tables};
 use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::{JobColumns, JobId, SizeColumns, Workload};
 
@@ -179,9 +177,9 @@ fn jobs() -> Arc<Workload> {
     Arc::new(columns.into_workload().expect("the jobs are in order"))
 }
 
-/// A sizing that resizes, if it is there.
+/// A sizing that resizes.
 #[derive(Clone)]
-struct Resizes(bool);
+struct Resizes;
 
 impl Sizing for Resizes {
     fn sizes(&mut self, ask: &Ask<'_>, _: Option<Watts>, jobs: &[JobId], out: &mut Vec<u32>) -> Result<()> {
@@ -190,22 +188,7 @@ impl Sizing for Resizes {
     }
 
     fn resizes_runs(&self) -> bool {
-        self.0
-    }
-}
-
-impl OwnParts for Resizes {
-    fn fill(&self, parts: &mut Parts, _: &Workload) -> Result<()> {
-        parts.sizing = self.0.then(|| Box::new(self.clone()) as Box<dyn Sizing>);
-        Ok(())
-    }
-
-    fn allocator(&self) -> Result<Option<Box<dyn Allocator>>> {
-        Ok(None)
-    }
-
-    fn scheduler(&self, _: &str, _: &Workload) -> Result<Option<Box<dyn Policy>>> {
-        Ok(None)
+        true
     }
 }
 
@@ -251,10 +234,10 @@ fn message(policy: &str, setting: Setting) -> String {
         budgets: None,
         groups: None,
         from: setting.under_way.then_some(SimTime::from_micros(0)),
+        own: OwnParts { sizing: setting.resizes.then(|| Box::new(Resizes) as Box<dyn Sizing>), ..OwnParts::default() },
     };
-    let own = Resizes(setting.resizes);
     let start = SimTime::from_micros(0);
-    let outcome = if setting.live { setup.live(start, &own).map(drop) } else { setup.simulation(&own).map(drop) };
+    let outcome = if setting.live { setup.live(start).map(drop) } else { setup.simulation().map(drop) };
     outcome.err().map_or_else(|| format!("`{policy}` is set up"), |error| error.to_string())
 }
 

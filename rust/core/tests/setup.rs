@@ -12,6 +12,7 @@ use hetsched_core::policy::registry::{PartSpec, PolicySpec};
 use hetsched_core::power::caps::CapsSpec;
 use hetsched_core::power::known::Rule;
 use hetsched_core::power::pvt::OnUnknownApp;
+use hetsched_core::sim::own_parts::OwnParts;
 use hetsched_core::sim::record::Records;
 use hetsched_core::sim::setup::{Setup, Tables};
 use hetsched_core::sim::{Options, Simulation};
@@ -78,8 +79,9 @@ fn set_up_from(
         budgets: None,
         groups: None,
         from,
+        own: OwnParts::default(),
     }
-    .simulation(&())
+    .simulation()
 }
 
 /// Start of each job, in seconds, and its nodes.

@@ -6,6 +6,7 @@ use hetsched_core::algo::exchange::{
 };
 use hetsched_core::algo::interval_prices::{Climb, SizedIntervals, placed_unless, raise_unless};
 use hetsched_core::algo::transport::NodeCosts;
+use hetsched_core::error::Result;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -78,15 +79,9 @@ pub(crate) fn raised_prices<'py>(
     steps: u64,
     target: f64,
 ) -> PyResult<RaisedPrices<'py>> {
-    let cost = cost.readonly();
-    let (rows, nodes) = cost.as_array().dim();
-    let (values, sizes, prices) = (cost.as_slice()?, sizes.as_slice()?, prices.as_slice()?);
-    let (intervals, closed) = (made(&intervals), spans(&closed));
-    let silent = |_: Python<'_>, _: &Py<PyAny>, _: &[f64]| Ok(());
-    let found = run_detached(py, false, None, silent, |look| {
-        let costs = NodeCosts::new(rows, nodes, values)?;
-        let problem = SizedIntervals { costs, intervals: &intervals, sizes, closed: &closed };
-        raise_unless(&problem, prices, Climb { steps, target }, &mut || look(&[]).is_break())
+    let (sizes, prices) = (sizes.as_slice()?, prices.as_slice()?);
+    let found = on_sized(py, cost, &intervals, sizes, &closed, |problem, interrupted| {
+        raise_unless(problem, prices, Climb { steps, target }, interrupted)
     })?;
     Ok((PyArray1::from_vec(py, found.prices), found.least, found.at_first, found.terms, found.passes))
 }
@@ -104,19 +99,34 @@ pub(crate) fn placed_by_prices<'py>(
     closed: Spans<'py>,
     prices: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<Option<(Nodes<'py>, Nodes<'py>)>> {
-    let cost = cost.readonly();
-    let (rows, nodes) = cost.as_array().dim();
-    let (values, sizes, prices) = (cost.as_slice()?, sizes.as_slice()?, prices.as_slice()?);
-    let (intervals, closed) = (made(&intervals), spans(&closed));
-    let silent = |_: Python<'_>, _: &Py<PyAny>, _: &[f64]| Ok(());
-    let found = run_detached(py, false, None, silent, |look| {
-        let costs = NodeCosts::new(rows, nodes, values)?;
-        let problem = SizedIntervals { costs, intervals: &intervals, sizes, closed: &closed };
-        placed_unless(&problem, prices, &mut || look(&[]).is_break())
+    let (sizes, prices) = (sizes.as_slice()?, prices.as_slice()?);
+    let found = on_sized(py, cost, &intervals, sizes, &closed, |problem, interrupted| {
+        placed_unless(problem, prices, interrupted)
     })?;
     let Some(places) = found else { return Ok(None) };
     let (own, on) = places.iter().map(|place| (place.interval, place.node)).unzip();
     Ok(Some((PyArray1::from_vec(py, own), PyArray1::from_vec(py, on))))
+}
+
+/// Solves the problem that these columns are, without the interpreter.
+fn on_sized<T: Send>(
+    py: Python<'_>,
+    cost: &Costs<'_>,
+    intervals: &Intervals<'_>,
+    sizes: &[u32],
+    closed: &Spans<'_>,
+    solve: impl FnOnce(&SizedIntervals<'_>, &mut dyn FnMut() -> bool) -> Result<T> + Send,
+) -> PyResult<T> {
+    let cost = cost.readonly();
+    let (rows, nodes) = cost.as_array().dim();
+    let values = cost.as_slice()?;
+    let (intervals, closed) = (made(intervals), spans(closed));
+    let silent = |_: Python<'_>, _: &Py<PyAny>, _: &[f64]| Ok(());
+    run_detached(py, false, None, silent, |look| {
+        let costs = NodeCosts::new(rows, nodes, values)?;
+        let problem = SizedIntervals { costs, intervals: &intervals, sizes, closed: &closed };
+        solve(&problem, &mut || look(&[]).is_break())
+    })
 }
 
 /// Nominal length, factor, communication, walltime, factor on it, and time left, a row each.

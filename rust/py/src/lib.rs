@@ -41,6 +41,7 @@ mod roles;
 mod run;
 mod sacct;
 mod session;
+mod setup;
 mod transport;
 
 pub use hetsched_core::policy::registry::Rows;
@@ -98,5 +99,6 @@ fn classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Records>()?;
     module.add_class::<pbs::PbsLog>()?;
     module.add_class::<sacct::SacctDump>()?;
+    module.add_class::<setup::RunSetup>()?;
     module.add_class::<session::Session>()
 }

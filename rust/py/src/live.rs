@@ -8,24 +8,16 @@ use hetsched_core::control::live::snapshot::{Snapshot, Standing};
 use hetsched_core::control::orders::{HostOrder, Which};
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::power::budgets::BudgetRow;
-use hetsched_core::power::pvt::OnUnknownApp;
-use hetsched_core::sim::Options;
 use hetsched_core::sim::chronicle::Page;
-use hetsched_core::sim::limits::{Walltimes, kill_grace};
-use hetsched_core::sim::setup::{Setup, Tables};
 use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::JobId;
-use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use crate::columns::{JobColumns, Machine};
 use crate::errors::to_py;
-use crate::parts::policy_spec;
+use crate::roles::copies;
 use crate::roles::view::Labels;
-use crate::roles::{Objects, copies};
 use crate::run::run_detached;
-use crate::session::{Codes, codes};
+use crate::setup::RunSetup;
 
 /// A report or an order: its kind, the job's row (-1: none) or a budget's begin in microseconds, attempt, nodes, a word,
 /// and two numbers (NaN: none).
@@ -57,90 +49,40 @@ pub(crate) struct Live {
 #[pymethods]
 impl Live {
     #[new]
-    #[pyo3(signature = (jobs, machine, policy, *, start_us, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-        walltimes = "fixed", on_unknown_app = "error", known_w = None, unfit = None, users = None, accounts = None,
-        queues = None, cells = None, queueing = None, groups = None, extends = None))]
-    #[expect(clippy::too_many_arguments, reason = "one an option")]
+    #[pyo3(signature = (setup, *, start_us, extends = None))]
     fn new(
         py: Python<'_>,
-        jobs: &JobColumns,
-        machine: &Machine,
-        policy: &Bound<'_, PyDict>,
+        setup: &mut RunSetup,
         start_us: i64,
-        seed: u64,
-        kill_at_walltime: bool,
-        kill_grace_s: f64,
-        walltimes: &str,
-        on_unknown_app: &str,
-        known_w: Option<PyReadonlyArray1<'_, f64>>,
-        unfit: Option<&str>,
-        users: Option<Codes<'_>>,
-        accounts: Option<Codes<'_>>,
-        queues: Option<Codes<'_>>,
-        cells: Option<&Bound<'_, PyDict>>,
-        queueing: Option<&Bound<'_, PyDict>>,
-        groups: Option<PyReadonlyArray1<'_, u32>>,
-        extends: Option<PyRefMut<'_, Self>>,
+        mut extends: Option<PyRefMut<'_, Self>>,
     ) -> PyResult<Self> {
-        let groups = groups.map(|groups| groups.as_array().iter().copied().collect());
-        let nodes = machine.platform.len();
-        let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
-        let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
-        let spec = policy_spec(policy)?;
-        let labels = Labels::new(codes(users), codes(accounts), codes(queues), jobs.0.app_names());
-        let objects = Objects::of(policy, labels.clone())?;
-        let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
-        let mut extended = extends;
-        let growing = match &mut extended {
-            Some(live) => Some(live.copied(py)?),
-            None => None,
-        };
-        let made = run_detached(
+        let mut given = setup.take(py)?;
+        given.check_live().map_err(|error| to_py(py, error))?;
+        let (labels, holds, rejects) = (given.labels(), given.objects.is_any(), given.rejects_between);
+        let growing = extends.as_ref().map(|live| live.copied(py)).transpose()?;
+        let setup = given.setup(py)?;
+        let core = run_detached(
             py,
             false,
             None,
             |_, _, _| Ok(()),
             |_| {
-                let options = Options {
-                    kill_at_walltime,
-                    kill_grace: kill_grace(kill_grace_s)?,
-                    walltimes: Walltimes::from_name(walltimes)?,
-                    ..Options::default()
-                };
-                let unknown = OnUnknownApp::from_name(on_unknown_app)?;
-                let Machine { platform, actual, predicted, caps, known_draws: known } = machine;
-                let (actual, predicted) = (actual.as_ref(), predicted.as_ref());
-                let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
-                let setup = Setup {
-                    workload: &jobs.0,
-                    platform,
-                    tables,
-                    spec,
-                    seed,
-                    options,
-                    agent: None,
-                    cells,
-                    queues: queueing,
-                    budgets: None,
-                    groups,
-                    from: None,
-                };
-                let Some((mut live, _)) = growing else {
-                    let mut live = setup.live(SimTime::from_micros(start_us), &objects)?;
-                    if let Some(unfit) = unfit {
-                        live.controller_mut().budgets_go_on(unfit == "reject");
-                    }
+                if let Some((mut live, _)) = growing {
+                    setup.growing(&mut live)?;
                     return Ok(live);
-                };
-                setup.growing(&mut live, &objects)?;
+                }
+                let mut live = setup.live(SimTime::from_micros(start_us))?;
+                if let Some(rejects) = rejects {
+                    live.controller_mut().budgets_go_on(rejects);
+                }
                 Ok(live)
             },
         )?;
-        if let Some(live) = &mut extended {
+        if let Some(live) = &mut extends {
             live.labels.become_like(&labels);
         }
-        let labels = extended.as_ref().map_or(labels, |live| live.labels.clone());
-        Ok(Self { core: Some(made), holds: objects.is_any(), labels })
+        let labels = extends.as_ref().map_or(labels, |live| live.labels.clone());
+        Ok(Self { core: Some(core), holds, labels })
     }
 
     /// Takes the reports of an instant into account and decides; returns the orders. If it raises, nothing has changed.

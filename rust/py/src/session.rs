@@ -3,26 +3,19 @@
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::platform::outages::Maintenance;
 use hetsched_core::power::budgets::BudgetRow;
-use hetsched_core::power::pvt::OnUnknownApp;
 use hetsched_core::sim::event::Event;
-use hetsched_core::sim::limits::{Walltimes, kill_grace};
-use hetsched_core::sim::outage::OnFailure;
-use hetsched_core::sim::setup::{Setup, Tables};
-use hetsched_core::sim::{Options, Progress, Simulation};
+use hetsched_core::sim::{Progress, Simulation};
 use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::JobId;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use crate::columns::{JobColumns, Machine};
 use crate::errors::to_py;
-use crate::gym::choices;
 use crate::live::{self, Sheet};
-use crate::parts::policy_spec;
+use crate::roles::copies;
 use crate::roles::view::Labels;
-use crate::roles::{Objects, copies};
 use crate::run::{Records, run_detached};
+use crate::setup::{Ingredients, RunSetup};
 
 /// Jobs on a machine under a policy, up to some instant.
 #[pyclass(module = "hetsched._core")]
@@ -40,118 +33,38 @@ pub(crate) struct Session {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (jobs, machine, policy, *, seed = 0, kill_at_walltime = true, kill_grace_s = 0.0,
-        walltimes = "fixed", on_failure = "fail", on_unknown_app = "error", until_s = None, known_w = None,
-        budgets = None, unfit = None, agent = None, users = None, accounts = None, queues = None, cells = None,
-        queueing = None, groups = None, from_s = None, succeeds = None, extends = None))]
-    #[expect(clippy::too_many_arguments, reason = "one an option")]
+    #[pyo3(signature = (setup, *, succeeds = None, extends = None))]
     fn new(
         py: Python<'_>,
-        jobs: &JobColumns,
-        machine: &Machine,
-        policy: &Bound<'_, PyDict>,
-        seed: u64,
-        kill_at_walltime: bool,
-        kill_grace_s: f64,
-        walltimes: &str,
-        on_failure: &str,
-        on_unknown_app: &str,
-        until_s: Option<f64>,
-        known_w: Option<PyReadonlyArray1<'_, f64>>,
-        budgets: Option<BudgetColumns<'_>>,
-        unfit: Option<&str>,
-        agent: Option<&Bound<'_, PyDict>>,
-        users: Option<Codes<'_>>,
-        accounts: Option<Codes<'_>>,
-        queues: Option<Codes<'_>>,
-        cells: Option<&Bound<'_, PyDict>>,
-        queueing: Option<&Bound<'_, PyDict>>,
-        groups: Option<PyReadonlyArray1<'_, u32>>,
-        from_s: Option<f64>,
+        setup: &mut RunSetup,
         succeeds: Option<PyRef<'_, Self>>,
         extends: Option<PyRefMut<'_, Self>>,
     ) -> PyResult<Self> {
-        let groups = groups.map(|groups| groups.as_array().iter().copied().collect());
+        let mut given = setup.take(py)?;
+        let (labels, holds, rejects) = (given.labels(), given.objects.is_any(), given.rejects_between);
+        if let Some(mut session) = extends {
+            return session.extended(py, &mut given);
+        }
         let before = succeeds.map(|session| session.forked(py)).transpose()?;
         let (before, reached) = before.map_or((None, BEFORE), |(run, reached)| (Some(run), reached));
-        let rows = budgets.map(|columns| budget_rows(py, &columns)).transpose()?;
-        let agent = agent.map(choices).transpose()?;
-        let nodes = machine.platform.len();
-        let cells = cells.map(|given| crate::cells::read(given, jobs.0.len(), nodes)).transpose()?;
-        let queueing = queueing.map(|given| crate::queueing::read(given, jobs.0.len(), nodes)).transpose()?;
-        let spec = policy_spec(policy)?;
-        let labels = Labels::new(codes(users), codes(accounts), codes(queues), jobs.0.app_names());
-        let objects = Objects::of(policy, labels.clone())?;
-        let forecast_w = known_w.map(|watts| watts.as_array().to_vec());
-        let mut extended = extends;
-        let mut under_way = match &mut extended {
-            Some(session) => Some(session.simulation.take().ok_or_else(|| to_py(py, gone()))?),
-            None => None,
-        };
-        let growing = &mut under_way;
-        let made = run_detached(
+        let setup = given.setup(py)?;
+        let simulation = run_detached(
             py,
             false,
             None,
             |_, _, _| Ok(()),
             |_| {
-                let options = Options {
-                    kill_at_walltime,
-                    kill_grace: kill_grace(kill_grace_s)?,
-                    walltimes: Walltimes::from_name(walltimes)?,
-                    on_failure: OnFailure::from_name(on_failure)?,
-                    until: until_s.map_or(Ok(SimTime::NEVER), |seconds| instant("until_s", seconds))?,
-                };
-                let unknown = OnUnknownApp::from_name(on_unknown_app)?;
-                let Machine { platform, actual, predicted, caps, known_draws: known } = machine;
-                let (actual, predicted) = (actual.as_ref(), predicted.as_ref());
-                let tables = Tables { actual, predicted, caps, unknown, known: *known, forecast_w };
-                let workload = &jobs.0;
-                let (queues, budgets) = (queueing, rows);
-                let from = from_s.map(|seconds| instant("from_s", seconds)).transpose()?;
-                let setup = Setup {
-                    workload,
-                    platform,
-                    tables,
-                    spec,
-                    seed,
-                    options,
-                    agent,
-                    cells,
-                    queues,
-                    budgets,
-                    groups,
-                    from,
-                };
-                match (before, growing) {
-                    (_, Some(run)) => setup.extending(run, &objects).map(|()| None),
-                    (Some(run), None) => setup.succeeding(run, reached, &objects).map(Some),
-                    (None, None) => {
-                        let mut simulation = setup.simulation(&objects)?;
-                        if let Some(unfit) = unfit {
-                            simulation.budgets_go_on(unfit == "reject");
-                        }
-                        Ok(Some(simulation))
-                    }
+                if let Some(run) = before {
+                    return setup.succeeding(run, reached);
                 }
+                let mut simulation = setup.simulation()?;
+                if let Some(rejects) = rejects {
+                    simulation.budgets_go_on(rejects);
+                }
+                Ok(simulation)
             },
-        );
-        let holds = objects.is_any();
-        if let Some(mut session) = extended {
-            let made = made.map(drop);
-            if made.is_ok() {
-                session.labels.become_like(&labels);
-            }
-            // If the jobs cannot join it, the old session gets its run back unchanged.
-            let reached = session.reached;
-            let (own, simulation) = (session.labels.clone(), under_way);
-            if let Err(error) = made {
-                session.simulation = simulation;
-                return Err(error);
-            }
-            return Ok(Self { reached, simulation, holds, labels: own });
-        }
-        Ok(Self { reached, simulation: made?, holds, labels })
+        )?;
+        Ok(Self { reached, simulation: Some(simulation), holds, labels })
     }
 
     /// Runs up to and including `time_s`; None: to the end. True if no event is left.
@@ -276,6 +189,16 @@ impl Session {
 }
 
 impl Session {
+    /// Its run with more jobs. If these cannot join it, it keeps its run as it was.
+    fn extended(&mut self, py: Python<'_>, given: &mut Ingredients) -> PyResult<Self> {
+        let (labels, holds) = (given.labels(), given.objects.is_any());
+        let setup = given.setup(py)?;
+        let run = self.simulation.as_mut().ok_or_else(|| to_py(py, gone()))?;
+        run_detached(py, false, None, |_, _, _| Ok(()), |_| setup.extending(run))?;
+        self.labels.become_like(&labels);
+        Ok(Self { reached: self.reached, simulation: self.simulation.take(), holds, labels: self.labels.clone() })
+    }
+
     /// A copy of the run, and the instant up to which all events have happened.
     fn forked(&self, py: Python<'_>) -> PyResult<(Simulation, SimTime)> {
         self.copied(py).map(|(simulation, _)| (simulation, self.reached))
@@ -296,7 +219,7 @@ pub(crate) fn instant(name: &str, seconds: f64) -> Result<SimTime> {
 }
 
 /// Budgets: begins, ends (infinite: never), instants from which they are known (infinite: always), and watts.
-type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
+pub(crate) type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
 type Longs<'py> = PyReadonlyArray1<'py, i64>;
 
@@ -310,7 +233,10 @@ pub(crate) fn codes(column: Option<Codes<'_>>) -> (Vec<i64>, Vec<String>) {
     column.map(|(codes, names)| (codes.as_array().to_vec(), names)).unwrap_or_default()
 }
 
-fn budget_rows(py: Python<'_>, (from, until, announced, watts): &BudgetColumns<'_>) -> PyResult<Vec<BudgetRow>> {
+pub(crate) fn budget_rows(
+    py: Python<'_>,
+    (from, until, announced, watts): &BudgetColumns<'_>,
+) -> PyResult<Vec<BudgetRow>> {
     let [from, until, announced, watts] = [from, until, announced, watts].map(|column| column.as_array());
     let rows = from.iter().zip(until).zip(announced).zip(watts).map(|(((&from, &until), &announced), &watts)| {
         Ok(BudgetRow {

@@ -95,6 +95,7 @@ pub struct Basis {
 #[derive(Clone, Debug, Default)]
 pub struct Decisions {
     list: Vec<Decision>,
+    holds: bool,
     pub(crate) nodes: Vec<u32>,
 }
 
@@ -103,6 +104,18 @@ impl Decisions {
     pub fn clear(&mut self) {
         self.list.clear();
         self.nodes.clear();
+        self.holds = false;
+    }
+
+    /// Holds the starts and resizes of this pass.
+    pub fn hold(&mut self) {
+        self.holds = true;
+    }
+
+    /// True if the starts and resizes of this pass are held.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.holds
     }
 
     /// True if there are no decisions.
@@ -166,7 +179,7 @@ impl Decisions {
 
     /// Passes each start with its nodes to `revise`, which sets what is only known at the end of a pass.
     pub fn revise(&mut self, mut revise: impl FnMut(&mut Start, &[u32])) {
-        let Self { list, nodes } = self;
+        let Self { list, nodes, .. } = self;
         for decision in list {
             if let Decision::Start(start) = decision {
                 let own = start.first_node..start.first_node + start.node_count;

@@ -412,12 +412,11 @@ impl Cluster {
         Claim { units: self.jobs().units(job, &self.platform), microwatts: watts.microwatts_down() }
     }
 
-    /// Headroom for the starts of a pass: the budget in force, which is the policy's ceiling or one from outside in its
-    /// place, and the watts counted so far.
+    /// Headroom for the starts of a pass under the budget in force, with the watts counted so far. `counts`: the policy
+    /// counts watts.
     #[must_use]
-    pub fn headroom(&self, ceiling: Option<Watts>) -> Headroom {
-        let counts = ceiling.is_some();
-        Headroom { ceiling: self.budgets.at(self.now).or(ceiling), draw: self.idle + self.claimed - self.saved, counts }
+    pub fn headroom(&self, ceiling: Option<Watts>, counts: bool) -> Headroom {
+        Headroom { ceiling, draw: self.idle + self.claimed - self.saved, counts }
     }
 }
 

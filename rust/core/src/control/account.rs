@@ -7,7 +7,7 @@ use crate::cluster::runs::Run;
 use crate::cluster::{Cluster, Effect};
 use crate::error::Result;
 use crate::policy::usage::{Over, Use};
-use crate::policy::{Decision, Policy};
+use crate::policy::{Decision, Policy, Stages};
 use crate::power::known::KnownDraw;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -35,8 +35,7 @@ struct Tally {
 
 impl Account {
     /// Account for the parts of a policy. Runs under way count as on the same nodes since their start.
-    pub(super) fn of(policy: &mut dyn Policy, cluster: &Cluster) -> Self {
-        let (follows, learns) = (policy.follower().is_some(), !policy.learners().is_empty());
+    pub(super) fn of(Stages { follows, learns, .. }: Stages, cluster: &Cluster) -> Self {
         let mut account = Self { follows, learns, ..Self::default() };
         if account.is_kept() {
             let mut runs: Vec<_> = cluster.runs().iter().map(|(_, run)| run).collect();
@@ -122,9 +121,7 @@ impl Account {
         if self.uses.is_empty() {
             return;
         }
-        if let Some(follower) = policy.follower() {
-            follower.follow(&self.uses);
-        }
+        policy.follow(&self.uses);
         self.uses.clear();
     }
 
@@ -140,7 +137,6 @@ impl Account {
             return Ok(());
         }
         let over = std::mem::take(&mut self.over);
-        let view = cluster.view(surplus, interrupted);
-        policy.learners().iter_mut().try_for_each(|learner| learner.learn(&view, &over))
+        policy.learn(&cluster.view(surplus, interrupted), &over)
     }
 }

@@ -1,14 +1,16 @@
 //! Pass: the policy's decisions at an instant, carried out one after the other.
 
+use std::ops::RangeBounds;
+
 use crate::algo::span::Span;
 use crate::cluster::{Cluster, Effect, Headroom};
 use crate::control::account::Account;
-use crate::control::{Asleep, Controller, Course, Host};
+use crate::control::{Controller, Course, Host};
 use crate::error::Result;
 use crate::policy::agent::{Agent, Told};
 use crate::policy::sleep::Alarm;
-use crate::policy::{Decision, Decisions, Notice, Policy};
-use crate::units::Watts;
+use crate::policy::{Decision, Decisions, Notice, Policy, Stage};
+use crate::units::{SimDuration, Watts};
 
 impl Controller {
     /// Makes a pass: the policy decides, the decisions are carried out one after the other, and `host` follows each.
@@ -27,13 +29,12 @@ impl Controller {
         self.pass = Course::default();
         self.account.tell_use(&mut *self.policy);
         self.account.teach(&mut *self.policy, &self.cluster, Watts::ZERO, interrupted)?;
-        if self.governs {
+        if self.stages.governs() {
             self.pass.surplus = self.surplus(draw)?;
             self.pass.is_allot_due = beat;
-            self.recover(interrupted, host)?;
         }
-        self.resize(interrupted, host)?;
-        if self.governs {
+        self.run(..Stage::Start, interrupted, host)?;
+        if self.stages.governs() {
             self.cluster.foresee();
         }
         self.expect();
@@ -42,7 +43,56 @@ impl Controller {
         {
             agent.begin();
         }
-        self.go_on(interrupted, host)
+        self.run(Stage::Start.., interrupted, host)
+    }
+
+    /// Makes these stages of the pass, as far as the policy has them, one after the other; true if its agent is asked in
+    /// one, which the pass then goes on with.
+    fn run(
+        &mut self,
+        stages: impl RangeBounds<Stage>,
+        interrupted: &dyn Fn() -> bool,
+        host: &mut Host<'_>,
+    ) -> Result<bool> {
+        for stage in Stage::PASS {
+            if !stages.contains(&stage) || !self.stages.has(stage) {
+                continue;
+            }
+            match stage {
+                Stage::Recover => self.recover(interrupted, host)?,
+                Stage::Resize => self.resize(interrupted, host)?,
+                Stage::Start => {
+                    self.pass.is_allot_due |= self.start_jobs(interrupted, host)?;
+                    if self.asks && self.policy.agent().is_some_and(|agent| agent.is_asked()) {
+                        return Ok(true);
+                    }
+                }
+                Stage::Allot if !self.is_allot_due() => {}
+                Stage::Rest | Stage::Allot | Stage::Alert | Stage::Relieve => {
+                    self.make(stage, self.pass.surplus, interrupted, host)?;
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Asks the policy for the decisions of a stage, and carries them out; true if there are any.
+    fn make(
+        &mut self,
+        stage: Stage,
+        surplus: Watts,
+        interrupted: &dyn Fn() -> bool,
+        host: &mut Host<'_>,
+    ) -> Result<bool> {
+        self.decisions.clear();
+        self.policy.decide(stage, &self.cluster.view(surplus, interrupted), &mut self.decisions)?;
+        self.carry_out(host)?;
+        Ok(!self.decisions.is_empty())
+    }
+
+    /// True if the allocator looks at the end of this pass: it has no interval, or a multiple of it has come.
+    fn is_allot_due(&self) -> bool {
+        self.pass.is_allot_due || self.stages.allot == Some(SimDuration::ZERO)
     }
 
     /// Goes on with a pass in which the agent was asked; true if it is asked again.
@@ -53,14 +103,12 @@ impl Controller {
         match (told, self.policy.agent()) {
             (Told::Start { row, rule }, Some(agent)) => {
                 agent.start(row, rule);
-                return self.go_on(interrupted, host);
+                return self.run(Stage::Start.., interrupted, host);
             }
             (Told::Cap(level), Some(agent)) => {
                 agent.note_level(level);
                 let is_asked = agent.is_asked();
-                if let Some(governor) = self.policy.governor() {
-                    governor.steer(level);
-                }
+                self.tell(Notice::Steered(level));
                 self.pass.is_allot_due = true;
                 if is_asked {
                     return Ok(true);
@@ -68,24 +116,12 @@ impl Controller {
             }
             _ => {}
         }
-        self.end_pass(interrupted, host)?;
-        Ok(false)
+        self.run(Stage::Rest.., interrupted, host)
     }
 
     /// The policy's agent, if its decisions come from outside.
     pub fn agent(&mut self) -> Option<&mut Agent> {
         self.policy.agent()
-    }
-
-    /// Starts the jobs that the policy decides on, and ends the pass unless its agent is asked about others; true if it
-    /// is.
-    fn go_on(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
-        self.pass.is_allot_due |= self.start_jobs(interrupted, host)?;
-        if self.asks && self.policy.agent().is_some_and(|agent| agent.is_asked()) {
-            return Ok(true);
-        }
-        self.end_pass(interrupted, host)?;
-        Ok(false)
     }
 
     /// Lets the policy decide until it is done; true if a job starts.
@@ -96,7 +132,7 @@ impl Controller {
             let Course { is_held, withheld, surplus, .. } = self.pass;
             let mut view = self.cluster.view(surplus, interrupted);
             (view.is_held, view.withheld) = (is_held, withheld);
-            self.policy.decide(&view, &mut self.decisions)?;
+            self.policy.decide(Stage::Start, &view, &mut self.decisions)?;
             if self.decisions.is_empty() {
                 return Ok(false);
             }
@@ -137,7 +173,7 @@ impl Controller {
     /// Surplus: measured draw of the machine above the predicted one under the caps in force (operations page, rule
     /// 28).
     fn surplus(&mut self, draw: Watts) -> Result<Watts> {
-        if self.policy.governor().is_none_or(|governor| governor.monitor().is_none()) {
+        if self.stages.monitor.is_none() {
             return Ok(Watts::ZERO);
         }
         Ok((self.measured(draw)? - self.cluster.predicted_draw()).max(Watts::ZERO))
@@ -148,17 +184,15 @@ impl Controller {
     /// # Errors
     /// If the policy fails.
     pub fn measured(&mut self, draw: Watts) -> Result<Watts> {
-        let Some(governor) = self.policy.governor() else { return Ok(draw) };
-        governor.read(&self.cluster.view(Watts::ZERO, &|| false), draw)
+        self.policy.read(&self.cluster.view(Watts::ZERO, &|| false), draw)
     }
 
+    /// Gives back what an emergency took. Resumed runs get watts above their least only at the end of the pass.
     fn recover(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
-        let Some(governor) = self.policy.governor().filter(|governor| governor.monitor().is_some()) else {
-            return Ok(());
-        };
         self.decisions.clear();
-        self.pass.is_held =
-            governor.recover(&self.cluster.view(self.pass.surplus, interrupted), &mut self.decisions)?;
+        let view = self.cluster.view(self.pass.surplus, interrupted);
+        self.policy.decide(Stage::Recover, &view, &mut self.decisions)?;
+        self.pass.is_held = self.decisions.holds();
         self.pass.withheld = self.asked_beyond_least();
         self.pass.is_allot_due |= self.decisions.list().iter().any(|decision| matches!(decision, Decision::Resume(_)));
         self.carry_out(host)
@@ -176,77 +210,29 @@ impl Controller {
         self.decisions.list().iter().filter_map(beyond).sum()
     }
 
-    /// True if sizes of running jobs may change.
-    #[must_use]
-    pub fn resizes(&self) -> bool {
-        self.resizes
-    }
-
     /// Changes sizes of running jobs: first of all that give nodes up, then, one after the other, of those that get
     /// some. No size changes while recovery from an emergency is incomplete.
     fn resize(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
-        while self.resizes && !self.pass.is_held {
-            self.decisions.clear();
-            let view = self.cluster.view(self.pass.surplus, interrupted);
-            let Some(resizer) = self.policy.resizer() else { break };
-            resizer.resize(&view, &mut self.decisions)?;
-            if self.decisions.is_empty() {
-                break;
-            }
+        while !self.pass.is_held && self.make(Stage::Resize, self.pass.surplus, interrupted, host)? {
             self.pass.is_allot_due = true;
-            self.carry_out(host)?;
         }
         Ok(())
     }
 
     /// Sets the nodes on standby that plans expect back, at the start of a pass.
     fn expect(&mut self) {
-        if self.sleep == Asleep::Never {
+        if !self.sleeps {
             return;
         }
-        let Some(sleeper) = self.policy.sleeper() else { return };
         let mut expected = self.cluster.begin_expecting();
-        sleeper.expect(&self.cluster.view(Watts::ZERO, &|| false), &mut expected);
-        let counts = sleeper.counts();
+        let counts = self.policy.expect(&self.cluster.view(Watts::ZERO, &|| false), &mut expected);
         self.cluster.expect(expected, counts);
     }
 
-    /// Ends a pass: nodes are switched on and off, and watts are split between runs.
-    fn end_pass(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
-        if self.sleep == Asleep::ByPolicy {
-            self.decisions.clear();
-            let view = self.cluster.view(self.pass.surplus, interrupted);
-            if let Some(sleeper) = self.policy.sleeper() {
-                sleeper.rest(&view, &mut self.decisions)?;
-            }
-            self.carry_out(host)?;
-        }
-        self.allot(interrupted, host)
-    }
-
-    /// Instant of the next pass that is needed even if nothing happens until then.
-    pub fn alarm(&mut self) -> Option<Alarm> {
-        if self.sleep == Asleep::ByPolicy { self.policy.sleeper()?.alarm() } else { None }
-    }
-
-    /// Refines an alarm that is not sure; nothing has been decided since the last pass.
-    pub fn look_further(&mut self) -> Option<Alarm> {
-        if let Some(sleeper) = self.policy.sleeper() {
-            sleeper.look_further();
-        }
-        self.alarm()
-    }
-
-    /// Lets the allocator, if there is one, split watts between runs.
-    fn allot(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<()> {
-        if !self.governs {
-            return Ok(());
-        }
-        let Some(governor) = self.policy.governor().filter(|governor| governor.allots()) else { return Ok(()) };
-        self.decisions.clear();
-        let view = self.cluster.view(self.pass.surplus, interrupted);
-        governor.allot(&view, self.pass.is_allot_due, &mut self.decisions)?;
-        self.carry_out(host)
+    /// Instant of the next pass that is needed even if nothing happens until then. With `further`, one that is not sure
+    /// is refined; nothing has been decided since the last pass.
+    pub fn alarm(&mut self, further: bool) -> Option<Alarm> {
+        if self.stages.rests { self.policy.alarm(further) } else { None }
     }
 
     /// Begins an emergency, as the machine draws more than the budget.
@@ -255,8 +241,8 @@ impl Controller {
     /// If the policy fails.
     pub fn alert(&mut self) -> Result<()> {
         self.account.tell_use(&mut *self.policy);
-        let Some(governor) = self.policy.governor() else { return Ok(()) };
-        governor.alert(&self.cluster.view(Watts::ZERO, &|| false))
+        self.decisions.clear();
+        self.policy.decide(Stage::Alert, &self.cluster.view(Watts::ZERO, &|| false), &mut self.decisions)
     }
 
     /// Takes the next step of an emergency; false if none is left.
@@ -265,25 +251,21 @@ impl Controller {
     /// If the policy fails, or the step cannot be carried out.
     pub fn relieve(&mut self, host: &mut Host<'_>) -> Result<bool> {
         self.account.tell_use(&mut *self.policy);
-        let Some(governor) = self.policy.governor() else { return Ok(false) };
-        let Some(decision) = governor.relieve(&self.cluster.view(Watts::ZERO, &|| false))? else { return Ok(false) };
-        self.decisions.clear();
-        self.decisions.push(decision);
-        self.carry_out(host)?;
-        Ok(true)
+        self.make(Stage::Relieve, Watts::ZERO, &|| false, host)
     }
 
     pub(super) fn carry_out(&mut self, host: &mut Host<'_>) -> Result<()> {
         if self.decisions.is_empty() {
             return Ok(());
         }
-        self.carry_out_under(self.policy.budget(), host)
+        self.carry_out_counting(self.counts_watts, host)
     }
 
-    /// Carries out the decisions of a policy with this ceiling.
-    pub(super) fn carry_out_under(&mut self, ceiling: Option<Watts>, host: &mut Host<'_>) -> Result<()> {
+    /// Carries out the decisions. `counts`: watts are granted to them.
+    pub(super) fn carry_out_counting(&mut self, counts: bool, host: &mut Host<'_>) -> Result<()> {
+        let ceiling = self.ceiling();
         let Self { cluster, policy, decisions, account, .. } = self;
-        let headroom = cluster.headroom(ceiling);
+        let headroom = cluster.headroom(ceiling, counts);
         let mut hand = Hand { cluster, policy: &mut **policy, decisions, account, headroom, host };
         for decision in decisions.list() {
             match *decision {

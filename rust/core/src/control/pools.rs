@@ -18,10 +18,10 @@ use crate::platform::Platform;
 use crate::platform::cells::Cells;
 use crate::platform::outages::Outages;
 use crate::platform::queues::Queues;
-use crate::policy::sleep::{Sleep, Sleeper};
+use crate::policy::sleep::{Alarm, Sleep};
 use crate::policy::timing::Timing;
-use crate::policy::usage::{Follower, Use};
-use crate::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
+use crate::policy::usage::Use;
+use crate::policy::{Decision, Decisions, Jobs, Notice, Policy, Stage, Stages, View};
 use crate::power::pvt::Predicted;
 use crate::power::slowest::Slowest;
 use crate::units::{SimTime, Watts};
@@ -149,13 +149,33 @@ impl Pools {
             Notice::NodeFailed(node) => self.changed.push(node),
             Notice::NodeReady(nodes) | Notice::NodeOff(nodes) => self.changed.extend(nodes.nodes()),
             Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
-            Notice::Started(_) | Notice::Inherited(_) | Notice::BudgetChanged => {}
+            Notice::Started(_)
+            | Notice::Inherited(_)
+            | Notice::BudgetChanged
+            | Notice::PutToSleep(..)
+            | Notice::Steered(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Makes a pass over each pool.
+    fn start(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        if let Some(error) = self.broken.take() {
+            return Err(error.into());
+        }
+        self.all.iter_mut().for_each(|pool| pool.controller.advance(view.now));
+        self.follow_nodes(view);
+        self.follow_outages(view.outages);
+        for number in 0..self.all.len() {
+            for job in self.all[number].decide(view, out)? {
+                self.tell_others(number, view.jobs, job, Notice::Started(job));
+            }
         }
         Ok(())
     }
 
     /// Passes on changes of the ends of nodes' maintenance.
-    fn follow(&mut self, outages: &Outages) {
+    fn follow_outages(&mut self, outages: &Outages) {
         let now: BTreeMap<_, _> = outages.coming_back().collect();
         if now == self.back {
             return;
@@ -196,28 +216,6 @@ impl Pool {
     }
 }
 
-impl Facets for Pools {
-    fn sleeper(&mut self) -> Option<&mut dyn Sleeper> {
-        if self.sleep.is_some() { Some(self) } else { None }
-    }
-
-    fn follower(&mut self) -> Option<&mut dyn Follower> {
-        let follows = self.all.iter_mut().any(|pool| pool.controller.follower().is_some());
-        if follows { Some(self) } else { None }
-    }
-}
-
-/// Shares are those of the whole machine: each pool follows the use of all pools.
-impl Follower for Pools {
-    fn group(&mut self, groups: &Arc<[u32]>) {
-        self.all.iter_mut().filter_map(|pool| pool.controller.follower()).for_each(|one| one.group(groups));
-    }
-
-    fn follow(&mut self, uses: &[Use]) {
-        self.all.iter_mut().filter_map(|pool| pool.controller.follower()).for_each(|one| one.follow(uses));
-    }
-}
-
 impl Policy for Pools {
     fn name(&self) -> &str {
         &self.name
@@ -229,19 +227,26 @@ impl Policy for Pools {
         }
     }
 
-    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
-        if let Some(error) = self.broken.take() {
-            return Err(error.into());
+    fn stages(&self) -> Stages {
+        let follows = self.all.iter().any(|pool| pool.controller.stages().follows);
+        Stages { rests: self.sleep.is_some(), follows, ..Stages::default() }
+    }
+
+    fn decide(&mut self, stage: Stage, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        match stage {
+            Stage::Start => self.start(view, out),
+            Stage::Rest => self.rest(view, out),
+            Stage::Recover | Stage::Resize | Stage::Allot | Stage::Alert | Stage::Relieve => Ok(()),
         }
-        self.all.iter_mut().for_each(|pool| pool.controller.advance(view.now));
-        self.follow_nodes(view);
-        self.follow(view.outages);
-        for number in 0..self.all.len() {
-            for job in self.all[number].decide(view, out)? {
-                self.tell_others(number, view.jobs, job, Notice::Started(job));
-            }
-        }
-        Ok(())
+    }
+
+    /// Shares are those of the whole machine: each pool follows the use of all pools.
+    fn follow(&mut self, uses: &[Use]) {
+        self.all.iter_mut().for_each(|pool| pool.controller.follow(uses));
+    }
+
+    fn alarm(&mut self, _further: bool) -> Option<Alarm> {
+        self.sleep.as_ref()?.alarm()
     }
 
     fn timing(&self) -> Timing {

@@ -18,7 +18,7 @@ impl Controller {
     /// # Errors
     /// None are expected: running jobs can be capped.
     pub fn lift_caps(&mut self) -> Result<Vec<RunId>, SimulationError> {
-        if self.governs { self.cluster.lift_caps() } else { Ok(Vec::new()) }
+        if self.stages.governs() { self.cluster.lift_caps() } else { Ok(Vec::new()) }
     }
 
     /// Puts the cluster under another policy with the predicted table `predicted`. If idle nodes were not tracked so
@@ -50,7 +50,7 @@ impl Controller {
             next.tell(Notice::Inherited(job));
         }
         let refused = next.take_queue();
-        if next.policy.forecast().is_some() {
+        if next.foretells {
             next.foretold.joined.splice(0..0, runs.iter().map(|&(_, job, _)| job));
             next.foretell(&|| false)?;
         }
@@ -79,10 +79,10 @@ impl Controller {
     }
 
     /// Checks that the policy can resume suspended jobs, and wake nodes that are off.
-    fn check_succession(&mut self) -> Result<()> {
+    fn check_succession(&self) -> Result<()> {
         let (suspended, asleep) = (self.cluster.suspended(), self.cluster.asleep());
         let preempts = self.cluster.view(Watts::ZERO, &|| false).queues.is_some_and(Queues::preempt);
-        let resumes = preempts || self.policy.governor().is_some_and(|governor| governor.monitor().is_some());
+        let resumes = preempts || self.stages.monitor.is_some();
         if suspended > 0 && !resumes {
             let (found, expected) = (
                 format!("a policy without steps in `on_excess` while {} stand still", counted(suspended, "job")),
@@ -90,7 +90,7 @@ impl Controller {
             );
             return Err(config("policy.power", found, expected));
         }
-        if asleep > 0 && self.policy.sleeper().is_none() {
+        if asleep > 0 && !self.sleeps {
             let (found, expected) = (
                 format!("no part while {} off or shutting down", are(asleep)),
                 "one that wakes them for jobs, such as timeout, whose `min_idle_s` may be long; or an instant at which all are on",

@@ -17,7 +17,7 @@ impl Controller {
         if self.cluster.phase(job) == Phase::Queued {
             self.tell(Notice::Withdrawn(job));
         } else {
-            if self.policy.forecast().is_some() {
+            if self.foretells {
                 self.foretold.joined.push(job);
                 self.foretell(&|| false)?;
             }
@@ -29,7 +29,7 @@ impl Controller {
         self.decisions.start_with(job, |list| list.extend(nodes));
         self.decisions.revise(|start, _| (start.claim, start.basis) = (watts, basis.clone()));
         // It runs, whatever the budget: nothing is granted to it.
-        self.carry_out_under(None, host)
+        self.carry_out_counting(false, host)
     }
 
     /// Adds a job to the queue that has been eligible since then; true if it is turned away instead.

@@ -10,7 +10,7 @@ use crate::policy::emergency::monitor::Monitor;
 use crate::policy::emergency::recovery::Recovery;
 use crate::policy::emergency::relief::Relief;
 use crate::policy::emergency::{Emergencies, Rank};
-use crate::policy::{Decision, Decisions, Governor, View};
+use crate::policy::{Decision, Decisions, View};
 use crate::power::in_force::Allotted;
 use crate::units::{SimDuration, Watts};
 
@@ -37,42 +37,44 @@ impl Governance {
     pub fn is_active(&self) -> bool {
         self.allocator.is_active() || !self.emergencies.steps.is_empty()
     }
+
+    /// Interval at whose multiples its allocator sets caps, if it ever does.
+    #[must_use]
+    pub fn interval(&self) -> Option<SimDuration> {
+        self.allocator.is_active().then_some(self.allocator_interval)
+    }
+
+    /// Interval at whose multiples the measured draw is compared with the budget, if there are steps to take.
+    #[must_use]
+    pub fn monitor(&self) -> Option<SimDuration> {
+        (!self.emergencies.steps.is_empty()).then_some(self.emergencies.monitor_interval)
+    }
 }
 
-impl Governor for Composed {
-    fn allots(&self) -> bool {
-        self.governance.as_ref().is_some_and(|governance| governance.allocator.is_active())
-    }
-
-    fn interval(&self) -> SimDuration {
-        self.governance.as_ref().map_or(SimDuration::ZERO, |governance| governance.allocator_interval)
-    }
-
-    fn monitor(&self) -> Option<SimDuration> {
-        let emergencies = &self.governance.as_ref()?.emergencies;
-        (!emergencies.steps.is_empty()).then_some(emergencies.monitor_interval)
-    }
-
-    fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts> {
-        let gauge = self.governance.as_mut().and_then(|governance| governance.gauge.as_mut());
-        gauge.map_or(Ok(draw), |gauge| gauge.read(view, draw))
-    }
-
-    fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<bool> {
+impl Composed {
+    /// Gives back before the starts of a pass what an emergency took, as far as there is room, and holds the starts if
+    /// something is left to give back (operations page, rules 20 to 22).
+    pub(super) fn recover(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else {
-            return Ok(false);
+            return Ok(());
         };
         let (room, ever) = (power.ceiling.room(view), power.ceiling.ever(view));
         let recovery = Recovery { emergencies: &governance.emergencies, room, ever };
         let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
-        recovery.run(view, &mut |view, jobs, ranks| order.rank(&Ask { view, analyzer, least }, jobs, ranks), out)
+        let is_left = recovery.run(
+            view,
+            &mut |view, jobs, ranks| order.rank(&Ask { view, analyzer, least }, jobs, ranks),
+            out,
+        )?;
+        if is_left {
+            out.hold();
+        }
+        Ok(())
     }
 
-    fn allot(&mut self, view: &View<'_>, is_due: bool, out: &mut Decisions) -> Result<()> {
+    /// Sets the caps of all that runs at the end of a pass (rules 23 to 26).
+    pub(super) fn allot(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         let Self { governance: Some(governance), power: Some(power), .. } = self else { return Ok(()) };
-        if governance.allocator_interval > SimDuration::ZERO && !is_due {
-            return Ok(());
-        }
         let room: Watts = power.ceiling.room(view) + view.claimed;
         governance.allotted.clear();
         governance.allocator.allot(view, room, &mut governance.allotted)?;
@@ -84,7 +86,8 @@ impl Governor for Composed {
         Ok(())
     }
 
-    fn alert(&mut self, view: &View<'_>) -> Result<()> {
+    /// Begins an emergency: the machine draws more than the budget.
+    pub(super) fn alert(&mut self, view: &View<'_>) -> Result<()> {
         let Self { governance: Some(governance), parts, least, .. } = self else { return Ok(()) };
         let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
         governance.relief.begin(&governance.emergencies, view, &mut |view, jobs, ranks| {
@@ -92,19 +95,17 @@ impl Governor for Composed {
         })
     }
 
-    fn relieve(&mut self, view: &View<'_>) -> Result<Option<Decision>> {
-        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return Ok(None) };
+    /// Takes the next step of the emergency, if one is left (rules 29 to 33).
+    pub(super) fn relieve(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+        let Self { governance: Some(governance), power: Some(power), parts, least, .. } = self else { return Ok(()) };
         let (order, analyzer, least) = (&mut parts.order, parts.analyzer.as_ref(), &*least);
         let rank: &mut Rank<'_> = &mut |view, jobs, ranks| order.rank(&Ask { view, analyzer, least }, jobs, ranks);
         let fits_never = &mut |view: &View<'_>, run: &crate::cluster::runs::Run| {
             power.exceeds(&Ask { view, analyzer, least }, run.job, analyzer.at_last(view.jobs, run.job))
         };
-        governance.relief.next(&governance.emergencies, view, rank, fits_never)
-    }
-
-    fn steer(&mut self, level: usize) {
-        if let Some(governance) = &mut self.governance {
-            governance.allocator.steer(level);
+        if let Some(step) = governance.relief.next(&governance.emergencies, view, rank, fits_never)? {
+            out.push(step);
         }
+        Ok(())
     }
 }

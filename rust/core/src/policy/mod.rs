@@ -13,7 +13,6 @@ pub mod compose;
 pub mod desk;
 pub mod draft;
 pub mod emergency;
-pub mod facets;
 pub mod gate;
 pub mod governing;
 pub mod order;
@@ -23,6 +22,7 @@ pub mod registry;
 mod resizing;
 pub mod sizing;
 pub mod sleep;
+pub mod stage;
 #[cfg(test)]
 mod testing;
 pub mod timing;
@@ -36,19 +36,25 @@ use dyn_clone::DynClone;
 
 use crate::algo::span::Span;
 use crate::cluster::growth::Growth;
+use crate::cluster::standby::Expected;
 use crate::error::{Result, config};
 use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
+use crate::policy::agent::Agent;
+use crate::policy::analyzer::forecast::Forecast;
 use crate::policy::budget::Between;
+use crate::policy::sleep::Alarm;
+use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
-use crate::units::{SimDuration, Watts};
+use crate::policy::usage::{Over, Use};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 pub use crate::cluster::decisions::{Basis, Decision, Decisions, Rejection, Resize, Start};
 pub use crate::cluster::eligible::Eligible;
 pub use crate::cluster::jobs::Jobs;
 pub use crate::cluster::view::View;
-pub use crate::policy::facets::{Facets, Governor, Resizer};
+pub use crate::policy::stage::{Stage, Stages};
 
 /// Events that a policy is notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,21 +81,30 @@ pub enum Notice {
     BudgetChanged,
     /// A timer the policy had set ran out.
     Timer,
+    /// The larger machine of which this one is a pool has begun to shut down a node, at this instant.
+    PutToSleep(u32, SimTime),
+    /// The allocator is limited to caps up to those of a level, as levels are set from outside.
+    Steered(usize),
 }
 
 /// A scheduler: notified of what happens, asked for decisions.
-pub trait Policy: Facets + DynClone + Send + Sync {
+pub trait Policy: DynClone + Send + Sync {
     /// Its name, for messages.
     fn name(&self) -> &str;
 
     /// Takes note of an event. Decisions about it are asked for later, once the instant is empty.
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice);
 
-    /// Decides what to do now.
+    /// Stages that it has besides the starts.
+    fn stages(&self) -> Stages {
+        Stages::default()
+    }
+
+    /// Decides what to do now, in one of its [stages](Policy::stages).
     ///
     /// # Errors
     /// If the policy fails, or the host interrupts.
-    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
+    fn decide(&mut self, stage: Stage, view: &View<'_>, out: &mut Decisions) -> Result<()>;
 
     /// Timing of its passes.
     fn timing(&self) -> Timing {
@@ -141,6 +156,64 @@ pub trait Policy: Facets + DynClone + Send + Sync {
     fn leaves_out(&self, jobs: Jobs<'_>, job: JobId) -> bool {
         let _ = (jobs, job);
         false
+    }
+
+    /// Agent, if its decisions come from outside.
+    fn agent(&mut self) -> Option<&mut Agent> {
+        None
+    }
+
+    /// Forecast of how long jobs run, if any.
+    fn forecast(&mut self) -> Option<&mut dyn Forecast> {
+        None
+    }
+
+    /// Takes the changes of what jobs use since the last call, in order of time, if it follows them. Called before each
+    /// pass, and before anything is done about an emergency.
+    fn follow(&mut self, uses: &[Use]) {
+        let _ = uses;
+    }
+
+    /// Takes the runs that have ended since the last call, in order of their ends, if it learns from them. Called when a
+    /// pass begins.
+    ///
+    /// # Errors
+    /// If a part fails, or the host interrupts.
+    fn learn(&mut self, view: &View<'_>, over: &[Over]) -> Result<()> {
+        let _ = (view, over);
+        Ok(())
+    }
+
+    /// Returns the reading of its meter when the machine draws `draw`.
+    ///
+    /// # Errors
+    /// If the meter fails.
+    fn read(&mut self, view: &View<'_>, draw: Watts) -> Result<Watts> {
+        let _ = view;
+        Ok(draw)
+    }
+
+    /// Writes when plans have nodes back that are off, shutting down or booting, if it switches nodes off. True if its
+    /// plans count nodes; otherwise they name them.
+    fn expect(&self, view: &View<'_>, out: &mut Expected) -> bool {
+        let _ = (view, out);
+        true
+    }
+
+    /// Time at which there has to be another pass, whatever happens until then, according to the last pass. With
+    /// `further`, it is planned further ahead if it was not sure.
+    fn alarm(&mut self, further: bool) -> Option<Alarm> {
+        let _ = further;
+        None
+    }
+
+    /// Proposal for the idle nodes of a pool of a larger machine, at the end of a pass.
+    ///
+    /// # Errors
+    /// If the host interrupts.
+    fn propose(&mut self, view: &View<'_>) -> Result<Proposal> {
+        let _ = view;
+        Ok(Proposal::default())
     }
 
     /// Needs of a job that fits between no two budgets to come; none if it fits.

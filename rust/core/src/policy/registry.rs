@@ -16,9 +16,9 @@ use crate::error::{ConfigError, Error, Result, config};
 use crate::params::{Params, Value};
 use crate::policy::analyzer::{Analyzer, first_runs::FirstRuns, tables::AsPredicted};
 use crate::policy::backfill::{Backfill, starving::Starving};
-use crate::policy::budget::Budget;
+use crate::policy::budget::system_budget::SystemBudget;
 use crate::policy::compose::Parts;
-use crate::policy::gate::{Gate, until_profiled::UntilProfiled};
+use crate::policy::gate::UntilProfiled;
 use crate::policy::order::Order;
 use crate::policy::placement::{Placement, first_runs::FirstRunsByLot};
 use crate::policy::registry::refused::{Feature, Features};
@@ -96,7 +96,7 @@ fn together(
     order: Made<dyn Order>,
     backfill: Made<dyn Backfill>,
     placement: Made<dyn Placement>,
-    power: Option<Box<dyn Budget>>,
+    power: Option<Box<SystemBudget>>,
     sleep: Option<Rules>,
     seed: u64,
 ) -> Parts {
@@ -114,7 +114,7 @@ fn together(
     };
     // Without a budget every job fits, first run or not.
     let holds = profiling_ratio.is_some() && power.is_some();
-    let gate = holds.then(|| Box::new(UntilProfiled::default()) as Box<dyn Gate>);
+    let gate = holds.then(UntilProfiled::default);
     Parts {
         analyzer,
         forecast: None,

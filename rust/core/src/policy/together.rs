@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::prices::Price;
-use crate::policy::placement::Joint;
+use crate::policy::placement::Placement;
 use crate::units::Watts;
 use crate::workload::JobId;
 
@@ -38,7 +38,7 @@ pub(super) struct Joining {
 /// Placement, free nodes and knowledge by which a list is matched.
 pub(super) struct Host<'a> {
     pub(super) ask: Ask<'a>,
-    pub(super) joint: &'a mut dyn Joint,
+    pub(super) placement: &'a mut dyn Placement,
     pub(super) free: &'a NodeSet,
 }
 
@@ -87,7 +87,7 @@ impl Together {
         }
         self.free.copy_from(host.free);
         self.nodes.clear();
-        host.joint.match_all(&host.ask, &self.jobs, &mut self.free, &mut self.nodes)?;
+        host.placement.match_all(&host.ask, &self.jobs, &mut self.free, &mut self.nodes)?;
         let mut left = self.nodes.as_slice();
         let watts = self.jobs.iter().map(|&job| {
             let own = left.split_off(..host.ask.view.jobs.node_count(job) as usize).unwrap_or_default();

@@ -1,7 +1,5 @@
 //! Use of the machine by jobs, as it happens, and runs that are over.
 
-use std::sync::Arc;
-
 use dyn_clone::DynClone;
 
 use crate::error::Result;
@@ -38,16 +36,6 @@ pub struct Over {
     pub drew: KnownDraw,
     /// True if its job is in the queue again.
     pub requeued: bool,
-}
-
-/// Follows the use of the whole machine by jobs.
-pub trait Follower {
-    /// Sets the group of each job, by row; jobs that were known keep theirs.
-    fn group(&mut self, groups: &Arc<[u32]>);
-
-    /// Takes the changes since the last call, in order of time. Called before each pass, and before anything is done
-    /// about an emergency.
-    fn follow(&mut self, uses: &[Use]);
 }
 
 /// Learns from runs that are over.

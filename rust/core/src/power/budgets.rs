@@ -34,7 +34,7 @@ pub struct Budgets {
 }
 
 /// Budget in force from each instant on; none is the policy's own budget.
-pub type Steps = Vec<(SimTime, Option<Watts>)>;
+type Steps = Vec<(SimTime, Option<Watts>)>;
 
 /// Times for which something fits between budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,10 +98,10 @@ impl Budgets {
         &self.rows
     }
 
-    /// Budget in force at `at`; none: the policy's own budget.
+    /// Budget in force at `at`, where the policy's own budget is `own`; none: there is no budget.
     #[must_use]
-    pub fn at(&self, at: SimTime) -> Option<Watts> {
-        in_force(&self.steps, at)
+    pub fn in_force(&self, at: SimTime, own: Option<Watts>) -> Option<Watts> {
+        row_at(&self.steps, at).or(own)
     }
 
     /// Highest budget in force at any time from `now` on, where the policy's own budget is `own`.
@@ -126,7 +126,7 @@ impl Budgets {
     ) -> Stretches {
         let mut found = Stretches { longest: SimDuration::ZERO, is_free_at_last: true };
         let ahead = &self.steps[self.steps.partition_point(|&(from, _)| from <= now)..];
-        let mut since = leaves(self.at(now).unwrap_or(own)).then_some(now);
+        let mut since = self.in_force(now, Some(own)).is_some_and(&leaves).then_some(now);
         for &(at, budget) in ahead {
             if let Some(begun) = since {
                 found.longest = found.longest.max(at - begun);
@@ -157,10 +157,11 @@ impl Budgets {
         self.announced.partition_point(|&from| from <= now)
     }
 
-    /// Budget in force by the rows that are known at `now`.
+    /// Budget in force from each instant on by the rows that are known at `now`, where the policy's own budget is `own`.
     #[must_use]
-    pub fn steps_known_by(&self, now: SimTime) -> Steps {
-        steps_of(self.rows.iter().filter(|row| row.announced <= now))
+    pub fn known_steps(&self, now: SimTime, own: Watts) -> Vec<(SimTime, Watts)> {
+        let steps = steps_of(self.rows.iter().filter(|row| row.announced <= now));
+        steps.into_iter().map(|(at, budget)| (at, budget.unwrap_or(own))).collect()
     }
 
     fn arrange(&mut self) {
@@ -216,7 +217,7 @@ fn step_at(steps: &[(SimTime, Option<Watts>)], at: SimTime) -> Option<usize> {
     steps.partition_point(|&(from, _)| from <= at).checked_sub(1)
 }
 
-fn in_force(steps: &[(SimTime, Option<Watts>)], at: SimTime) -> Option<Watts> {
+fn row_at(steps: &[(SimTime, Option<Watts>)], at: SimTime) -> Option<Watts> {
     steps[step_at(steps, at)?].1
 }
 
@@ -299,17 +300,18 @@ mod tests {
             let mut highest = Watts::ZERO;
             for when in now..60 {
                 let here = by_definition(&rows, SimTime::NEVER, at(when));
-                prop_assert_eq!(budgets.at(at(when)), here);
+                prop_assert_eq!(budgets.in_force(at(when), None), here);
+                prop_assert_eq!(budgets.in_force(at(when), Some(own)), Some(here.unwrap_or(own)));
                 highest = highest.max(here.unwrap_or(own));
             }
             prop_assert_eq!(budgets.highest_from(at(now), own), highest);
             for (span, ahead) in [(foresight, Foresight::For(SimDuration::from_micros(foresight))), (99, Foresight::All)] {
-                let known = budgets.steps_known_by(at(now));
+                let known = budgets.known_steps(at(now), own);
                 let steps: Vec<_> = known.iter().filter(|step| step.0 <= ahead.until(at(now))).collect();
                 for when in now..60 {
                     let seen = steps.iter().rev().find(|step| step.0 <= at(when)).map(|step| step.1);
                     let expected = by_definition(&rows, at(now), at(when.min(now + span)));
-                    prop_assert_eq!(seen.flatten(), expected);
+                    prop_assert_eq!(seen.unwrap_or(own), expected.unwrap_or(own));
                 }
             }
         }

@@ -15,6 +15,7 @@ pub mod limits;
 mod lives;
 pub mod log;
 pub mod outage;
+pub mod own_parts;
 mod part;
 mod plant;
 pub mod record;

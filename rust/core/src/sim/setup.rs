@@ -27,6 +27,7 @@ use crate::power::known::{KnownDraws, Rule};
 use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_with_caps};
 use crate::power::slowest::Slowest;
 use crate::sim::limits::Walltimes;
+use crate::sim::own_parts::OwnParts;
 use crate::sim::{Options, Simulation};
 use crate::units::SimTime;
 use crate::workload::Workload;
@@ -57,6 +58,8 @@ pub struct Setup<'a> {
     pub groups: Option<Arc<[u32]>>,
     /// Instant up to which the log and not the policy decides what starts, if there is one.
     pub from: Option<SimTime>,
+    /// Parts that the host brings along.
+    pub own: OwnParts,
 }
 
 /// Data on draws and speeds.
@@ -73,42 +76,6 @@ pub struct Tables<'a> {
     pub known: Rule,
     /// Forecast of jobs' own draws, W per node, by row.
     pub forecast_w: Option<Vec<f64>>,
-}
-
-/// Parts of a policy that a host brings along. The methods are called in this order.
-pub trait OwnParts {
-    /// Replaces named parts with the host's own.
-    ///
-    /// # Errors
-    /// If one cannot take its place.
-    fn fill(&self, parts: &mut Parts, workload: &Workload) -> Result<()>;
-
-    /// Returns the host's allocator, if it has one.
-    ///
-    /// # Errors
-    /// If it is invalid.
-    fn allocator(&self) -> Result<Option<Box<dyn Allocator>>>;
-
-    /// Returns the host's whole scheduler, if it has one: then the parts are not used.
-    ///
-    /// # Errors
-    /// If it is invalid.
-    fn scheduler(&self, name: &str, workload: &Workload) -> Result<Option<Box<dyn Policy>>>;
-}
-
-/// No host: named parts are all there is.
-impl OwnParts for () {
-    fn fill(&self, _parts: &mut Parts, _workload: &Workload) -> Result<()> {
-        Ok(())
-    }
-
-    fn allocator(&self) -> Result<Option<Box<dyn Allocator>>> {
-        Ok(None)
-    }
-
-    fn scheduler(&self, _name: &str, _workload: &Workload) -> Result<Option<Box<dyn Policy>>> {
-        Ok(None)
-    }
 }
 
 /// The kind of decision maker, and the nodes that it decides about.
@@ -153,8 +120,8 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If something in the setup is invalid, or two things in it do not go together.
-    pub fn simulation(mut self, own: &dyn OwnParts) -> Result<Simulation> {
-        let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared(own)?;
+    pub fn simulation(mut self) -> Result<Simulation> {
+        let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared()?;
         let (budgets, from) = (self.budgets.take(), self.from);
         if from.is_some() {
             kind.check_under_way()?;
@@ -177,8 +144,8 @@ impl Setup<'_> {
 
     /// Gives the group of each job to an order that shares the machine between groups.
     fn group(&self, parts: &mut Parts) {
-        if let (Some(groups), Some(follower)) = (&self.groups, parts.order.follower()) {
-            follower.group(groups);
+        if let Some(groups) = &self.groups {
+            parts.order.group(groups);
         }
     }
 
@@ -186,8 +153,8 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If something in the setup is invalid, or the policy cannot go on from where the run is.
-    pub fn succeeding(mut self, run: Simulation, at: SimTime, own: &dyn OwnParts) -> Result<Simulation> {
-        let Prepared { parts, predicted, kind, .. } = self.prepared(own)?;
+    pub fn succeeding(mut self, run: Simulation, at: SimTime) -> Result<Simulation> {
+        let Prepared { parts, predicted, kind, .. } = self.prepared()?;
         let (name, platform) = (self.spec.name, self.platform);
         let other = |found: &str, expected: &str| Err(config("policy", found, expected));
         let policy: Box<dyn Policy> = match kind {
@@ -223,24 +190,24 @@ impl Setup<'_> {
     /// # Errors
     /// If something in the setup is invalid, or the run was not set up for what the new jobs ask for; the run is
     /// unchanged then.
-    pub fn extending(mut self, run: &mut Simulation, own: &dyn OwnParts) -> Result<()> {
-        let Prepared { actual, predicted, queues, cells, .. } = self.prepared(own)?;
+    pub fn extending(mut self, run: &mut Simulation) -> Result<()> {
+        let Prepared { actual, predicted, queues, cells, .. } = self.prepared()?;
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
         run.grow(Growth { workload, predicted, cells, queues, groups: self.groups.take() }, actual)
     }
 
     /// Makes everything that is needed for the run from the plain values.
-    fn prepared(&mut self, own: &dyn OwnParts) -> Result<Prepared> {
+    fn prepared(&mut self) -> Result<Prepared> {
         let (mut parts, _) = self.spec.build(self.seed)?;
-        own.fill(&mut parts, self.workload)?;
+        self.own.fill(&mut parts);
         self.group(&mut parts);
         let (actual, predicted) = self.tables(&parts)?;
         self.teach(&mut parts, &actual, &predicted)?;
-        if let Some(allocator) = own.allocator()? {
+        if let Some(allocator) = self.own.allocator.take() {
             self.check_allocator(&*allocator, &actual, &predicted)?;
             parts.allocator = Some(allocator);
         }
-        let scheduler = own.scheduler(&self.spec.name, self.workload)?;
+        let scheduler = self.own.scheduler.take();
         let (mut queues, mut cells) = (self.queues.take().map(Arc::new), self.cells.take());
         let kind = self.kind(scheduler, queues.as_ref(), parts.power.is_some());
         if let (Kind::Lanes, Some(own)) = (&kind, &mut queues) {
@@ -337,8 +304,8 @@ impl Setup<'_> {
     ///
     /// # Errors
     /// If something in the setup is invalid, or two things in it do not go together.
-    pub fn live(mut self, start: SimTime, own: &dyn OwnParts) -> Result<Live> {
-        let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared(own)?;
+    pub fn live(mut self, start: SimTime) -> Result<Live> {
+        let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared()?;
         let (workload, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
         let mut policy = self.policy(kind, parts, &predicted)?;
         if options.kill_at_walltime {
@@ -363,8 +330,8 @@ impl Setup<'_> {
     /// # Errors
     /// If something in the setup is invalid, or the controller was not set up for what the new jobs ask for; it is
     /// unchanged then.
-    pub fn growing(mut self, live: &mut Live, own: &dyn OwnParts) -> Result<()> {
-        let Prepared { predicted, queues, cells, .. } = self.prepared(own)?;
+    pub fn growing(mut self, live: &mut Live) -> Result<()> {
+        let Prepared { predicted, queues, cells, .. } = self.prepared()?;
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
         live.grow(&Growth { workload, predicted, cells, queues, groups: self.groups.take() })
     }

@@ -24,11 +24,9 @@ use std::sync::Arc;
 
 use hetsched_core::cluster::jobs::Jobs;
 use hetsched_core::error::{Error, PolicyError, Result, SimulationError};
-use hetsched_core::policy::allocator::Allocator;
-use hetsched_core::policy::compose::Parts;
+use hetsched_core::policy;
 use hetsched_core::policy::usage::Learner;
-use hetsched_core::policy::{self, Policy};
-use hetsched_core::sim::setup::OwnParts;
+use hetsched_core::sim::own_parts::OwnParts;
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -116,60 +114,50 @@ impl Objects {
         Ok(learners)
     }
 
-    /// Replaces named parts with them.
-    fn put(&self, py: Python<'_>, parts: &mut Parts, jobs: &Workload) -> PyResult<()> {
+    /// The parts that they play, in a policy of this name for these jobs.
+    pub(crate) fn parts(&self, py: Python<'_>, name: &str, jobs: &Workload) -> PyResult<OwnParts> {
+        let mut own = OwnParts { learners: self.learners(py)?, ..OwnParts::default() };
         if let Some(object) = &self.order {
-            parts.order = Box::new(OwnOrder::new(self.part(py, "policy.order", "rank", object)?)?);
+            own.order = Some(Box::new(OwnOrder::new(self.part(py, "policy.order", "rank", object)?)?));
         }
         if let Some(object) = &self.backfill {
             let part = self.part(py, "policy.backfill", "select", object)?;
-            parts.backfill = Box::new(OwnBackfill { part, numbers: Arc::new(Numbers::of(Jobs::new(jobs))) });
+            own.backfill = Some(Box::new(OwnBackfill { part, numbers: Arc::new(Numbers::of(Jobs::new(jobs))) }));
         }
         if let Some(object) = &self.monitor {
-            parts.gauge = Some(Box::new(OwnMonitor(self.part(py, "policy.power.monitor", "read", object)?)));
+            own.monitor = Some(Box::new(OwnMonitor(self.part(py, "policy.power.monitor", "read", object)?)));
         }
         if let Some(object) = &self.analyzer {
             let part = self.part(py, "policy.analyzer", "estimate", object)?;
-            parts.forecast = Some(Box::new(OwnAnalyzer::new(part)?));
+            own.forecast = Some(Box::new(OwnAnalyzer::new(part)?));
         }
         if let Some(object) = &self.sizing {
             let part = self.part(py, "policy.backfill.sizing", "sizes", object)?;
-            parts.sizing = Some(Box::new(OwnSizing::new(py, part)?));
+            own.sizing = Some(Box::new(OwnSizing::new(py, part)?));
         }
         if let Some(object) = &self.sleep {
-            let own = OwnSleep(self.part(py, "policy.sleep", "rest", object)?);
-            parts.sleep = Some(policy::sleep::rules::Rules::of_own(Box::new(own)));
+            let rest = OwnSleep(self.part(py, "policy.sleep", "rest", object)?);
+            own.sleep = Some(policy::sleep::rules::Rules::of_own(Box::new(rest)));
         }
         if let Some(object) = &self.placement {
-            parts.placement = Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?));
+            own.placement = Some(Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?)));
         }
-        parts.learners = self.learners(py)?;
-        Ok(())
+        if let Some(object) = &self.allocator {
+            let part = self.part(py, "policy.power.allocator", "allot", object)?;
+            own.allocator = Some(Box::new(OwnAllocator::new(py, part)?));
+        }
+        if let Some(object) = &self.scheduler {
+            let part = self.part(py, "policy.scheduler", "decide", object)?;
+            let learners = std::mem::take(&mut own.learners);
+            own.scheduler = Some(Box::new(OwnScheduler::new(name.to_owned(), part, learners, jobs)));
+        }
+        Ok(own)
     }
 
     /// An object in a role.
     fn part(&self, py: Python<'_>, role: &'static str, method: &'static str, object: &Py<PyAny>) -> PyResult<Part> {
         let class = object.bind(py).get_type().name()?.to_string();
         Ok(Part { object: object.clone_ref(py), lender: Lender::new(py, &self.labels)?, role, method, class })
-    }
-}
-
-impl OwnParts for Objects {
-    fn fill(&self, parts: &mut Parts, jobs: &Workload) -> Result<()> {
-        Python::attach(|py| self.put(py, parts, jobs)).map_err(failed)
-    }
-
-    fn allocator(&self) -> Result<Option<Box<dyn Allocator>>> {
-        let Some(object) = &self.allocator else { return Ok(None) };
-        let own = Python::attach(|py| OwnAllocator::new(py, self.part(py, "policy.power.allocator", "allot", object)?));
-        Ok(Some(Box::new(own.map_err(failed)?)))
-    }
-
-    fn scheduler(&self, name: &str, jobs: &Workload) -> Result<Option<Box<dyn Policy>>> {
-        let Some(object) = &self.scheduler else { return Ok(None) };
-        let made = Python::attach(|py| Ok((self.part(py, "policy.scheduler", "decide", object)?, self.learners(py)?)));
-        let (part, learners) = made.map_err(failed)?;
-        Ok(Some(Box::new(OwnScheduler::new(name.to_owned(), part, learners, jobs))))
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::cells::Cells;
-use hetsched_core::policy::usage::Learner;
-use hetsched_core::policy::{Decision, Decisions, Facets, Jobs, Notice, Policy, View};
+use hetsched_core::policy::usage::{Learner, Over};
+use hetsched_core::policy::{Decision, Decisions, Jobs, Notice, Policy, Stage, Stages, View};
 use hetsched_core::workload::{JobId, Workload};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -131,12 +131,6 @@ pub(crate) fn named(value: &Bound<'_, PyAny>) -> String {
     if text.is_empty() || text.len() > 60 || text.contains('\n') { class() } else { format!("`{text}`") }
 }
 
-impl Facets for OwnScheduler {
-    fn learners(&mut self) -> &mut [Box<dyn Learner>] {
-        &mut self.learners
-    }
-}
-
 impl Policy for OwnScheduler {
     fn name(&self) -> &str {
         &self.name
@@ -157,7 +151,15 @@ impl Policy for OwnScheduler {
         Ok(())
     }
 
-    fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+    fn stages(&self) -> Stages {
+        Stages { learns: !self.learners.is_empty(), ..Stages::default() }
+    }
+
+    fn learn(&mut self, view: &View<'_>, over: &[Over]) -> Result<()> {
+        self.learners.iter_mut().try_for_each(|learner| learner.learn(view, over))
+    }
+
+    fn decide(&mut self, _stage: Stage, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if self.queue.is_empty() || view.slots.free_units() == 0 {
             return Ok(());
         }

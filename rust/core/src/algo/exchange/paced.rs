@@ -256,7 +256,11 @@ impl<'a> PacedSearch<'a> {
 
     fn improve(&mut self, left: usize, right: usize, window: (i64, i64)) -> f64 {
         let mut parts = std::mem::take(&mut self.parts);
-        Pair { left: &self.entries[left], right: &self.entries[right], more: &self.no_more }.parts(window, &mut parts);
+        Pair { left: &self.entries[left], right: &self.entries[right], more: &self.no_more }.parts(
+            window,
+            |_| true,
+            &mut parts,
+        );
         let mut change = 0.0;
         // From the last one on: those before it keep their places and their ends.
         for part in parts.iter().rev().filter(|part| part.change.is_finite()) {

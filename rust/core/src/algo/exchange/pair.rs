@@ -49,16 +49,18 @@ pub(super) struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The parts that touch a window.
+    /// The parts that touch a window, those that are asked for.
     ///
     /// Two nodes serve no more than one interval each at any instant, so what overlaps has its sides decided by any one
     /// of its entries: a part has two placements.
-    pub(super) fn parts(&self, window: (i64, i64), found: &mut Vec<Part>) {
+    pub(super) fn parts(&self, window: (i64, i64), is_asked: impl Fn(&Part) -> bool, found: &mut Vec<Part>) {
         found.clear();
         let (mut left, mut right) = self.first(window.0);
         while let Some(part) = self.next((left, right)).filter(|part| part.from < window.1) {
             (left, right) = (part.left.end, part.right.end);
-            found.push(part);
+            if is_asked(&part) {
+                found.push(part);
+            }
         }
     }
 

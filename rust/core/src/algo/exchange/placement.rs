@@ -15,6 +15,8 @@ pub(super) struct Placement<'a> {
     /// Nodes that have changed, with what they held before.
     before: Vec<(usize, Vec<Entry>)>,
     is_saved: Vec<bool>,
+    /// Costs of all rows on a node, node after node.
+    by_node: Vec<f64>,
     more: Vec<f64>,
 }
 
@@ -37,24 +39,34 @@ impl<'a> Placement<'a> {
         for (node, entries) in (0..).zip(&mut nodes) {
             *entries = apart(node, take(entries), &mut pinned)?;
         }
+        let costs = &problem.costs;
+        let by_node =
+            (0..nodes.len()).flat_map(|node| (0..costs.rows()).map(move |row| costs.row(row)[node])).collect();
         let (is_saved, more) = (vec![false; nodes.len()], Vec::new());
-        Ok(Self { problem, nodes, pinned, before: Vec::new(), is_saved, more })
+        Ok(Self { problem, nodes, pinned, before: Vec::new(), is_saved, by_node, more })
     }
 
     pub(super) fn entries(&self, node: usize) -> &[Entry] {
         &self.nodes[node]
     }
 
-    /// The parts of two nodes that touch a window; none if the nodes cost the same.
-    pub(super) fn parts(&mut self, left: usize, right: usize, window: (i64, i64), found: &mut Vec<Part>) {
+    /// The parts of two nodes that touch a window, those that are asked for; none if the nodes cost the same.
+    pub(super) fn parts(
+        &mut self,
+        (left, right): (usize, usize),
+        window: (i64, i64),
+        is_asked: impl Fn(&Part) -> bool,
+        found: &mut Vec<Part>,
+    ) {
         found.clear();
-        let costs = &self.problem.costs;
+        let rows = self.problem.costs.rows();
+        let (one, other) = (&self.by_node[left * rows..][..rows], &self.by_node[right * rows..][..rows]);
         self.more.clear();
-        self.more.extend((0..costs.rows()).map(|row| costs.row(row)).map(|row| row[right] - row[left]));
+        self.more.extend(other.iter().zip(one).map(|(other, one)| other - one));
         if self.more.iter().all(|&more| more == 0.0) {
             return;
         }
-        Pair { left: &self.nodes[left], right: &self.nodes[right], more: &self.more }.parts(window, found);
+        Pair { left: &self.nodes[left], right: &self.nodes[right], more: &self.more }.parts(window, is_asked, found);
     }
 
     /// Lets a part of two nodes change sides. Places of later parts move.

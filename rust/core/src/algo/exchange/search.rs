@@ -114,11 +114,11 @@ impl Search<'_, '_> {
 
     fn improve(&mut self, node: usize, other: usize, window: (i64, i64)) -> f64 {
         let mut parts = std::mem::take(&mut self.parts);
-        self.placement.parts(node, other, window, &mut parts);
+        self.placement.parts((node, other), window, Part::gains, &mut parts);
         self.looks += 1;
         let mut change = 0.0;
         // From the last one on: those before it keep their places.
-        for part in parts.iter().rev().filter(|part| part.gains()) {
+        for part in parts.iter().rev() {
             change += self.exchange(node, other, part);
         }
         self.parts = parts;
@@ -153,7 +153,7 @@ impl Search<'_, '_> {
             if other == node {
                 continue;
             }
-            self.placement.parts(node, other, window, &mut parts);
+            self.placement.parts((node, other), window, |_| true, &mut parts);
             if let Some(part) = parts.first().filter(|part| part.change.is_finite()) {
                 change += self.exchange(node, other, part);
                 node = other;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{SizedIntervals, weight};
 
-/// Nodes whose passes are made side by side.
-pub(super) const LANES: usize = 8;
+/// Nodes whose passes are made side by side: enough that none waits for the result of the item before.
+pub(super) const LANES: usize = 16;
 
 /// A number for each node of a block.
 pub(super) type Lanes = [f64; LANES];

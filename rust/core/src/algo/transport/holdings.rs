@@ -177,6 +177,7 @@ impl<'c> Holdings<'c> {
     }
 
     /// Cheapest unit that `from` could give to `to`: what that costs, infinity if there is none, and its node.
+    #[inline]
     pub(super) fn cheapest(&mut self, from: usize, to: usize) -> (f64, u32) {
         if from == FREE {
             return self.cheapest_free(self.holders[to].kind);
@@ -190,22 +191,8 @@ impl<'c> Holdings<'c> {
         found
     }
 
-    /// Lengths and nodes of the cheapest units that a holder could give, by the number of who would take them.
-    pub(super) fn moves(&mut self, from: usize) -> (&[f64], &[u32]) {
-        for at in 0..self.present.len() {
-            let to = self.present[at];
-            if from == FREE {
-                let found = self.cheapest_free(self.holders[to].kind);
-                self.holders[FREE].moves.set(to, found);
-            } else if from != to {
-                self.cheapest(from, to);
-            }
-        }
-        let moves = &self.holders[from].moves;
-        (&moves.lengths, &moves.nodes)
-    }
-
     /// Cheapest free unit for a kind, with what it costs.
+    #[inline]
     fn cheapest_free(&mut self, kind: Kind) -> (f64, u32) {
         let at = kind.row as usize;
         if self.free.lengths[at].is_nan() {

@@ -20,6 +20,29 @@ pub(super) struct Search {
     open: Vec<usize>,
 }
 
+/// The nearest holder of those seen; of several the one with the lowest number.
+struct Nearest {
+    place: Option<usize>,
+    holder: usize,
+    distance: f64,
+}
+
+impl Default for Nearest {
+    fn default() -> Self {
+        Self { place: None, holder: usize::MAX, distance: f64::INFINITY }
+    }
+}
+
+impl Nearest {
+    #[inline]
+    fn offer(&mut self, place: usize, holder: usize, distance: f64) {
+        let is_tied = distance == self.distance && holder < self.holder && distance < f64::INFINITY;
+        if distance < self.distance || is_tied {
+            *self = Self { place: Some(place), holder, distance };
+        }
+    }
+}
+
 const NO_STEP: Step = Step { giver: None, node: 0 };
 
 impl Search {
@@ -47,37 +70,45 @@ impl Search {
         labels: &[f64],
         is_target: impl Fn(&Holdings<'_>, usize) -> bool,
     ) -> Option<usize> {
+        let mut nearest = self.nearest()?;
         loop {
-            let nearest = self.nearest()?;
             let giver = self.open[nearest];
             if is_target(holdings, giver) {
                 return Some(giver);
             }
             self.open.swap_remove(nearest);
-            let (least, label) = (self.distance[giver], labels[giver]);
-            let (lengths, nodes) = holdings.moves(giver);
-            for &taker in &self.open {
-                // Below 0 by rounding only: the labels leave no chain shorter than nothing.
-                let reached = least + (lengths[taker] + label - labels[taker]).max(0.0);
-                if reached < self.distance[taker] {
-                    self.distance[taker] = reached;
-                    self.from[taker] = Step { giver: Some(giver), node: nodes[taker] };
-                }
-            }
+            nearest = self.relax(holdings, labels, giver)?;
         }
     }
 
-    /// Place of the nearest holder that is not settled; of several the one with the lowest number.
-    fn nearest(&self) -> Option<usize> {
-        let mut found = None;
-        let (mut least, mut lowest) = (f64::INFINITY, usize::MAX);
-        for (place, &holder) in self.open.iter().enumerate() {
-            let distance = self.distance[holder];
-            if distance < least || (distance == least && holder < lowest && distance < f64::INFINITY) {
-                (least, lowest, found) = (distance, holder, Some(place));
+    /// Lets a settled holder give to all that are not; place of the nearest of these.
+    ///
+    /// One pass looks up lengths, shortens distances and finds the nearest: it is most of the work of a bound whose jobs
+    /// all have watts of their own.
+    fn relax(&mut self, holdings: &mut Holdings<'_>, labels: &[f64], giver: usize) -> Option<usize> {
+        let (least, label) = (self.distance[giver], labels[giver]);
+        let mut found = Nearest::default();
+        for (place, &taker) in self.open.iter().enumerate() {
+            let (length, node) = holdings.cheapest(giver, taker);
+            // Below 0 by rounding only: the labels leave no chain shorter than nothing.
+            let reached = least + (length + label - labels[taker]).max(0.0);
+            let distance = &mut self.distance[taker];
+            if reached < *distance {
+                *distance = reached;
+                self.from[taker] = Step { giver: Some(giver), node };
             }
+            found.offer(place, taker, *distance);
         }
-        found
+        found.place
+    }
+
+    /// Place of the nearest holder that is not settled.
+    fn nearest(&self) -> Option<usize> {
+        let mut found = Nearest::default();
+        for (place, &holder) in self.open.iter().enumerate() {
+            found.offer(place, holder, self.distance[holder]);
+        }
+        found.place
     }
 
     /// The steps of the chain that ends at a holder, the last first, each with its taker.

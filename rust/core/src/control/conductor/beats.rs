@@ -1,6 +1,6 @@
 //! Beats: periodic instants while a job runs, at multiples of the intervals of allocator and monitor.
 
-use crate::policy::Governor;
+use crate::policy::Stages;
 use crate::units::{SimDuration, SimTime};
 
 /// Intervals of the allocator and the monitor.
@@ -13,9 +13,8 @@ pub(super) struct Beats {
 }
 
 impl Beats {
-    pub(super) fn of(governor: &dyn Governor) -> Self {
-        let allot = if governor.allots() { governor.interval() } else { SimDuration::ZERO };
-        Self { allot, monitor: governor.monitor() }
+    pub(super) fn of(Stages { allot, monitor, .. }: Stages) -> Self {
+        Self { allot: allot.unwrap_or_default(), monitor }
     }
 
     /// The next multiple after `now`.

@@ -3,23 +3,15 @@
 //!
 //! A pool keeps the state of its nodes that its policy needs; the machine passes on changes of it.
 
-use crate::cluster::standby::Expected;
 use crate::control::pools::Pools;
 use crate::error::Result;
 use crate::platform::node_state::NodeState;
 use crate::policy::sleep::proposal::Proposal;
-use crate::policy::sleep::{Alarm, Sleeper};
 use crate::policy::{Decision, Decisions, View};
 
-impl Sleeper for Pools {
-    fn counts(&self) -> bool {
-        true
-    }
-
-    /// Nothing to do: each pool expects its nodes back in its own plans.
-    fn expect(&self, _view: &View<'_>, _out: &mut Expected) {}
-
-    fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+impl Pools {
+    /// Wakes nodes of the machine, and puts others to sleep, by the needs of its pools.
+    pub(super) fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         let Self { all, homes, sleep: Some(sleep), changed, .. } = self else { return Ok(()) };
         let proposals = all.iter_mut().map(|pool| pool.controller.propose(view.interrupted));
         let proposals = proposals.collect::<Result<Vec<Proposal>>>()?;
@@ -37,12 +29,6 @@ impl Sleeper for Pools {
         Ok(())
     }
 
-    fn alarm(&self) -> Option<Alarm> {
-        self.sleep.as_ref()?.alarm()
-    }
-}
-
-impl Pools {
     /// Passes on the changes of nodes since the last pass, except for those by starts and ends of jobs.
     pub(super) fn follow_nodes(&mut self, view: &View<'_>) {
         let Self { all, homes, changed, .. } = self;

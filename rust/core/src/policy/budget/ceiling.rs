@@ -7,8 +7,8 @@
 use crate::platform::Platform;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
-use crate::power::budgets::{Foresight, Steps, Stretches};
-use crate::units::{SimDuration, Watts};
+use crate::power::budgets::{Foresight, Stretches};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// A ceiling of the system's predicted draw.
@@ -19,7 +19,7 @@ pub struct Ceiling {
     idle: Watts,
     foresight: Foresight,
     /// Budgets from outside that are known: number of rows, number of rows known by now, and their steps.
-    known: Option<(usize, usize, Steps)>,
+    known: Option<(usize, usize, Vec<(SimTime, Watts)>)>,
     /// True if jobs may count with their nodes' TDP.
     counts_tdp: bool,
     /// Highest draw of its own that a queued job was known to have.
@@ -67,7 +67,7 @@ impl Ceiling {
     /// Watts that may be added to running jobs.
     #[must_use]
     pub fn room(&self, view: &View<'_>) -> Watts {
-        self.beside(view, view.budgets.at(view.now))
+        self.beside(view, view.budgets.in_force(view.now, Some(self.draw)).unwrap_or(self.draw))
     }
 
     /// Watts that may be added to the idle machine under the highest budget to come, known or not.
@@ -102,7 +102,7 @@ impl Ceiling {
         }
         let known = (view.budgets.rows().len(), view.budgets.known_by(view.now));
         if self.known.as_ref().is_none_or(|(rows, by, _)| (*rows, *by) != known) {
-            self.known = Some((known.0, known.1, view.budgets.steps_known_by(view.now)));
+            self.known = Some((known.0, known.1, view.budgets.known_steps(view.now, self.draw)));
         }
         let steps = self.known.as_ref().map_or(&[][..], |known| &known.2);
         let ahead = &steps[steps.partition_point(|step| step.0 <= view.now)..];
@@ -110,10 +110,10 @@ impl Ceiling {
         Outlook::new(now, seen.map(|&(at, budget)| (at, self.beside(view, budget))))
     }
 
-    /// Watts that a budget from outside, or the policy's own, leaves after running jobs and the draw measured beyond
+    /// Watts that a budget leaves after running jobs and the draw measured beyond
     /// theirs.
-    fn beside(&self, view: &View<'_>, budget: Option<Watts>) -> Watts {
-        budget.unwrap_or(self.draw).as_ceiling() - self.idle - view.claimed - view.surplus + view.saved
+    fn beside(&self, view: &View<'_>, budget: Watts) -> Watts {
+        budget.as_ceiling() - self.idle - view.claimed - view.surplus + view.saved
     }
 
     /// True if nodes idle alike: then the nodes with the fewest watts are those with the fewest beyond idle.

@@ -9,47 +9,15 @@ pub mod outlook;
 pub mod prices;
 pub mod system_budget;
 
-use dyn_clone::DynClone;
-
 use crate::cluster::counted::Estimate;
 use crate::error::Result;
 use crate::platform::Platform;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::ceiling::Ceiling;
 use crate::policy::budget::prices::Prices;
-use crate::policy::governing::Governance;
-use crate::power::budgets::Foresight;
-use crate::power::pvt::Predicted;
+use crate::policy::budget::system_budget::SystemBudget;
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
-
-/// Limits the draw of the machine.
-pub trait Budget: DynClone + Send + Sync {
-    /// The ceiling of the system's predicted draw on this platform.
-    ///
-    /// # Errors
-    /// If nothing could ever start under it.
-    fn ceiling(&self, platform: &Platform) -> Result<Watts>;
-
-    /// Control of power other than by the starts of jobs.
-    fn governance(&self) -> Governance;
-
-    /// Takes, once before the run, the predicted draw of nodes under caps.
-    ///
-    /// # Errors
-    /// If a cap that may be set is invalid there, or if nothing is known of caps and some are needed.
-    fn learn(&mut self, predicted: &Predicted, platform: &Platform) -> Result<()>;
-
-    /// Caps that it may set, W a node, ascending; none if it sets none.
-    fn levels(&self) -> &[f64];
-
-    /// Foresight of the policy: the span for which it knows budgets from outside when it plans.
-    fn foresight(&self) -> Foresight {
-        Foresight::default()
-    }
-}
-
-dyn_clone::clone_trait_object!(Budget);
 
 /// Need of a job that fits between no two changes of the budget.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,8 +47,8 @@ impl Power {
     ///
     /// # Errors
     /// If nothing could ever start.
-    pub fn new(budget: &dyn Budget, platform: &Platform, whole: &Platform, counts_tdp: bool) -> Result<Self> {
-        let limit = (budget.ceiling(whole)?, budget.foresight());
+    pub fn new(budget: &SystemBudget, platform: &Platform, whole: &Platform, counts_tdp: bool) -> Result<Self> {
+        let limit = (budget.ceiling(whole)?, budget.foresight);
         let ceiling = Ceiling::new(limit, whole.idle(), platform, counts_tdp);
         Ok(Self { ceiling, prices: Prices::new(platform) })
     }

@@ -6,7 +6,6 @@ use crate::policy::allocator::Allocator;
 use crate::policy::allocator::equal_slowdown::EqualSlowdown;
 use crate::policy::allocator::fixed::Fixed;
 use crate::policy::allocator::uniform::Uniform;
-use crate::policy::budget::Budget;
 use crate::policy::emergency::relief::Relief;
 use crate::policy::emergency::{Emergencies, Step};
 use crate::policy::governing::Governance;
@@ -78,10 +77,12 @@ impl SystemBudget {
             .with(Feature::Steps, !self.emergencies.steps.is_empty())
             .check()
     }
-}
 
-impl Budget for SystemBudget {
-    fn ceiling(&self, platform: &Platform) -> Result<Watts> {
+    /// The ceiling of the system's predicted draw on this platform.
+    ///
+    /// # Errors
+    /// If nothing could ever start under it.
+    pub fn ceiling(&self, platform: &Platform) -> Result<Watts> {
         let (tdp, idle) = (platform.tdp(), platform.idle());
         let (parameter, value, ceiling) = match self.limit() {
             Limit::Pcr(share) => ("policy.power.pcr", share, tdp.scaled(share)),
@@ -102,15 +103,17 @@ impl Budget for SystemBudget {
         Err(config(parameter, value.to_string(), why))
     }
 
-    fn levels(&self) -> &[f64] {
+    /// Caps that it may set, W a node, ascending; none if it sets none.
+    #[must_use]
+    pub fn levels(&self) -> &[f64] {
         self.caps_w.as_deref().filter(|_| self.sets_levels()).unwrap_or_default()
     }
 
-    fn foresight(&self) -> Foresight {
-        self.foresight
-    }
-
-    fn learn(&mut self, predicted: &Predicted, platform: &Platform) -> Result<()> {
+    /// Takes, once before the run, the predicted draw of nodes under caps.
+    ///
+    /// # Errors
+    /// If a cap that may be set is invalid there, or if nothing is known of caps and some are needed.
+    pub fn learn(&mut self, predicted: &Predicted, platform: &Platform) -> Result<()> {
         self.check_shared(platform)?;
         if self.sets_levels() && self.caps_w.is_none() {
             self.caps_w = Some(predicted.levels().to_vec());
@@ -130,7 +133,9 @@ impl Budget for SystemBudget {
         Ok(())
     }
 
-    fn governance(&self) -> Governance {
+    /// Control of power other than by the starts of jobs.
+    #[must_use]
+    pub fn governance(&self) -> Governance {
         let allocator: Box<dyn Allocator> = match self.split {
             Split::Static => Box::new(Fixed),
             Split::Uniform => Box::new(Uniform::new(self.levels())),

@@ -155,7 +155,7 @@ impl<'a> Desk<'a> {
             room: outlook.as_ref().map(|outlook| outlook.now() - view.withheld),
             watch: outlook.as_ref().filter(|outlook| outlook.falls()).map(|outlook| watch(view, outlook)),
             outlook: outlook.unwrap_or_default(),
-            is_joint: view.platform.is_exclusive() && placement.jointly().is_some(),
+            is_joint: view.platform.is_exclusive() && placement.is_joint(),
             placement,
             power,
             together,
@@ -359,7 +359,8 @@ impl<'a> Desk<'a> {
     /// If the placement fails or the host interrupts.
     pub fn finish(mut self, queue: &FitList) -> Result<i64> {
         let (ask, jobs, counts) = (self.ask, &self.together.jobs, self.power.is_some());
-        if let Some(joint) = self.placement.jointly().filter(|_| !jobs.is_empty()) {
+        if self.placement.is_joint() && !jobs.is_empty() {
+            let joint = &mut *self.placement;
             let watts = |job, nodes: &[u32]| if counts { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
             self.draft.place(jobs, |free, nodes| joint.match_all(&ask, jobs, free, nodes), watts)?;
         }

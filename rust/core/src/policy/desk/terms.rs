@@ -33,8 +33,8 @@ impl Desk<'_> {
 
     /// List of jobs to be placed together, and the host that answers its questions.
     pub(super) fn host(&mut self) -> Option<(&mut Together, Host<'_>)> {
-        let joint = self.placement.jointly().filter(|_| self.is_joint)?;
-        Some((self.together, Host { ask: self.ask, joint, free: self.draft.free() }))
+        let Self { placement, together, ask, draft, is_joint: true, .. } = self else { return None };
+        Some((together, Host { ask: *ask, placement: &mut **placement, free: draft.free() }))
     }
 
     /// True if the job starts on an idle machine: no end is to come for which it could wait.

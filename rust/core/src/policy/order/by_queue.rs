@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::platform::queues::Queues;
 use crate::policy::analyzer::Ask;
 use crate::policy::order::{Changes, Order};
-use crate::policy::usage::Follower;
+use crate::policy::usage::Use;
 use crate::workload::JobId;
 
 /// An order per queue. Queues of one priority have one order, so that no two ranks of different orders are ever
@@ -86,7 +86,15 @@ impl Order for ByQueue {
         self.policy.is_as_observed()
     }
 
-    fn follower(&mut self) -> Option<&mut dyn Follower> {
-        self.policy.follower()
+    fn follows(&self) -> bool {
+        self.policy.follows()
+    }
+
+    fn group(&mut self, groups: &Arc<[u32]>) {
+        self.policy.group(groups);
+    }
+
+    fn follow(&mut self, uses: &[Use]) {
+        self.policy.follow(uses);
     }
 }

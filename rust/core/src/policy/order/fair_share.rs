@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::compose::rank_of;
 use crate::policy::order::{Changes, Order};
-use crate::policy::usage::{Follower, Use};
+use crate::policy::usage::Use;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -185,12 +185,10 @@ impl Order for FairShare {
         Changes::EachPass
     }
 
-    fn follower(&mut self) -> Option<&mut dyn Follower> {
-        Some(self)
+    fn follows(&self) -> bool {
+        true
     }
-}
 
-impl Follower for FairShare {
     fn group(&mut self, groups: &Arc<[u32]>) {
         self.groups = Arc::clone(groups);
     }

@@ -18,7 +18,7 @@ use dyn_clone::DynClone;
 use crate::error::{Result, config};
 use crate::platform::queues::Queues;
 use crate::policy::analyzer::Ask;
-use crate::policy::usage::Follower;
+use crate::policy::usage::Use;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -73,9 +73,20 @@ pub trait Order: DynClone + Send + Sync {
         false
     }
 
-    /// Itself, if it follows the use of the machine by jobs.
-    fn follower(&mut self) -> Option<&mut dyn Follower> {
-        None
+    /// True if it follows the use of the machine by jobs.
+    fn follows(&self) -> bool {
+        false
+    }
+
+    /// Sets the group of each job, by row; jobs that were known keep theirs.
+    fn group(&mut self, groups: &Arc<[u32]>) {
+        let _ = groups;
+    }
+
+    /// Takes the changes of use since the last call, in order of time, if it follows them. Called before each pass, and
+    /// before anything is done about an emergency.
+    fn follow(&mut self, uses: &[Use]) {
+        let _ = uses;
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Result, SimulationError};
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::class::JobClass;
-use crate::policy::placement::{Choice, Joint, Placement};
+use crate::policy::placement::{Choice, Placement};
 use crate::workload::JobId;
 
 /// Minimum-weight matching.
@@ -157,12 +157,10 @@ impl Placement for ByMatching {
         Ok(Choice::Chosen)
     }
 
-    fn jointly(&mut self) -> Option<&mut dyn Joint> {
-        Some(self)
+    fn is_joint(&self) -> bool {
+        true
     }
-}
 
-impl Joint for ByMatching {
     fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()> {
         let view = ask.view;
         self.types.gather(view, jobs, &mut self.rates);

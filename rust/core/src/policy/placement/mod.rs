@@ -16,7 +16,7 @@ pub mod sliding_window;
 use dyn_clone::DynClone;
 
 use crate::algo::node_set::NodeSet;
-use crate::error::Result;
+use crate::error::{Result, SimulationError};
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::workload::JobId;
@@ -83,9 +83,22 @@ pub trait Placement: DynClone + Send + Sync {
         false
     }
 
-    /// Its joint side, if the nodes of a job depend on the other jobs that start with it.
-    fn jointly(&mut self) -> Option<&mut dyn Joint> {
-        None
+    /// True if the nodes of a job depend on the other jobs that start with it: then it
+    /// [matches](Placement::match_all) all jobs of a pass at its end, and refuses none.
+    fn is_joint(&self) -> bool {
+        false
+    }
+
+    /// Moves nodes of `free` to the end of `nodes`: as many as each of `jobs` asks for, one job's after the other's.
+    /// Only a joint placement is asked.
+    ///
+    /// `free` holds enough nodes for all of them, and only such as can serve each.
+    ///
+    /// # Errors
+    /// If the nodes cannot be found, or if the host interrupts.
+    fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()> {
+        let _ = (ask, jobs, free, nodes);
+        Err(SimulationError("a placement that chooses nodes job by job was asked to match several".to_owned()).into())
     }
 
     /// Judges the nodes of `free`, which holds enough of them, for the job. Uses no random numbers.
@@ -110,14 +123,3 @@ pub trait Placement: DynClone + Send + Sync {
 }
 
 dyn_clone::clone_trait_object!(Placement);
-
-/// Matches all jobs of a pass to nodes, and refuses none.
-pub trait Joint {
-    /// Moves nodes of `free` to the end of `nodes`: as many as each of `jobs` asks for, one job's after the other's.
-    ///
-    /// `free` holds enough nodes for all of them, and only such as can serve each.
-    ///
-    /// # Errors
-    /// If the nodes cannot be found, or if the host interrupts.
-    fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()>;
-}

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::{BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, Row, all_faults};
 use crate::error::{Error, Result, config};
 use crate::policy::backfill::Backfill;
-use crate::policy::budget::Budget;
+use crate::policy::budget::system_budget::SystemBudget;
 use crate::policy::order::Order;
 use crate::policy::placement::Placement;
 
@@ -22,7 +22,7 @@ pub struct Rows {
     /// Placements: which nodes jobs get.
     pub placements: &'static [Row<dyn Placement>],
     /// Budgets: the ceiling on the machine's draw.
-    pub budgets: &'static [Row<dyn Budget>],
+    pub budgets: &'static [Row<SystemBudget>],
 }
 
 /// Adds parts to the registry: once per process, before any part is looked up. Adding the same rows again changes
@@ -100,6 +100,6 @@ pub fn placements() -> impl Iterator<Item = &'static Row<dyn Placement>> + Clone
 }
 
 /// All budgets.
-pub fn budgets() -> impl Iterator<Item = &'static Row<dyn Budget>> + Clone {
+pub fn budgets() -> impl Iterator<Item = &'static Row<SystemBudget>> + Clone {
     BUDGETS.iter().chain(added().budgets)
 }

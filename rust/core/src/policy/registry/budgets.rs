@@ -1,7 +1,6 @@
 //! The budgets, with their parameters.
 
 use crate::params::{DefaultValue, Param, Params, Value};
-use crate::policy::budget::Budget;
 use crate::policy::budget::system_budget::{Limit, Split, SystemBudget};
 use crate::policy::emergency::{Emergencies, Step, Victims};
 use crate::policy::registry::row::{ReadsDraws, Row};
@@ -9,7 +8,7 @@ use crate::power::budgets::Foresight;
 use crate::units::{MAX_NODE_WATTS, MAX_SYSTEM_WATTS, SimDuration};
 
 /// The budgets.
-pub const BUDGETS: &[Row<dyn Budget>] = &[Row::<dyn Budget>::new(
+pub const BUDGETS: &[Row<SystemBudget>] = &[Row::<SystemBudget>::new(
     "system-budget",
     "a job starts only if the system's predicted draw with it stays within the budget",
     system_budget,
@@ -83,7 +82,7 @@ const MONITOR_INTERVAL: Param<SimDuration> =
 const MAX_REQUEUES: Param<u32> =
     Param::count("max_requeues", "", 3, 0, "how often a job is queued again before it is killed instead");
 
-fn system_budget(params: &mut Params, _seed: u64) -> Box<dyn Budget> {
+fn system_budget(params: &mut Params, _seed: u64) -> Box<SystemBudget> {
     let limit = limit(params);
     let foresight = params.take(&FORESIGHT).map_or(Foresight::All, Foresight::For);
     let split = params.take(&ALLOCATOR);

@@ -6,35 +6,38 @@ use crate::algo::fit_list::{FitList, Waiting};
 use crate::cluster::standby::Expected;
 use crate::error::Result;
 use crate::policy::compose::{Composed, Parts};
+use crate::policy::sleep::Sleep;
 use crate::policy::sleep::counted::{Outlook, Plan};
 use crate::policy::sleep::named::FirstJobs;
 use crate::policy::sleep::proposal::Proposal;
-use crate::policy::sleep::{Alarm, Sleep, Sleeper};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-impl Sleeper for Composed {
+impl Composed {
+    /// True if its plans count nodes; otherwise they name them.
     fn counts(&self) -> bool {
         // Under a budget nodes that are off are known by number.
         !self.parts.backfill.names_nodes() && self.power.is_none()
     }
 
-    fn expect(&self, view: &View<'_>, out: &mut Expected) {
-        let Some(sleep) = &self.sleep else { return };
+    /// Writes when plans have nodes back that are off, shutting down or booting.
+    pub(in crate::policy) fn expected(&self, view: &View<'_>, out: &mut Expected) -> bool {
+        let counts = self.counts();
+        let Some(sleep) = &self.sleep else { return counts };
         if self.power.is_some() {
             sleep.expect_under_budget(view, out);
-            return;
-        }
-        if self.counts() {
+        } else if counts {
             sleep.returns(view, &mut out.returns);
         } else {
             sleep.comebacks(view, &mut out.comebacks);
             sleep.kept(view, &mut out.kept);
         }
+        counts
     }
 
-    fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
+    /// Ends a pass, once its starts are carried out: wakes nodes, then puts others to sleep.
+    pub(in crate::policy) fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()> {
         if self.power.is_some() {
             return self.rest_under_budget(view, out);
         }
@@ -57,21 +60,16 @@ impl Sleeper for Composed {
         Ok(())
     }
 
-    fn alarm(&self) -> Option<Alarm> {
-        self.sleep.as_ref().and_then(Sleep::alarm)
-    }
-
-    fn look_further(&mut self) {
+    /// Plans further ahead for an alarm that is not sure.
+    pub(in crate::policy) fn look_further(&mut self) {
         let Self { parts, sleep: Some(sleep), queue, .. } = self else {
             return;
         };
         sleep.look_further(|now| in_planning_order(parts, queue, now), parts.backfill.is_strict());
     }
-}
 
-impl Composed {
     /// Proposal of the end of a pass where nodes are counted.
-    pub(super) fn proposal(&mut self, view: &View<'_>) -> Result<Proposal> {
+    pub(in crate::policy) fn proposal(&mut self, view: &View<'_>) -> Result<Proposal> {
         let Self { parts, sleep: Some(sleep), queue, .. } = self else {
             return Ok(Proposal::default());
         };

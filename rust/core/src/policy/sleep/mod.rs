@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::algo::fit_list::FitList;
 use crate::algo::node_set::NodeSet;
-use crate::cluster::standby::{Comeback, Expected, Return};
+use crate::cluster::standby::{Comeback, Return};
 use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
@@ -40,27 +40,6 @@ use crate::workload::JobId;
 
 /// A day of the log's clock.
 const DAY: i64 = 86_400_000_000;
-
-/// Management of idle nodes by a policy.
-pub trait Sleeper {
-    /// True if its plans count nodes; otherwise they name them.
-    fn counts(&self) -> bool;
-
-    /// Writes when plans have nodes back that are off, shutting down or booting.
-    fn expect(&self, view: &View<'_>, out: &mut Expected);
-
-    /// Ends a pass, once its starts are carried out: wakes nodes, then puts others to sleep.
-    ///
-    /// # Errors
-    /// If the host interrupts.
-    fn rest(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<()>;
-
-    /// Time at which there has to be another pass, whatever happens until then, according to the last pass.
-    fn alarm(&self) -> Option<Alarm>;
-
-    /// Plans further ahead for an alarm that is not sure, as of the last pass.
-    fn look_further(&mut self) {}
-}
 
 /// Time at which there has to be another pass, whatever happens until then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -512,7 +491,7 @@ impl Sleep {
         u32::try_from(on).unwrap_or(u32::MAX).saturating_sub(self.min_on)
     }
 
-    fn note_shutdown(&mut self, now: SimTime, node: u32) {
+    pub(in crate::policy) fn note_shutdown(&mut self, now: SimTime, node: u32) {
         let (day, begun) = (day_of(now), &mut self.begun[node as usize]);
         *begun = if begun.0 == day { (day, begun.1 + 1) } else { (day, 1) };
     }

@@ -2,25 +2,10 @@
 //! nodes that stay on are counted over all pools, and all are looked at from the highest number down (operations page
 //! on machines, rules 16, 20 and 21).
 
-use crate::error::Result;
-use crate::policy::compose::Composed;
 use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::policy::{Decisions, View};
-use crate::units::SimTime;
-
-/// Questions of a machine of several pools to the policy of one of them.
-pub trait PoolSleeper {
-    /// Proposal at the end of a pass over the pool, once all pools have started their jobs.
-    ///
-    /// # Errors
-    /// If the host interrupts.
-    fn propose(&mut self, view: &View<'_>) -> Result<Proposal>;
-
-    /// Notes that a node of the pool begins to shut down.
-    fn note_shutdown(&mut self, now: SimTime, node: u32);
-}
 
 /// Off nodes that a pool needs, and idle ones that it can spare.
 #[derive(Clone, Debug, Default)]
@@ -62,18 +47,6 @@ impl Proposal {
         };
         self.asleep += u32::from(lets);
         lets
-    }
-}
-
-impl PoolSleeper for Composed {
-    fn propose(&mut self, view: &View<'_>) -> Result<Proposal> {
-        self.proposal(view)
-    }
-
-    fn note_shutdown(&mut self, now: SimTime, node: u32) {
-        if let Some(sleep) = &mut self.sleep {
-            sleep.note_shutdown(now, node);
-        }
     }
 }
 

@@ -1,4 +1,6 @@
-//! Jobs that wait for a profile: under the budget they fit as predicted, but not at TDP, with which a first run counts.
+//! Gate, which holds jobs outside of the queue: there they block nothing, reserve nothing and do not starve.
+//!
+//! It holds jobs that wait for a profile: under the budget they fit as predicted, but not at TDP, with which a first run counts.
 //!
 //! Such a job can start only after a smaller one of its application has run. Until then it is held: it is in no queue, so it
 //! blocks nothing, reserves nothing and does not starve. It is held as long as a job that could give the profile is queued;
@@ -8,7 +10,6 @@ use crate::cluster::counted::Estimate;
 use crate::policy::Rejection;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
-use crate::policy::gate::Gate;
 use crate::workload::{AppId, JobId};
 
 /// Holds the jobs that cannot start before their application has a profile.
@@ -25,8 +26,9 @@ struct App {
     hope: bool,
 }
 
-impl Gate for UntilProfiled {
-    fn admits(&mut self, ask: &Ask<'_>, power: Option<&mut Power>, job: JobId) -> bool {
+impl UntilProfiled {
+    /// True if a submitted job joins the queue; otherwise it is held.
+    pub fn admits(&mut self, ask: &Ask<'_>, power: Option<&mut Power>, job: JobId) -> bool {
         let Some(app) = ask.analyzer.teaches(ask.view.jobs, job) else { return true };
         if power.is_some_and(|power| power.exceeds(ask, job, Estimate::Tdp)) {
             self.hold(app, job);
@@ -36,7 +38,8 @@ impl Gate for UntilProfiled {
         true
     }
 
-    fn reject(&mut self) -> Vec<(JobId, Rejection)> {
+    /// Removes the held jobs that will never join the queue, and returns them with the reason.
+    pub fn reject(&mut self) -> Vec<(JobId, Rejection)> {
         let mut hopeless = Vec::new();
         if self.held > 0 {
             self.apps.iter_mut().filter(|app| !app.hope).for_each(|app| hopeless.append(&mut app.jobs));
@@ -45,14 +48,14 @@ impl Gate for UntilProfiled {
         hopeless.into_iter().map(|job| (job, Rejection::NoProfile)).collect()
     }
 
-    fn release(&mut self, app: AppId) -> Vec<JobId> {
+    /// Removes and returns the held jobs that join the queue now that an application has a profile, in order of
+    /// submission.
+    pub fn release(&mut self, app: AppId) -> Vec<JobId> {
         let jobs = std::mem::take(&mut self.of(app).jobs);
         self.held -= jobs.len();
         jobs
     }
-}
 
-impl UntilProfiled {
     fn hold(&mut self, app: AppId, job: JobId) {
         self.of(app).jobs.push(job);
         self.held += 1;

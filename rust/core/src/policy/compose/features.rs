@@ -1,0 +1,42 @@
+//! Features of a policy's parts on its machine, which others may refuse.
+
+use crate::error::{Result, config};
+use crate::platform::{NodeDraw, Platform};
+use crate::policy::compose::Parts;
+use crate::policy::registry::refused::{Feature, Features};
+use crate::units::Watts;
+
+/// Features of the parts on a platform, which is all of the machine or serves `some_nodes` of it.
+pub(super) fn of(parts: &mut Parts, platform: &Platform, some_nodes: bool, governs: bool) -> Features {
+    let (sleeps, names_nodes) = (parts.sleep.is_some(), parts.backfill.names_nodes());
+    let under_budget = sleeps && parts.power.is_some();
+    Features::default()
+        .with(Feature::Sleep, sleeps)
+        .with(Feature::SleepByCount, sleeps && !names_nodes)
+        .with(Feature::SleepByPlan, sleeps && names_nodes)
+        .with(Feature::SleepUnderBudget, under_budget)
+        .with(Feature::Governance, governs)
+        .with(Feature::SomeNodes, some_nodes)
+        .with(Feature::CountsNoBoots, under_budget && parts.backfill.beside_sleep().is_none())
+        .with(Feature::CountsNodes, !names_nodes)
+        .with(Feature::OwnCandidates, parts.backfill.has_own_order())
+        .with(Feature::StarvationLimit, parts.backfill.first_after().is_some())
+        .with(Feature::JointPlacement, parts.placement.is_joint())
+        .with(Feature::SharedNodes, !platform.is_exclusive())
+}
+
+/// Checks that a node of the idle machine can boot under a ceiling (page on sleep under a budget, rule 3).
+pub(super) fn check_boots(ceiling: Watts, platform: &Platform, whole: &Platform) -> Result<()> {
+    let most = platform.nodes().iter().map(NodeDraw::beyond_idle_to_boot).max().unwrap_or_default();
+    let least = whole.idle() + most;
+    if ceiling.as_ceiling() >= least {
+        return Ok(());
+    }
+    let why = format!(
+        "at least {} W: the idle machine draws {} W, and one of its nodes {} W more while it boots",
+        least.watts(),
+        whole.idle().watts(),
+        most.watts()
+    );
+    Err(config("policy.power", format!("{} W", ceiling.watts()), why))
+}
