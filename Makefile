@@ -20,7 +20,7 @@ export PIP_REQUIRE_VIRTUALENV := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slurm check-python docs fuzz bench wheel release wheel-test lock clean check-tools
+.PHONY: help demo test test-python test-extension test-slurm check-python docs fuzz bench wheel release wheel-test lock clean check-tools
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -28,9 +28,9 @@ help: ## what there is to make
 demo: $(RELEASE) ## schedule a real log under four policies; results in ./hetsched-demo
 	@$(BIN)/hetsched demo
 
-# The gate. Each line fails fast, and uses all cores: next to what one core does (pip, mypy, the last crate) there is
-# something else to do. The engine and its tests are compiled while pip installs, as they need no Python; the extension
-# waits for cargo's lock on what they have compiled.
+# The gate. What fails first ends the rest, and next to what one core does (pip, mypy, the last crate) there is something
+# else to do: nothing waits for more than it needs. The engine and its tests are compiled while pip installs, as they need
+# no Python; the extension waits for cargo's lock on what they have compiled, and Python's tests wait for the extension.
 step = @printf '\n== %s\n' '$(1)'; $(1)
 SIDE_BY_SIDE = @$(BIN)/python tools/side_by_side.py
 CLIPPY := cargo clippy --locked --quiet --all-targets
@@ -38,9 +38,15 @@ HERE = $(MAKE) --no-print-directory
 
 test: check-tools $(VENV)/made ## all checks and tests
 	$(call step,cargo fmt --check)
-	$(SIDE_BY_SIDE) '$(CARGO_TEST) --no-run' '$(CLIPPY) --workspace -- -D warnings' '$(HERE) check-python $(GATE)'
-	$(SIDE_BY_SIDE) '$(CARGO_TEST)' '$(CLIPPY_EXAMPLE)' '$(STUBTEST)' '$(QUICK_BENCH)' '$(PYTEST)'
+	$(SIDE_BY_SIDE) '$(CARGO_TEST)' '$(CLIPPY) --workspace -- -D warnings && $(CLIPPY_EXAMPLE)' '$(HERE) test-python'
 	@printf '\nAll checks passed.\n'
+
+# Both need what pip installs, which only one may do.
+test-python: $(VENV)/dev $(VENV)/demo
+	$(SIDE_BY_SIDE) '$(HERE) check-python' '$(HERE) test-extension'
+
+test-extension: $(GATE)
+	$(SIDE_BY_SIDE) '$(STUBTEST)' '$(QUICK_BENCH)' '$(PYTEST)'
 
 check-python: $(VENV)/dev
 	$(call step,$(BIN)/ruff format --check .)

@@ -1,6 +1,7 @@
 """Things made once for all tests, on however many workers they run."""
 
 import fcntl
+import gc
 import os
 import pickle
 import signal
@@ -37,6 +38,12 @@ def pytest_collection_modifyitems(config, items):
     if not is_at_length():
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("at_length_only")])
         items[:] = [item for item in items if not item.get_closest_marker("at_length_only")]
+
+
+def pytest_collection_finish():
+    """Has the collector of garbage pass over what was imported and collected: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""A store of answers that stands still once it has taken so many: whoever is to kill it then cannot come too late."""
+"""Sweeps that stand still once so many answers are in their journal: a kill cannot come too late for them."""
 
 import time
 
@@ -6,13 +6,13 @@ from hetsched.many.store import Store
 
 
 def hold_after(lines):
-    """Answers beyond so many are not taken, nor is the process ended by itself for an hour."""
+    """Take so many answers, and wait to be killed with the next."""
     add, taken = Store.add, []
 
     def held(self, task, answer):
         if len(taken) == lines:
             time.sleep(3600)
-            raise AssertionError("nobody has ended it")
+            raise AssertionError("it was not killed")
         add(self, task, answer)
         taken.append(task)
 
