@@ -18,6 +18,7 @@ use dyn_clone::DynClone;
 use crate::error::{Result, config};
 use crate::platform::queues::Queues;
 use crate::policy::analyzer::Ask;
+use crate::policy::recollection::Recollection;
 use crate::policy::usage::Follower;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -76,6 +77,16 @@ pub trait Order: DynClone + Send + Sync {
     /// Itself, if it follows the use of the machine by jobs.
     fn follower(&mut self) -> Option<&mut dyn Follower> {
         None
+    }
+
+    /// Keeps the part of its knowledge that no state of the machine shows.
+    fn remember(&self, kept: &mut Recollection) {
+        let _ = kept;
+    }
+
+    /// Goes on with what was kept, from `now` on, before anything runs.
+    fn recall(&mut self, now: SimTime, kept: &Recollection) {
+        let _ = (now, kept);
     }
 }
 
