@@ -29,7 +29,7 @@ def show_status(screen: Screen, folder: str, cancel: list[int] | None) -> None:
     state = run_state(journal)
     by = f"by process {pid}" if pid is not None else f"no process works on it; to go on: hetsched run --resume {folder}"
     is_done = not state.running and not state.waiting and not state.to_come
-    screen.say(f"{folder}, at {state.reached_s:,.1f} s: {'done' if is_done and pid is None else by}")
+    screen.say(f"{folder}: done" if is_done and pid is None else f"{folder}, at {state.reached_s:,.1f} s: {by}")
     names = journal.head["machine"]["names"]
     for run in state.running:
         nodes = ", ".join(names[node] for node in run.nodes)

@@ -276,7 +276,7 @@ class Controller:
         *,
         policy: str | Policy | Mapping[str, Any] | None = None,
         state: bytes | None = None,
-    ) -> bool:
+    ) -> None:
         """Begin again with the machine in a state, whatever the controller knew of it before.
 
         The policy learns of it as one that has just been started, and goes on with what is in `state`. Nothing is
@@ -293,11 +293,6 @@ class Controller:
         state
             A `policy_state`, of this controller or of another one. None, or one of another version of hetsched: the
             policy learns anew.
-
-        Returns
-        -------
-        bool
-            True if the policy goes on with `state`.
 
         Raises
         ------
@@ -320,7 +315,6 @@ class Controller:
         self._later = names.unknown(memory or {})
         # A pass is wanted as soon as can be.
         self._begun_again((t_us, snapshot, after, state), _Before(self._decided, wanted_us=t_us + 1))
-        return memory is not None
 
     def _begun_again(self, deed: Deed, before: _Before) -> None:
         """Forget what was done before a rebuild, but for the jobs that were added."""

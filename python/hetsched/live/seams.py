@@ -34,7 +34,7 @@ class Decider(Protocol):
 
     def rebuild(
         self, t_us: int, snapshot: Snapshot, *, policy: Policy | None = None, state: bytes | None = None
-    ) -> bool:
+    ) -> None:
         """Begin again with a state, under another policy or with what this one knows."""
         ...
 
