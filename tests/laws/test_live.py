@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 from dataclasses import replace
 from typing import Any
@@ -179,11 +180,15 @@ def test_jobs_that_wait_for_others_are_eligible_alike(data: st.DataObject) -> No
     replayed(hs.Workload.from_polars(jobs), data.draw(platforms(max_nodes=4)), policy)
 
 
+REMEMBERING = ("fair-share", "random", "pool", "vu-fcfs-b", "cva-fcfs", "cgva-fcfs")
+"""Presets that know what no state of a machine shows."""
+
+
 @given(st.data())
 def test_a_controller_that_is_rebuilt_on_the_way_decides_what_it_would_have(data: st.DataObject) -> None:
     workload = data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2))
     platform = data.draw(platforms(max_nodes=4))
-    policy = data.draw(st.sampled_from(["fcfs", "easy", "conservative", "cgva-fcfs-b", "ljf"]))
+    policy = data.draw(st.sampled_from(["fcfs", "easy", "conservative", "cgva-fcfs-b", "ljf", *REMEMBERING]))
     with tempfile.TemporaryDirectory() as folder:
         hs.simulate(workload, platform, policy, journal=folder)
         instants = hs.read_journal(folder).instants
@@ -192,7 +197,48 @@ def test_a_controller_that_is_rebuilt_on_the_way_decides_what_it_would_have(data
     for instant in instants[:cut]:
         before.step(instant.t_us, instant.notices)
     after = hs.Controller(platform, policy, workload=workload)
-    after.rebuild(instants[cut - 1].t_us if cut else -1, before.snapshot())
+    state = before.policy_state() if cut else None
+    after.rebuild(instants[cut - 1].t_us if cut else -1, before.snapshot(), state=state)
     for instant in instants[cut:]:
         decided = [replace(decision, number=0) for decision in after.step(instant.t_us, instant.notices)]
         assert decided == [replace(decision, number=0) for decision in instant.decisions]
+
+
+def folded_alike(data: st.DataObject, workload: hs.Workload, platform: hs.Platform, policy: Any) -> None:
+    """Checks that a controller that folds what it has heard decides what one decides that keeps all of it."""
+    seed = data.draw(st.integers(0, 3))
+    with tempfile.TemporaryDirectory() as folder:
+        hs.simulate(workload, platform, policy, seed=seed, journal=folder)
+        instants = hs.read_journal(folder).instants
+    folding = hs.Controller(platform, policy, workload=workload, seed=seed, fold_after=data.draw(st.integers(1, 5)))
+    keeping = hs.Controller(platform, policy, workload=workload, seed=seed, fold_after=None)
+    for instant in instants:
+        decided = folding.step(instant.t_us, instant.notices)
+        assert decided == keeping.step(instant.t_us, instant.notices) == list(instant.decisions)
+        assert (folding.next_us, folding.late) == (keeping.next_us, keeping.late)
+        assert folding.snapshot() == keeping.snapshot()
+        if data.draw(st.booleans()):
+            folding = pickle.loads(pickle.dumps(folding))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@settings(max_examples=15)
+@given(data=st.data())
+def test_a_controller_that_folds_is_the_same_as_one_that_does_not(name: str, data: st.DataObject) -> None:
+    workload = as_planned(data.draw(workloads(walltimes=True, max_nodes=4)), name)
+    platform = data.draw(platforms(max_nodes=4))
+    folded_alike(data, workload, platform, preset_of(name, platform))
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_what_waits_for_others_and_what_sleeps_is_folded_as_it_is(data: st.DataObject) -> None:
+    spans = st.sampled_from([0.0, 1.0, 2.5, 7.0])
+    platform = slow_to_wake(data.draw(platforms(max_nodes=4, tables=False)), data.draw(spans), data.draw(spans))
+    workload = dependent(data.draw(workloads(walltimes=True, max_nodes=4, min_jobs=2)), data)
+    sleep = data.draw(
+        st.sampled_from([None, *SLEEPS[:2], {"name": "timeout", "min_idle_s": 0, "off_limit_per_day": 1}])
+    )
+    folded_alike(
+        data, workload, platform, hs.Policy(order=data.draw(st.sampled_from(["fcfs", "fair-share"])), sleep=sleep)
+    )

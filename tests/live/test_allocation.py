@@ -2,12 +2,14 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from live_hosts import is_gone, ran, until
 
 import hetsched as hs
-from hetsched.live.allocation import end_of, has_ended, is_end_of_another
+from hetsched.live import allocation
+from hetsched.live.allocation import Question, end_of, is_end_of_another
 from hetsched.live.notices import NodeDown, NodeUp
 from hetsched.live.sealed import read_sealed
 
@@ -108,19 +110,51 @@ def test_what_ran_in_an_allocation_has_failed_in_the_next(zygote, tmp_path, slur
     assert set(ran(tmp_path).values()) == {1}
 
 
+def answered(allocation):
+    """The answer to the question whether an allocation has ended."""
+    question, found = Question(allocation), []
+    until(lambda: found.append(question.answer()) or found[-1] is not None)
+    return found[-1]
+
+
+def test_nobody_waits_for_a_squeue_that_hangs(tmp_path, slurm, monkeypatch):
+    monkeypatch.setenv("PATH", slurm["PATH"])
+    monkeypatch.setattr(allocation, "_PATIENCE_S", 0.5)
+    (tmp_path / "bin/squeue").write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid; exec sleep 600\n")
+    question = Question("7")
+    assert question.answer() is None
+    until((tmp_path / "pid").exists)
+    until(lambda: question._process.returncode is not None or question.answer() is False)
+    assert question._process.returncode == -signal.SIGKILL
+
+
+def test_a_job_ends_while_squeue_hangs_and_the_run_goes_on_with_its_answer(zygote, tmp_path, slurm):
+    squeue = tmp_path / "bin/squeue"
+    squeue.write_text(f"#!/bin/sh\nwhile [ ! -e {tmp_path}/answer ]; do sleep 0.02; done\n" + squeue.read_text())
+    begin(zygote, tmp_path, slurm)
+    until(lambda: Path(f"{tmp_path}/out/jobs/1.1/started").exists() and 1 in ran(tmp_path))
+    os.kill(read_sealed(f"{tmp_path}/out/jobs/1.1/started")["pid"], signal.SIGKILL)
+    ends = f"{tmp_path}/out/journal.jsonl"
+    until(lambda: '"ended"' in Path(ends).read_text())
+    (tmp_path / "answer").touch()
+    assert zygote.code() == 0, log(tmp_path)
+    assert set(ran(tmp_path).values()) == {1}
+    assert len(ran(tmp_path)) == 5
+
+
 @pytest.mark.parametrize(
     ("state", "over"), [("RUNNING", False), ("SUSPENDED", False), ("COMPLETING", True), ("", True), ("PENDING", True)]
 )
 def test_slurms_word_for_the_end_of_an_allocation(tmp_path, slurm, monkeypatch, state, over):
     monkeypatch.setenv("PATH", slurm["PATH"])
     (tmp_path / "state.7").write_text(state)
-    assert has_ended("7") is over
-    assert has_ended("9")
+    assert answered("7") is over
+    assert answered("9")
     (tmp_path / "bin/squeue").write_text("#!/bin/sh\necho 'Unable to contact slurm controller' >&2; exit 1\n")
-    assert not has_ended("7")
+    assert not answered("7")
     (tmp_path / "bin/squeue").write_text("")
     monkeypatch.setenv("PATH", f"{tmp_path}/none")
-    assert not has_ended("7")
+    assert not answered("7")
 
 
 def test_the_reason_of_nodes_that_are_down():

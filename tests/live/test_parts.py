@@ -7,16 +7,18 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from live_hosts import fill, until
 
 from hetsched.checks import Faults
 from hetsched.errors import LiveError, OutputError
-from hetsched.live import cgroups, lock, processes
+from hetsched.live import cgroups, lock, orphans, processes
 from hetsched.live.clock import Clock
 from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
+from hetsched.live.hands import Hands, Run
 from hetsched.live.launchers import Local, Srun, Terms, spec_of
 from hetsched.live.lock import Held
 from hetsched.live.machine import Nodes, allocated_nodes, local_nodes
@@ -68,6 +70,7 @@ def given(**more):
         "names": ["a", "c"],
         "cpus": [0, 4],
         "cap_w": None,
+        "threads": 2,
         "folder": "/r",
     }
     return Given(**plain | more)
@@ -94,6 +97,49 @@ def test_the_environment_of_a_command(monkeypatch):
     assert environment_of(given(cap_w=120.0), {"OMP_NUM_THREADS": "1"}, exports=False)["OMP_NUM_THREADS"] == "1"
     assert environment_of(given(cap_w=120.0), {}, exports=False)["HETSCHED_CAP_W"] == "120"
     assert environment_of(given(), {"HETSCHED_JOB_ID": "1"}, exports=False)["HETSCHED_JOB_ID"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "are_slots", "run_on", "threads"),
+    [
+        (2, False, (0, 1), "4"),
+        (2, False, (1,), "2"),
+        (8, True, (0,), "1"),
+        (3, True, (0, 1), "2"),
+        (1, True, (0,), "4"),
+    ],
+)
+def test_a_slot_counts_for_its_part_of_the_cpus(tmp_path, nodes, are_slots, run_on, threads):
+    shares = [[0, 1, 2, 3]] * nodes if are_slots else [[0, 1], [2, 3]]
+    names = [f"n{node}" for node in range(nodes)]
+    hands = Hands(str(tmp_path), {}, Local(Nodes(names, shares, are_slots=are_slots)), Clock.started())
+    given = hands._given(Run(1, 1, run_on))
+    assert environment_of(given, {}, exports=False)["OMP_NUM_THREADS"] == threads
+
+
+def test_the_limit_of_a_job_without_a_shim_does_not_count_the_time_it_stood_still(monkeypatch):
+    clock, sent = [0], []
+    monkeypatch.setattr(orphans, "now_us", lambda: clock[0])
+    monkeypatch.setattr(orphans, "signalled", lambda _, number: sent.append(number))
+    monkeypatch.setattr(orphans.Orphan, "_processes", lambda _: [])
+    command, stood = SimpleNamespace(is_alive=True, close=lambda: None), orphans.Standstill()
+    orphan = orphans.Orphan(command, {}, limit_us=100, grace_us=10, stood=stood)
+    stood.note(signal.SIGUSR1, 40)
+    # What is said twice changes nothing.
+    stood.note(signal.SIGUSR1, 60)
+    orphan.signal(signal.SIGUSR1)
+    clock[0] = 1_000
+    assert not orphan.is_gone()
+    assert not orphan.is_over_limit
+    stood.note(signal.SIGUSR2, 1_000)
+    orphan.signal(signal.SIGUSR2)
+    assert sent == [signal.SIGSTOP, signal.SIGCONT]
+    clock[0] = 1_059
+    assert not orphan.is_gone()
+    assert not orphan.is_over_limit
+    clock[0] = 1_060
+    orphan.is_gone()
+    assert orphan.is_over_limit
 
 
 def test_srun_starts_a_command_on_its_nodes():

@@ -144,6 +144,8 @@ def test_values_of_the_job_table_are_held_to_it(tmp_path):
             "line 2: found `--nods`, expected --nodes, --time, or a column of job tables ",
         ),
         ("#!/bin/sh\n#HETSCHED --nodes x\n", "line 2, --nodes: found `x`, expected a number of nodes"),
+        ("#!/bin/sh\n#SBATCH --array=1-9%2\n", "line 2, --array: found `1-9%2`, expected one job a script: `repeat`"),
+        ("#!/bin/sh\n#SBATCH -a 0-3\n", "line 2, --array: found `0-3`, expected one job a script"),
         ("#!/bin/sh\n#SBATCH --time=soon\n", "line 2, --time: found `soon`, expected minutes, or a time such as"),
         ("#!/bin/sh\n#HETSCHED --time\n", "line 2, --time: found nothing, expected a value"),
     ],
@@ -193,3 +195,14 @@ def test_a_table_is_looked_through_as_often_however_many_rows_it_has(tmp_path, m
     assert len(seen) - before == few
     with pytest.raises(ConfigError, match=r"jobs\.csv, line 61, command: found nothing"):
         read_commands(written(tmp_path, "jobs.csv", "command,walltime_s\n" + "true,1\n" * 59 + ",1\n"))
+
+
+@pytest.mark.parametrize("default_s", [None, 60.0])
+def test_a_limit_below_zero_is_no_limit_that_anybody_means(tmp_path, default_s):
+    csv = written(tmp_path, "jobs.csv", "command,walltime_s\ntrue,5\ntrue,-5\ntrue,\ntrue,0\n")
+    said = refused(csv, default_walltime_s=default_s)
+    assert "line 3, walltime_s: found `-5`" in said
+    assert "line 5, walltime_s: found `0`" in said
+    assert said.count("expected seconds above 0, or nothing") == 2
+    toml = written(tmp_path, "jobs.toml", '[[job]]\ncommand = "true"\nwalltime_s = -1\nrepeat = 3\n')
+    assert refused(toml).count("job[0], walltime_s: found `-1`") == 1

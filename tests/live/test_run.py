@@ -14,7 +14,7 @@ import hetsched as hs
 from hetsched.cli import main
 from hetsched.live import Cap, Kill, executor, launchers, running
 from hetsched.live.machine import Nodes
-from hetsched.live.notices import Ended
+from hetsched.live.notices import Ended, NodeOff
 from hetsched.live.plan import Plan
 from hetsched.live.power import EnergyFile
 from hetsched.live.reading import read_commands
@@ -353,6 +353,85 @@ def test_replay_and_resume_are_exact_across_the_change_of_policy(tmp_path, monke
     assert journal.result().provenance["policy"]["name"] == "conservative"
 
 
+class Strayed:
+    """A controller to which something is told, once, that cannot be true."""
+
+    def __init__(self, controller, false, after):
+        self.controller, self.false, self.after = controller, false, after
+
+    def __getattr__(self, name):
+        return getattr(self.controller, name)
+
+    def step(self, t_us, notices, **given):
+        self.after -= 1
+        more = self.false if self.after < 0 else []
+        if more:
+            self.false = []
+        return self.controller.step(t_us, [*notices, *more], **given)
+
+
+@pytest.mark.parametrize("after", range(6))
+@pytest.mark.parametrize("interrupts", [False, True])
+def test_a_notice_that_cannot_be_true_is_followed_by_a_rebuild(tmp_path, after, interrupts):
+    jobs, folder, said = read_commands(str(chain(tmp_path))), str(tmp_path / "out"), []
+    plan = Plan(jobs.commands, "local", Nodes(["a", "b"], [[0], [0]], are_slots=True), jobs.source)
+    platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
+    made = begin_run(folder, jobs, platform, hs.Policy.preset("conservative"), plan=plan)
+    own = made.executor
+    own.controller = Strayed(own.controller, [NodeOff((0,)), NodeOff((1,)), Ended(4, 7, "completed")], after)
+
+    def say(text):
+        said.append(text)
+        if interrupts and "begins again" in text:
+            own.interrupts = 1
+
+    own._say = say
+    is_whole = made.run()
+    made.close()
+    (line,) = [text for text in said if "the controller begins again with what runs and waits" in text]
+    assert "cannot" in line
+    if not is_whole:
+        again = resume_run(folder)
+        assert again.run() is True
+        again.close()
+    assert ran(tmp_path) == dict.fromkeys(range(1, 6), 1)
+    journal = hs.read_journal(folder)
+    (rebuilt,) = [one for one in journal.instants if one.snapshot is not None]
+    assert rebuilt.policy is None
+    assert json.loads(rebuilt.state)["version"] == hs.__version__
+    journal.replay()
+    result = journal.result().jobs
+    assert result["state"].to_list() == ["completed"] * 5
+    assert result["end_s"].null_count() == 0
+
+
+def test_a_step_that_fails_at_its_point_is_followed_by_a_rebuild(zygote, tmp_path, jobs):
+    words = begun(jobs)
+    zygote.command(tmp_path, *words, fault=f"LiveError@run.step:{tmp_path}/once,run.launched:{tmp_path}/launched")
+    assert zygote.code() == -signal.SIGKILL
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out", fault=f"LiveError@run.step:{tmp_path}/twice")
+    assert "the controller begins again with what runs and waits" in log(tmp_path)
+    result = hs.read_result(tmp_path / "out")
+    assert result.jobs.sort("job_id")["state"].to_list() == STATES
+    assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
+    hs.read_journal(tmp_path / "out").replay()
+
+
+def test_a_controller_that_strays_again_and_again_ends_the_run_and_what_runs_goes_on(zygote, tmp_path, jobs):
+    zygote.command(tmp_path, *begun(jobs), fault="LiveError@run.step")
+    assert zygote.code() == 2
+    assert "to go on: hetsched run --resume" in log(tmp_path)
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
+
+
+def test_only_its_user_may_read_a_journal(zygote, tmp_path, jobs):
+    done(zygote, tmp_path, *begun(jobs))
+    path = tmp_path / "out" / "journal.jsonl"
+    assert '"env"' in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 class Killing:
     """A controller that kills the first run as soon as it has begun."""
 
@@ -581,7 +660,7 @@ def test_caps_that_nobody_sets_are_said_once(tmp_path):
     assert made.run() is True
     made.close()
     assert [text for text in said if "caps" in text] == [
-        "the policy caps nodes: hetsched sets no caps, a command finds that of its start in HETSCHED_CAP_W"
+        "the policy caps nodes: without --act-caps no cap is set, a command finds that of its start in HETSCHED_CAP_W"
     ]
     assert (tmp_path / "out/jobs/1.1/stdout").read_text() == "250\n"
 
@@ -602,3 +681,86 @@ def test_no_policy_knows_how_long_jobs_run(zygote, tmp_path):
     setting = hs.read_journal(tmp_path / "out").setting
     assert setting.workload.to_polars().select("walltime_s", "runtime_s").row(0) == (20.0, 20.0)
     assert b"0.125" not in (tmp_path / "out" / "start.zip").read_bytes()
+
+
+def two_slow(tmp_path):
+    """Three jobs on one node, of which the first two run until they are let go."""
+    path = tmp_path / "three.toml"
+    text = f"echo $HETSCHED_JOB_ID >> {tmp_path}/ran; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
+    path.write_text(f'[[job]]\ncommand = ["sh", "-c", "{text}"]\nwalltime_s = 100\nrepeat = 3\n')
+    return path
+
+
+def status(tmp_path, capsys, *more):
+    """What `--status` shows, as JSON."""
+    assert main(["run", "--status", f"{tmp_path}/out", "--json", *map(str, more)]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_jobs_are_looked_at_and_cancelled_from_another_shell(zygote, tmp_path, capsys):
+    pid = zygote.command(tmp_path, *begun(two_slow(tmp_path), "--nodes", "1"))
+    until(lambda: 1 in ran(tmp_path))
+    shown = status(tmp_path, capsys)
+    assert [run["job_id"] for run in shown["running"]] == [1]
+    assert (shown["waiting"], shown["process"], shown["over"]) == ([2, 3], pid, {})
+    assert status(tmp_path, capsys, "--cancel", "1,2")["asked_to_cancel"] == [1, 2]
+    until(lambda: 3 in ran(tmp_path))
+    (tmp_path / "go").touch()
+    assert zygote.code() == 0, log(tmp_path)
+    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
+    assert rows["state"].to_list() == ["cancelled", "cancelled", "completed"]
+    assert ran(tmp_path) == {1: 1, 3: 1}
+    hs.read_journal(tmp_path / "out").replay()
+    shown = status(tmp_path, capsys)
+    assert (shown["process"], shown["over"]) == (None, {"cancelled": 2, "completed": 1})
+    assert list((tmp_path / "out" / "asked").iterdir()) == []
+
+
+def test_what_is_cancelled_while_nobody_works_on_a_run_is_heeded_when_it_goes_on(zygote, tmp_path, capsys):
+    zygote.command(tmp_path, *begun(two_slow(tmp_path), "--nodes", "1"))
+    until(lambda: 1 in ran(tmp_path))
+    zygote.kill()
+    assert status(tmp_path, capsys, "--cancel", 1)["process"] is None
+    (tmp_path / "go").touch()
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
+    # The first one may have ended before anybody could end it.
+    assert rows["state"].to_list()[0] in ("cancelled", "completed")
+    assert rows["state"].to_list()[1:] == ["completed"] * 2
+    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
+
+
+def test_failed_jobs_run_once_more_where_they_failed(zygote, tmp_path, jobs):
+    done(zygote, tmp_path, *begun(jobs))
+    before = dict.fromkeys(range(1, 7), 1)
+    assert ran(tmp_path) == before
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out", "--failed")
+    assert "3 jobs to be run once more" in log(tmp_path)
+    assert ran(tmp_path) == before | {5: 2, 6: 2}
+    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
+    assert rows["state"].to_list() == STATES
+    assert rows["attempts"].to_list() == [1] * 4 + [2] * 3
+    hs.read_journal(tmp_path / "out").replay()
+    # With nothing to run again nothing changes.
+    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
+    assert hs.read_result(tmp_path / "out").jobs.sort("job_id")["attempts"].to_list() == [1] * 4 + [2] * 3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--cancel", "7"], "--cancel: found"),
+        (["--failed"], "--failed: found"),
+        (["--status", "OUT", "--cancel", "x"], "numbers of jobs, such as 7,9"),
+        (["--status", "OUT", "--cancel", "1,99"], "--cancel: found `99`, expected jobs of the run"),
+        (["--status", "OUT", "--resume", "OUT"], "--resume: found"),
+        (["--status", "OUT", "--nodes", "3"], "nothing with --status, whose folder says it"),
+        (["--status", "NONE"], "a journal"),
+    ],
+)
+def test_faults_of_asking_for_a_run(zygote, tmp_path, capsys, jobs, words, message):
+    if "OUT" in words:
+        done(zygote, tmp_path, *begun(jobs))
+    names = {"OUT": f"{tmp_path}/out", "NONE": f"{tmp_path}/none"}
+    assert main(["run", *(names.get(word, word) for word in words)]) == 2
+    assert message in capsys.readouterr().err

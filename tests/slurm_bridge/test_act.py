@@ -14,7 +14,7 @@ from hetsched.slurm_bridge.gate import Gate, remove_gate
 from hetsched.slurm_bridge.hands import MOST_ORDERS, Hands
 from hetsched.slurm_bridge.log import Log, read_log
 from hetsched.slurm_bridge.machine import BridgeMachine
-from hetsched.slurm_bridge.orders import TOP, hold_of, open_words, release_of
+from hetsched.slurm_bridge.orders import TOP, Priorities, hold_of, open_words, release_of
 from hetsched.slurm_bridge.power_cap import PowerCap
 from hetsched.slurm_bridge.standing import BAND, Site, Standing, standing_of
 
@@ -269,14 +269,14 @@ def test_jobs_are_let_go_as_decided(slurm, acting, tmp_path):
     slurm.submit(1, 2, licences=("matlab:2", *HELD), reason="Licenses")
     slurm.submit(2, 3, licences=HELD, reason="Licenses")
     slurm.submit(3, 1)
-    assert acting() == [f"JobId=1 Licenses=matlab:2 Prefer=n1|n2 Priority={TOP - 1}"]
+    assert acting() == [f"JobId=1 Licenses=matlab:2 Prefer=n1|n2 Priority={TOP}"]
     assert acting() == []
     slurm.start(1, "n1", "n2")
     # A job without the gate is Slurm's own business.
     slurm.start(3, "n3")
     assert acting() == []
     slurm.end(1)
-    assert acting() == [f"JobId=2 Licenses= Prefer=n1|n2|n4 Priority={TOP - 2}"]
+    assert acting() == [f"JobId=2 Licenses= Prefer=n1|n2|n4 Priority={TOP}"]
     calls = [line for line in read_log(str(tmp_path / "j")) if line["event"] == "call"]
     assert [(one["job"], one["decision"], line["rc"]) for line in calls for one in line["orders"]] == [
         ("1", 1, 0),
@@ -298,7 +298,7 @@ def test_a_job_that_does_not_start_is_decided_again(slurm, acting):
     slurm.change(1, reason="Resources")
     slurm.t_us += int(1e6 * OVERDUE_S)
     # It is let go a second time, with a new wish, as its place is the policy's business.
-    assert acting() == [f"JobId=1 Licenses= Prefer=n1 Priority={TOP - 2}"]
+    assert acting() == [f"JobId=1 Licenses= Prefer=n1 Priority={TOP}"]
     assert acting() == []
 
 
@@ -363,15 +363,32 @@ def test_wishes_and_licences(slurm):
         "JobId=1",
         "Licenses=a@srv:2",
         "Prefer=n1|n2",
-        f"Priority={TOP - 7}",
+        f"Priority={TOP}",
     )
     # A wish would stand in place of the job's own constraint.
     assert "Prefer=" in release_of(replace(job, constraint="gpu"), ["n1"], 1, 7).words
     assert "Prefer=" in release_of(job, [f"node{number:04d}" for number in range(200)], 1, 7).words
     assert release_of(replace(job, licences=("x y=1",)), ["n1"], 1, 7) is None
-    for decision in (1, 10**6, 10**9):
-        priority = int(release_of(job, ["n1"], 1, decision).words[3].split("=")[1])
-        assert BAND <= priority <= TOP
+
+
+def test_a_job_is_let_go_behind_those_that_have_not_started_whichever_bridge_let_them_go():
+    left = Priorities([TOP - 4, TOP - 900, BAND + 7])
+    assert [left.take(named=False) for _ in range(3)] == [TOP - 901, TOP - 902, TOP - 903]
+    # Names stand below wishes, and there is an end to both.
+    assert [left.take(named=True) for _ in range(9)] == [*range(BAND + 6, BAND - 1, -1), None, None]
+    few = Priorities([])
+    wished = [few.take(named=False) for _ in range(TOP - BAND)]
+    assert wished[0] == TOP
+    assert None in wished
+    assert min(one for one in wished if one is not None) > few.take(named=True) >= BAND
+
+
+def test_the_next_job_is_let_go_behind_those_that_have_not_started(slurm, acting):
+    slurm.submit(1, 2, licences=HELD)
+    slurm.submit(2, 1, licences=HELD)
+    assert [words.split()[-1] for words in acting()] == [f"Priority={TOP}", f"Priority={TOP - 1}"]
+    slurm.submit(3, 1, licences=HELD)
+    assert [words.split()[-1] for words in acting()] == [f"Priority={TOP - 2}"]
 
 
 def test_nodes_by_name_are_taken_back_and_those_of_a_user_are_not(slurm):
@@ -393,9 +410,8 @@ def test_nodes_by_name_are_taken_back_and_those_of_a_user_are_not(slurm):
         assert "ReqNodeList=" not in hold_of(changed).words
         assert not any("ReqNodeList=" in line for line in open_words(changed))
     assert "Prefer=" in release_of(replace(job, constraint="gpu"), ["n1"], 1, 7, named=True).words
-    for decision in (1, 10**6, 10**9):
-        named = [int(release_of(job, ["n1"], 1, decision, named=one).words[-1].split("=")[1]) for one in (True, False)]
-        assert BAND <= named[0] < named[1] <= TOP
+    named = [int(release_of(job, ["n1"], 1, 7, named=one).words[-1].split("=")[1]) for one in (True, False)]
+    assert BAND <= named[0] < named[1] <= TOP
 
 
 def test_the_way_out_in_words(slurm):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from slurm_stand_in import START_S
 
 import hetsched as hs
 from hetsched.errors import ConfigError, OutputError
@@ -311,3 +312,52 @@ def test_nodes_that_a_policy_puts_to_sleep_serve_again_when_it_wakes_them(slurm,
     assert events(tmp_path, "job")[-1]["job"] == "3"
     assert not (tmp_path / "j" / "run-0002").exists(), "no picture was dropped"
     hs.read_journal(tmp_path / "j" / "run-0001").replay()
+
+
+@pytest.mark.parametrize(("kept", "first"), [("own", "3"), ("none", "2"), ("other version", "2")])
+def test_a_policy_goes_on_with_what_the_last_bridge_knew(slurm, bridges, tmp_path, kept, first):
+    shares, path = hs.policy.parse_policy("fair-share"), tmp_path / "j" / "policy-state"
+
+    def submitted(number, user):
+        slurm.submit(number, 4, key=JobKey(START_S, str(number), user))
+
+    before = bridges(shares)
+    submitted(1, 1000)
+    assert before.beat()
+    slurm.start(1, "n1", "n2", "n3", "n4")
+    assert before.beat()
+    slurm.t_us += 3_600_000_000
+    slurm.end(1)
+    assert before.beat()
+    before.close()
+    if kept == "none":
+        path.unlink()
+    elif kept == "other version":
+        path.write_text(path.read_text().replace(hs.__version__, "0.0.1"))
+    submitted(2, 1000)
+    submitted(3, 2000)
+    after = bridges(shares)
+    assert after.beat()
+    (line,) = [text for text in after.said if "would release" in text]
+    assert line.startswith(f"would release {first} on")
+    assert any("learns anew" in text for text in after.said) == (kept == "other version")
+    journals = sorted((tmp_path / "j").glob("run-*"))
+    assert hs.read_journal(journals[-1]).replay().snapshot().running[0].job == int(first) - 1
+    assert (hs.read_journal(journals[-1]).instants[0].state is not None) == (kept == "own")
+
+
+def test_a_picture_that_differs_begins_again_with_what_the_policy_knows(slurm, bridges, tmp_path, monkeypatch):
+    bridge = bridges(hs.policy.parse_policy("fair-share"))
+    slurm.submit(1, 4)
+    assert bridge.beat()
+    slurm.start(1, "n1", "n2", "n3", "n4")
+    assert bridge.beat()
+    step = Mind.step
+    monkeypatch.setattr(Mind, "step", lambda *_: (_ for _ in ()).throw(CallError("pictures differ")))
+    slurm.end(1)
+    slurm.submit(2, 4)
+    assert not bridge.beat()
+    monkeypatch.setattr(Mind, "step", step)
+    slurm.submit(3, 4, key=JobKey(START_S, "3", 2000))
+    assert bridge.beat()
+    assert any(text.startswith("would release 3 on") for text in bridge.said), bridge.said

@@ -122,6 +122,8 @@ def test_lines_for_the_administrator():
     assert "   if d.partition ~= nil and d.partition ~= 'work' then return end" in lua_lines("work", is_default=True)
 
 
+ACCOUNTED = {"AccountingStorageType": "accounting_storage/slurmdbd"}
+
 TRIALS = """
 import json
 path = {path!r}
@@ -144,7 +146,7 @@ def tried(commands, tmp_path):
 
     def run(*answers, with_job=False, **settings):
         given = [*map(list, answers), [["sbatch"], 0, "77;cluster", ""]]
-        for name in ("scontrol", "sbatch", "scancel", "squeue"):
+        for name in ("scontrol", "sbatch", "scancel", "squeue", "sacctmgr"):
             commands(name, TRIALS.format(path=str(tmp_path / "calls"), answers=given))
         facts = Facts(settings, None, {"hetsched": 10**6}, {}, [], 0, (0.0, 0.0))
         times = iter(range(1000))
@@ -157,14 +159,34 @@ def tried(commands, tmp_path):
 
 
 def test_rights_and_gate_by_trial_leave_nothing_behind(tried):
-    found, calls = tried([["squeue"], 0, "hetsched:1", ""], JobSubmitPlugins="lua")
+    found, calls = tried(
+        [["squeue"], 0, "hetsched:1", ""], [["sacctmgr"], 0, "Operator", ""], JobSubmitPlugins="lua", **ACCOUNTED
+    )
     assert [check.line for check in found.values()] == [
-        "ok    rights: me may make, renew and delete reservations, as Operators may, who may update jobs",
+        "ok    rights: me may make, renew and delete reservations",
+        "ok    jobs of others: me may change them, as Operator",
         "ok    gate of jobs: a job that asked for nothing got the gate",
     ]
     assert ["scontrol", "delete", "ReservationName=hetsched_trial"] in calls
     assert calls[-1] == ["scancel", "77"]
     assert "-H" in next(call for call in calls if call[0] == "sbatch")
+
+
+@pytest.mark.parametrize(
+    ("answer", "settings", "is_well", "said"),
+    [
+        ([0, "Administrator", ""], ACCOUNTED, True, "as Administrator"),
+        ([0, "None", ""], ACCOUNTED, False, "me has None, and only its own jobs to change"),
+        ([0, "", ""], ACCOUNTED, False, "me has no account"),
+        ([1, "", "sacctmgr: error: no connection"], ACCOUNTED, False, "the level of me could not be read"),
+        ([0, "Operator", ""], {}, False, "without slurmdbd only root and SlurmUser may change them, and me is neither"),
+        ([0, "", ""], {"SlurmUser": "me(1000)"}, True, "as root and SlurmUser may"),
+    ],
+)
+def test_who_may_change_the_jobs_of_others(tried, answer, settings, is_well, said):
+    found, _ = tried([["sacctmgr"], *answer], **settings)
+    assert found["jobs of others"].is_well is is_well
+    assert said in found["jobs of others"].words
 
 
 def test_missing_rights_and_a_script_that_adds_nothing(tried):

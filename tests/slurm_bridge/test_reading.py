@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 from hetsched.errors import LiveError
 from hetsched.slurm_bridge import jobs as jobs_module
 from hetsched.slurm_bridge import nodes as nodes_module
-from hetsched.slurm_bridge.calls import CallError, Slurm
-from hetsched.slurm_bridge.jobs import COLUMNS, MOST_ELEMENTS, JobKey, JobTables, elements_of, jobs_of, limit_of
+from hetsched.slurm_bridge.calls import Answer, CallError, Slurm
+from hetsched.slurm_bridge.jobs import (
+    COLUMNS,
+    MOST_ASKED,
+    MOST_ELEMENTS,
+    JobKey,
+    JobTables,
+    elements_of,
+    jobs_of,
+    limit_of,
+    read_accounted_ends,
+    read_ends,
+)
 from hetsched.slurm_bridge.nodes import nodes_of
 from hetsched.slurm_bridge.readings import Reader
 from hetsched.slurm_bridge.standing import Site, Standing, standing_of
@@ -308,3 +319,29 @@ def test_accounting_knows_what_squeue_has_forgotten(commands):
         Reader(Slurm(), "batch", has_accounting=True).ends(keys)
     commands("sacct", "sys.exit('sacct: error: slurm_persist_conn_open')")
     assert Reader(Slurm(), "batch", has_accounting=True).ends(keys) == {}
+
+
+def test_more_jobs_that_ended_than_one_call_may_ask_for_are_asked_about_in_several():
+    keys = [JobKey(0, str(number), 0) for number in range(1, 2 * MOST_ASKED + 7)]
+    asked = []
+
+    class Counting:
+        def call(self, *words):
+            ids = words[words.index("-j") + 1].split(",")
+            asked.append(len(ids))
+            if words[0] == "sacct":
+                return Answer(words, 0, "".join(f"{one}|TIMEOUT\n" for one in ids), "", 0.0)
+            rows = "".join(
+                SEPARATOR.join(
+                    text.ljust(width) for text, width in ((one, 12), ("N/A", 12), ("N/A", 12), ("COMPLETED", 20))
+                )
+                + SEPARATOR
+                + "\n"
+                for one in ids
+            )
+            return Answer(words, 0, rows, "", 0.0)
+
+    assert read_ends(Counting(), keys) == {key.id: "COMPLETED" for key in keys}
+    assert read_accounted_ends(Counting(), keys) == {key.id: "TIMEOUT" for key in keys}
+    assert asked == 2 * [MOST_ASKED, MOST_ASKED, 6]
+    assert read_ends(Counting(), []) == {}

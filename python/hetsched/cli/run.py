@@ -13,6 +13,7 @@ from hetsched.cli.inputs import Machine
 from hetsched.cli.named_policies import PolicyGiven
 from hetsched.cli.options import MOST_SEED, check_output, complete_platform
 from hetsched.cli.platforms import platform_of
+from hetsched.cli.run_status import show_status
 from hetsched.cli.terminal import FAILED, INTERRUPTED, Screen, noted, renamed
 from hetsched.errors import ConfigError
 from hetsched.many.progress import Bars
@@ -29,10 +30,14 @@ _WORKLOAD_HELP = "Jobs with their commands: .csv, .parquet, .toml, or a folder o
 _NODES_HELP = "Number of nodes, equal shares of the CPUs; more than CPUs: slots. Default: one a CPU."
 _LAUNCHER_HELP = "Start commands here, or as steps of the Slurm allocation around."
 _POWER_HELP = "Measured by the processors' counters (RAPL), or as the platform says; auto: measured if it can be."
+_CAPS_HELP = "Set the policy's caps as limits of the processors (RAPL), for which it needs the right to write them."
 _EXPORT_HELP = "Hand all settings of this environment on, not only PATH, HOME, LANG, USER and TMPDIR."
 _LOST_HELP = "Jobs whose end is not known, as the machine was restarted: failed, or run once more."
 _WITHIN_HELP = "Milliseconds in which to decide; longer steps are counted, those above 5 s broken off."
 _FALLBACK_HELP = "Preset that takes over when the policy has failed 10 times in a row."
+_FAILED_HELP = "With --resume: run jobs once more that failed or came to their walltime."
+_STATUS_HELP = "Show what runs and what waits in the run in this folder, from any shell."
+_CANCEL_HELP = "With --status: have these jobs cancelled, 7,9 or several times; now, or when the run goes on."
 _RESUME_HELP = "Go on with the run in this folder, whatever ended it; takes all else from there."
 
 
@@ -40,6 +45,14 @@ def _all(faults: Faults, option: str, text: str) -> bool:
     if text != "ALL":
         faults.add(option, text, "ALL")
     return True
+
+
+def _jobs(faults: Faults, option: str, text: str) -> list[int]:
+    numbers = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() for part in numbers):
+        faults.add(option, text, "numbers of jobs, such as 7,9")
+        return []
+    return [int(part) for part in numbers]
 
 
 def _preset(faults: Faults, option: str, text: str) -> str:
@@ -70,6 +83,7 @@ class MachineGiven:
         option("--tdp-w", "W", "Draw of a busy node, assumed if not given.", MACHINE, read=number("watts")),
     ] = None
     power: Annotated[str, choice("--power", ("auto", "rapl", "model", "none"), _POWER_HELP, MACHINE)] = "auto"
+    acts_caps: Annotated[bool, flag("--act-caps", _CAPS_HELP, MACHINE)] = False
 
     def check(self, faults: Faults) -> None:
         """Note what does not fit together."""
@@ -83,6 +97,7 @@ class MachineGiven:
 
     def made(self, faults: Faults) -> tuple[Machine, Nodes]:
         """The machine, and where its nodes are."""
+        from hetsched.live.caps import capped_zones
         from hetsched.live.machine import allocated_nodes, local_nodes
         from hetsched.live.power import Rapl
 
@@ -96,6 +111,10 @@ class MachineGiven:
             nodes = local_nodes(faults, nodes=count, cpus_per_node=self.cpus_per_node)
         if self.power == "rapl":
             Rapl.of(faults=faults)
+        if self.acts_caps and self.launcher == "srun":
+            faults.add("--act-caps", "it", "nothing with --launcher srun, whose nodes are other machines")
+        elif self.acts_caps:
+            capped_zones(faults)
         faults.check()
         assert nodes is not None
         return (self._machine(len(nodes)) if platform is None else Machine(platform, (), {})), nodes
@@ -176,6 +195,7 @@ class CommandsGiven:
             limits,
             requeues_lost=self.on_failure == "requeue",
             power=machine.power,
+            acts_caps=machine.acts_caps,
             decide_within_s=self.decide_within_ms / 1e3,
             fallback=hs.policy.parse_policy(self.fallback).to_dict(),
         )
@@ -192,13 +212,24 @@ def run(
         str | None, option("--out", "DIR", "Keep the run there: journal, outputs, result.", OUTPUT, read=opt.folder)
     ] = None,
     resume: Annotated[str | None, option("--resume", "DIR", _RESUME_HELP, RUN, read=opt.folder)] = None,
+    failed: Annotated[bool, flag("--failed", _FAILED_HELP, RUN)] = False,
+    status: Annotated[str | None, option("--status", "DIR", _STATUS_HELP, OUTPUT, read=opt.folder)] = None,
+    cancel: Annotated[list[int] | None, option("--cancel", "JOBS", _CANCEL_HELP, OUTPUT, read=_jobs)] = None,
     strict: Annotated[bool, flag("--strict", "Exit with 1 if a job did not complete.", OUTPUT)] = False,
 ) -> None:
     """Run real commands under a policy, on this machine or in a Slurm allocation."""
-    if resume is not None:
+    if cancel is not None and status is None:
+        faults.add("--cancel", cancel, "--status DIR as well: the run that they are jobs of")
+    if failed and resume is None:
+        faults.add("--failed", "it", "--resume DIR as well: the run to go on with")
+    of_folder = next((name for name, given in (("--status", status), ("--resume", resume)) if given is not None), None)
+    if of_folder is not None:
         given = {**given_in(jobs), **({} if out is None else {"--out": out}), **given_in(policy), **given_in(machine)}
+        given |= {"--resume": resume} if status is not None and resume is not None else {}
         for name, value in given.items():
-            faults.note(name, "it" if value is True else shown(value), "nothing with --resume, whose folder says it")
+            faults.note(
+                name, "it" if value is True else shown(value), f"nothing with {of_folder}, whose folder says it"
+            )
     else:
         for name, value in (("WORKLOAD", jobs.workload), ("--out", out)):
             if value is None:
@@ -207,12 +238,15 @@ def run(
     chosen = policy.chosen(faults)
     faults.check()
     assert chosen is not None
+    if status is not None:
+        show_status(screen, status, cancel)
+        return
     from hetsched.live.running import begun
 
     with Bars() as bars:
         told = _Progress(bars)
         if resume is not None:
-            made = _resumed(resume, told, screen)
+            made = _resumed(resume, told, screen, again=failed)
         else:
             assert out is not None
             check_output(out)
@@ -257,13 +291,15 @@ class _Prepared:
         return cls(jobs, made.platform, given.plan(jobs, machine, nodes), given.seed)
 
 
-def _resumed(folder: str, told: _Progress, screen: Screen) -> LiveRun:
+def _resumed(folder: str, told: _Progress, screen: Screen, *, again: bool) -> LiveRun:
     from hetsched.live.running import resumed
 
     made = resumed(folder, tell=told, say=screen.warn)
     screen.say(
         f"resumed at {made.clock.t_us / 1e6:,.1f} s: {len(made.executor.states)} of {made.executor.jobs} jobs over"
     )
+    if again:
+        screen.say(f"{many(made.executor.run_again(('failed', 'timeout')), 'job')} to be run once more")
     return made
 
 

@@ -44,6 +44,13 @@ def _groups(frame: pl.DataFrame, column: str) -> npt.NDArray[np.uint32]:
     return groups.fill_null(0).cast(pl.UInt32).to_numpy()
 
 
+def groups_of(frame: pl.DataFrame, run: Setting) -> list[str | None]:
+    """Names of the groups by which the policy shares the machine, in the order of their numbers."""
+    if not run.needs("groups") or (column := _column(run)) not in frame.columns:
+        return [None]
+    return [None, *frame[column].drop_nulls().unique(maintain_order=True).to_list()]
+
+
 def _column(run: Setting) -> str:
     """Column of the jobs by which the policy's order shares the machine."""
     return str((run.policy.parts["order"] or {})["by"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -12,8 +12,10 @@ from hetsched import _core
 from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, LiveError
 from hetsched.features.feature import Setting
+from hetsched.features.labels import groups_of
 from hetsched.live.deadline import called_within
 from hetsched.live.decisions import Decision
+from hetsched.live.memory import Names, bytes_of, has_gap, memory_in
 from hetsched.live.notices import Notice
 from hetsched.live.snapshot import Snapshot, snapshot_of, state_of
 from hetsched.live.told import decisions_of, reports_of
@@ -31,8 +33,21 @@ _OF_RUNS = ("until_s", "on_failure")
 
 _LATEST_US = 10**18
 
-Deed: TypeAlias = tuple[int, tuple[Notice, ...]] | tuple[int, Snapshot, Policy | None] | pl.DataFrame
-"""A step, a rebuild (perhaps under another policy), or jobs that were added."""
+Deed: TypeAlias = tuple[int, tuple[Notice, ...]] | tuple[int, Snapshot, Policy | None, bytes | None] | pl.DataFrame
+"""A step, a rebuild (perhaps under another policy, or with what one has remembered), or jobs that were added."""
+
+
+@dataclass(frozen=True)
+class _Before:
+    """Decisions and notices that came too late before the last rebuild, and when a step was wanted after it."""
+
+    decided: int = 0
+    late: int = 0
+    wanted_us: int | None = None
+
+
+MOST_NOTICES = 1_000_000
+"""Notices after which the earlier ones are folded into a rebuild."""
 
 
 @named_in("hetsched")
@@ -55,6 +70,11 @@ class Controller:
         are not read: plans go by walltimes.
     seed
         From 0 to 2⁶⁴ - 1; all chance comes from it.
+    fold_after
+        Number of notices after which a controller begins again with its own state and `policy_state`, so that a pickle
+        holds no more than these. None: it never does, nor does it where a state does not hold everything: under a
+        policy that governs power, keeps a time of its own (``slurm``) or prices nodes (``hetsched``), or that has
+        Python objects in it.
 
     Raises
     ------
@@ -83,24 +103,30 @@ class Controller:
         *,
         workload: Workload | None = None,
         seed: int = 0,
+        fold_after: int | None = MOST_NOTICES,
     ) -> None:
         faults = Faults()
+        if fold_after is not None:
+            faults.whole("fold_after", fold_after, low=1, high=10**12)
         check_inputs(_no_jobs() if workload is None else workload, platform, faults)
         options = RunOptions(seed=seed).checked(faults)
         faults.check()
         jobs = _no_jobs() if workload is None else blind(workload)
-        self._begin(Setting(jobs, platform, policy_of(policy), options))
+        self._begin(Setting(jobs, platform, policy_of(policy), options), fold_after)
 
     @classmethod
-    def of(cls, setting: Setting) -> Controller:
+    def of(cls, setting: Setting, fold_after: int | None = None) -> Controller:
         """A controller of the ingredients of a run, without its plant and what comes from outside."""
         made = cls.__new__(cls)
         options = replace(setting.options, events=None, until_s=None, bound=False)
-        made._begin(replace(setting, workload=blind(setting.as_submitted), submitted=None, options=options))
+        made._begin(replace(setting, workload=blind(setting.as_submitted), submitted=None, options=options), fold_after)
         return made
 
-    def _begin(self, given: Setting) -> None:
-        self._given, self._first_policy = given, given.policy
+    def _begin(self, given: Setting, fold_after: int | None) -> None:
+        self._given = given
+        self._fold_after, self._heard, self._before = fold_after, 0, _Before()
+        self._later: dict[str, list[Any]] = {}
+        self._wanted_us: int | None = None
         self._setting = _settled(given)
         self._reached_us: int | None = None
         self._decided = 0
@@ -122,12 +148,14 @@ class Controller:
     @property
     def next_us(self) -> int | None:
         """The next instant at which a step is wanted even if nothing happens, such as a timer; None: there is none."""
-        return None if self._reached_us is None else self._engine.next_us
+        if self._reached_us is None or self._wanted_us is None:
+            return None if self._reached_us is None else self._engine.next_us
+        return self._wanted_us
 
     @property
     def late(self) -> int:
         """Number of notices that came too late to change anything."""
-        return self._engine.late
+        return self._before.late + self._engine.late
 
     @property
     def setting(self) -> Setting:
@@ -171,6 +199,9 @@ class Controller:
         self._given, self._setting, self._apps = given, setting, apps
         self._know(both)
         self._deeds.append(new)
+        if self._later:
+            self._engine.recall(self._names.numbered(self._later))
+            self._later = self._names.unknown(self._later)
 
     def step(self, t_us: int, notices: Iterable[Notice] = (), *, within_s: float | None = None) -> list[Decision]:
         """Take the notices of one instant into account, and decide until nothing more is decided.
@@ -213,24 +244,43 @@ class Controller:
         reports = reports_of(told, self._rows)
         engine = self._engine if self._reached_us is not None else _engine_of(self._setting, start_us=t_us)
         orders = called_within(within_s, engine.step, t_us, reports)
-        self._engine, self._reached_us = engine, t_us
+        self._engine, self._reached_us, self._wanted_us = engine, t_us, None
         decisions = decisions_of(orders, self._ids, self._decided + 1)
         self._decided += len(decisions)
         self._deeds.append((t_us, told))
+        self._heard += len(told)
+        if self._fold_after is not None and self._heard >= self._fold_after:
+            self._fold()
         return decisions
 
     def snapshot(self) -> Snapshot:
         """The state of machine and jobs by now, as far as the controller knows it.
 
-        Jobs that wait for other jobs are left out, as if they had not been submitted.
+        What only the policy knows is in `policy_state`.
         """
         return snapshot_of(self._engine.snapshot(), self._ids)
 
-    def rebuild(self, t_us: int, snapshot: Snapshot, *, policy: str | Policy | Mapping[str, Any] | None = None) -> None:
+    def policy_state(self) -> bytes:
+        """The part of the policy's knowledge that no state of the machine shows, for a `rebuild`.
+
+        Applications that have a profile, use of the machine by group, how far random streams have come, nodes that
+        were switched off today, demand that was seen, and since when nodes idle. It is about applications, groups and
+        jobs by their names, and has the version of hetsched in it. Python objects in the policy keep their own.
+        """
+        return bytes_of(self._names.named(self._engine.remember()))
+
+    def rebuild(
+        self,
+        t_us: int,
+        snapshot: Snapshot,
+        *,
+        policy: str | Policy | Mapping[str, Any] | None = None,
+        state: bytes | None = None,
+    ) -> None:
         """Begin again with the machine in a state, whatever the controller knew of it before.
 
-        The policy learns of it as one that has just been started: of what only it remembers, such as usage by user or
-        draws it has learned, nothing is left. Nothing is decided; the next `step` makes a pass.
+        The policy learns of it as one that has just been started, and goes on with what is in `state`. Nothing is
+        decided; the next `step` makes a pass, and rejects the jobs that wait and that the policy turns away.
 
         Parameters
         ----------
@@ -240,6 +290,9 @@ class Controller:
             The state, with instants that may lie in the past.
         policy
             The policy that decides from now on; None: the one that has.
+        state
+            A `policy_state`, of this controller or of another one. None, or one of another version of hetsched: the
+            policy learns anew.
 
         Raises
         ------
@@ -254,11 +307,42 @@ class Controller:
             after = policy_of(policy)
             given = replace(given, policy=after)
             setting = _settled(given)
+        memory, names = memory_in(state), self._names
         engine = _engine_of(setting, start_us=t_us)
-        engine.rebuild(t_us, state_of(snapshot, self._rows, t_us))
+        engine.rebuild(t_us, state_of(snapshot, self._rows, t_us), names.numbered(memory or {}))
         self._given, self._setting = given, setting
         self._engine, self._reached_us = engine, t_us
-        self._deeds.append((t_us, snapshot, after))
+        self._later = names.unknown(memory or {})
+        # A pass is wanted as soon as can be.
+        self._begun_again((t_us, snapshot, after, state), _Before(self._decided, wanted_us=t_us + 1))
+
+    def _begun_again(self, deed: Deed, before: _Before) -> None:
+        """Forget what was done before a rebuild, but for the jobs that were added."""
+        jobs = [done for done in self._deeds if isinstance(done, pl.DataFrame)]
+        self._deeds = [*jobs, deed]
+        self._heard, self._before, self._wanted_us = 0, before, before.wanted_us
+
+    @property
+    def _names(self) -> Names:
+        frame, apps = self._given.workload.to_polars(), self._apps
+        if apps is None:
+            apps = app_order(None, self._given.workload, self._given.workload)
+        return Names(apps, groups_of(frame, self._setting), self._ids)
+
+    def _fold(self) -> None:
+        """Begin again with its own state, if that holds everything: what was before it need not be kept."""
+        if self._given.policy._own or not self._engine.is_plain:
+            return
+        assert self._reached_us is not None
+        t_us, snapshot, state = self._reached_us, self.snapshot(), self.policy_state()
+        memory = memory_in(state)
+        if memory is None or has_gap(memory):
+            return
+        before = _Before(self._decided, self.late, self._engine.next_us)
+        engine = _engine_of(self._setting, start_us=t_us)
+        engine.rebuild(t_us, state_of(snapshot, self._rows, t_us), self._names.numbered(memory))
+        self._engine = engine
+        self._begun_again((t_us, snapshot, None, state), before)
 
     def _check_instant(self, t_us: int) -> None:
         faults = Faults()
@@ -269,28 +353,34 @@ class Controller:
 
     def __reduce__(self) -> tuple[object, ...]:
         first = self._deeds_before()
-        return _restored, (_core.__version__, first, tuple(self._deeds), self._decided)
+        counts = self._fold_after, self._before, self._decided
+        return _restored, (_core.__version__, first, tuple(self._deeds), counts)
 
     def _deeds_before(self) -> Setting:
-        """Ingredients as they were before jobs were added, and before any rebuild."""
+        """Ingredients as they were before jobs were added."""
         added = sum(len(deed) for deed in self._deeds if isinstance(deed, pl.DataFrame))
         count = len(self._ids) - added
         jobs = self._given.workload
         first = _no_jobs() if count == 0 else jobs.head(count)
-        return replace(self._given, workload=first, apps=None, policy=self._first_policy)
+        return replace(self._given, workload=first, apps=None)
 
 
-def _restored(version: str, given: Setting, deeds: Sequence[Deed], decided: int) -> Controller:
+def _restored(
+    version: str, given: Setting, deeds: Sequence[Deed], counts: tuple[int | None, _Before, int]
+) -> Controller:
     """A controller that does again what another one has done."""
     if version != _core.__version__:
         raise LiveError(f"a controller of hetsched {version} cannot be taken up by {_core.__version__}")
     made = Controller.__new__(Controller)
-    made._begin(given)
+    made._begin(given, counts[0])
+    _, before, decided = counts
     for deed in deeds:
         if isinstance(deed, pl.DataFrame):
             made.add_jobs(deed)
-        elif len(deed) == 3:
-            made.rebuild(deed[0], deed[1], policy=deed[2])
+        elif len(deed) == 4:
+            made._decided = before.decided
+            made.rebuild(deed[0], deed[1], policy=deed[2], state=deed[3])
+            made._before, made._wanted_us = before, before.wanted_us
         else:
             made.step(deed[0], deed[1])
     if made._decided != decided:

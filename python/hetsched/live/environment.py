@@ -20,6 +20,8 @@ class Given:
     names: Sequence[str]
     cpus: Sequence[int]
     cap_w: float | None
+    threads: int
+    """Its share of the CPUs: where nodes are slots, all of them have the same ones."""
     folder: str
     """The folder of the whole run."""
 
@@ -42,7 +44,7 @@ def environment_of(
     """
     outer = os.environ
     kept = {name: value for name, value in outer.items() if exports or name in KEPT or name.startswith(tuple(others))}
-    threads = {"OMP_NUM_THREADS": str(len(given.cpus))} if given.cpus else {}
+    threads = {"OMP_NUM_THREADS": str(given.threads)} if given.threads else {}
     cap = {} if given.cap_w is None else {"HETSCHED_CAP_W": f"{given.cap_w:g}"}
     return {
         **threads,

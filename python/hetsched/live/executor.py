@@ -10,7 +10,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from errno import EDQUOT, ENOSPC
 
@@ -18,19 +18,25 @@ from hetsched.checks import many
 from hetsched.errors import HetschedError, LiveError
 from hetsched.live import decisions as do
 from hetsched.live import notices as heard
-from hetsched.live.allocation import end_of, is_end_of_another
+from hetsched.live.allocation import Question, end_of, is_end_of_another
 from hetsched.live.clock import Clock, real_s
 from hetsched.live.decisions import Decision
 from hetsched.live.hands import RETRY_S, Hands, Run
 from hetsched.live.notices import Notice
+from hetsched.live.orphans import PERIOD_S
 from hetsched.live.points import point
+from hetsched.live.requests import WAKING, asked_to_cancel, forget_cancel
 from hetsched.live.seams import Book, Decider, Instant, Line
 from hetsched.live.snapshot import Snapshot
 from hetsched.live.states import Ending, killed_for
+from hetsched.live.truth import of_nodes, true_state
 from hetsched.policy import Policy
 
 _MOST_ERRORS = 10
 _AFTER_ERROR_S = 1.0
+_MOST_STRAYS = 3
+"""Times in a row that a controller begins again as it takes the machine for another."""
+
 LONGEST_STEP_S = 5.0
 """Seconds after which a step is broken off."""
 
@@ -47,6 +53,7 @@ class Executor:
         *,
         clock: Clock,
         requeues_lost: bool = False,
+        acts_caps: bool = False,
         fallback: Policy | None = None,
         decide_within_s: float = 0.05,
         longest_step_s: float = LONGEST_STEP_S,
@@ -64,9 +71,13 @@ class Executor:
         self.running: dict[int, Run] = {}
         """Runs that the controller takes for running, by job."""
         self.interrupts = 0
+        self._looks = True
+        """True if there may be requests."""
         self.is_cut_off = False
         """True once the nodes are not there any more: the end of an allocation."""
-        self._has_parted = self._is_killing = False
+        self._has_parted = self._is_killing = self._is_doubtful = False
+        self._question: Question | None = None
+        """The question whether the nodes are still there, while it is open."""
         self._down: dict[int, str] = {}
         self._submits = sorted(submits)
         self._submitted = 0
@@ -77,15 +88,16 @@ class Executor:
         self._unwritten: Instant | None = None
         self._write_after = self._step_after = 0.0
         self._failed_writes = 0
+        self._strayed = self._broken_off = 0
+        """Times since the last step that the controller took the machine for another."""
         self.errors_in_row = 0
         """Steps since the last that the policy decided."""
-        self._fallback = fallback
+        self._fallback, self._acts_caps = fallback, acts_caps
         self._standing: set[tuple[int, int]] = set()
         """Runs that are suspended."""
         self._decide_within_s = decide_within_s
         self._longest_step_s = longest_step_s
         self._was_slow = self._is_impatient = self._was_capped = False
-        self._broken_off = 0
         self._longest_wait_s = longest_wait_s
         self._tell = tell
         self._say = say
@@ -97,6 +109,7 @@ class Executor:
         with self._heard() as woken:
             while not self._is_over():
                 self._heed()
+                self._heed_requests()
                 if self._unwritten is not None:
                     self._write()
                     if self.interrupts:
@@ -129,7 +142,7 @@ class Executor:
         return len(self._submits)
 
     def _is_over(self) -> bool:
-        if self.hands.live:
+        if self.hands.live or self._question is not None:
             return False
         if self._unwritten is not None:
             # What is not in the journal has not happened: it is found again when the run goes on.
@@ -149,12 +162,26 @@ class Executor:
         for run, ending in ended:
             self._end(run, ending)
         is_doubtful = any(ending is None or ending.state == "failed" for _, ending in ended)
-        if is_doubtful and not self.is_cut_off and self.hands.launcher.has_ended():
+        if self._has_lost_nodes(is_doubtful=is_doubtful):
             self.is_cut_off = self.hands.is_held = True
             self._say(f"{self._end_of_nodes}: no more starts, and what runs is ended")
             self.hands.end_all("failed")
         if self.is_cut_off and not self._has_parted and not self.hands.live:
             self._part()
+
+    def _has_lost_nodes(self, *, is_doubtful: bool) -> bool:
+        """True once it is known that the nodes are gone.
+
+        A failed job raises the question. While it is open nothing starts, and nobody waits for the answer.
+        """
+        self._is_doubtful |= is_doubtful and not self.is_cut_off
+        if self._question is None and self._is_doubtful:
+            self._question, self._is_doubtful = self.hands.launcher.question(), False
+        answer = None if self._question is None else self._question.answer()
+        if answer is not None:
+            self._question = None
+        self.hands.is_paused = self._question is not None
+        return bool(answer)
 
     @property
     def _end_of_nodes(self) -> str:
@@ -180,6 +207,7 @@ class Executor:
         while self._is_submission_due(now):
             notices.append(heard.Submitted(self._submits[self._submitted][1]))
             self._submitted += 1
+            self._looks = True
         next_us = self.controller.next_us
         if not notices and not self._is_closing and next_us is not None and next_us <= now:
             notices.append(heard.Tick())
@@ -198,13 +226,15 @@ class Executor:
         t_us = max(self.clock.t_us, self._last_us + 1)
         begin = time.monotonic()
         try:
+            point("run.step")
             decisions = self.controller.step(t_us, notices, within_s=self._longest_step_s)
-        except LiveError:
-            raise
+        except LiveError as error:
+            self._begin_again(t_us, notices, error)
+            return
         except Exception as error:  # noqa: BLE001 -- a policy may be anybody's; what runs goes on whatever it raises
             self._refused(t_us, notices, error)
             return
-        self.errors_in_row = 0
+        self.errors_in_row = self._strayed = 0
         took_s = time.monotonic() - begin
         self._note_slowness(t_us, took_s)
         point("run.decided")
@@ -234,6 +264,23 @@ class Executor:
         if self._fallback is not None and self.errors_in_row >= _MOST_ERRORS:
             self._go_over(self._fallback)
 
+    def _begin_again(self, t_us: int, notices: list[Notice], error: LiveError) -> None:
+        """Let the controller begin again with what is true: what it was told cannot be, as it takes the machine."""
+        self._strayed += 1
+        if self._strayed > _MOST_STRAYS:
+            raise error
+        self._say(f"at {t_us / 1e6:.3f} s: {error}; the controller begins again with what runs and waits")
+        taken, state = self.controller.snapshot(), self.controller.policy_state()
+        jobs = [job for _, job in self._submits[: self._submitted]]
+        snapshot = true_state(taken, jobs, self.states, self.running, t_us)
+        self.controller.rebuild(t_us, snapshot, state=state)
+        # Jobs are as the state has them. What was said of nodes is said once more, unless that is what cannot be.
+        self._found += self._unknown_to(snapshot) + (of_nodes(notices) if self._strayed == 1 else [])
+        self._found = self._found or [heard.Tick()]
+        self._unwritten = Instant(t_us, broken_off=self._broken_off, snapshot=snapshot, state=state)
+        self._broken_off = 0
+        self._write()
+
     def _go_over(self, policy: Policy) -> None:
         """Let another policy decide from now on, with everything as the last one left it."""
         self._fallback = None
@@ -253,7 +300,7 @@ class Executor:
     def _unknown_to(self, snapshot: Snapshot) -> list[Notice]:
         """Submissions of jobs that a state leaves out, as they wait for others; but not those yet to be given."""
         known = {*self.states, *(one.job for one in snapshot.waiting), *(one.job for one in snapshot.running)}
-        known |= {one.job for one in snapshot.over}
+        known |= {one.job for one in snapshot.over} | set(snapshot.held)
         known |= {notice.job for notice in self._kept if isinstance(notice, heard.Submitted)}
         jobs = [job for _, job in self._submits[: self._submitted]]
         return [heard.Submitted(job) for job in jobs if job not in known]
@@ -285,10 +332,46 @@ class Executor:
             self.hands.signal_shim(job, attempt, signal.SIGUSR2)
         self._standing.clear()
 
+    # What is asked for from another shell.
+
+    def _heed_requests(self) -> None:
+        """Cancel the jobs that somebody wants to be cancelled; a request stays until it is in the journal."""
+        if not self._looks or self._unwritten is not None:
+            return
+        self._looks = False
+        for job in asked_to_cancel(self.hands.folder):
+            if job not in self.states:
+                self._cancel(job)
+            elif not self._found and not self._kept:
+                forget_cancel(self.hands.folder, job)
+            self._looks |= job in self.states and bool(self._found or self._kept)
+
+    def _cancel(self, job: int) -> None:
+        run = self.running.get(job)
+        if run is not None and run in self.hands.queue:
+            self.hands.end(job, run.attempt, "cancelled")
+            del self.running[job]
+            self.states[job] = "cancelled"
+            self._found.append(heard.Ended(job, run.attempt, "cancelled"))
+        elif run is not None:
+            self.hands.end(job, run.attempt, "cancelled")
+        elif job in {known for _, known in self._submits[: self._submitted]}:
+            self.states[job] = "cancelled"
+            self._found.append(heard.Withdrawn(job))
+
+    def run_again(self, states: Collection[str]) -> int:
+        """Let the jobs wait once more that ended in one of these states; gives their number."""
+        again = [job for job, state in self.states.items() if state in states]
+        for job in again:
+            del self.states[job]
+            self._found.append(heard.Requeued(job))
+        return len(again)
+
     # What happens.
 
     def _end(self, run: Run, ending: Ending | None) -> None:
         """Report the end of a run, unless it was decided: then the controller has counted it already."""
+        self._looks = True
         if self.running.get(run.job) is run:
             del self.running[run.job]
             if ending is None:
@@ -312,8 +395,10 @@ class Executor:
                 self._note_cap(cap_w)
                 self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
                 self.hands.start(self.running[job])
-            case do.Cap(watts_a_node=cap_w):
+            case do.Cap(job=job, watts_a_node=cap_w):
                 self._note_cap(cap_w)
+                if job in self.running:
+                    self.running[job].cap_w = cap_w
             case do.Reject(job=job):
                 self.states[job] = "rejected"
             case do.Kill(job=job, attempt=attempt, why=why):
@@ -337,10 +422,11 @@ class Executor:
 
     def _note_cap(self, cap_w: float | None) -> None:
         """Say once that a cap of the policy is none of the machine's."""
-        if cap_w is not None and not self._was_capped:
+        if cap_w is not None and not self._was_capped and not self._acts_caps:
             self._was_capped = True
             self._say(
-                "the policy caps nodes: hetsched sets no caps, a command finds that of its start in HETSCHED_CAP_W"
+                "the policy caps nodes: without --act-caps no cap is set, a command finds that of its start in "
+                "HETSCHED_CAP_W"
             )
 
     # After a start of this process.
@@ -353,15 +439,17 @@ class Executor:
         for instant in instants:
             self._last_us = instant.t_us
             if instant.snapshot is not None:
-                self._fallback = None
+                if instant.policy is not None:
+                    self._fallback = None
                 self._submitted = len(submitted)
+                self._take(instant.snapshot)
                 self._found += self._unknown_to(instant.snapshot)
                 stands = dict.fromkeys(stands, signal.SIGUSR2)
             submitted |= {notice.job for notice in instant.notices if isinstance(notice, heard.Submitted)}
             for notice in instant.notices:
                 self._recall(notice)
             for decision in instant.decisions:
-                self._redo(decision, ended, stands)
+                self._redo(decision, instant.t_us, ended, stands)
         self._submitted = len(submitted)
         self._standing = {key for key, number in stands.items() if number == signal.SIGUSR1}
         for run in [*ended.values(), *self.running.values()]:
@@ -372,6 +460,14 @@ class Executor:
         present = self.hands.launcher.nodes.allocation
         if back := tuple(node for node, why in self._down.items() if is_end_of_another(why, present)):
             self._found.append(heard.NodeUp(back))
+
+    def _take(self, snapshot: Snapshot) -> None:
+        """Take what a state says of jobs for true: of what had just happened then no line tells."""
+        for one in snapshot.over:
+            self.running.pop(one.job, None)
+            self.states.setdefault(one.job, one.state)
+        for waiting in snapshot.waiting:
+            self.running.pop(waiting.job, None)
 
     def _recall(self, notice: Notice) -> None:
         match notice:
@@ -384,6 +480,8 @@ class Executor:
                     del self.running[job]
             case heard.Requeued(job=job):
                 self.states.pop(job, None)
+            case heard.Withdrawn(job=job):
+                self.states[job] = "cancelled"
             case heard.NodeDown(node=node, why=why):
                 self._down[node] = why
             case heard.NodeUp() | heard.NodeOff() | heard.Submitted():
@@ -392,7 +490,18 @@ class Executor:
                 for node in notice.nodes if isinstance(notice, heard.NodeUp) else ():
                     self._down.pop(node, None)
 
-    def _redo(self, decision: Decision, ended: dict[tuple[int, int], Run], stands: dict[tuple[int, int], int]) -> None:
+    def _stood(self, job: int, number: int, t_us: int) -> None:
+        """Note that a run stood still or went on at an instant, for its limit if its shim is not there any more."""
+        if job in self.running:
+            self.running[job].stood.note(number, self.clock.boot_us(t_us))
+
+    def _redo(
+        self,
+        decision: Decision,
+        t_us: int,
+        ended: dict[tuple[int, int], Run],
+        stands: dict[tuple[int, int], int],
+    ) -> None:
         """Take a decision for carried out: runs are looked for later, among them those `ended` on purpose."""
         match decision:
             case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
@@ -406,8 +515,10 @@ class Executor:
                     ended[run.key] = run
             case do.Suspend(job=job, attempt=attempt):
                 stands[job, attempt] = signal.SIGUSR1
+                self._stood(job, signal.SIGUSR1, t_us)
             case do.Resume(job=job, attempt=attempt):
                 stands[job, attempt] = signal.SIGUSR2
+                self._stood(job, signal.SIGUSR2, t_us)
             case _:
                 self._carry_out(decision)
 
@@ -432,6 +543,8 @@ class Executor:
         now, rest = self.clock.t_us, [self._longest_wait_s]
         if (until := self.hands.wait_s) is not None:
             rest.append(until)
+        if self._question is not None:
+            rest.append(PERIOD_S)
         if self._unwritten is not None:
             return min(*rest, self._write_after - time.monotonic())
         after_s = self._step_after - time.monotonic()
@@ -453,14 +566,19 @@ class Executor:
         os.set_blocking(out, False)
         os.set_blocking(into, False)
         before = signal.signal(signal.SIGINT, self._interrupted)
+        asked = signal.signal(WAKING, self._asked)
         waking = signal.set_wakeup_fd(into, warn_on_full_buffer=False)
         try:
             yield out
         finally:
             signal.set_wakeup_fd(waking)
             signal.signal(signal.SIGINT, before)
+            signal.signal(WAKING, asked)
             os.close(out)
             os.close(into)
+
+    def _asked(self, *_: object) -> None:
+        self._looks = True
 
     def _interrupted(self, *_: object) -> None:
         self.interrupts += 1

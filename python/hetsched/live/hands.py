@@ -18,9 +18,9 @@ from hetsched.live.clock import Clock
 from hetsched.live.commands import Command
 from hetsched.live.environment import Given
 from hetsched.live.launchers import Launcher, Terms, attempt_folder, launch, spec_of, write_spec
-from hetsched.live.orphans import PERIOD_S, Orphan, began_us
+from hetsched.live.orphans import PERIOD_S, Orphan, Standstill, began_us
 from hetsched.live.points import point
-from hetsched.live.processes import Process, look
+from hetsched.live.processes import Process, look, now_us
 from hetsched.live.recovery import Attempt, Found, attempt_in
 from hetsched.live.sealed import write_new
 from hetsched.live.states import LOST, Ending, ending_of
@@ -49,6 +49,7 @@ class Run:
     orphan: Orphan | None = None
     stands: bool = False
     """True if it is to stand still, from the moment of its launch if it has not been launched yet."""
+    stood: Standstill = field(default_factory=Standstill)
     tries: int = 0
     spec: dict[str, Any] = field(default_factory=dict)
 
@@ -91,6 +92,8 @@ class Hands:
         """Runs that have been launched and have not ended."""
         self.is_held = False
         """True if nothing is to be launched any more."""
+        self.is_paused = False
+        """True while it is not known if the nodes are there."""
         self.troubles: list[str] = []
         """Sentences for people on what the system did not let be."""
         self._not_before = 0.0
@@ -125,7 +128,10 @@ class Hands:
         if run is None:
             return
         run.stands = number == signal.SIGUSR1
-        if run.process is not None:
+        run.stood.note(number, now_us())
+        if run.orphan is not None:
+            run.orphan.signal(number)
+        elif run.process is not None:
             run.process.send(number)
 
     def _terminate(self, run: Run) -> None:
@@ -163,7 +169,7 @@ class Hands:
 
     def _candidate(self) -> Run | None:
         """The first run whose nodes and whose job are free of runs that are being ended."""
-        if self.is_held or len(self.live) >= self.limits.most_running:
+        if self.is_held or self.is_paused or len(self.live) >= self.limits.most_running:
             return None
         ending = [run for run in self.live.values() if run.asked is not None]
         nodes, jobs = {node for run in ending for node in run.nodes}, {run.job for run in self.live.values()}
@@ -206,9 +212,10 @@ class Hands:
     def _given(self, run: Run) -> Given:
         nodes = self.launcher.nodes
         cpus = sorted({cpu for node in run.nodes for cpu in nodes.cpus[node]})
-        return Given(
-            run.job, run.attempt, run.nodes, [nodes.names[node] for node in run.nodes], cpus, run.cap_w, self.folder
-        )
+        names = [nodes.names[node] for node in run.nodes]
+        # Of slots each has its part of the CPUs, of which there may be less than one.
+        threads = max(1, len(cpus) * len(run.nodes) // len(nodes)) if nodes.are_slots else len(cpus)
+        return Given(run.job, run.attempt, run.nodes, names, cpus, run.cap_w, threads, self.folder)
 
     def _retry_later(self, trouble: str) -> None:
         self.troubles.append(f"{trouble}; tried again in {RETRY_S:g} s")
@@ -285,6 +292,7 @@ class Hands:
             limit_us=limit_us,
             grace_us=round(self.terms.grace_s * 1e6),
             cgroup=self._cgroup(run),
+            stood=run.stood,
         )
         if run.asked is not None:
             orphan.terminate()

@@ -71,14 +71,14 @@ class Journal:
         LiveError
             If it decides anything else; names the line.
         """
-        controller = Controller.of(self.setting)
+        controller = Controller.of(self.setting, self.head.get("fold_after"))
         for number, instant in enumerate(self.instants, start=2):
             if instant.jobs is not None:
                 controller.add_jobs(instant.jobs)
                 continue
             if instant.snapshot is not None:
                 after = None if instant.policy is None else Policy.from_dict(instant.policy)
-                controller.rebuild(instant.t_us, instant.snapshot, policy=after)
+                controller.rebuild(instant.t_us, instant.snapshot, policy=after, state=instant.state)
                 continue
             decided = controller.step(instant.t_us, instant.notices)
             if tuple(decided) != instant.decisions:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from hetsched.live import allocation, cgroups
+from hetsched.live import cgroups
+from hetsched.live.allocation import Question
 from hetsched.live.commands import Command
 from hetsched.live.environment import Given, environment_of
 from hetsched.live.machine import Nodes
@@ -49,8 +50,8 @@ class Launcher(Protocol):
         """Exit code and signal of the command, by the exit code of the words."""
         ...
 
-    def has_ended(self) -> bool:
-        """True if its nodes are not there any more."""
+    def question(self) -> Question | None:
+        """The question whether its nodes are still there, put to whoever knows; None if they always are."""
         ...
 
     @property
@@ -80,9 +81,8 @@ class Local:
         """The code itself."""
         return code, None
 
-    def has_ended(self) -> bool:
-        """False: this machine is there."""
-        return False
+    def question(self) -> None:
+        """None: this machine is there."""
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ class Srun:
         """`srun` gives 128 + n of a command that signal n ended; no signal is behind codes such as 255."""
         return (None, code - 128) if 128 < code < 128 + signal.NSIG else (code, None)
 
-    def has_ended(self) -> bool:
-        """True if Slurm says that the allocation has ended."""
-        return allocation.has_ended(self.nodes.allocation)
+    def question(self) -> Question:
+        """The question whether the allocation has ended."""
+        return Question(self.nodes.allocation)
 
 
 _OF_SHIMS = ("PATH", "LD_LIBRARY_PATH", VARIABLE)

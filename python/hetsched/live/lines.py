@@ -50,6 +50,8 @@ class Instant:
     """The state from which the controller was rebuilt."""
     policy: Mapping[str, Any] | None = None
     """The policy that decides from there on, if it is another one."""
+    state: bytes | None = None
+    """What a policy remembers, which it goes on with from there."""
     took_us: int | None = None
     """The time that the decisions took, where a host has measured it."""
     broken_off: int = 0
@@ -67,7 +69,9 @@ class Instant:
         if self.jobs is not None:
             return own | {"jobs": self.jobs.to_dict(as_series=False), "types": _types(self.jobs)}
         if self.snapshot is not None:
-            after = {} if self.policy is None else {"policy": dict(self.policy)}
+            after: dict[str, Any] = {} if self.policy is None else {"policy": dict(self.policy)}
+            if self.state is not None:
+                after["state"] = self.state.decode()
             return own | {"snapshot": self.snapshot.to_json(), **after}
         told = [notice.to_json() for notice in self.notices]
         return own | {"notices": told, "decisions": [decision.to_json() for decision in self.decisions]}
@@ -82,9 +86,10 @@ class Instant:
                 return cls(t_us, real=real, jobs=pl.DataFrame(values["jobs"], schema=types))
             if "snapshot" in values:
                 snapshot = Snapshot.from_json(values["snapshot"])
-                return cls(t_us, real=real, snapshot=snapshot, policy=values.get("policy"))
+                state = None if "state" not in values else values["state"].encode()
+                return cls(t_us, real=real, snapshot=snapshot, policy=values.get("policy"), state=state)
             told, decided = values["notices"], values["decisions"]
-        except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        except (KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
             raise LiveError(f"found no instant ({reason_of(error)}), expected t_us, notices and decisions") from None
         notices, decisions = tuple(map(notice_of, told)), tuple(map(decision_of, decided))
         return cls(
@@ -126,7 +131,8 @@ class JournalWriter:
     more
         What the host adds to the head, such as its boot and the origin of its clock.
     durable
-        Whether each line is synchronised with the disk; without, only at the end.
+        Whether each line is synchronised with the disk; without, only at the end. Then only its user may read it, as a
+        host's head holds the environments of commands.
 
     Raises
     ------
@@ -147,7 +153,7 @@ class JournalWriter:
         if path.exists():
             raise OutputError(str(path), "there is a journal already")
         write_saved(self._folder / START, Saved(setting, None, ()))
-        self._file = _opened(path)
+        self._file = _opened(path, 0o600 if durable else 0o666)
         if durable:
             with _writing(self._folder / START):
                 _sync(self._folder / START)
@@ -163,7 +169,7 @@ class JournalWriter:
         made._folder, made._durable = Path(folder), True
         path = made._folder / LINES
         _, length = read_lines(path)
-        made._file = _opened(path)
+        made._file = _opened(path, 0o600)
         with _writing(path):
             os.ftruncate(made._file, length)
             os.fsync(made._file)
@@ -217,10 +223,10 @@ def _reading(path: Path) -> Iterator[None]:
         raise ConfigError([(str(path), reason_of(error), "a journal, as `simulate(journal=...)` writes it")]) from None
 
 
-def _opened(path: Path) -> int:
+def _opened(path: Path, mode: int) -> int:
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, mode)
 
 
 def _sync(path: Path) -> None:

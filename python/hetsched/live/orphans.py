@@ -16,6 +16,26 @@ _KILL_US = 10_000_000
 """Time that killed processes may take to be gone."""
 
 
+class Standstill:
+    """The time for which a run has stood still, which its limit does not count."""
+
+    def __init__(self) -> None:
+        self._before_us = 0
+        self._since_us: int | None = None
+
+    def note(self, number: int, at_us: int) -> None:
+        """Note that it stands still (SIGUSR1) or goes on (SIGUSR2) from an instant of the machine's clock on."""
+        if number == signal.SIGUSR1 and self._since_us is None:
+            self._since_us = at_us
+        elif number == signal.SIGUSR2 and self._since_us is not None:
+            self._before_us += max(0, at_us - self._since_us)
+            self._since_us = None
+
+    def until(self, now_us: int) -> int:
+        """Microseconds up to now."""
+        return self._before_us + (0 if self._since_us is None else max(0, now_us - self._since_us))
+
+
 class Orphan:
     """A job without a shim. Its processes are those below its command, and those with its mark."""
 
@@ -27,8 +47,10 @@ class Orphan:
         limit_us: int | None = None,
         grace_us: int = 0,
         cgroup: str | None = None,
+        stood: Standstill | None = None,
     ) -> None:
         self._command = command
+        self._stood = stood or Standstill()
         self._mark = [f"{name}={value}".encode() for name, value in mark.items()]
         self._limit_us = limit_us
         self._grace_us = grace_us
@@ -46,10 +68,16 @@ class Orphan:
             signalled(processes, signal.SIGCONT)
             self._kill_at_us = now_us() + self._grace_us
 
+    def signal(self, number: int) -> None:
+        """Let its processes stand still, or go on: SIGUSR1 or SIGUSR2, as its shim would have it."""
+        if self._kill_at_us is None:
+            signalled(self._processes(), signal.SIGSTOP if number == signal.SIGUSR1 else signal.SIGCONT)
+
     def is_gone(self) -> bool:
         """Do what is to be done now; True once nothing is left of it, or what is left cannot be killed."""
         now = now_us()
-        if self._limit_us is not None and now >= self._limit_us and self._kill_at_us is None:
+        limit_us = None if self._limit_us is None else self._limit_us + self._stood.until(now)
+        if limit_us is not None and now >= limit_us and self._kill_at_us is None:
             self.is_over_limit = True
             self.terminate()
         if self._command is not None and not self._command.is_alive:

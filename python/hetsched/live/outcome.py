@@ -50,12 +50,19 @@ def last_runs(instants: Iterable[Line]) -> dict[int, _Last]:
     """The last run of each job that is in a journal."""
     jobs: dict[int, _Last] = {}
     for instant in instants:
+        for over in () if instant.snapshot is None else instant.snapshot.over:
+            last = jobs.setdefault(over.job, _Last())
+            if last.state is None:
+                # It ended in the step that the controller began again in place of.
+                last.state, last.ended_us = over.state, instant.t_us
         for notice in instant.notices:
             match notice:
                 case heard.Submitted(job=job):
                     jobs.setdefault(job, _Last())
                 case heard.Ended(job=job, attempt=attempt, state=state) if jobs[job].attempt == attempt:
                     jobs[job].state, jobs[job].ended_us = jobs[job].state or state, instant.t_us
+                case heard.Withdrawn(job=job):
+                    jobs.setdefault(job, _Last()).state = "cancelled"
                 case heard.Requeued(job=job):
                     jobs[job].state = jobs[job].ended_us = None
         for decision in instant.decisions:

@@ -29,6 +29,8 @@ class Plan:
     limits: Limits = field(default_factory=Limits)
     requeues_lost: bool = False
     power: str = "model"
+    acts_caps: bool = False
+    """True if the policy's caps are set as limits of the processors."""
     decide_within_s: float = 0.05
     """The time within which steps should be decided; longer ones are counted."""
     fallback: Mapping[str, Any] = field(default_factory=lambda: {"preset": "easy"})
@@ -45,6 +47,7 @@ class Plan:
             "limits": asdict(self.limits),
             "requeues_lost": self.requeues_lost,
             "power": self.power,
+            "acts_caps": self.acts_caps,
             "decide_within_s": self.decide_within_s,
             "fallback": dict(self.fallback),
             "commands": {str(job): command.to_json() for job, command in self.commands.items()},
@@ -70,6 +73,7 @@ class Plan:
             Limits(**head["limits"]),
             head["requeues_lost"],
             head["power"],
+            head.get("acts_caps", False),
             head["decide_within_s"],
             head["fallback"],
         )

@@ -1,8 +1,8 @@
 """Points of a run at which its processes can be made to fail, for tests: `HETSCHED_FAULT` in the environment.
 
-``HETSCHED_FAULT=run.launched`` kills the process that comes to this point by SIGKILL, and ``ENOSPC@journal`` makes the
-write there fail. Behind a colon a file may stand: the fault happens once, and makes the file. Several have commas
-between.
+``HETSCHED_FAULT=run.launched`` kills the process that comes to this point by SIGKILL, ``ENOSPC@journal`` makes the
+write there fail, and ``LiveError@run.step`` the step there, as a notice that cannot be true does. Behind a colon a file
+may stand: the fault happens once, and makes the file. Several have commas between.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ def _fail(fault: str, name: str) -> None:
     kind, at, place = what.rpartition("@")
     if place != name or (once and not _is_first(once)):
         return
+    if kind == "LiveError":
+        from hetsched.errors import LiveError  # noqa: PLC0415 -- no shim comes here, and it would have to load it
+
+        raise LiveError(f"the step at {name} fails, as {VARIABLE} has it")
     if at:
         number = getattr(errno, kind)
         raise OSError(number, os.strerror(number), name)

@@ -125,6 +125,11 @@ def _is_written(file: int, line: bytes) -> bool:
         return False
 
 
+def tdp_of(platform: Platform) -> list[float]:
+    """The most that each node draws, as the platform's classes have it."""
+    return [one.tdp_w for one in platform.classes for _ in range(one.count)]
+
+
 def model_w(platform: Platform, busy: Collection[int]) -> float:
     """Watts of the machine with some of its nodes busy, as the platform's classes have it."""
     at_work = [one.tdp_w if one.busy_w is None else one.busy_w for one in platform.classes]

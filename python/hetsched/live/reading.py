@@ -76,6 +76,7 @@ def read_commands(path: str, *, default_walltime_s: float | None = None, submit_
     if read is None:
         raise ConfigError([("WORKLOAD", shown(path), _EXPECTED)])
     rows = read(path, faults)
+    _check_walltimes(rows, faults)
     faults.check()
     frame = _job_table(rows, path, default_walltime_s, submit_at_once)
     commands = _commands(frame, rows, faults)
@@ -248,6 +249,16 @@ def _job_table(rows: _Rows, path: str, default_walltime_s: float | None, submit_
         own = pl.col("walltime_s") if "walltime_s" in table.columns else pl.lit(None, pl.Float64)
         table = table.with_columns(walltime_s=own.fill_null(default_walltime_s))
     return table.with_columns(submit_s=pl.lit(0.0)) if submit_at_once else table
+
+
+def _check_walltimes(rows: _Rows, faults: Faults) -> None:
+    """Note limits that are none: of a real job nobody means by -1 that there is no limit."""
+    if "walltime_s" not in rows.frame.columns or not rows.frame["walltime_s"].dtype.is_numeric():
+        return
+    for row in rows.frame.with_row_index(_ROW).filter(~(pl.col("walltime_s") > 0)).select(_ROW, "walltime_s").rows():
+        faults.add(f"{rows.place(row[0])}, walltime_s", row[1], "seconds above 0, or nothing")
+    # Of jobs of one row each has its faults.
+    faults.found = list(dict.fromkeys(faults.found))
 
 
 def _commands(frame: pl.DataFrame, rows: _Rows, faults: Faults) -> dict[int, Command]:

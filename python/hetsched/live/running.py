@@ -12,13 +12,14 @@ from pathlib import Path
 
 import polars as pl
 
-from hetsched.checks import shown
+from hetsched.checks import Faults, shown
 from hetsched.errors import ConfigError, OutputError
 from hetsched.features.feature import Setting
 from hetsched.live import cgroups
+from hetsched.live.caps import ProcessorCaps, capped_zones, restored
 from hetsched.live.cgroups import usable_folder
 from hetsched.live.clock import Clock
-from hetsched.live.controller import Controller, blind
+from hetsched.live.controller import MOST_NOTICES, Controller, blind
 from hetsched.live.executor import Executor
 from hetsched.live.hands import Hands
 from hetsched.live.journal import read_journal
@@ -28,7 +29,7 @@ from hetsched.live.lock import Held
 from hetsched.live.outcome import result_in
 from hetsched.live.plan import Plan
 from hetsched.live.points import is_armed, point
-from hetsched.live.power import EnergyFile, Rapl, model_w
+from hetsched.live.power import EnergyFile, Rapl, model_w, tdp_of
 from hetsched.live.reading import RealJobs
 from hetsched.live.seams import Instant as Step
 from hetsched.platform import Platform
@@ -69,6 +70,7 @@ class LiveRun:
         self._rapl = Rapl.of() if plan.power in ("auto", "rapl") else None
         self._energy = EnergyFile(folder)
         self._cgroups = groups
+        self._caps: ProcessorCaps | None = None
 
     def _host(self, controller: Controller, tell: Callable[[LiveRun], object], say: Say) -> Executor:
         hands = Hands(
@@ -79,10 +81,18 @@ class LiveRun:
             terms=replace(self.plan.terms, cgroups=self._cgroups),
             limits=self.plan.limits,
         )
+        if self.plan.acts_caps:
+            restored(self.folder, say)
+            faults = Faults()
+            zones = capped_zones(faults)
+            faults.check()
+            self._caps = ProcessorCaps(self.folder, tdp_of(self.setting.platform), zones, say)
         jobs = self.setting.workload.to_polars()
         submits = zip((jobs["submit_s"] * 1e6).round().cast(pl.Int64).to_list(), jobs["job_id"].to_list(), strict=True)
 
         def each(_: Executor) -> None:
+            if self._caps is not None:
+                self._caps.follow(self.executor.running.values())
             if self._rapl is not None and self._rapl.read():
                 self._energy.add(self.clock.t_us, self._rapl.energy_j)
             tell(self)
@@ -94,6 +104,7 @@ class LiveRun:
             submits,
             clock=self.clock,
             requeues_lost=self.plan.requeues_lost,
+            acts_caps=self.plan.acts_caps,
             fallback=Policy.from_dict(self.plan.fallback),
             decide_within_s=self.plan.decide_within_s,
             longest_wait_s=3600.0 if self._rapl is None else 1.0,
@@ -109,6 +120,8 @@ class LiveRun:
             return self.executor.run()
         finally:
             self._book.writer.close()
+            if self._caps is not None:
+                self._caps.restore()
             cgroups.remove(self._cgroups)
 
     @property
@@ -154,7 +167,7 @@ def begun(
     frame = jobs.frame.with_columns(runtime_s=pl.lit(0.0))
     workload = blind(Workload.from_polars(frame, source=jobs.source))
     setting = Setting(workload, platform, policy, RunOptions(seed=seed))
-    controller = Controller.of(setting)
+    controller = Controller.of(setting, MOST_NOTICES)
     # Whatever is wrong with the policy that is to step in is said now.
     Controller.of(replace(setting, policy=Policy.from_dict(plan.fallback)))
     with _held(folder, "--out") as held:
@@ -168,7 +181,7 @@ def begun(
             raise ConfigError([("--memory", _NO_MEMORY, _EXPECTED_MEMORY)])
         clock = Clock.started()
         clock.write(folder)
-        writer = JournalWriter(folder, setting, more={"boot": clock.boot, **plan.to_json()})
+        writer = JournalWriter(folder, setting, more={"boot": clock.boot, "fold_after": MOST_NOTICES, **plan.to_json()})
         book = _Book(writer, folder)
         made = LiveRun(folder, held, setting, plan, launcher=plan.started(), clock=clock, book=book, groups=groups)
         made.executor = made._host(controller, tell, say)
@@ -250,6 +263,7 @@ class _Book:
             _date(real),
             snapshot=instant.snapshot,
             policy=None if instant.policy is None else instant.policy.to_dict(),
+            state=instant.state,
             took_us=instant.took_us,
             broken_off=instant.broken_off,
         )

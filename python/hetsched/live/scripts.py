@@ -95,6 +95,7 @@ def _slurm_parser() -> _Parser:
     parser = _Parser(add_help=False, allow_abbrev=False)
     for name, (letter, _) in _SLURM.items():
         parser.add_argument(letter, f"--{name}", dest=name)
+    parser.add_argument("-a", "--array")
     return parser
 
 
@@ -103,7 +104,15 @@ def _take(script: Script, words: list[str], place: str, columns: Callable[[str],
     try:
         if columns is None:
             known, others = _slurm_parser().parse_known_args(words)
-            pairs = [(f"--{name}", _SLURM[name][1], text) for name, text in vars(known).items() if text is not None]
+            pairs = [
+                (f"--{name}", _SLURM[name][1], text)
+                for name, text in vars(known).items()
+                if text is not None and name in _SLURM
+            ]
+            if known.array is not None:
+                faults.note(
+                    f"{place}, --array", shown(known.array), "one job a script: `repeat` in a .toml file makes many"
+                )
             script.ignored += [word for word in others if word.startswith("-")]
         else:
             pairs = list(_own(words, columns, place, faults))

@@ -28,8 +28,14 @@ class Decider(Protocol):
         """The state of machine and jobs."""
         ...
 
-    def rebuild(self, t_us: int, snapshot: Snapshot, *, policy: Policy | None = None) -> None:
-        """Begin again with a state, under another policy."""
+    def policy_state(self) -> bytes:
+        """What only its policy knows."""
+        ...
+
+    def rebuild(
+        self, t_us: int, snapshot: Snapshot, *, policy: Policy | None = None, state: bytes | None = None
+    ) -> None:
+        """Begin again with a state, under another policy or with what this one knows."""
         ...
 
 
@@ -61,7 +67,12 @@ class Line(Protocol):
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The state in which another policy took over, if one did."""
+        """The state from which the controller began again, if it did."""
+        ...
+
+    @property
+    def policy(self) -> object:
+        """The policy that took over then, if one did."""
         ...
 
 
@@ -77,5 +88,8 @@ class Instant:
     broken_off: int = 0
     """Steps that were broken off since the instant before."""
     snapshot: Snapshot | None = None
-    """The state in which another policy took over: then there are no notices and decisions."""
+    """The state from which the controller began again: then there are no notices and decisions."""
     policy: Policy | None = None
+    """The policy that took over then, if one did."""
+    state: bytes | None = None
+    """What its own one knew."""

@@ -16,11 +16,12 @@ __all__ = ["Over", "Running", "Snapshot", "Waiting"]
 State: TypeAlias = tuple[
     list[tuple[tuple[int, int], int]],
     list[tuple[tuple[int, int], list[int], int]],
-    list[tuple[tuple[int, int], bool]],
+    list[tuple[tuple[int, int], bool, int | None]],
+    list[int],
     list[tuple[int, str]],
     list[tuple[float, int, int, int]],
 ]
-"""Waiting jobs, runs, jobs that are over, nodes and budgets, as the engine has them."""
+"""Waiting jobs, runs, jobs that are over, jobs held, nodes and budgets, as the engine has them."""
 
 _NEVER = 2**63 - 1
 
@@ -49,11 +50,15 @@ class Running(Record):
 @named_in("hetsched.live")
 @dataclass(frozen=True, slots=True)
 class Over(Record):
-    """A job that is over: how many attempts it had before its last, and the state of that, such as ``completed``."""
+    """A job that is over: how many attempts it had before its last, the state of that, such as ``completed``, its end.
+
+    The end is known where jobs may wait for others, or None.
+    """
 
     job: int
     attempts: int
     state: str
+    ended_us: int | None = None
 
 
 @named_in("hetsched.live")
@@ -80,6 +85,8 @@ class Snapshot:
     waiting: tuple[Waiting, ...] = ()
     running: tuple[Running, ...] = ()
     over: tuple[Over, ...] = ()
+    held: tuple[int, ...] = ()
+    """Jobs that were submitted and wait for others or for an instant."""
     off: tuple[int, ...] = ()
     booting: tuple[int, ...] = ()
     stopping: tuple[int, ...] = ()
@@ -89,7 +96,7 @@ class Snapshot:
     def to_json(self) -> dict[str, Any]:
         """Object of the snapshot in JSON."""
         records = {name: [one.to_json() for one in getattr(self, name)] for name in (*_OF_JOBS, "budgets")}
-        return records | {name: list(getattr(self, name)) for name in _OF_NODES}
+        return records | {name: list(getattr(self, name)) for name in ("held", *_OF_NODES)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Snapshot:
@@ -97,7 +104,8 @@ class Snapshot:
         try:
             jobs: dict[str, Any] = {name: tuple(map(kind.from_json, values[name])) for name, kind in _OF_JOBS.items()}
             nodes: dict[str, Any] = {name: tuple(values[name]) for name in _OF_NODES}
-            return cls(**jobs, **nodes, budgets=tuple(map(_budget, values["budgets"])))
+            held = tuple(values.get("held", ()))
+            return cls(**jobs, held=held, **nodes, budgets=tuple(map(_budget, values["budgets"])))
         except (KeyError, TypeError, AttributeError) as error:
             raise LiveError(f"found no snapshot: {error}") from None
 
@@ -128,7 +136,8 @@ def state_of(snapshot: Snapshot, rows: Mapping[int, int], now_us: int) -> State:
     return (
         [((row(one.job), one.attempts), one.since_us) for one in snapshot.waiting],
         [((row(one.job), one.attempt), sorted(one.nodes), one.since_us) for one in snapshot.running],
-        [((row(one.job), one.attempts), one.state == "completed") for one in snapshot.over],
+        [((row(one.job), one.attempts), one.state == "completed", one.ended_us) for one in snapshot.over],
+        [row(job) for job in snapshot.held],
         [(node, name) for name in _OF_NODES for node in getattr(snapshot, name)],
         budgets,
     )
@@ -140,13 +149,14 @@ def _end(budget: Budget) -> int:
 
 def snapshot_of(state: State, ids: Sequence[int]) -> Snapshot:
     """Snapshot of the engine's state."""
-    waiting, running, over, nodes, budgets = state
+    waiting, running, over, held, nodes, budgets = state
     standing = {name: tuple(node for node, word in nodes if word == name) for name in _OF_NODES}
     told = (Budget(watts, None if until_us == _NEVER else until_us, from_us) for watts, from_us, until_us, _ in budgets)
     return Snapshot(
         tuple(Waiting(ids[row], since_us, attempts) for (row, attempts), since_us in waiting),
         tuple(Running(ids[row], attempt, tuple(own), since_us) for (row, attempt), own, since_us in running),
-        tuple(Over(ids[row], attempts, "completed" if ok else "failed") for (row, attempts), ok in over),
+        tuple(Over(ids[row], attempts, "completed" if ok else "failed", at) for (row, attempts), ok, at in over),
+        tuple(ids[row] for row in held),
         **standing,
         budgets=tuple(told),
     )

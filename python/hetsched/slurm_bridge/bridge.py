@@ -20,6 +20,7 @@ from hetsched.slurm_bridge.machine import BridgeMachine
 from hetsched.slurm_bridge.mind import Mind
 from hetsched.slurm_bridge.picture import Entry, Phase, Picture
 from hetsched.slurm_bridge.readings import Reading
+from hetsched.slurm_bridge.remembered import Remembered
 from hetsched.slurm_bridge.standing import Site
 
 MOST_ERRORS = 10
@@ -88,6 +89,7 @@ class Bridge:
         self._log = Log(folder, real=real)
         self._decided_us: dict[JobKey, int] = {}
         self._errors = 0
+        self._remembered = Remembered(folder)
         self._mind: Mind | None = None
         # Whatever is wrong with the policy on this machine, or with the folder, is said before the first beat.
         self._begin()
@@ -123,7 +125,8 @@ class Bridge:
         self._forget()
 
     def _begin(self) -> Mind:
-        self._mind = Mind(self.machine, self.policy, folder=self._folder, seed=self._seed)
+        state = self._remembered.read(self._say)
+        self._mind = Mind(self.machine, self.policy, folder=self._folder, seed=self._seed, state=state)
         self._decided_us.clear()
         return self._mind
 
@@ -132,6 +135,7 @@ class Bridge:
         if mind is None:
             return
         try:
+            self._remembered.write(mind.state)
             mind.close()
         except OutputError as error:
             self._say(f"journal: {one_line(str(error))}")
@@ -173,6 +177,8 @@ class Bridge:
             self._policy_failed(error)
             return False
         self._errors = 0
+        if self._remembered.is_due(t_us):
+            self._remembered.write(mind.state)
         self._tell(before, change, mind, decisions, t_us)
         return True
 

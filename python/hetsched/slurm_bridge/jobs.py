@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice, pairwise
@@ -238,17 +238,24 @@ def nodes_of(text: str, place: str) -> tuple[str, ...]:
 
 _ENDS = (Column("JobID", 12), Column("ArrayJobID", 12), Column("ArrayTaskID", 12), Column("State", 20))
 _END_WORDS = ("squeue", "-h", "-r", "-a", "-O", format_of(_ENDS))
-_MOST_ENDS = 200
+MOST_ASKED = 200
+"""Jobs that one call asks about."""
+
+
+def _asked(keys: list[JobKey]) -> Iterator[str]:
+    """The ids of all jobs, as lists that are no longer than a call may ask for."""
+    for first in range(0, len(keys), MOST_ASKED):
+        yield ",".join(key.id for key in keys[first : first + MOST_ASKED])
 
 
 def read_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
     """States of jobs that are over, by id, as far as Slurm still knows them; raises CallError and TableError."""
-    if not keys:
-        return {}
-    asked = ",".join(key.id for key in keys[:_MOST_ENDS])
-    answer = slurm.call(*_END_WORDS, "-t", "all", "-j", asked)
-    # It fails if it knows none of them any more.
-    return _states(answer) if answer.code == 0 else {}
+    found: dict[str, str] = {}
+    for asked in _asked(keys):
+        answer = slurm.call(*_END_WORDS, "-t", "all", "-j", asked)
+        # It fails if it knows none of them any more.
+        found |= _states(answer) if answer.code == 0 else {}
+    return found
 
 
 def read_accounted_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
@@ -259,12 +266,14 @@ def read_accounted_ends(slurm: Slurm, keys: list[JobKey]) -> dict[str, str]:
     TableError
         If its table does not read.
     """
-    if not keys:
-        return {}
-    asked = ",".join(key.id for key in keys[:_MOST_ENDS])
-    answer = slurm.call("sacct", "-n", "-X", "-P", "-j", asked, "-o", "JobID,State")
-    if answer.code != 0:
-        return {}
+    found: dict[str, str] = {}
+    for asked in _asked(keys):
+        answer = slurm.call("sacct", "-n", "-X", "-P", "-j", asked, "-o", "JobID,State")
+        found |= _accounted(answer) if answer.code == 0 else {}
+    return found
+
+
+def _accounted(answer: Answer) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, line in enumerate(lines_of(answer.out, "sacct"), start=1):
         id_, _, state = line.partition("|")

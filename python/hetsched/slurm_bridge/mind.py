@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hetsched.live import Decision
-from hetsched.live.controller import Controller
+from hetsched.live import Decision, Snapshot
+from hetsched.live.controller import MOST_NOTICES, Controller
 from hetsched.live.lines import Instant, JournalWriter
+from hetsched.live.memory import without_jobs
 from hetsched.policy import Policy
 from hetsched.slurm_bridge.difference import Change
 from hetsched.slurm_bridge.machine import BridgeMachine
@@ -30,14 +31,20 @@ class Mind:
         If the journal cannot be written.
     """
 
-    def __init__(self, machine: BridgeMachine, policy: Policy, *, folder: str, seed: int) -> None:
+    def __init__(
+        self, machine: BridgeMachine, policy: Policy, *, folder: str, seed: int, state: bytes | None = None
+    ) -> None:
         self.machine, self.policy = machine, policy
         self.picture = Picture()
         self.slowest_s = 0.0
         self._controller = Controller(machine.platform, policy, seed=seed)
         self._journal = JournalWriter(
-            next_run(folder), self._controller.setting, more={"nodes_by_name": list(machine.names)}
+            next_run(folder),
+            self._controller.setting,
+            more={"nodes_by_name": list(machine.names), "fold_after": MOST_NOTICES},
         )
+        self._state = without_jobs(state)
+        """What an earlier one's policy knew, until the first step."""
 
     @property
     def is_full(self) -> bool:
@@ -57,6 +64,9 @@ class Mind:
         began = time.monotonic()
         reached_us = self._controller.reached_us
         at_us = t_us if reached_us is None else max(t_us, reached_us + 1)
+        if self._state is not None:
+            self._go_on_with(at_us, real, self._state)
+            at_us += 1
         if change.added:
             # As they are now: one that runs has what is left of its limit.
             now = [(job, change.after.entries.get(job.key, entry)) for job, entry in change.added]
@@ -71,6 +81,17 @@ class Mind:
         self._journal.append(Instant(at_us, tuple(change.notices), tuple(decisions), real))
         self.picture = change.after.decided(decisions)
         return decisions
+
+    def _go_on_with(self, at_us: int, real: str, state: bytes) -> None:
+        """Begin with an empty machine, and with what is remembered; jobs and nodes follow."""
+        self._controller.rebuild(at_us, Snapshot(), state=state)
+        self._journal.append(Instant(at_us, real=real, snapshot=Snapshot(), state=state))
+        self._state = None
+
+    @property
+    def state(self) -> bytes | None:
+        """What its policy knows that no reading shows."""
+        return self._state if self._controller.reached_us is None else self._controller.policy_state()
 
     def close(self) -> None:
         """Close the journal."""

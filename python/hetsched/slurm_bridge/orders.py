@@ -10,16 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hetsched.slurm_bridge.jobs import JobKey, SeenJob
-from hetsched.slurm_bridge.picture import Phase, Picture
+from hetsched.slurm_bridge.picture import Entry, Phase, Picture
 from hetsched.slurm_bridge.readings import Reading
 from hetsched.slurm_bridge.standing import BAND, GATE, Site, Standing, standing_of
 
 TOP = 4_294_967_290
-"""The priority of the first job that is let go; each next one has one less."""
+"""The priority of a job that is let go while no other waits for its start; each next one has less than all of those."""
 
-_HALF = (TOP - BAND) // 2
-_NAMED_TOP = BAND + _HALF
-"""The priority of the first job that is let go for named nodes: by the range its names are known for the bridge's."""
+_NAMED_TOP = BAND + (TOP - BAND) // 2
+"""The same for named nodes: by the range of its priority a job's names are known for the bridge's."""
 
 MOST_WISH = 1_024
 """Characters of a wish for nodes that Slurm takes."""
@@ -57,25 +56,61 @@ def orders_of(
 
     `named`: jobs are let go for their nodes alone, in place of a wish for them.
     """
-    releases, others = [], []
+    due: list[tuple[int, SeenJob, Entry]] = []
+    others, waiting = list[Order | None](), list[int]()
     for job in reading.jobs:
         standing, entry = standing_of(job, site), picture.entries.get(job.key)
-        is_decided = entry is not None and entry.phase is Phase.DECIDED
-        if is_decided and entry is not None:
+        if entry is not None and entry.phase is Phase.DECIDED:
             is_new = standing is Standing.GATED or sent.get(job.key) != entry.attempt
             if standing in (Standing.GATED, Standing.RELEASED) and is_new:
-                own = [names[node] for node in entry.nodes]
-                order = release_of(job, own, entry.attempt, entry.decision, named=named)
-                releases.append((entry.decision, order))
+                due.append((entry.decision, job, entry))
+            elif standing is Standing.RELEASED:
+                waiting.append(job.priority)
         elif standing in (Standing.RELEASED, Standing.REQUEUED):
             others.append(hold_of(job))
-    return [order for _, order in sorted(releases, key=lambda pair: pair[0]) if order is not None] + [
-        order for order in others if order is not None
-    ]
+    left = Priorities(waiting)
+    releases = []
+    for _, job, entry in sorted(due, key=lambda one: one[0]):
+        own = [names[node] for node in entry.nodes]
+        order = release_of(job, own, entry.attempt, entry.decision, left, named=named)
+        if order is not None:
+            releases.append(order)
+    return releases + [order for order in others if order is not None]
 
 
-def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int, *, named: bool = False) -> Order | None:
-    """The order that lets a job go, with a wish for its nodes or for these alone; None if its licences do not read."""
+class Priorities:
+    """Priorities that are left below those of jobs that were let go and have not started.
+
+    They go by what is in Slurm, whichever bridge has let a job go: so a bridge that starts again puts nobody before
+    those. When none are left a job is let go once the others have started, or were held back again.
+    """
+
+    def __init__(self, waiting: Sequence[int]) -> None:
+        self._named = min([one for one in waiting if one <= _NAMED_TOP], default=_NAMED_TOP + 1)
+        self._wished = min([one for one in waiting if one > _NAMED_TOP], default=TOP + 1)
+
+    def take(self, *, named: bool) -> int | None:
+        """The next priority; None if none is left."""
+        if named:
+            self._named -= 1
+            return self._named if self._named >= BAND else None
+        self._wished -= 1
+        return self._wished if self._wished > _NAMED_TOP else None
+
+
+def release_of(
+    job: SeenJob,
+    nodes: Sequence[str],
+    attempt: int,
+    decision: int,
+    left: Priorities | None = None,
+    *,
+    named: bool = False,
+) -> Order | None:
+    """The order that lets a job go, with a wish for its nodes or for these alone.
+
+    None if its licences do not read, or no priority is left.
+    """
     own = _others(job)
     if own is None:
         return None
@@ -83,12 +118,13 @@ def release_of(job: SeenJob, nodes: Sequence[str], attempt: int, decision: int, 
     # While a wish is tried, it replaces the job's own constraint, which the nodes might not satisfy.
     if len(wish) > MOST_WISH or job.constraint is not None:
         wish = ""
-    if named and wish and (is_named(job) or not job.names_nodes):
-        words = (f"JobId={job.key.id}", f"Licenses={','.join(own)}", f"ReqNodeList={','.join(nodes)}", "Prefer=")
-        return Order(job.key, attempt, (*words, f"Priority={_NAMED_TOP - decision % _HALF}"), decision)
-    priority = TOP - decision % _HALF
-    words = (f"JobId={job.key.id}", f"Licenses={','.join(own)}", f"Prefer={wish}", f"Priority={priority}")
-    return Order(job.key, attempt, words, decision)
+    is_for_these = bool(named and wish and (is_named(job) or not job.names_nodes))
+    priority = (left or Priorities(())).take(named=is_for_these)
+    if priority is None:
+        return None
+    words = (f"ReqNodeList={','.join(nodes)}", "Prefer=") if is_for_these else (f"Prefer={wish}",)
+    first = (f"JobId={job.key.id}", f"Licenses={','.join(own)}")
+    return Order(job.key, attempt, (*first, *words, f"Priority={priority}"), decision)
 
 
 def hold_of(job: SeenJob) -> Order | None:

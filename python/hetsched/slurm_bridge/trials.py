@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from hetsched.slurm_bridge.calls import Answer, Slurm
 from hetsched.slurm_bridge.doctor import Check
-from hetsched.slurm_bridge.facts import Facts
+from hetsched.slurm_bridge.facts import Facts, has_accounting
 from hetsched.slurm_bridge.standing import GATE
 
 TRIAL = "hetsched_trial"
@@ -51,6 +51,7 @@ def trials(
         If Slurm gives no answer.
     """
     yield _reservation(slurm, facts, user)
+    yield jobs_of_others(slurm, facts, user)
     yield _script(slurm, facts, partition)
     if with_job:
         yield _latency(slurm, partition, sleep=sleep, now=now)
@@ -68,8 +69,27 @@ def _reservation(slurm: Slurm, facts: Facts, user: str) -> Check:
         if answer.code != 0:
             needs = "AdminLevel=Operator in slurmdbd"
             return Check("rights", False, f"a reservation could not be {what}, {answer.why}; {user} needs {needs}")
+    return Check("rights", True, f"{user} may make, renew and delete reservations")
+
+
+_LEVELS = ("Operator", "Administrator")
+
+
+def jobs_of_others(slurm: Slurm, facts: Facts, user: str) -> Check:
+    """Rights to change the jobs of others, by the account's level: no job of anybody is touched to find out."""
+    name = "jobs of others"
+    if user == "root" or facts.settings.get("SlurmUser", "").split("(")[0] == user:
+        return Check(name, True, f"{user} may change them, as root and SlurmUser may; an Operator's account is enough")
+    if not has_accounting(facts.settings):
+        return Check(name, False, f"without slurmdbd only root and SlurmUser may change them, and {user} is neither")
+    answer = slurm.call("sacctmgr", "-n", "-P", "show", "user", user, "format=AdminLevel")
+    if answer.code != 0:
+        return Check(name, False, f"the level of {user} could not be read, {answer.why}")
+    level = answer.out.strip() or "no account"
+    if level in _LEVELS:
+        return Check(name, True, f"{user} may change them, as {level}")
     return Check(
-        "rights", True, f"{user} may make, renew and delete reservations, as Operators may, who may update jobs"
+        name, False, f"{user} has {level}, and only its own jobs to change; expected AdminLevel=Operator in slurmdbd"
     )
 
 

@@ -6,6 +6,7 @@
 mod account;
 pub mod conductor;
 pub mod live;
+mod memory;
 pub mod orders;
 mod pass;
 pub mod pools;

@@ -1,5 +1,6 @@
 //! Live machines: a controller in the hands of a host in Python.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use hetsched_core::control::live::Live as Core;
@@ -7,6 +8,7 @@ use hetsched_core::control::live::report::Report;
 use hetsched_core::control::live::snapshot::{Snapshot, Standing};
 use hetsched_core::control::orders::{HostOrder, Which};
 use hetsched_core::error::{Error, Result, SimulationError, config};
+use hetsched_core::policy::recollection::Recollection;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::sim::chronicle::Page;
 use hetsched_core::units::{SimTime, Watts};
@@ -27,11 +29,13 @@ pub(crate) type Told = (String, i64, u32, Vec<u32>, String, f64, f64);
 pub(crate) type Sheet = (i64, Vec<Told>, Vec<Told>);
 
 /// State of a machine: jobs that wait with their attempts so far and since when, runs with their nodes and begins, jobs
-/// that are over and whether they have completed, nodes out of service, and budgets (watts, begin, end, announcement).
+/// that are over, whether they have completed and when, jobs that wait for others, nodes out of service, and budgets
+/// (watts, begin, end, announcement).
 type State = (
     Vec<((i64, u32), i64)>,
     Vec<((i64, u32), Vec<u32>, i64)>,
-    Vec<((i64, u32), bool)>,
+    Vec<((i64, u32), bool, Option<i64>)>,
+    Vec<i64>,
     Vec<(u32, String)>,
     Vec<(f64, i64, i64, i64)>,
 );
@@ -113,12 +117,13 @@ impl Live {
     /// State of the machine and its jobs by now.
     fn snapshot(&self, py: Python<'_>) -> PyResult<State> {
         let core = self.core.as_ref().ok_or_else(|| to_py(py, gone()))?;
-        let Snapshot { waiting, running, over, nodes, budgets } = core.snapshot();
+        let Snapshot { waiting, running, over, held, nodes, budgets } = core.snapshot();
         let row = |which: Which| (i64::from(which.job.0), which.attempt);
         Ok((
             waiting.into_iter().map(|(which, since)| (row(which), since.micros())).collect(),
             running.into_iter().map(|(which, nodes, since)| (row(which), nodes, since.micros())).collect(),
-            over.into_iter().map(|(which, ok)| (row(which), ok)).collect(),
+            over.into_iter().map(|(which, ok, end)| (row(which), ok, end.map(SimTime::micros))).collect(),
+            held.into_iter().map(|job| i64::from(job.0)).collect(),
             nodes.into_iter().map(|(node, standing)| (node, word(standing).to_owned())).collect(),
             (budgets.iter())
                 .map(|row| (row.watts.watts(), row.from.micros(), row.until.micros(), row.announced.micros()))
@@ -126,12 +131,38 @@ impl Live {
         ))
     }
 
-    /// Begins with a machine in this state, before anything has happened.
-    fn rebuild(&mut self, py: Python<'_>, t_us: i64, state: State) -> PyResult<()> {
+    /// True if a rebuild from its snapshot and what it remembers lacks nothing.
+    #[getter]
+    fn is_plain(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.core.as_ref().ok_or_else(|| to_py(py, gone()))?.is_plain())
+    }
+
+    /// The part of its policy's knowledge that no snapshot shows: whole numbers by name.
+    fn remember(&mut self, py: Python<'_>) -> PyResult<BTreeMap<String, Vec<i64>>> {
+        Ok(self.core.as_mut().ok_or_else(|| to_py(py, gone()))?.remember().0)
+    }
+
+    /// Lets its policy go on with what was kept about applications and groups that it has just heard of.
+    fn recall(&mut self, py: Python<'_>, kept: BTreeMap<String, Vec<i64>>) -> PyResult<()> {
+        self.core.as_mut().ok_or_else(|| to_py(py, gone()))?.recall(&Recollection(kept));
+        Ok(())
+    }
+
+    /// Begins with a machine in this state, before anything has happened, and with what a policy remembers.
+    #[pyo3(signature = (t_us, state, kept = None))]
+    fn rebuild(
+        &mut self,
+        py: Python<'_>,
+        t_us: i64,
+        state: State,
+        kept: Option<BTreeMap<String, Vec<i64>>>,
+    ) -> PyResult<()> {
+        let kept = Recollection(kept.unwrap_or_default());
         let holds = self.holds;
         let core = self.core.as_mut().ok_or_else(|| to_py(py, gone()))?;
         let snapshot = snapshot(core, state).map_err(|error| to_py(py, error))?;
-        let work = |_: &mut dyn FnMut(&[f64]) -> ControlFlow<()>| core.rebuild(SimTime::from_micros(t_us), &snapshot);
+        let work =
+            |_: &mut dyn FnMut(&[f64]) -> ControlFlow<()>| core.rebuild(SimTime::from_micros(t_us), &snapshot, &kept);
         run_detached(py, holds, None, |_, _, _| Ok(()), work)
     }
 
@@ -169,7 +200,7 @@ fn word(standing: Standing) -> &'static str {
     }
 }
 
-fn snapshot(core: &Core, (waiting, running, over, nodes, budgets): State) -> Result<Snapshot> {
+fn snapshot(core: &Core, (waiting, running, over, held, nodes, budgets): State) -> Result<Snapshot> {
     let (jobs, count) = (core.cluster().workload().len(), core.cluster().platform().len());
     let which = |(row, attempt): (i64, u32)| Ok::<_, Error>(Which { job: known(row, jobs)?, attempt });
     let at = SimTime::from_micros;
@@ -188,7 +219,8 @@ fn snapshot(core: &Core, (waiting, running, over, nodes, budgets): State) -> Res
         running: (running.into_iter())
             .map(|(own, nodes, since)| Ok((which(own)?, nodes, at(since))))
             .collect::<Result<_>>()?,
-        over: over.into_iter().map(|(own, ok)| Ok((which(own)?, ok))).collect::<Result<_>>()?,
+        over: (over.into_iter()).map(|(own, ok, end)| Ok((which(own)?, ok, end.map(at)))).collect::<Result<_>>()?,
+        held: held.into_iter().map(|row| known(row, jobs)).collect::<Result<_>>()?,
         nodes: nodes.into_iter().map(|(node, word)| Ok((node, standing(&word)?))).collect::<Result<_>>()?,
         budgets: (budgets.into_iter())
             .map(|(watts, from, until, announced)| BudgetRow {

@@ -18,6 +18,7 @@ use crate::platform::Platform;
 use crate::platform::cells::Cells;
 use crate::platform::outages::Outages;
 use crate::platform::queues::Queues;
+use crate::policy::recollection::Recollection;
 use crate::policy::sleep::{Alarm, Sleep};
 use crate::policy::timing::Timing;
 use crate::policy::usage::Use;
@@ -264,6 +265,23 @@ impl Policy for Pools {
 
     fn divide(&mut self, cells: &Arc<Cells>, _exclusive: bool) -> Result<()> {
         self.all.iter_mut().try_for_each(|pool| pool.controller.divide(Arc::new(cells.part(&pool.nodes))))
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        for (number, pool) in self.all.iter().enumerate() {
+            let mut own = Recollection::default();
+            pool.controller.policy.remember(&mut own);
+            kept.keep_part(number, own);
+        }
+        self.sleep.iter().for_each(|sleep| sleep.remember(kept));
+    }
+
+    fn recall(&mut self, view: &View<'_>, kept: &Recollection) {
+        for (number, pool) in self.all.iter_mut().enumerate() {
+            pool.controller.advance(view.now);
+            pool.controller.recall(&kept.part(number));
+        }
+        self.sleep.iter_mut().for_each(|sleep| sleep.recall(kept));
     }
 
     /// Nothing to do: it was made for these queues.

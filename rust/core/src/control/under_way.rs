@@ -2,7 +2,7 @@
 
 use crate::cluster::Phase;
 use crate::cluster::runs::RunId;
-use crate::control::{Controller, Host};
+use crate::control::{Controller, Host, Refusal};
 use crate::error::Result;
 use crate::policy::Notice;
 use crate::units::{SimTime, Watts};
@@ -32,15 +32,16 @@ impl Controller {
         self.carry_out_counting(false, host)
     }
 
-    /// Adds a job to the queue that has been eligible since then; true if it is turned away instead.
-    pub fn join_since(&mut self, job: JobId, since: SimTime) -> bool {
-        if self.refuses(job).is_some() {
+    /// Adds a job to the queue that has been eligible since then, or gives the reason for which it is turned away.
+    pub fn join_since(&mut self, job: JobId, since: SimTime) -> Option<Refusal> {
+        let refusal = self.refuses(job);
+        if refusal.is_some() {
             self.cluster.turn_away(job);
-            return true;
+        } else {
+            self.cluster.admit_since(job, since);
+            self.tell_of(job);
         }
-        self.cluster.admit_since(job, since);
-        self.tell_of(job);
-        false
+        refusal
     }
 
     /// Counts a job as over, after so many attempts.

@@ -33,6 +33,7 @@ use crate::policy::order::arrival::Fcfs;
 use crate::policy::order::by_queue::ByQueue;
 use crate::policy::order::{self, Order};
 use crate::policy::placement::Placement;
+use crate::policy::recollection::{JOINED, Recollection};
 use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::resizing::Growing;
 use crate::policy::sizing::Sizing;
@@ -296,6 +297,24 @@ impl Policy for Composed {
         let view = &judging::smallest(view, parts);
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         power.between(&ask, job, parts.analyzer.at_last(view.jobs, job), least.length(view, job))
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        self.parts.analyzer.remember(kept);
+        self.parts.order.remember(kept);
+        if self.parts.backfill.keeps_time() {
+            kept.note_gap();
+        }
+        self.parts.placement.remember(kept);
+        kept.keep(JOINED, self.queue.everyone().map(|waiting| waiting.key.row.into()).collect());
+        self.sleep.iter().for_each(|sleep| sleep.remember(kept));
+    }
+
+    fn recall(&mut self, view: &View<'_>, kept: &Recollection) {
+        self.parts.analyzer.recall(kept);
+        self.parts.order.recall(view.now, kept);
+        self.parts.placement.recall(view, kept);
+        self.sleep.iter_mut().for_each(|sleep| sleep.recall(kept));
     }
 
     fn exceeds_budget(&mut self, view: &View<'_>, job: JobId) -> bool {

@@ -18,6 +18,7 @@ pub mod governing;
 pub mod order;
 pub mod placement;
 pub mod quotas;
+pub mod recollection;
 pub mod registry;
 mod resizing;
 pub mod sizing;
@@ -43,6 +44,7 @@ use crate::platform::queues::Queues;
 use crate::policy::agent::Agent;
 use crate::policy::analyzer::forecast::Forecast;
 use crate::policy::budget::Between;
+use crate::policy::recollection::Recollection;
 use crate::policy::sleep::Alarm;
 use crate::policy::sleep::proposal::Proposal;
 use crate::policy::timing::Timing;
@@ -220,6 +222,16 @@ pub trait Policy: DynClone + Send + Sync {
     fn between(&mut self, view: &View<'_>, job: JobId) -> Option<Between> {
         let _ = (view, job);
         None
+    }
+
+    /// Keeps the part of its knowledge that no state of the machine shows.
+    fn remember(&self, kept: &mut Recollection) {
+        let _ = kept;
+    }
+
+    /// Goes on with what was kept, before it learns of any job.
+    fn recall(&mut self, view: &View<'_>, kept: &Recollection) {
+        let _ = (view, kept);
     }
 
     /// True if the job would exceed the budget on any nodes of an otherwise idle machine: it can never start.

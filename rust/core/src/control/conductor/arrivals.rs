@@ -54,6 +54,19 @@ impl Conductor {
         }
     }
 
+    /// Notes that a job has ended at an instant that is past.
+    pub fn note_past_end(&mut self, job: JobId, at: SimTime, ok: bool) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.end(job, at, ok);
+        }
+    }
+
+    /// Instant at which a job has ended, if others may wait for it.
+    #[must_use]
+    pub fn end_of(&self, job: JobId) -> Option<SimTime> {
+        self.waiting.as_ref().and_then(|waiting| waiting.end_of(job))
+    }
+
     /// Queues a job again whose run is over; jobs that wait for its end go on waiting.
     pub fn requeue_over(&mut self, job: JobId) {
         self.controller.requeue_over(job);

@@ -76,6 +76,11 @@ impl Waiting {
         }
     }
 
+    /// Instant at which a job has ended, if it is known.
+    pub(super) fn end_of(&self, job: JobId) -> Option<SimTime> {
+        Some(self.ends.get(job.0 as usize).copied()??.0)
+    }
+
     /// Next instant at which a job becomes eligible or is withdrawn.
     pub(super) fn next_time(&self) -> Option<SimTime> {
         let due = self.due.peek().map(|next| next.0.0);

@@ -2,10 +2,12 @@
 
 use crate::cluster::{Cluster, Phase};
 use crate::control::live::Live;
-use crate::control::orders::Which;
+use crate::control::memory::turn_of;
+use crate::control::orders::{HostOrder, Which};
 use crate::error::Result;
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::Outage;
+use crate::policy::recollection::Recollection;
 use crate::power::budgets::BudgetRow;
 use crate::units::SimTime;
 use crate::workload::JobId;
@@ -17,8 +19,11 @@ pub struct Snapshot {
     pub waiting: Vec<(Which, SimTime)>,
     /// Runs under way, with their nodes and begins.
     pub running: Vec<(Which, Vec<u32>, SimTime)>,
-    /// Jobs that are over, each with the number of attempts before its last, and true if it has completed.
-    pub over: Vec<(Which, bool)>,
+    /// Jobs that are over, each with the number of attempts before its last, true if it has completed, and the instant
+    /// of its end if others may wait for that.
+    pub over: Vec<(Which, bool, Option<SimTime>)>,
+    /// Jobs that were submitted and wait for others or for an instant.
+    pub held: Vec<JobId>,
     /// Nodes that are not in service, and their states.
     pub nodes: Vec<(u32, Standing)>,
     /// Budgets, those to come included.
@@ -39,8 +44,7 @@ pub enum Standing {
 }
 
 impl Live {
-    /// State of the machine and its jobs by now. Jobs that wait for others are left out, as if they had not been
-    /// submitted.
+    /// State of the machine and its jobs by now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let cluster = self.cluster();
@@ -62,8 +66,9 @@ impl Live {
                 .collect(),
             over: (cluster.workload().jobs())
                 .filter(|&job| cluster.phase(job) == Phase::Over)
-                .map(|job| (last(cluster, job), self.has_completed(job)))
+                .map(|job| (last(cluster, job), self.has_completed(job), self.conductor.end_of(job)))
                 .collect(),
+            held: cluster.workload().jobs().filter(|&job| cluster.is_held(job)).collect(),
             nodes: (0..cluster.platform().len())
                 .filter_map(|node| Some((node, standing(cluster.node(node))?)))
                 .collect(),
@@ -71,19 +76,40 @@ impl Live {
         }
     }
 
-    /// Begins with a machine in this state, at `now`, before anything has happened. Nothing is decided.
+    /// True if a controller that is rebuilt from its snapshot and its recollection lacks nothing: no caps, and no runs
+    /// that stand still.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        !self.conductor.governs() && self.cluster().suspended() == 0
+    }
+
+    /// The part of its policy's knowledge that no snapshot shows.
+    pub fn remember(&mut self) -> Recollection {
+        self.conductor.controller_mut().remember()
+    }
+
+    /// Lets its policy go on with what was kept about applications and groups that it has just heard of.
+    pub fn recall(&mut self, kept: &Recollection) {
+        self.conductor.controller_mut().recall(kept);
+    }
+
+    /// Begins with a machine in this state, at `now`, before anything has happened, and with what a policy has kept.
+    /// Nothing is decided; the next step gives the jobs of the queue that are turned away.
     ///
     /// # Errors
     /// If it cannot be in this state.
-    pub fn rebuild(&mut self, now: SimTime, snapshot: &Snapshot) -> Result<()> {
+    pub fn rebuild(&mut self, now: SimTime, snapshot: &Snapshot, kept: &Recollection) -> Result<()> {
         let Self { conductor, ledger } = self;
         conductor.controller_mut().advance(now);
+        conductor.controller_mut().recall(kept);
         for row in &snapshot.budgets {
             ledger.budget(conductor, *row);
         }
         for &(node, standing) in &snapshot.nodes {
             let draw = conductor.cluster().platform().node(node);
-            let (boots, stops) = (now.saturating_add(draw.boot_time), now.saturating_add(draw.shutdown_time));
+            let until = turn_of(kept, node);
+            let boots = until.unwrap_or_else(|| now.saturating_add(draw.boot_time));
+            let stops = until.unwrap_or_else(|| now.saturating_add(draw.shutdown_time));
             let state = match standing {
                 Standing::Off => NodeState::Off,
                 Standing::Booting => NodeState::Booting { until: boots },
@@ -95,9 +121,9 @@ impl Live {
             };
             conductor.controller_mut().follow_node(node, state, None);
         }
-        for &(which, ok) in &snapshot.over {
+        for &(which, ok, end) in &snapshot.over {
             conductor.controller_mut().let_be_over(which.job, which.attempt);
-            conductor.note_end(which.job, ok);
+            conductor.note_past_end(which.job, end.unwrap_or(now), ok);
             if ok {
                 ledger.completed.insert(which.job);
             }
@@ -110,9 +136,15 @@ impl Live {
         }
         for &(which, since) in &snapshot.waiting {
             conductor.controller_mut().count_attempts(which.job, which.attempt);
-            conductor.controller_mut().join_since(which.job, since);
+            if let Some(refusal) = conductor.controller_mut().join_since(which.job, since) {
+                conductor.turn_away(which.job, refusal, ledger);
+            }
         }
-        ledger.orders.clear();
+        for &job in &snapshot.held {
+            conductor.submit(job, ledger);
+        }
+        conductor.controller_mut().recall_idle(kept);
+        ledger.orders.retain(|order| matches!(order, HostOrder::Reject(..)));
         Ok(())
     }
 }

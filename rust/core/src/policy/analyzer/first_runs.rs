@@ -6,6 +6,7 @@
 
 use crate::policy::Jobs;
 use crate::policy::analyzer::{Analyzer, Estimate};
+use crate::policy::recollection::Recollection;
 use crate::workload::{AppId, JobId};
 
 /// Applications that have a profile.
@@ -55,5 +56,14 @@ impl Analyzer for FirstRuns {
 
     fn profiling_ratio(&self, jobs: Jobs<'_>, job: JobId) -> Option<f64> {
         (self.estimate(jobs, job) == Estimate::Tdp).then_some(self.profiling_ratio)
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        let known = (0..).zip(&self.profiled).filter(|(_, known)| **known);
+        kept.keep("profiled", known.map(|(app, _)| app).collect());
+    }
+
+    fn recall(&mut self, kept: &Recollection) {
+        kept.of("profiled").iter().filter_map(|&app| u32::try_from(app).ok()).for_each(|app| self.learn(AppId(app)));
     }
 }

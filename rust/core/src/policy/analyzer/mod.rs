@@ -9,6 +9,7 @@ use dyn_clone::DynClone;
 
 use crate::cluster::counted::Estimate;
 use crate::policy::budget::least::LeastCaps;
+use crate::policy::recollection::Recollection;
 use crate::policy::{Jobs, View};
 use crate::workload::{AppId, JobId};
 
@@ -42,6 +43,16 @@ pub trait Analyzer: DynClone + Send + Sync {
     fn profiling_ratio(&self, jobs: Jobs<'_>, job: JobId) -> Option<f64> {
         let _ = (jobs, job);
         None
+    }
+
+    /// Keeps the part of its knowledge that no state of the machine shows.
+    fn remember(&self, kept: &mut Recollection) {
+        let _ = kept;
+    }
+
+    /// Goes on with what was kept.
+    fn recall(&mut self, kept: &Recollection) {
+        let _ = kept;
     }
 }
 

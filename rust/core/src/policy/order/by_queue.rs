@@ -7,7 +7,9 @@ use crate::error::Result;
 use crate::platform::queues::Queues;
 use crate::policy::analyzer::Ask;
 use crate::policy::order::{Changes, Order};
+use crate::policy::recollection::Recollection;
 use crate::policy::usage::Use;
+use crate::units::SimTime;
 use crate::workload::JobId;
 
 /// An order per queue. Queues of one priority have one order, so that no two ranks of different orders are ever
@@ -96,5 +98,13 @@ impl Order for ByQueue {
 
     fn follow(&mut self, uses: &[Use]) {
         self.policy.follow(uses);
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        self.policy.remember(kept);
+    }
+
+    fn recall(&mut self, now: SimTime, kept: &Recollection) {
+        self.policy.recall(now, kept);
     }
 }

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::compose::rank_of;
 use crate::policy::order::{Changes, Order};
+use crate::policy::recollection::{Recollection, bits, number};
 use crate::policy::usage::Use;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -116,6 +117,17 @@ impl Account {
         self.units += units;
     }
 
+    /// Its numbers, after that of its group.
+    fn row(&self, group: i64) -> [i64; 7] {
+        let (since, at) = (self.since.micros(), self.at.micros());
+        [group, bits(self.used), self.epoch, self.before, since, self.units, at]
+    }
+
+    fn of_row([_, used, epoch, before, since, units, at]: [i64; 7]) -> Self {
+        let (since, at) = (SimTime::from_micros(since), SimTime::from_micros(at));
+        Self { used: number(used), epoch, before, since, units, at }
+    }
+
     /// Use until `now`, weighted relative to the epoch of that instant.
     fn until(mut self, decay: Decay, now: SimTime) -> f64 {
         self.change(decay, now, 0);
@@ -159,6 +171,9 @@ impl FairShare {
     }
 }
 
+/// Name under which the use by groups is kept.
+const USED: &str = "used";
+
 impl Order for FairShare {
     fn rank(&mut self, ask: &Ask<'_>, jobs: &[JobId], ranks: &mut Vec<i64>) -> Result<()> {
         self.rank_by(&mut BTreeMap::new(), ask.view.now, jobs, ranks);
@@ -187,6 +202,25 @@ impl Order for FairShare {
 
     fn follows(&self) -> bool {
         true
+    }
+
+    /// A row a group that has used anything.
+    fn remember(&self, kept: &mut Recollection) {
+        let used = (0..).zip(&self.ledger).filter(|(_, own)| own.at != Account::default().at);
+        kept.keep(USED, used.flat_map(|(group, own)| own.row(group)).collect());
+    }
+
+    /// Runs under way are reported once more.
+    fn recall(&mut self, now: SimTime, kept: &Recollection) {
+        for row in kept.rows(USED) {
+            let Ok(group) = usize::try_from(row[0]) else { continue };
+            if self.ledger.len() <= group {
+                self.ledger.resize(group + 1, Account::default());
+            }
+            let mut own = Account::of_row(row);
+            own.change(self.decay, now, -own.units);
+            self.ledger[group] = own;
+        }
     }
 
     fn group(&mut self, groups: &Arc<[u32]>) {

@@ -18,6 +18,7 @@ use dyn_clone::DynClone;
 use crate::error::{Result, config};
 use crate::platform::queues::Queues;
 use crate::policy::analyzer::Ask;
+use crate::policy::recollection::Recollection;
 use crate::policy::usage::Use;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -87,6 +88,16 @@ pub trait Order: DynClone + Send + Sync {
     /// before anything is done about an emergency.
     fn follow(&mut self, uses: &[Use]) {
         let _ = uses;
+    }
+
+    /// Keeps the part of its knowledge that no state of the machine shows.
+    fn remember(&self, kept: &mut Recollection) {
+        let _ = kept;
+    }
+
+    /// Goes on with what was kept, from `now` on, before anything runs.
+    fn recall(&mut self, now: SimTime, kept: &Recollection) {
+        let _ = (now, kept);
     }
 }
 

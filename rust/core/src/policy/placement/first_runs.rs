@@ -7,6 +7,7 @@ use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::placement::random::Lots;
 use crate::policy::placement::{Choice, News, Placement, Verdict};
+use crate::policy::recollection::Recollection;
 use crate::workload::JobId;
 
 /// Another placement, but for first runs, which go to random nodes. Jobs are placed one by one.
@@ -43,5 +44,15 @@ impl Placement for FirstRunsByLot {
 
     fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
         self.others.notice(view, news)
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        self.others.remember(kept);
+        self.lots.remember("drawn for first runs", kept);
+    }
+
+    fn recall(&mut self, view: &View<'_>, kept: &Recollection) {
+        self.others.recall(view, kept);
+        self.lots.recall("drawn for first runs", kept);
     }
 }

@@ -19,6 +19,7 @@ use crate::algo::node_set::NodeSet;
 use crate::error::{Result, SimulationError};
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
+use crate::policy::recollection::Recollection;
 use crate::workload::JobId;
 
 /// Result of a placement's choice for a job.
@@ -119,6 +120,16 @@ pub trait Placement: DynClone + Send + Sync {
     fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
         let _ = (view, news);
         Ok(())
+    }
+
+    /// Keeps the part of its knowledge that no state of the machine shows.
+    fn remember(&self, kept: &mut Recollection) {
+        let _ = kept;
+    }
+
+    /// Goes on with what was kept.
+    fn recall(&mut self, view: &View<'_>, kept: &Recollection) {
+        let _ = (view, kept);
     }
 }
 

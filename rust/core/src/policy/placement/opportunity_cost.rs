@@ -7,7 +7,7 @@
 //! good for the machine the one that draws least goes first. On an empty machine nodes are worth nothing, and this is
 //! lowest-power.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::algo::assignment::{Costs, assign_types_unless};
 use crate::algo::node_set::NodeSet;
@@ -17,6 +17,7 @@ use crate::policy::analyzer::Ask;
 use crate::policy::class::JobClass;
 use crate::policy::placement::ranking::Ranking;
 use crate::policy::placement::{Choice, News, Placement, Verdict};
+use crate::policy::recollection::{JOINED, Recollection, bits, number};
 use crate::power::known::KnownDraw;
 use crate::units::SimTime;
 use crate::workload::{AppId, JobId};
@@ -30,6 +31,8 @@ const PRICED: usize = 16;
 /// Demand by the jobs of one class so far.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
+    /// One of the jobs.
+    like: JobId,
     app: Option<AppId>,
     /// Known draw of a job: of the same kind for all jobs of a class.
     own: KnownDraw,
@@ -62,6 +65,8 @@ pub struct OpportunityCost {
     standings: BTreeMap<JobClass, Standing>,
     /// Instant up to which seconds are counted, and the number of units that are busy from then on.
     seen: Option<(SimTime, i64)>,
+    /// Jobs that will join the queue again and are counted in the demand.
+    counted: BTreeSet<JobId>,
     /// Unit-seconds so far: of busy units, and of all.
     busy_unit_s: f64,
     all_unit_s: f64,
@@ -81,6 +86,7 @@ impl OpportunityCost {
             shares: BTreeMap::new(),
             standings: BTreeMap::new(),
             seen: None,
+            counted: BTreeSet::new(),
             busy_unit_s: 0.0,
             all_unit_s: 0.0,
         }
@@ -101,7 +107,7 @@ impl OpportunityCost {
         let node_s = whole_nodes * view.jobs.planned(job).seconds();
         let own = view.known_draw(job);
         let cap_w = view.jobs.cap_w(job);
-        let new = Demand { app: view.jobs.app(job), own, cap_w, node_s: 0.0, known: 0.0 };
+        let new = Demand { like: job, app: view.jobs.app(job), own, cap_w, node_s: 0.0, known: 0.0 };
         let demand = self.demand.entry(JobClass::of(view, job)).or_insert(new);
         demand.node_s += node_s;
         demand.known += node_s * own.watts();
@@ -139,7 +145,8 @@ impl OpportunityCost {
         standings.entry(of).or_insert_with(|| {
             let known = view.known_draw(job);
             let cap_w = view.jobs.cap_w(job);
-            let own = Demand { app: view.jobs.app(job), own: known, cap_w, node_s: 1.0, known: known.watts() };
+            let own =
+                Demand { like: job, app: view.jobs.app(job), own: known, cap_w, node_s: 1.0, known: known.watts() };
             let watts = watts(view, demand.get(&of).copied().filter(|seen| seen.node_s > 0.0).unwrap_or(own));
             let costs: Vec<_> = watts.iter().zip(prices.iter()).map(|(watts, price)| watts + price).collect();
             // Costs that are equal but for rounding must not decide before watts do.
@@ -197,6 +204,7 @@ impl Placement for OpportunityCost {
 
     fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
         match news {
+            News::Joined(job) if self.counted.remove(&job) => {}
             News::Joined(job) => self.count(view, job),
             News::Begins => {
                 self.look(view);
@@ -208,5 +216,44 @@ impl Placement for OpportunityCost {
             }
         }
         Ok(())
+    }
+
+    /// Costs that were worked out since the last prices are worked out again, of the demand by then.
+    fn remember(&self, kept: &mut Recollection) {
+        kept.note_gap();
+        let rows = self.demand.iter().flat_map(|(of, own)| {
+            let share = self.shares.get(of).map_or(-1, |&share| i64::from(share));
+            [i64::from(own.like.0), bits(own.node_s), bits(own.known), share]
+        });
+        kept.keep("demand", rows.collect());
+        kept.keep("priced", vec![bits(self.priced_node_s), bits(self.busy_unit_s), bits(self.all_unit_s)]);
+        kept.keep("prices", self.prices.iter().map(|&price| bits(price)).collect());
+        kept.keep("busy", self.seen.iter().flat_map(|(at, busy)| [at.micros(), *busy]).collect());
+    }
+
+    /// Prices are for these nodes.
+    fn recall(&mut self, view: &View<'_>, kept: &Recollection) {
+        for [like, node_s, known, share] in kept.rows("demand") {
+            let Some(like) = u32::try_from(like).ok().map(JobId).filter(|job| (job.0 as usize) < view.jobs.all().len())
+            else {
+                continue;
+            };
+            let (of, own, cap_w) = (JobClass::of(view, like), view.known_draw(like), view.jobs.cap_w(like));
+            let (node_s, known) = (number(node_s), number(known));
+            self.demand.insert(of, Demand { like, app: view.jobs.app(like), own, cap_w, node_s, known });
+            self.total_node_s += node_s;
+            self.shares.extend(u32::try_from(share).ok().map(|share| (of, share)));
+        }
+        self.counted.extend(kept.of(JOINED).iter().filter_map(|&job| u32::try_from(job).ok()).map(JobId));
+        for [priced, busy, all] in kept.rows("priced") {
+            (self.priced_node_s, self.busy_unit_s, self.all_unit_s) = (number(priced), number(busy), number(all));
+        }
+        let prices = kept.of("prices");
+        if prices.len() == view.platform.len() as usize {
+            self.prices = prices.iter().map(|&price| number(price)).collect();
+        }
+        for [at, busy] in kept.rows("busy") {
+            self.seen = Some((SimTime::from_micros(at), busy));
+        }
     }
 }

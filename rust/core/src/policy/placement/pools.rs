@@ -8,9 +8,10 @@ use crate::algo::node_set::NodeSet;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
-use crate::policy::placement::random::Lots;
+use crate::policy::placement::random::{DRAWN, Lots};
 use crate::policy::placement::rank_by::RankBy;
 use crate::policy::placement::{Choice, Placement};
+use crate::policy::recollection::Recollection;
 use crate::workload::JobId;
 
 /// Shares of the nodes that make the pools.
@@ -79,6 +80,14 @@ impl Placement for ByPool {
             }
         }
         Ok(Choice::Chosen)
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        self.lots.remember(DRAWN, kept);
+    }
+
+    fn recall(&mut self, _view: &View<'_>, kept: &Recollection) {
+        self.lots.recall(DRAWN, kept);
     }
 }
 

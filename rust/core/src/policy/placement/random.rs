@@ -2,10 +2,15 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::placement::{Choice, Placement};
+use crate::policy::recollection::Recollection;
 use crate::random::Stream;
 use crate::workload::JobId;
+
+/// Name under which the stream of placements is kept.
+pub(super) const DRAWN: &str = "drawn";
 
 /// Draws random nodes from sets, by the run's stream `placement` or another.
 #[derive(Clone, Debug)]
@@ -42,6 +47,16 @@ impl Lots {
         free.take_ranks(&self.ranks, taken);
     }
 
+    /// Keeps how far the stream has come.
+    pub(super) fn remember(&self, name: &str, kept: &mut Recollection) {
+        kept.keep(name, vec![self.stream.drawn().cast_signed()]);
+    }
+
+    /// Goes on from there.
+    pub(super) fn recall(&mut self, name: &str, kept: &Recollection) {
+        kept.of(name).iter().for_each(|drawn| self.stream.go_to(drawn.cast_unsigned()));
+    }
+
     /// Draws `count` ranks below `free` without repetition, ascending (Floyd's algorithm, CACM 1987): as many draws as
     /// ranks, however many are free.
     fn draw(&mut self, count: u32, free: u32) {
@@ -68,6 +83,14 @@ impl Placement for Random {
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
         self.0.take(ask.view.jobs.node_count(job), free, nodes);
         Ok(Choice::Chosen)
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        self.0.remember(DRAWN, kept);
+    }
+
+    fn recall(&mut self, _view: &View<'_>, kept: &Recollection) {
+        self.0.recall(DRAWN, kept);
     }
 }
 

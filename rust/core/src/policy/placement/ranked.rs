@@ -2,11 +2,13 @@
 
 use crate::algo::node_set::NodeSet;
 use crate::error::Result;
+use crate::policy::View;
 use crate::policy::analyzer::Ask;
-use crate::policy::placement::random::Lots;
+use crate::policy::placement::random::{DRAWN, Lots};
 use crate::policy::placement::rank_by::{ByApplication, RankBy};
 use crate::policy::placement::ranking::Ranking;
 use crate::policy::placement::{Choice, Placement};
+use crate::policy::recollection::Recollection;
 use crate::workload::JobId;
 
 /// The free nodes with the lowest predicted watts for this job's application; time factors do not count.
@@ -65,6 +67,14 @@ impl Placement for LowestPowerCpu {
         }
         self.others.take(ask.view.jobs.node_count(job), free, nodes);
         Ok(Choice::Chosen)
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        self.others.remember(DRAWN, kept);
+    }
+
+    fn recall(&mut self, _view: &View<'_>, kept: &Recollection) {
+        self.others.recall(DRAWN, kept);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::placement::{Choice, News, Placement, Verdict};
+use crate::policy::recollection::Recollection;
 use crate::workload::JobId;
 
 /// Places each job by the rule that is followed; all rules are notified of events.
@@ -33,6 +34,18 @@ impl Placement for PlacementRules {
 
     fn notice(&mut self, view: &View<'_>, news: News) -> Result<()> {
         self.rules.iter_mut().try_for_each(|rule| rule.notice(view, news))
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        for (number, rule) in self.rules.iter().enumerate() {
+            let mut own = Recollection::default();
+            rule.remember(&mut own);
+            kept.keep_part(number, own);
+        }
+    }
+
+    fn recall(&mut self, view: &View<'_>, kept: &Recollection) {
+        self.rules.iter_mut().enumerate().for_each(|(number, rule)| rule.recall(view, &kept.part(number)));
     }
 
     fn follow(&mut self, rule: usize) {

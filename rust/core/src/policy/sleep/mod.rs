@@ -27,6 +27,7 @@ use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::platform::queues::Queues;
+use crate::policy::recollection::Recollection;
 use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::oldest::Oldest;
@@ -489,6 +490,29 @@ impl Sleep {
         }
         let on = view.nodes.iter().filter(|state| state.is_on()).count() + wakes.now.len();
         u32::try_from(on).unwrap_or(u32::MAX).saturating_sub(self.min_on)
+    }
+
+    /// Keeps the shutdowns of the day, nodes that wait for a job, and what its own part knows.
+    pub fn remember(&self, kept: &mut Recollection) {
+        let begun = (0..).zip(&self.begun).filter(|(_, begun)| begun.1 > 0);
+        kept.keep("begun", begun.flat_map(|(node, &(day, count))| [node, day, i64::from(count)]).collect());
+        let waits = self.kept.iter().flat_map(|(&node, job)| [i64::from(node), i64::from(job.0)]);
+        kept.keep("kept", waits.collect());
+        self.own.iter().for_each(|own| own.remember(kept));
+    }
+
+    /// Goes on with what was kept.
+    pub fn recall(&mut self, kept: &Recollection) {
+        for [node, day, count] in kept.rows("begun") {
+            let own = usize::try_from(node).ok().and_then(|node| self.begun.get_mut(node));
+            if let Some((own, count)) = own.zip(u32::try_from(count).ok()) {
+                *own = (day, count);
+            }
+        }
+        let waits =
+            kept.rows("kept").filter_map(|[node, job]| Some((node.try_into().ok()?, JobId(job.try_into().ok()?))));
+        self.kept.extend(waits);
+        self.own.iter_mut().for_each(|own| own.recall(kept));
     }
 
     pub(in crate::policy) fn note_shutdown(&mut self, now: SimTime, node: u32) {

@@ -5,6 +5,7 @@
 //! of the time in which nodes are free. All of it comes from the past.
 
 use crate::error::Result;
+use crate::policy::recollection::{Recollection, bits, number};
 use crate::policy::sleep::rest::{Alike, IdleNode, Rest, RestChoice, Scene};
 use crate::policy::sleep::rules::NodeRule;
 use crate::units::{SimDuration, SimTime};
@@ -83,6 +84,16 @@ impl Rest for Newsvendor {
         let is_kept = stay.is_any || !choice.wake.is_empty();
         choice.again = is_kept.then(|| stay.ripe.map_or(later, |ripe| ripe.min(later)));
         Ok(())
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        self.budget.remember(kept);
+        self.demand.remember(kept);
+    }
+
+    fn recall(&mut self, kept: &Recollection) {
+        self.budget.recall(kept);
+        self.demand.recall(kept);
     }
 }
 
@@ -209,6 +220,35 @@ impl Demand {
         level
     }
 
+    fn remember(&self, kept: &mut Recollection) {
+        for (level, windows) in self.levels.iter().enumerate() {
+            kept.keep(&format!("demand {level}"), windows.in_order().map(i64::from).collect());
+        }
+        let open = self.open.map(|open| [open.from.micros(), open.level as i64, open.free.into(), open.least.into()]);
+        kept.keep("window", open.into_iter().flatten().collect());
+        let recent = self.recent.map(|recent| [recent.at.micros(), recent.free.into(), bits(recent.nodes)]);
+        kept.keep("recent", recent.into_iter().flatten().collect());
+    }
+
+    fn recall(&mut self, kept: &Recollection) {
+        for (level, windows) in self.levels.iter_mut().enumerate() {
+            let drops = kept.of(&format!("demand {level}")).iter();
+            drops.filter_map(|&drop| drop.try_into().ok()).for_each(|drop| windows.note(drop));
+        }
+        for [from, level, free, least] in kept.rows("window") {
+            let numbers =
+                (level.try_into().ok().filter(|&level: &usize| level < LEVELS), free.try_into(), least.try_into());
+            if let (Some(level), Ok(free), Ok(least)) = numbers {
+                self.open = Some(Open { from: SimTime::from_micros(from), level, free, least });
+            }
+        }
+        for [at, free, nodes] in kept.rows("recent") {
+            if let Ok(free) = free.try_into() {
+                self.recent = Some(Recent { at: SimTime::from_micros(at), free, nodes: number(nodes) });
+            }
+        }
+    }
+
     fn note(&mut self, level: usize, drop: u32) {
         self.levels[level].note(drop);
         self.levels[LEVELS].note(drop);
@@ -245,6 +285,12 @@ impl Windows {
         self.sorted.insert(place, drop);
     }
 
+    /// The windows, the oldest first.
+    fn in_order(&self) -> impl Iterator<Item = u32> + '_ {
+        let (new, old) = self.drops.split_at(self.oldest);
+        old.iter().chain(new).copied()
+    }
+
     fn exceeded(&self, share: f64) -> u32 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to the number of windows")]
         let beyond = (share.min(1.0) * self.sorted.len() as f64) as usize;
@@ -269,6 +315,21 @@ struct Budget {
 impl Budget {
     fn new(ratio: f64) -> Self {
         Self { ratio, threshold: FIRST, last: None, spare: 0.0, free: 0.0 }
+    }
+
+    fn remember(&self, kept: &mut Recollection) {
+        kept.keep("reserve", vec![bits(self.threshold), bits(self.spare), bits(self.free)]);
+        let last = self.last.map(|(at, spare, free)| [at.micros(), bits(spare), bits(free)]);
+        kept.keep("reserve since", last.into_iter().flatten().collect());
+    }
+
+    fn recall(&mut self, kept: &Recollection) {
+        for [threshold, spare, free] in kept.rows("reserve") {
+            (self.threshold, self.spare, self.free) = (number(threshold), number(spare), number(free));
+        }
+        for [at, spare, free] in kept.rows("reserve since") {
+            self.last = Some((SimTime::from_micros(at), number(spare), number(free)));
+        }
     }
 
     /// Notes the numbers of spare and free nodes from now on.

@@ -7,6 +7,7 @@ use dyn_clone::DynClone;
 use crate::cluster::standby::Standby;
 use crate::error::Result;
 use crate::policy::View;
+use crate::policy::recollection::Recollection;
 use crate::policy::sleep::oldest::Oldest;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rules::NodeRule;
@@ -21,6 +22,16 @@ pub trait Rest: DynClone + Send + Sync {
     /// # Errors
     /// If it cannot decide, or the host interrupts.
     fn rest(&mut self, scene: &Scene<'_>, choice: &mut RestChoice) -> Result<()>;
+
+    /// Keeps the part of its knowledge that no state of the machine shows.
+    fn remember(&self, kept: &mut Recollection) {
+        let _ = kept;
+    }
+
+    /// Goes on with what was kept.
+    fn recall(&mut self, kept: &Recollection) {
+        let _ = kept;
+    }
 }
 
 dyn_clone::clone_trait_object!(Rest);

@@ -1,0 +1,55 @@
+//! Memory of a controller: what its policy knows that no state of the machine shows, and since when nodes are as they
+//! are.
+
+use crate::control::Controller;
+use crate::platform::node_state::NodeState;
+use crate::policy::recollection::Recollection;
+use crate::units::{SimTime, Watts};
+
+const IDLE: &str = "idle";
+const TURNS: &str = "turns";
+
+impl Controller {
+    /// The part of its knowledge that no state of the machine shows.
+    pub fn remember(&mut self) -> Recollection {
+        let mut kept = Recollection::default();
+        self.account.tell_use(&mut *self.policy);
+        self.policy.remember(&mut kept);
+        let (mut idle, mut turns) = (Vec::new(), Vec::new());
+        let view = self.cluster.view(Watts::ZERO, &|| false);
+        for (node, &state) in (0..).zip(view.nodes.iter()) {
+            match (state, view.standby) {
+                (NodeState::Idle, Some(standby)) => idle.extend([i64::from(node), standby.idle_since(node).micros()]),
+                (NodeState::Booting { until } | NodeState::ShuttingDown { until }, _) => {
+                    turns.extend([i64::from(node), until.micros()]);
+                }
+                _ => {}
+            }
+        }
+        kept.keep(IDLE, idle);
+        kept.keep(TURNS, turns);
+        kept
+    }
+
+    /// Goes on with what was kept, before anything runs or waits.
+    pub fn recall(&mut self, kept: &Recollection) {
+        self.policy.recall(&self.cluster.view(Watts::ZERO, &|| false), kept);
+    }
+
+    /// Lets nodes idle for as long as was kept, once all that runs is known.
+    pub fn recall_idle(&mut self, kept: &Recollection) {
+        let now = self.cluster.now();
+        let mut since = vec![now; self.cluster.platform().len() as usize];
+        for [node, at] in kept.rows(IDLE) {
+            if let Some(own) = usize::try_from(node).ok().and_then(|node| since.get_mut(node)) {
+                *own = SimTime::from_micros(at).min(now);
+            }
+        }
+        self.cluster.stand_by(None, |node| since[node as usize]);
+    }
+}
+
+/// The planned end of a node's transition, if it was kept.
+pub(super) fn turn_of(kept: &Recollection, node: u32) -> Option<SimTime> {
+    kept.rows(TURNS).find(|[own, _]| *own == i64::from(node)).map(|[_, until]| SimTime::from_micros(until))
+}
