@@ -234,11 +234,11 @@ def test_json_that_a_disk_cuts_is_an_error_however_python_buffers(process, folde
     assert run.returncode == 1
 
 
-def test_a_width_of_zero_is_one_that_is_not_known(process, monkeypatch):
+def test_a_width_of_zero_is_one_that_is_not_known(hetsched, monkeypatch):
     monkeypatch.setenv("COLUMNS", "0")
-    said = process("policies").communicate(timeout=60)[0]
+    said = hetsched("policies").out
     monkeypatch.setenv("COLUMNS", "80")
-    assert said == process("policies").communicate(timeout=60)[0] != ""
+    assert said == hetsched("policies").out != ""
 
 
 def test_names_give_a_terminal_no_orders(hetsched, folder):
@@ -279,7 +279,7 @@ def test_a_terminal_gets_colour_and_no_line_too_long_for_it(process, monkeypatch
     assert "killed at their walltime" in plain
 
 
-def test_a_warning_is_wrapped_on_a_terminal_only(process, folder, monkeypatch):
+def test_a_warning_is_wrapped_on_a_terminal_only(process, hetsched, folder, monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("COLUMNS", raising=False)
     jobs = {"job_id": [1], "submit_s": [0], "runtime_s": [60], "node_count": [1], "power_w": [5000.0]}
@@ -294,8 +294,8 @@ def test_a_warning_is_wrapped_on_a_terminal_only(process, folder, monkeypatch):
     assert code == 0
     assert max(map(len, lines)) <= 60
     assert warning in " ".join(lines)
-    out, err = process(*arguments).communicate(timeout=60)
-    assert (err, warning in out) == (f"{warning}\n", False)
+    said = hetsched(*arguments)
+    assert (said.err, warning in said.out) == (warning, False)
 
 
 def test_a_run_of_over_a_second_shows_progress_on_a_terminal(process, folder, monkeypatch):
