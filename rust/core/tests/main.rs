@@ -12,6 +12,7 @@ mod prices;
 mod refusals;
 mod setup;
 mod slurm;
+mod stages;
 mod support;
 mod trace_sacct;
 mod trace_swf;

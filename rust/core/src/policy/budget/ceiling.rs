@@ -18,8 +18,8 @@ pub struct Ceiling {
     /// Draw of the idle machine.
     idle: Watts,
     foresight: Foresight,
-    /// Budgets from outside that are known: number of rows, number of rows known by now, and their steps.
-    known: Option<(usize, usize, Vec<(SimTime, Watts)>)>,
+    /// Budgets from outside that are known, as they were last asked for.
+    known: Option<Known>,
     /// True if jobs may count with their nodes' TDP.
     counts_tdp: bool,
     /// Highest draw of its own that a queued job was known to have.
@@ -32,6 +32,14 @@ pub struct Ceiling {
     idles_alike: bool,
     /// True if nodes are switched off and on.
     sleeps: bool,
+}
+
+/// Budgets from outside that are known at some instant.
+#[derive(Clone, Debug)]
+struct Known {
+    /// Number of rows, and of those known by then; while both are the same, so are the steps.
+    rows: (usize, usize),
+    steps: Vec<(SimTime, Watts)>,
 }
 
 impl Ceiling {
@@ -100,11 +108,11 @@ impl Ceiling {
         if view.budgets.is_empty() || until == view.now {
             return Outlook::new(now, std::iter::empty());
         }
-        let known = (view.budgets.rows().len(), view.budgets.known_by(view.now));
-        if self.known.as_ref().is_none_or(|(rows, by, _)| (*rows, *by) != known) {
-            self.known = Some((known.0, known.1, view.budgets.known_steps(view.now, self.draw)));
+        let rows = (view.budgets.rows().len(), view.budgets.known_by(view.now));
+        if self.known.as_ref().is_none_or(|known| known.rows != rows) {
+            self.known = Some(Known { rows, steps: view.budgets.known_steps(view.now, self.draw) });
         }
-        let steps = self.known.as_ref().map_or(&[][..], |known| &known.2);
+        let steps = self.known.as_ref().map_or(&[][..], |known| &known.steps);
         let ahead = &steps[steps.partition_point(|step| step.0 <= view.now)..];
         let seen = ahead.iter().take_while(|step| step.0 <= until);
         Outlook::new(now, seen.map(|&(at, budget)| (at, self.beside(view, budget))))
