@@ -45,7 +45,7 @@ test: check-tools $(VENV)/made ## all checks and tests
 test-python: $(VENV)/dev $(VENV)/demo
 	$(SIDE_BY_SIDE) '$(HERE) check-python' '$(HERE) test-extension'
 
-test-extension: $(GATE)
+test-extension: $(GATE) $(VENV)/collected
 	$(SIDE_BY_SIDE) '$(STUBTEST)' '$(QUICK_BENCH)' '$(PYTEST)'
 
 check-python: $(VENV)/dev
@@ -133,6 +133,13 @@ $(VENV)/made:
 $(VENV)/demo $(VENV)/dev $(VENV)/release: $(VENV)/%: requirements/%.txt $(VENV)/made
 	@echo 'installing $<'
 	@$(BIN)/python -m pip install --quiet $(if $(filter dev,$*),--no-compile) --require-hashes --requirement $<
+	@touch $@
+
+# The first time, one process compiles what tests import, and their assertions: every worker of theirs would do so again.
+# What cannot be collected, the tests report.
+$(VENV)/collected: | $(GATE) $(VENV)/dev
+	@echo 'compiling the tests'
+	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null || true
 	@touch $@
 
 # One extension is there at a time, of either profile; cargo keeps what it has compiled for the other.

@@ -116,7 +116,7 @@ def watts(number: int, seed: int, nodes: int, jobs: int) -> Iterator[tuple[str, 
 
 
 def numbers(result: hs.Result) -> dict[str, float]:
-    """What is compared of a run."""
+    """Numbers of a run that are compared."""
     summary, jobs = result.summary(), result.jobs
     large = jobs.filter(jobs["node_count"] >= system.LARGE_NODES)["wait_s"].to_numpy()
     return {

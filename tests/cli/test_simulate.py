@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.cli import main
 
 NEVER_STARTED = (
     "warning: jobs that never started: 1 of 5 (asks for more nodes than the platform has: job 4); energy is lower by "
@@ -63,9 +64,11 @@ def test_one_node_and_a_long_name_read_well(hetsched, monkeypatch):
     assert lines == ["swa:order=shortest:placement.on_miss=wait:", "placement.window=3 on 1 node, in 0.00 s"]
 
 
-def test_lines_in_a_pipe_have_no_spaces_at_their_ends(process):
-    for arguments in (("simulate", "small.swf"), ("compare", "small.swf", "--policies", "fcfs,easy"), ("policies",)):
-        out, _ = process(*arguments).communicate()
+@pytest.mark.usefixtures("folder")
+def test_lines_in_a_pipe_have_no_spaces_at_their_ends(capfd):
+    for arguments in (["simulate", "small.swf"], ["compare", "small.swf", "--policies", "fcfs,easy"], ["policies"]):
+        assert main(arguments) == 0
+        out = capfd.readouterr().out
         assert out
         assert [line for line in out.splitlines() if line != line.rstrip()] == []
 

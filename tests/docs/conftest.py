@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from hetsched import experiments
 from hetsched.report import canvas
@@ -31,8 +32,9 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def few_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tries few smaller inputs where a page shows that a part has a fault: it does not show the smallest."""
+    """Tries few inputs of a part that a page shows, and few smaller ones where it has a fault."""
     monkeypatch.setattr(conforming, "_MOST_TRIES", 10)
+    monkeypatch.setitem(conforming.conformance.__kwdefaults__, "examples", min(25, settings().max_examples))
 
 
 @pytest.fixture

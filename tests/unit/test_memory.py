@@ -138,18 +138,18 @@ print("done")
 """) == "done\n"  # fmt: skip
 
 
-# File, bytes of memory left, message; all files are 512 MiB of line ends.
+# File, bytes of memory left, message; all files are 128 MiB of line ends.
 TOO_MUCH = [
-    ("a.csv.gz", 2**28, r"bytes of packed data that hold at least \d+ bytes, expected text that memory can hold"),
+    ("a.csv.gz", 2**26, r"bytes of packed data that hold at least \d+ bytes, expected text that memory can hold"),
     (
         "a.csv.gz",
-        2**31,
-        r"found 536,870,913 lines, more than memory can hold, expected lines with a value in each field",
+        2**29,
+        r"found 134,217,729 lines, more than memory can hold, expected lines with a value in each field",
     ),
     at_length_only(
-        "a.swf.gz", 2**28, r"bytes of packed data that hold at least \d+ bytes, expected text that memory can hold"
+        "a.swf.gz", 2**26, r"bytes of packed data that hold at least \d+ bytes, expected text that memory can hold"
     ),
-    ("a.swf.gz", 2**30, r"found at least \d+ lines, more than memory can hold"),
+    ("a.swf.gz", 2**28, r"found at least \d+ lines, more than memory can hold"),
 ]
 
 
@@ -158,7 +158,7 @@ TOO_MUCH = [
 def test_small_files_of_more_text_than_memory_are_refused_in_a_sentence(tmp_path, name, left_b, message):
     part = gzip.compress(b"\n" * 2**24, compresslevel=1)
     header = gzip.compress(b"job_id,submit_s,runtime_s,node_count\n") if name.startswith("a.csv") else b""
-    (tmp_path / name).write_bytes(header + 32 * part)
+    (tmp_path / name).write_bytes(header + 8 * part)
     said = python(f"""
 read = hs.read_csv if {name!r}.endswith(".csv.gz") else hs.read_swf
 limit(sizes()["VmSize"] + {left_b})
