@@ -31,7 +31,7 @@ def limits(zones):
 
 
 def run_on(*nodes, cap_w=None):
-    return SimpleNamespace(nodes=nodes, cap_w=cap_w)
+    return SimpleNamespace(nodes=nodes, capped_w=cap_w)
 
 
 def made(zones, folder, said=None):
