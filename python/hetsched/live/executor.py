@@ -265,7 +265,7 @@ class Executor:
             self._go_over(self._fallback)
 
     def _begin_again(self, t_us: int, notices: list[Notice], error: LiveError) -> None:
-        """Let the controller begin again with what is true: what it was told cannot be, as it takes the machine."""
+        """Let the controller begin again with what is true: a notice cannot be, of the machine as it takes it."""
         self._strayed += 1
         if self._strayed > _MOST_STRAYS:
             raise error
