@@ -31,7 +31,7 @@ def limits(zones):
 
 
 def run_on(*nodes, cap_w=None):
-    return SimpleNamespace(nodes=nodes, cap_w=cap_w)
+    return SimpleNamespace(nodes=nodes, capped_w=cap_w)
 
 
 def made(zones, folder, said=None):
@@ -68,7 +68,7 @@ def test_what_a_killed_run_has_set_is_taken_back(zones, tmp_path):
     assert not restored(str(tmp_path), print)
 
 
-def test_a_limit_that_cannot_be_set_is_said_once_and_the_others_are_taken_back(zones, tmp_path):
+def test_a_limit_that_cannot_be_set_is_said_once(zones, tmp_path):
     said = []
     own = made(zones, tmp_path, said)
     (zones / "intel-rapl:1" / LIMIT).unlink()
@@ -118,7 +118,7 @@ class Capping:
         return [*decided, Cap(1, 1, 30.0, number=99)]
 
 
-def test_a_run_sets_the_caps_of_its_policy_and_leaves_the_limits_as_they_were(zones, tmp_path, monkeypatch):
+def test_a_run_sets_caps_and_leaves_the_limits_as_they_were(zones, tmp_path, monkeypatch):
     monkeypatch.setattr(caps.capped_zones, "__defaults__", (str(zones),))
     path = tmp_path / "jobs.toml"
     wait = f"while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"

@@ -117,7 +117,7 @@ def test_a_slot_counts_for_its_part_of_the_cpus(tmp_path, nodes, are_slots, run_
     assert environment_of(given, {}, exports=False)["OMP_NUM_THREADS"] == threads
 
 
-def test_the_limit_of_a_job_without_a_shim_does_not_count_the_time_it_stood_still(monkeypatch):
+def test_the_limit_of_an_orphan_does_not_count_its_standstill(monkeypatch):
     clock, sent = [0], []
     monkeypatch.setattr(orphans, "now_us", lambda: clock[0])
     monkeypatch.setattr(orphans, "signalled", lambda _, number: sent.append(number))

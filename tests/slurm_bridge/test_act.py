@@ -371,7 +371,7 @@ def test_wishes_and_licences(slurm):
     assert release_of(replace(job, licences=("x y=1",)), ["n1"], 1, 7) is None
 
 
-def test_a_job_is_let_go_behind_those_that_have_not_started_whichever_bridge_let_them_go():
+def test_a_job_is_let_go_behind_those_that_have_not_started():
     left = Priorities([TOP - 4, TOP - 900, BAND + 7])
     assert [left.take(named=False) for _ in range(3)] == [TOP - 901, TOP - 902, TOP - 903]
     # Names stand below wishes, and there is an end to both.

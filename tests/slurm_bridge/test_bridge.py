@@ -340,7 +340,7 @@ def test_a_policy_goes_on_with_what_the_last_bridge_knew(slurm, bridges, tmp_pat
     assert after.beat()
     (line,) = [text for text in after.said if "would release" in text]
     assert line.startswith(f"would release {first} on")
-    assert any("learns anew" in text for text in after.said) == (kept == "other version")
+    assert any("begins without it" in text for text in after.said) == (kept == "other version")
     journals = sorted((tmp_path / "j").glob("run-*"))
     assert hs.read_journal(journals[-1]).replay().snapshot().running[0].job == int(first) - 1
     assert (hs.read_journal(journals[-1]).instants[0].state is not None) == (kept == "own")

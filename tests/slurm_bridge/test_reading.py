@@ -321,7 +321,7 @@ def test_accounting_knows_what_squeue_has_forgotten(commands):
     assert Reader(Slurm(), "batch", has_accounting=True).ends(keys) == {}
 
 
-def test_more_jobs_that_ended_than_one_call_may_ask_for_are_asked_about_in_several():
+def test_the_ends_of_many_jobs_are_asked_for_in_several_calls():
     keys = [JobKey(0, str(number), 0) for number in range(1, 2 * MOST_ASKED + 7)]
     asked = []
 

@@ -27,8 +27,8 @@ class CappedRun(Protocol):
         ...
 
     @property
-    def cap_w(self) -> float | None:
-        """The cap on each of them, if it has one."""
+    def capped_w(self) -> float | None:
+        """The cap on each of them by now, if it has one."""
         ...
 
 
@@ -63,7 +63,7 @@ class ProcessorCaps:
         """Set what the caps of these runs make of the limits."""
         if not self._limits:
             return
-        caps = {node: run.cap_w for run in runs if run.cap_w is not None for node in run.nodes}
+        caps = {node: run.capped_w for run in runs if run.capped_w is not None for node in run.nodes}
         wanted = self._wanted_uw(caps) if caps else None
         if wanted == self._set:
             return

@@ -292,7 +292,7 @@ class Controller:
             The policy that decides from now on; None: the one that has.
         state
             A `policy_state`, of this controller or of another one. None, or one of another version of hetsched: the
-            policy learns anew.
+            policy begins without.
 
         Raises
         ------

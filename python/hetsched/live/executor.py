@@ -265,7 +265,7 @@ class Executor:
             self._go_over(self._fallback)
 
     def _begin_again(self, t_us: int, notices: list[Notice], error: LiveError) -> None:
-        """Let the controller begin again with what is true: what it was told cannot be, as it takes the machine."""
+        """Let the controller begin again with what is true: a notice cannot be, of the machine as it takes it."""
         self._strayed += 1
         if self._strayed > _MOST_STRAYS:
             raise error
@@ -393,12 +393,12 @@ class Executor:
         match decision:
             case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
                 self._note_cap(cap_w)
-                self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
+                self.running[job] = Run(job, attempt, tuple(nodes), cap_w, cap_w)
                 self.hands.start(self.running[job])
             case do.Cap(job=job, watts_a_node=cap_w):
                 self._note_cap(cap_w)
                 if job in self.running:
-                    self.running[job].cap_w = cap_w
+                    self.running[job].capped_w = cap_w
             case do.Reject(job=job):
                 self.states[job] = "rejected"
             case do.Kill(job=job, attempt=attempt, why=why):
@@ -505,7 +505,7 @@ class Executor:
         """Take a decision for carried out: runs are looked for later, among them those `ended` on purpose."""
         match decision:
             case do.Start(job=job, attempt=attempt, nodes=nodes, cap_w=cap_w):
-                self.running[job] = Run(job, attempt, tuple(nodes), cap_w)
+                self.running[job] = Run(job, attempt, tuple(nodes), cap_w, cap_w)
             case do.Kill(job=job) | do.Requeue(job=job):
                 run, state = self.running.pop(job, None), "requeued"
                 if isinstance(decision, do.Kill):

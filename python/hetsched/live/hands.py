@@ -40,6 +40,9 @@ class Run:
     attempt: int
     nodes: tuple[int, ...]
     cap_w: float | None = None
+    """The cap of its start, which its command is given."""
+    capped_w: float | None = None
+    """The cap by now."""
     asked: str | None = None
     """The state that it was ended for on purpose; None if it was not."""
     shim: subprocess.Popen[bytes] | None = None

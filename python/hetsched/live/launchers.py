@@ -51,7 +51,7 @@ class Launcher(Protocol):
         ...
 
     def question(self) -> Question | None:
-        """The question whether its nodes are still there, put to whoever knows; None if they always are."""
+        """The question whether its nodes are still there, put to Slurm; None if they always are."""
         ...
 
     @property

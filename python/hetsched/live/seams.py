@@ -29,7 +29,7 @@ class Decider(Protocol):
         ...
 
     def policy_state(self) -> bytes:
-        """What only its policy knows."""
+        """Knowledge of its policy that no state shows."""
         ...
 
     def rebuild(
@@ -92,4 +92,4 @@ class Instant:
     policy: Policy | None = None
     """The policy that took over then, if one did."""
     state: bytes | None = None
-    """What its own one knew."""
+    """Knowledge of its own policy, with which that goes on."""

@@ -44,7 +44,7 @@ class Mind:
             more={"nodes_by_name": list(machine.names), "fold_after": MOST_NOTICES},
         )
         self._state = without_jobs(state)
-        """What an earlier one's policy knew, until the first step."""
+        """Knowledge of an earlier one's policy, until the first step."""
 
     @property
     def is_full(self) -> bool:
@@ -90,7 +90,7 @@ class Mind:
 
     @property
     def state(self) -> bytes | None:
-        """What its policy knows that no reading shows."""
+        """Knowledge of its policy that no reading shows."""
         return self._state if self._controller.reached_us is None else self._controller.policy_state()
 
     def close(self) -> None:

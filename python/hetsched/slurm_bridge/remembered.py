@@ -29,16 +29,16 @@ class Remembered:
         return True
 
     def read(self, say: Callable[[str], None]) -> bytes | None:
-        """What was kept last; None if nothing was, or it is of another version, which is said."""
+        """The state that was kept last; None if nothing was, or it is of another version, which is said."""
         try:
             state = self._path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
-            say(f"{self._path}: {reason_of(error)}; the policy learns anew")
+            say(f"{self._path}: {reason_of(error)}; the policy begins without it")
             return None
         if memory_in(state) is None:
-            say(f"{self._path}: of another version of hetsched, or damaged; the policy learns anew")
+            say(f"{self._path}: of another version of hetsched, or damaged; the policy begins without it")
             return None
         return state
 

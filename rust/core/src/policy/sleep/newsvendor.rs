@@ -224,7 +224,9 @@ impl Demand {
         for (level, windows) in self.levels.iter().enumerate() {
             kept.keep(&format!("demand {level}"), windows.in_order().map(i64::from).collect());
         }
-        let open = self.open.map(|open| [open.from.micros(), open.level as i64, open.free.into(), open.least.into()]);
+        let open = self.open.map(|open| {
+            [open.from.micros(), i64::try_from(open.level).unwrap_or_default(), open.free.into(), open.least.into()]
+        });
         kept.keep("window", open.into_iter().flatten().collect());
         let recent = self.recent.map(|recent| [recent.at.micros(), recent.free.into(), bits(recent.nodes)]);
         kept.keep("recent", recent.into_iter().flatten().collect());
