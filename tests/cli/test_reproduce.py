@@ -109,7 +109,7 @@ def test_a_quick_run_has_no_verdicts_and_says_so(hetsched, by_hand):
 def test_files_and_json_go_together(hetsched, by_hand, folder):
     said = hetsched("reproduce", "pools", "--quick", "--out", "out", "--json", "--seed", SEED)
     found = json.loads(said.out)
-    assert list(found) == ["name", "seed", "rows", "parameters"]
+    assert list(found) == ["name", "seed", "rows", "parameters", "shares"]
     assert (found["name"], found["seed"]) == ("pools", SEED)
     assert [row["reproduced"] for row in found["rows"]] == [None] * 7
     assert [row["paper"] for row in found["rows"]] == [7.0, 25.0, 50.0, None, None, None, None]

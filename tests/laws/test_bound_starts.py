@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import hypothesis.strategies as st
@@ -13,6 +14,8 @@ from hypothesis import assume, given
 import hetsched as hs
 from hetsched.bound import StartsBound, energy_bound_starts
 from hetsched.bound.given import FOREVER, Given
+from hetsched.features.bound import outages_of
+from hetsched.features.given_starts import given_of, spans_of
 from hetsched.testing import platforms, policies, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning", "ignore::hetsched.errors.ResultWarning")
@@ -61,6 +64,57 @@ def test_window_below_starts_below_run(seed: int) -> None:
     assert summary["bound_left_out_jobs"] == 0
     assert summary["energy_bound_j"] <= summary["energy_bound_starts_j"] * (1 + 1e-12)
     assert summary["energy_bound_starts_j"] <= summary["job_energy_j"]
+
+
+@given(workloads(), platforms(), policies(), st.none() | st.integers(0, 30).map(float))
+def test_every_runs_own_starts_find_room(
+    workload: hs.Workload, platform: hs.Platform, policy: hs.Policy, until_s: float | None
+) -> None:
+    """In an instant ends come before starts: else a job would find the nodes of the one before it still in use."""
+    ended = hs.simulate(workload, platform, policy, until_s=until_s)._parts.ended
+    assert ended is not None
+    jobs, _ = given_of(ended)
+    assert energy_bound_starts(jobs, spans_of(outages_of(ended))).unplaced == 0
+
+
+@given(SEEDS)
+def test_the_larger_of_both_bounds_holds_where_nodes_differ_in_speed(seed: int) -> None:
+    summary = summary_of(*case(seed, paces=True))
+    assert summary["bound_left_out_jobs"] == 0
+    assert max(summary["energy_bound_j"], summary["energy_bound_starts_j"]) <= summary["job_energy_j"]
+
+
+@given(SEEDS)
+def test_alike_columns_of_a_table_leave_nothing_to_save(seed: int) -> None:
+    workload, platform = case(seed, paces=True)
+    table = platform.actual
+    assert table is not None
+    assert table.power_w is not None
+    assert table.time_ratio is not None
+    alike = hs.VariationTable(
+        table.apps,
+        power_w=np.repeat(table.power_w[:, :1], 8, axis=1),
+        time_ratio=np.repeat(table.time_ratio[:, :1], 8, axis=1),
+    )
+    summary = summary_of(workload, platform.with_tables(actual=alike))
+    assert summary["energy_bound_starts_j"] == pytest.approx(summary["job_energy_j"], rel=1e-12)
+    assert summary["energy_blind_j"] == pytest.approx(summary["job_energy_j"], rel=1e-12)
+
+
+@given(SEEDS)
+def test_blind_energy_is_the_mean_over_all_renumberings_of_the_nodes(seed: int) -> None:
+    """The policy reads nothing about nodes, so that its starts are the same on all of them."""
+    workload, platform = case(seed, paces=False, jobs=12, nodes=4)
+    table = platform.actual
+    assert table is not None
+    assert table.power_w is not None
+    found, blind_j = [], None
+    for order in permutations(range(4)):
+        turned = hs.VariationTable(table.apps, power_w=table.power_w[:, list(order)])
+        summary = summary_of(workload, platform.with_tables(actual=turned))
+        found.append(summary["job_energy_j"])
+        blind_j = summary["energy_blind_j"]
+    assert blind_j == pytest.approx(np.mean(found), rel=1e-12)
 
 
 @given(SEEDS)

@@ -17,6 +17,7 @@ import hetsched as hs
 from hetsched.experiments import EXPERIMENTS, experiment_named, reproduce
 from hetsched.experiments import experiment as experiment_module
 from hetsched.experiments import reproduction as reproduction_module
+from hetsched.experiments import shares as shares_module
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, alike, limit, number, statement, value
 from hetsched.experiments.experiment import Report, Verdict, assumed, measured, printed
 from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
@@ -348,6 +349,51 @@ def test_quick_runs_have_three_repetitions_at_least_and_no_more_than_full_ones(n
     assert {one.name for one in experiment.quick_parameters} <= {one.name for one in experiment.parameters}
 
 
+def test_shares_by_hand_are_averaged_over_workloads_then_repetitions():
+    def run(repetition, mix, policy, energy_j, bound_j, *, left_out=0, setting=""):
+        return {
+            "repetition": repetition,
+            "preset": "busy",
+            "workload": int(mix[0]),
+            "mix": mix,
+            "policy": policy,
+            "scenario": f"busy, {mix}{setting}",
+            "job_energy_j": energy_j,
+            "energy_bound_starts_j": bound_j,
+            "placement_attained_ratio": (110.0 - energy_j) / (110.0 - bound_j),
+            "bound_left_out_jobs": left_out,
+            "bound_left_out_energy_j": 0.0,
+            "running": 0,
+            "pending": 0,
+            **dict.fromkeys(shares_module.WAITS[:-1], 60.0 * repetition),
+            shares_module.WAITS[-1]: None,
+        }
+
+    rows = [
+        run(number, mix, policy, energy_j - drop * (policy == "base"), bound_j, left_out=left_out, setting=setting)
+        for number in (0, 1)
+        for mix, drop in (("9:1-small", 0.0), ("5:5-large", 2.0))
+        for policy, energy_j, bound_j, left_out, setting in (
+            ("base", 100.0, 90.0, 0, ""),
+            ("own", 95.0 - number, 88.0, 0, ", beta 0.5"),
+            ("other", 95.0, 88.0, 1, ""),
+        )
+    ]
+    found = shares_module.shares_of(pl.DataFrame(rows), "base")
+    assert found["scenario"].to_list() == ["busy", "busy, beta 0.5", "busy"]
+    own = found.row(1, named=True)
+    # Against the base of the same jobs, which ran at no beta: 5 of 100 and 3 of 98, then 6 of 100 and 4 of 98.
+    saved = np.array([5.0 + 300.0 / 98.0, 6.0 + 400.0 / 98.0]) / 2.0
+    assert own["saved_percent"] == pytest.approx(saved.mean())
+    assert own["saved_percent_half"] == pytest.approx(hs.analysis.mean_and_half_width(saved)[1])
+    assert own["timing_percent"] == pytest.approx((2.0 + 200.0 / 98.0) / 2.0)
+    assert own["saved_percent"] == pytest.approx(own["placement_percent"] + own["timing_percent"])
+    assert (own["mean_wait_s"], own["large_max_wait_s"]) == (30.0, None)
+    other = found.row(2, named=True)
+    assert other["attained_percent"] is not None
+    assert (other["saved_percent"], other["placement_percent"], other["timing_percent"]) == (None, None, None)
+
+
 def test_policies_of_ones_own_change_nothing_of_the_rest(swa):
     beside = reproduce("swa-multi", quick=True, policies=["easy", {"order": "shortest"}])
     own = len(beside.rows) - len(swa.rows)
@@ -405,6 +451,22 @@ class TestEveryReport:
         repetitions = report.runs.filter(policy=label)["repetition"].n_unique()
         assert repetitions == experiment_named(report.name).quick_repetitions
 
+    def test_has_shares_with_waits_or_says_why_not(self, report):
+        assert report.shares.is_empty() == bool(report.no_shares)
+        if report.no_shares:
+            assert "energy_bound_starts_j" not in report.runs.columns
+            return
+        shares = report.shares
+        assert shares["attained_percent"].null_count() == 0
+        waits = shares.select("mean_turnaround_s", "mean_wait_s", "max_wait_s")
+        assert sum(waits.null_count().row(0)) == 0
+        parts = shares["placement_percent"] + shares["timing_percent"] - shares["saved_percent"]
+        assert parts.drop_nulls().abs().max() < 1e-9
+        base = shares.filter(policy=experiment_named(report.name).baseline)
+        assert len(base) > 0
+        assert base["saved_percent"].abs().max() < 1e-9
+        assert (shares["policy"] == f"yours: {YOURS}").any()
+
     def test_a_quick_run_says_what_is_smaller(self, report):
         found = {one.name: one.value for one in report.parameters}
         assert found["quick"] is True
@@ -416,7 +478,7 @@ class TestEveryReport:
 
     def test_holds_what_json_users_rely_on(self, report):
         found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
-        assert list(found) == ["name", "seed", "rows", "parameters"]
+        assert list(found) == ["name", "seed", "rows", "parameters", "no_shares" if report.no_shares else "shares"]
         for row in found["rows"]:
             assert {"quantity", "paper", "here", "reproduced", "reason"} <= set(row)
             assert row["reproduced"] is None
@@ -465,7 +527,8 @@ class TestEveryReport:
         assert names[:4] == ["table.csv", "rows.json", "parameters.csv", "runs.parquet"]
         kinds = report.savings["figure"].unique(maintain_order=True) if "figure" in report.savings.columns else [None]
         figures = ["figure.png" if kind is None else f"figure-{kind}.png" for kind in kinds]
-        assert names[4:] == (figures if is_drawn else [])
+        shares = [] if report.no_shares else ["shares.csv"]
+        assert names[4:] == [*shares, *(figures if is_drawn else [])]
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(names)
         assert [path.name for path in tmp_path.iterdir()] == ["out"]
         assert json.loads((tmp_path / "out" / "rows.json").read_text()) == report.to_dict()

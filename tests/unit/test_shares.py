@@ -9,7 +9,8 @@ from hypothesis import given
 
 import hetsched as hs
 from hetsched.analysis import placement_and_timing
-from hetsched.report.shares import shares_grids
+from hetsched.experiments.shares import SCHEMA
+from hetsched.report.shares import MISSING, experiment_grids, shares_grids
 
 PARTS = ("saved", "placement", "timing")
 ENERGIES = st.floats(1e-3, 1e15)
@@ -52,6 +53,22 @@ def test_shown_percents_add_up() -> None:
     table = next(iter(shares_grids(with_waits(shares))))
     saved, placement, timing = (float(text) for text in table.rows[1][2:5])
     assert round(placement + timing, 2) == saved
+
+
+def test_tables_of_an_experiment_have_a_group_of_scenarios_each_and_dashes_for_what_is_missing() -> None:
+    known = {"attained_percent": 44.12, "attained_percent_half": 1.04, "saved_percent": 0.5, "saved_percent_half": 0.25}
+    rows = [
+        {"scenario": "busy, beta 0.5", "policy": "own", "mean_turnaround_s": 7200.0, **known},
+        {"scenario": "busy", "policy": "base", "mean_turnaround_s": 3600.0, "attained_percent": 0.0},
+        {"scenario": "free, spread 0.04", "policy": "own", **known},
+    ]
+    tables = experiment_grids(pl.DataFrame(rows, schema=SCHEMA))
+    assert list(tables) == ["busy", "free, spread 0.04"]
+    own, base = tables["busy"].rows
+    assert own[:4] == ["own, beta 0.5", "44.1\n±1.0", "0.50\n±0.25", MISSING]
+    assert base[:3] == ["base", "0.00", MISSING]
+    assert [row[5] for row in (own, base)] == ["2.000", "1.000"]
+    assert tables["free, spread 0.04"].rows[0][0] == "own"
 
 
 def with_waits(shares: pl.DataFrame) -> pl.DataFrame:

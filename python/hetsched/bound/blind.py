@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hetsched.bound.given import Cell, Given
+from hetsched.bound.given import Cell, Given, in_whole
 from hetsched.bound.rates import Floats
 
 _JOBS_AT_ONCE = 2**22
@@ -29,17 +29,34 @@ def _of_cell(cell: Cell) -> float:
 
 
 def _of_size(cell: Cell, order: np.ndarray, jobs: np.ndarray, size: int) -> float:
-    chance = _slowest(len(order), size)
+    """Energy of jobs of one size: a sum over nodes of the length that each makes, times the watts that go with it."""
+    watts = (cell.factor if cell.is_own else cell.fixed_w)[order]
+    before, ahead = np.cumsum(watts) - watts, np.maximum(np.arange(len(order)), 1)
+    rate = _slowest(len(order), size) * (watts + (size - 1) * before / ahead)
+    scale = in_whole(cell.given.own_w) if cell.is_own else np.ones(len(cell.given))
+    alike, others = jobs[cell.is_alike_for[jobs]], jobs[~cell.is_alike_for[jobs]]
+    length_s = cell.given.some(alike).lengths(np.full(len(alike), cell.time[order[size - 1]])) / 1e6
+    found = float((length_s * scale[alike]).sum() * rate.sum())
+    given, scale = _different(cell.given.some(others), scale[others])
     at_once = max(_JOBS_AT_ONCE // len(order), 1)
-    found = 0.0
-    for some in np.split(jobs, range(at_once, len(jobs), at_once)):
-        given = cell.given.some(some)
-        lengths_s = given.lengths(np.broadcast_to(cell.time[order], (len(some), len(order)))) / 1e6
-        draws = cell.draws(given.own_w)[:, order]
-        before = np.cumsum(draws, axis=1) - draws
-        ahead = np.maximum(np.arange(len(order)), 1)
-        found += float((chance * lengths_s * (draws + (size - 1) * before / ahead)).sum())
+    for first in range(0, len(given), at_once):
+        some = slice(first, first + at_once)
+        part = given.some(np.arange(len(given))[some])
+        lengths_s = part.lengths(np.broadcast_to(cell.time[order], (len(part), len(order)))) / 1e6
+        # No product of matrices: its last bits depend on the number of threads.
+        found += float((scale[some] * np.einsum("jk,k->j", lengths_s, rate)).sum())
     return found
+
+
+def _different(given: Given, scale: Floats) -> tuple[Given, Floats]:
+    """The jobs that differ in lengths, and the sum of the factors of those that do not."""
+    columns = (given.runtime, given.pace, given.comm, given.walltime, given.walltime_pace, given.left, given.fixed)
+    # Whole microseconds below 2^53 are exact as floats, and `FOREVER` is a power of two.
+    keys = np.column_stack([one.astype(np.float64) for one in columns])
+    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    sums = np.zeros(len(first))
+    np.add.at(sums, place.reshape(-1), scale)
+    return given.some(first), sums
 
 
 def _slowest(nodes: int, size: int) -> Floats:

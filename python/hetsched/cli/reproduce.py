@@ -120,6 +120,7 @@ def _try_folder(out: str | None) -> None:
 
 def _show(screen: Screen, report: Report) -> None:
     from hetsched.report.experiment import ELSEWHERE, experiment_table, reasons, settings
+    from hetsched.report.tables import experiment_shares_tables
 
     rows = report.table
     values = {parameter.name: parameter.value for parameter in report.parameters}
@@ -129,8 +130,12 @@ def _show(screen: Screen, report: Report) -> None:
     screen.show(experiment_table(rows, title=title))
     if screen.as_json:
         return
+    if len(report.shares):
+        screen.show(experiment_shares_tables(report.shares))
     for line in reasons(rows):
         screen.tell(line)
+    if report.no_shares:
+        screen.tell(f"no shares of placement and timing: {report.no_shares}")
     if values["quick"]:
         screen.tell("a quick run gives no verdicts; without --quick all rows are judged")
     others = [one for one in report.parameters if not one.is_printed and one.name not in ELSEWHERE]

@@ -153,6 +153,7 @@ EXPERIMENTS = (
         savings=_savings,
         yours=saved_over("naive", [f"{state}, {times}" for times in _TIMES for state in UTILIZATION]),
         draw=experiment_figure,
+        baseline="naive",
     ),
 )
 """Table 3 and Figure 7 of the paper."""

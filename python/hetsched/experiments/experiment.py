@@ -184,6 +184,9 @@ class Experiment:
         Parameters of quick runs in place of those of the same names.
     logs
         From a folder to its logs, each with the sha256 of its content. None: the experiment has its own workloads.
+    baseline, no_shares
+        The label against which placement and timing are told apart, in runs with a bound given their starts; or why
+        there are no such shares, as the end of a sentence.
     """
 
     name: str
@@ -202,6 +205,8 @@ class Experiment:
     further_repetitions: int = 0
     quick_parameters: Sequence[Parameter] = ()
     logs: Callable[[str], Mapping[str, str]] | None = None
+    baseline: str = ""
+    no_shares: str = ""
 
 
 @named_in("hetsched.experiments")
@@ -223,6 +228,12 @@ class Report(Reported):
         The data of the figures, and the function that draws them, as `Experiment` has them.
     source
         The paper.
+    shares
+        Shares of placement and timing, with the waits, by scenario and policy: ``scenario, policy``,
+        ``attained_percent, saved_percent, placement_percent, timing_percent``, each with half its 95 % interval as
+        ``…_half``, and ``mean_turnaround_s, mean_wait_s, max_wait_s, large_mean_wait_s, large_max_wait_s``.
+    no_shares
+        Why there are none.
     """
 
     name: str
@@ -233,17 +244,20 @@ class Report(Reported):
     savings: pl.DataFrame
     draw: Callable[..., Any] = panel_figure
     source: str = ""
+    shares: pl.DataFrame = field(default_factory=pl.DataFrame)
+    no_shares: str = ""
 
     def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
         return page_of_reproduction(self, title=title, assumed=assumed, command=command)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: ``name, seed, rows, parameters``."""
+        """Plain values for JSON: ``name, seed, rows, parameters, shares``, or ``no_shares``."""
         return {
             "name": self.name,
             "seed": self.seed,
             "rows": [row.to_dict() for row in self.rows],
             "parameters": {parameter.name: parameter.value for parameter in self.parameters},
+            **({"no_shares": self.no_shares} if self.no_shares else {"shares": self.shares.to_dicts()}),
         }
 
     @property
@@ -259,8 +273,8 @@ class Report(Reported):
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write the report to a folder, each file whole or not at all; gives their names.
 
-        ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet`` and, with matplotlib, ``figure.png`` or,
-        where there are several, ``figure-NAME.png`` each.
+        ``table.csv``, ``rows.json``, ``parameters.csv``, ``runs.parquet``, ``shares.csv`` if there are shares and,
+        with matplotlib, ``figure.png`` or, where there are several, ``figure-NAME.png`` each.
 
         Raises
         ------
@@ -278,6 +292,7 @@ class Report(Reported):
             "rows.json": (json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode(),
             "parameters.csv": pl.DataFrame(parameters).write_csv().encode(),
             "runs.parquet": runs.getvalue(),
+            **({"shares.csv": self.shares.write_csv().encode()} if len(self.shares) else {}),
             **(_pictures(self) if can_draw() else {}),
         }
         paths = {Path(folder) / name: content for name, content in contents.items()}

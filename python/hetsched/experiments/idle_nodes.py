@@ -172,6 +172,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
 EXPERIMENTS = (
     Experiment(
         name="sleep",
+        no_shares="nodes are alike: a job draws the same on any of them",
         source="this project; docs/background/sleeping-nodes.md",
         parameters=P,
         policies=POLICIES,

@@ -16,7 +16,7 @@ import polars as pl
 
 from hetsched.experiments.claims import limit, statement
 from hetsched.experiments.experiment import Experiment, Floats, Parameters, Repetition, Row
-from hetsched.experiments.runs import Runs, panels
+from hetsched.experiments.runs import MARK, Runs, panels
 from hetsched.experiments.vahrm import system
 from hetsched.experiments.vahrm.system import (
     BASELINE,
@@ -149,10 +149,14 @@ def _runs(
             machine.ideal,
             seed=seed,
             at=setting.columns,
-            bound=BOUNDS.get(label, False) if setting == TUNED_UNDER else False,
+            bound=_bound(label) if setting == TUNED_UNDER else False,
             extra=_large,
         )
         yield {**row, "was_tuned_on": case.number in TUNED}
+
+
+def _bound(label: str) -> bool | Bound:
+    return BOUNDS.get(label, "starts" if label.startswith(MARK) else False)
 
 
 def _large(result: Result) -> dict[str, float]:
@@ -391,6 +395,7 @@ EXPERIMENTS = (
         further=_halved,
         further_repetitions=REPETITIONS,
         quick_parameters=system.QUICK,
+        baseline=BASELINE,
     ),
 )
 """Our preset, on workloads that it was tuned on and others."""

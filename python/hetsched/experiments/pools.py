@@ -207,6 +207,7 @@ EXPERIMENTS = (
         savings=_savings,
         yours=_yours,
         draw=experiment_figure,
+        baseline="random",
     ),
 )
 """Tables 5 and 6 of the paper."""

@@ -20,6 +20,7 @@ from hetsched.experiments import check_runs_policies, check_takes_logs, experime
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, number
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report, Row
 from hetsched.experiments.runs import MARK
+from hetsched.experiments.shares import shares_of
 from hetsched.files import json_sha256
 from hetsched.many.axes import Policies, check_portable, named_policies
 from hetsched.many.executors import Where, check_where, executor_of
@@ -141,6 +142,8 @@ def reproduce(
         savings=experiment.savings(frame),
         draw=experiment.draw,
         source=experiment.source,
+        shares=shares_of(frame, experiment.baseline),
+        no_shares=experiment.no_shares,
     )
 
 

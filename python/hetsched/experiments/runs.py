@@ -53,14 +53,31 @@ def side_by_side(
     platform: Platform,
     *,
     named: Mapping[str, Any],
-    bound: Collection[str] = (),
+    bound: Collection[str] | None = None,
     extra: Callable[[Result], Mapping[str, Any]] = lambda _result: {},
 ) -> list[dict[str, Any]]:
-    """A `run_row` a policy, a user's own after the experiment's; `bound` holds the labels with a bound."""
+    """A `run_row` a policy, a user's own after the experiment's.
+
+    With `bound` all runs have the bound given their starts, and those of these labels that of the window, too.
+    """
     return [
-        run_row(label, policy, workload, platform, seed=repetition.seed, named=named, bound=label in bound, extra=extra)
+        run_row(
+            label,
+            policy,
+            workload,
+            platform,
+            seed=repetition.seed,
+            named=named,
+            bound=False if bound is None else bound_of(label, bound),
+            extra=extra,
+        )
         for label, policy in {**policies, **repetition.policies}.items()
     ]
+
+
+def bound_of(label: str, windows: Collection[str]) -> Bound:
+    """The bounds of a run: that given its starts, and for these labels that of the window, too."""
+    return "all" if label in windows else "starts"
 
 
 def under_budget(policy: str | Policy, **budget: float) -> Policy:

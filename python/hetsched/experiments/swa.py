@@ -266,6 +266,7 @@ def _experiment(
         savings=lambda frame: Runs(frame, "naive").drawn(panels, shown, paper),
         yours=saved_over("naive", UTILIZATION),
         draw=experiment_figure,
+        baseline="naive",
         **more,
     )
 

@@ -294,6 +294,7 @@ def _draw(own: pl.DataFrame, *, title: str = "") -> Any:
 EXPERIMENTS = (
     Experiment(
         name="strategies",
+        no_shares="the bound leaves jobs under caps and of changing sizes out",
         source=f"{ha8000.SOURCE}, Table II",
         parameters=P,
         policies={label: policy.name for label, policy in _policies().items()},

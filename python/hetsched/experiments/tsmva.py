@@ -299,6 +299,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
 EXPERIMENTS = (
     Experiment(
         name="tsmva",
+        no_shares="it predicts watts and places no jobs",
         source=f"{SOURCE}, section VI-A",
         parameters=P,
         policies={label: repr(model) for label, model in MODELS.items()},

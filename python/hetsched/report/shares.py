@@ -10,6 +10,9 @@ import polars as pl
 from hetsched.analysis import METRICS
 from hetsched.report.page.document import Grid
 
+MISSING = "–"
+"""Cell of a number that there is not."""
+
 
 def shares_grids(shares: pl.DataFrame) -> Iterator[Grid]:
     """Tables of `hetsched.analysis.placement_and_timing`: the shares with the waits, then the energies behind them."""
@@ -31,6 +34,54 @@ def shares_grids(shares: pl.DataFrame) -> Iterator[Grid]:
     waits = _metrics(rows, {"large:\nmean": "large_mean_wait_s", "large:\nlongest": "large_max_wait_s"})
     left_out = {"jobs\nleft\nout": [f"{row['left_out_jobs']:,g}" for row in rows]}
     yield _grid("Energy of nodes at work given the starts, and waits of large jobs", rows, energies | waits | left_out)
+
+
+def experiment_grids(shares: pl.DataFrame) -> dict[str, Grid]:
+    """Tables of `hetsched.experiments.Report.shares`: shares with their intervals, and the waits.
+
+    A table for each of what scenarios begin with, up to a comma; the rest is in its name or, where it varies, in the
+    policies' names.
+    """
+    parts = pl.col("scenario").str.splitn(", ", 2).struct
+    cut = shares.with_columns(where=parts.field("field_0"), rest=parts.field("field_1"))
+    found = {}
+    for (where,), own in cut.group_by("where", maintain_order=True):
+        if own["rest"].n_unique() == 1:
+            name, labels = str(own["scenario"][0]), own["policy"].to_list()
+        else:
+            rests = own["rest"].to_list()
+            name = str(where)
+            labels = [one if rest is None else f"{one}, {rest}" for one, rest in zip(own["policy"], rests, strict=True)]
+        found[name] = _experiment_grid(
+            f"Shares and waits, {name}", own.with_columns(policy=pl.Series(labels)).to_dicts()
+        )
+    return found
+
+
+def _experiment_grid(label: str, rows: list[dict[str, Any]]) -> Grid:
+    percents = {
+        "attained\n%": "attained_percent",
+        "saved\n%": "saved_percent",
+        "place-\nment\n%": "placement_percent",
+        "timing\n%": "timing_percent",
+    }
+    waits = {
+        "turn-\naround": "mean_turnaround_s",
+        "mean\nwait": "mean_wait_s",
+        "longest\nwait": "max_wait_s",
+        "large:\nmean": "large_mean_wait_s",
+        "large:\nlongest": "large_max_wait_s",
+    }
+    columns = {title: [_estimate(row, key) for row in rows] for title, key in percents.items()}
+    return _grid(label, rows, columns | _metrics(rows, waits))
+
+
+def _estimate(row: dict[str, Any], key: str) -> str:
+    mean, half = row[key], row[f"{key}_half"]
+    if mean is None:
+        return MISSING
+    decimals = 2 if abs(mean) < 10 else 1
+    return f"{mean:.{decimals}f}" if half is None else f"{mean:.{decimals}f}\n±{half:.{decimals}f}"
 
 
 def _grid(label: str, rows: Sequence[dict[str, Any]], columns: dict[str, Sequence[str]]) -> Grid:
@@ -55,13 +106,13 @@ def _energies(rows: Sequence[dict[str, Any]], keys: dict[str, str]) -> dict[str,
 
 
 def _percent(ratio: float | None) -> str:
-    return "–" if ratio is None else f"{100 * ratio:.2f}"
+    return MISSING if ratio is None else f"{100 * ratio:.2f}"
 
 
 def _percents(row: dict[str, Any]) -> tuple[str, str, str]:
     """Saving, placement and timing in hundredths of a percent, which add up as they are shown."""
     if row["saved_ratio"] is None:
-        return "–", "–", "–"
+        return MISSING, MISSING, MISSING
     saved, timing = (round(10_000 * row[key]) for key in ("saved_ratio", "timing_ratio"))
     saved_text, placement_text, timing_text = (f"{part / 100:.2f}" for part in (saved, saved - timing, timing))
     return saved_text, placement_text, timing_text

@@ -21,7 +21,7 @@ from rich.text import Text
 from hetsched.analysis import METRICS, Metric
 from hetsched.policy import PRESETS, parts, presets
 from hetsched.report.page.document import Grid
-from hetsched.report.shares import shares_grids
+from hetsched.report.shares import MISSING, experiment_grids, shares_grids
 from hetsched.run.metric import SECTIONS
 from hetsched.run.metrics import in_section
 
@@ -73,13 +73,33 @@ _SHARED_WIDTH = 16
 
 def shares_tables(shares: pl.DataFrame) -> Group:
     """Tables of savings by placement and timing, with the waits; from `hetsched.analysis.placement_and_timing`."""
-    tables = []
-    for grid in shares_grids(shares):
-        rows = [[_name(_title(policy), _SHARED_WIDTH), *numbers] for policy, *numbers in grid.rows]
-        table = console_table(replace(grid, rows=rows))
-        table.columns[0].no_wrap = True
-        tables.append(table)
-    return Group(*tables)
+    return Group(*(_narrow(grid) for grid in shares_grids(shares)))
+
+
+_NARROW_WIDTH = 13
+"""The same next to shares with intervals."""
+
+
+def experiment_shares_tables(shares: pl.DataFrame) -> Group:
+    """The same of an experiment, from `hetsched.experiments.Report.shares`; waits of large jobs in their own tables."""
+    grids = experiment_grids(shares).values()
+    return Group(*(_narrow(part, _NARROW_WIDTH) for grid in grids for part in _waits_apart(grid)))
+
+
+def _waits_apart(grid: Grid) -> Iterable[Grid]:
+    """The waits of large jobs, the last two columns, in a table of their own if there are any."""
+    last = len(grid.header) - 2
+    yield replace(grid, header=grid.header[:last], rows=[row[:last] for row in grid.rows])
+    if any(cell != MISSING for row in grid.rows for cell in row[last:]):
+        rows = [[row[0], *row[last:]] for row in grid.rows]
+        yield replace(grid, label="", header=[grid.header[0], *grid.header[last:]], rows=rows)
+
+
+def _narrow(grid: Grid, width: int = _SHARED_WIDTH) -> Table:
+    rows = [[_name(_title(policy), width), *numbers] for policy, *numbers in grid.rows]
+    table = console_table(replace(grid, rows=rows))
+    table.columns[0].no_wrap = True
+    return table
 
 
 def summary_table(

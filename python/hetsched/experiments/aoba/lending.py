@@ -217,6 +217,7 @@ def _wait_in(runs: Runs, queue: str, allocation: str) -> Floats:
 EXPERIMENTS = (
     Experiment(
         name="aoba-lending",
+        no_shares="jobs share nodes, for which the bound is not defined",
         source=f"{SOURCE}, section 6.3, table 4, Figs. 8 to 11",
         parameters=[
             printed("allocations", list(NODES), "table 4"),

@@ -134,6 +134,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
 EXPERIMENTS = (
     Experiment(
         name="aoba-saving",
+        no_shares="jobs share nodes, for which the bound is not defined",
         source=f"{SOURCE}, section 6.2, table 3, Fig. 6",
         parameters=[printed("jobs", 10_000, "from a Tuesday on, in 42 days"), *P],
         policies=SETTINGS,

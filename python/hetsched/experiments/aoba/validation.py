@@ -236,6 +236,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
 EXPERIMENTS = (
     Experiment(
         name="aoba-validation",
+        no_shares="jobs share nodes, for which the bound is not defined, and Kestrel's are alike",
         source=f"{SOURCE}, section 5, Figs. 3 and 4",
         parameters=P,
         policies=LABEL,

@@ -140,6 +140,7 @@ def _yours(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
 EXPERIMENTS = (
     Experiment(
         name="overprovision-mix",
+        no_shares="the bound leaves jobs under caps out",
         source=f"{SOURCE}, sections V-C to V-E, Figs. 4 and 6 to 10",
         parameters=P,
         policies={LABEL: LABEL, **allocators.ALLOCATORS},

@@ -252,6 +252,7 @@ def _yours_of_nodes(frame: pl.DataFrame, label: str) -> dict[str, Floats]:
 EXPERIMENTS = (
     Experiment(
         name="overprovision-budget",
+        no_shares="nodes are alike, and the bound leaves jobs under caps out",
         source=f"{ha8000.SOURCE}, section V-B, Fig. 2",
         parameters=WHOLE,
         policies={LABEL: LABEL},
@@ -262,6 +263,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="overprovision-arrivals",
+        no_shares="nodes are alike, and the bound leaves jobs under caps out",
         source=f"{ha8000.SOURCE}, section V-C, Fig. 3",
         parameters=RATES,
         policies={LABEL: LABEL},
@@ -272,6 +274,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="overprovision-nodes",
+        no_shares="nodes are alike, and the bound leaves jobs under caps out",
         source=f"{ha8000.SOURCE}, sections V-C to V-E, Figs. 5 to 10",
         parameters=MORE_NODES,
         policies={LABEL: LABEL},

@@ -101,7 +101,7 @@ def _repeat_wrong(repetition: Repetition) -> list[dict[str, Any]]:
         ),
     ]
     return [
-        case_row(case, label, policy, platform, seed=seed, at={"error": error})
+        case_row(case, label, policy, platform, seed=seed, at={"error": error}, bound="starts")
         for case in cases_of(repetition)
         for label, policy, error, platform in runs
     ]
@@ -186,11 +186,11 @@ def _repeat_first_runs(repetition: Repetition) -> list[dict[str, Any]]:
     platform = machine_of(repetition).ideal
     rows = []
     for case in cases_of(repetition):
-        rows.append(case_row(case, BASELINE, BASELINE, platform, seed=seed, at={"first_runs": None}))
+        rows.append(case_row(case, BASELINE, BASELINE, platform, seed=seed, at={"first_runs": None}, bound="starts"))
         for ratio in RATIOS:
             flagged = replace(case, workload=flag_first_runs(case.workload, ratio, seed=seed))
             rows += [
-                case_row(flagged, label, policy, platform, seed=seed, at={"first_runs": ratio})
+                case_row(flagged, label, policy, platform, seed=seed, at={"first_runs": ratio}, bound="starts")
                 for label, policy in {"vahrm": WITH_FIRST_RUNS["vahrm"], **repetition.policies}.items()
             ]
     return rows
@@ -247,6 +247,7 @@ EXPERIMENTS = (
         "vahrm-error",
         "VI-C-5",
         parameters=WRONG,
+        baseline=EXACT,
         policies={EXACT: POLICY, TSMVA: POLICY, "vahrm": POLICY},
         repeat=_repeat_wrong,
         rows=by_preset(_rows_of_wrong, EXACT),

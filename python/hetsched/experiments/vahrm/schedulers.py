@@ -15,7 +15,7 @@ import polars as pl
 
 from hetsched.experiments.claims import alike, limit, statement, value
 from hetsched.experiments.experiment import Floats, Parameter, Parameters, Repetition, Row, measured
-from hetsched.experiments.runs import Runs, over, panels
+from hetsched.experiments.runs import Runs, bound_of, over, panels
 from hetsched.experiments.vahrm import system
 from hetsched.experiments.vahrm.fitted import FITTED, KERNELS, fitted_tsmva
 from hetsched.experiments.vahrm.system import (
@@ -107,7 +107,7 @@ def _on(case: system.Case, machine: system.Machine, spread: float, repetition: R
             machine.of(label),
             seed=repetition.seed,
             at={"spread": spread},
-            bound=label == BASELINE and spread == SPREAD and case.preset in PRESETS,
+            bound=bound_of(label, [BASELINE]) if spread == SPREAD and case.preset in PRESETS else False,
             extra=lambda result, label=label: _waits(result, label, waits_s),  # type: ignore[misc]
         )
 

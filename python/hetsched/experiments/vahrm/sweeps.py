@@ -65,7 +65,7 @@ def _repeat_betas(repetition: Repetition) -> list[dict[str, Any]]:
         *(("vahrm", f"vahrm:beta={beta!r}", beta) for beta in BETAS),
     ]
     return [
-        case_row(case, label, policy, platform, seed=repetition.seed, at={"beta": beta})
+        case_row(case, label, policy, platform, seed=repetition.seed, at={"beta": beta}, bound="starts")
         for case in cases_of(repetition)
         for label, policy, beta in runs
     ]
@@ -142,7 +142,7 @@ GROUPS: dict[str, Collection[int]] = {"all nine": range(len(MIXES)), "high-power
 def _repeat_congested(repetition: Repetition) -> list[dict[str, Any]]:
     platform = machine_of(repetition).ideal
     return [
-        case_row(squeezed, label, policy, platform, seed=repetition.seed, at={"sr": sr})
+        case_row(squeezed, label, policy, platform, seed=repetition.seed, at={"sr": sr}, bound="starts")
         for case in cases_of(repetition)
         for sr in SHRINK_RATIOS
         for squeezed in [replace(case, workload=case.workload.scale_arrivals(sr))]
@@ -205,10 +205,11 @@ def _drawn_congestion(frame: pl.DataFrame) -> pl.DataFrame:
 def _repeat_budgets(repetition: Repetition) -> list[dict[str, Any]]:
     platform = machine_of(repetition).ideal
     return [
-        case_row(case, label, under_budget(policy, pcr=pcr), platform, seed=repetition.seed, at={"pcr": pcr})
+        case_row(case, label, limited, platform, seed=repetition.seed, at={"pcr": pcr}, bound="starts")
         for case in cases_of(repetition)
         for pcr in CONSTRAINTS
         for label, policy in {**UNDER_BUDGET, **repetition.policies}.items()
+        for limited in [under_budget(policy, pcr=pcr)]
     ]
 
 

@@ -287,13 +287,16 @@ def relative(frame: pl.DataFrame, baseline: str = BASELINE, **at: Any) -> Runs:
     return Runs(frame, baseline, each="workload", **at)
 
 
-def of_paper(name: str, section: str, *, parameters: Sequence[Parameter], **more: Any) -> Experiment:
+def of_paper(
+    name: str, section: str, *, parameters: Sequence[Parameter], baseline: str = BASELINE, **more: Any
+) -> Experiment:
     """An experiment of the paper."""
     return Experiment(
         name=name,
         source=f"{SOURCE}, section {section}",
         parameters=[*P, *parameters],
         quick_parameters=QUICK,
+        baseline=baseline,
         **more,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any, Protocol
 
@@ -19,6 +20,7 @@ from hetsched.report.experiment import ELSEWHERE, estimates, here_text, paper_te
 from hetsched.report.page import charts, origin
 from hetsched.report.page.charts import Bars, Curve, Dot
 from hetsched.report.page.document import Block, Chart, Choice, Grid, Lines, Number, Page, Section, Words
+from hetsched.report.shares import experiment_grids
 
 _GROUP = "panels"
 
@@ -70,6 +72,14 @@ class Reproduced(Protocol):
     def savings(self) -> pl.DataFrame:
         """The data of the figures."""
 
+    @property
+    def shares(self) -> pl.DataFrame:
+        """Shares of placement and timing with the waits, by scenario and policy."""
+
+    @property
+    def no_shares(self) -> str:
+        """Why there are none."""
+
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
 
@@ -80,6 +90,7 @@ def page_of_reproduction(found: Reproduced, *, title: str = "", assumed: Sequenc
     blocks = [*_ratios(found.table), _grid(found.table), *_reasons(found.table)]
     sections = [
         Section("numbers", "Numbers of the paper, and ours", blocks),
+        Section("shares", "Placement, timing and waits", list(_shares(found))),
         Section("figures", "Figures", list(_panels(found.savings))),
         Section("parameters", "Parameters", [_parameters(found.parameters)]),
         Section("repeat", "To repeat it", list(_repeat(found, values, command))),
@@ -233,6 +244,26 @@ def _grid(table: pl.DataFrame) -> Grid:
         numbers = [paper_text(row["paper"]), here_text(row), "–" if off is None else f"{100 * off:+.1f} %"]
         rows.append([str(place), row["quantity"], *outcome, *numbers])
     return Grid("Quantities", header, rows, words=3 if is_judged else 2)
+
+
+_SHARES = (
+    "Attained: saved over nodes chosen blindly at the same starts, in percent of the most that these starts leave room "
+    "for. Saved: job energy below the baseline's, by placement and by timing, in percent of it. Means over repetitions "
+    "± 95 %; the longest wait is the mean of each run's."
+)
+
+
+def _shares(found: Reproduced) -> Iterator[Block]:
+    if found.no_shares:
+        yield Words(f"No shares of placement and timing: {found.no_shares}.")
+    elif len(found.shares):
+        yield Words(_SHARES)
+        grids = experiment_grids(found.shares)
+        group = "scenarios" if len(grids) > 1 else ""
+        if group:
+            yield Choice("Scenario", group, list(grids))
+        for scenario, grid in grids.items():
+            yield replace(grid, group=group, member=scenario if group else "")
 
 
 def _reasons(table: pl.DataFrame) -> Iterator[Block]:
