@@ -248,7 +248,7 @@ proptest! {
     /// A plan that is kept, and only extended as needed, equals one that is recomputed for all jobs.
     #[test]
     fn a_plan_that_is_kept_is_the_one_made_anew(
-        jobs in prop_oneof![jobs(), jobs_that_end_as_planned(), jobs_that_end_early()],
+        jobs in prop_oneof![jobs(), jobs_that_end_as_planned(), jobs_that_end_early(), jobs_that_come_one_by_one()],
         depth in prop_oneof![2 => Just(usize::MAX), 1 => 2..40_usize],
         kill_at_walltime in any::<bool>(),
         order in 0..ORDERS.len(),

@@ -115,7 +115,16 @@ pub struct PartialPlan {
     limit: Option<Place>,
     /// Stack of jobs to be planned: one that may start in time, one that may be in its way, and so on.
     steps: Vec<Step>,
+    /// Memory for the searches of steps to come.
+    spare: Vec<Vec<Staircase>>,
+    cleared: Cleared,
 }
+
+/// Stretches of the queue that need no look: the jobs ahead of a place are planned, or start no earlier than an instant.
+///
+/// Places ascend and instants descend. What was found stays true, as a plan only ever gets fuller.
+#[derive(Clone, Debug, Default)]
+struct Cleared(Vec<(Place, SimTime)>);
 
 /// A job and its start in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,9 +184,44 @@ impl Rows {
     }
 }
 
+impl Cleared {
+    /// The last place ahead of which no job matters that starts before an instant.
+    fn until(&self, before: SimTime) -> Place {
+        let known = self.0.partition_point(|&(_, at)| at >= before);
+        known.checked_sub(1).map_or(Place::FRONT, |last| self.0[last].0)
+    }
+
+    /// Notes that the jobs ahead of a place are planned, or start no earlier than an instant.
+    fn note(&mut self, place: Place, at: SimTime) {
+        let ahead = self.0.partition_point(|&(other, _)| other < place);
+        if self.0.get(ahead).is_some_and(|&(_, later)| later >= at) {
+            return;
+        }
+        let kept = self.0[..ahead].partition_point(|&(_, later)| later > at);
+        let behind = ahead + usize::from(self.0.get(ahead).is_some_and(|&(other, _)| other == place));
+        self.0.splice(kept..behind, [(place, at)]);
+    }
+}
+
 impl Default for Search {
     fn default() -> Self {
         Self { before: SimTime::NEVER, from: Place::FRONT, to: None, refused: Vec::new() }
+    }
+}
+
+impl Search {
+    /// Starts again at a place, for jobs that start before another instant.
+    fn restart(&mut self, before: SimTime, from: Place) {
+        (self.before, self.from) = (before, from);
+        self.refused.iter_mut().for_each(Staircase::clear);
+    }
+
+    /// Notes that a job, and all of its group that dominate it, do not fit in time.
+    fn refuse(&mut self, group: usize, waiting: &Waiting) {
+        if self.refused.len() <= group {
+            self.refused.resize(group + 1, Staircase::default());
+        }
+        self.refused[group].refuse(waiting.units, waiting.length);
     }
 }
 
@@ -207,7 +251,8 @@ impl PartialPlan {
     /// Starts with no job planned; the first `depth` that do not start in time are to be.
     pub fn begin(&mut self, depth: usize) {
         self.planned.clear();
-        self.steps.clear();
+        while self.leave_step().is_some() {}
+        self.cleared.0.clear();
         (self.depth, self.left_out, self.is_settled) = (depth, 0, false);
     }
 
@@ -219,7 +264,14 @@ impl PartialPlan {
 
     /// Sets the goal: the jobs that start before an instant.
     pub fn ask(&mut self, before: SimTime) {
-        self.aim = Search { before, ..Search::default() };
+        self.aim.restart(before, Place::FRONT);
+        self.aim.to = None;
+    }
+
+    /// Sets the goal: the jobs from a place on that start before an instant. Those ahead do not.
+    pub fn ask_behind(&mut self, from: Place, before: SimTime) {
+        self.ask(before);
+        self.aim.from = from;
     }
 
     /// The next job in the queue's order that starts in time and is not planned yet. It stays so until it is
@@ -265,12 +317,20 @@ impl PartialPlan {
                 self.steps.push(step);
                 continue;
             }
-            let start = self.steps.pop()?.start;
+            let start = self.leave_step()?;
             if self.steps.is_empty() {
+                self.aim.from = queue.after(start.place);
                 return Some(start);
             }
             self.take_alike(free, queue, &start);
         }
+    }
+
+    /// Takes the last step off the stack; its memory is left for others.
+    fn leave_step(&mut self) -> Option<PlannedStart> {
+        let Step { start, search, .. } = self.steps.pop()?;
+        self.spare.push(search.refused);
+        Some(start)
     }
 
     /// Plans a job where it starts.
@@ -324,10 +384,14 @@ impl PartialPlan {
                 (Some(at), Some(step)) => {
                     step.start.at = at;
                     step.seen = seen;
-                    let to = step.search.to;
-                    step.search = Search { before: step.start.end(), to, ..Search::default() };
+                    let before = step.start.end();
+                    step.search.restart(before, self.cleared.until(before));
                 }
-                _ => _ = self.steps.pop(),
+                _ => {
+                    self.leave_step();
+                    let search = self.steps.last_mut().map_or(&mut self.aim, |step| &mut step.search);
+                    search.refuse(free.group(&start.waiting), &start.waiting);
+                }
             }
         }
     }
@@ -340,33 +404,36 @@ impl PartialPlan {
 
     /// The first job ahead of the last step that may start before it ends.
     fn in_the_way<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<Step> {
-        let Self { planned, aim, limit, steps, .. } = self;
+        let Self { planned, aim, limit, steps, spare, cleared, .. } = self;
         let search = steps.last_mut().map_or(aim, |step| &mut step.search);
-        let Search { before, from, to, refused } = search;
         loop {
+            let Search { before, from, to, ref refused } = *search;
             let all: &[Staircase] = if H::IS_ONE { refused } else { &[] };
-            let may = |units, length| free.floor_of(units, length) < *before && !is_refused(all, 0, units, length);
+            let may = |units, length| free.floor_of(units, length) < before && !is_refused(all, 0, units, length);
             let is_open = |waiting: &Waiting| {
                 !planned.contains(waiting.key.row)
-                    && free.floor(waiting) < *before
+                    && free.floor(waiting) < before
                     && !is_refused(refused, free.group(waiting), waiting.units, waiting.length)
             };
-            let place = queue.first_where((*from, *to), may, is_open)?;
+            let Some(place) = queue.first_where((from, to), may, is_open) else {
+                to.into_iter().for_each(|to| cleared.note(to, before));
+                return None;
+            };
             let waiting = *queue.get(place)?;
-            *from = queue.after(place);
-            let at = free.fit_before(&waiting, free.floor(&waiting), *before);
-            free.raise(&waiting, at.unwrap_or(*before));
+            // From here on it is planned or refused, whatever comes of it.
+            search.from = place;
+            let at = free.fit_before(&waiting, free.floor(&waiting), before);
+            free.raise(&waiting, at.unwrap_or(before));
             let Some(at) = at else {
-                let group = free.group(&waiting);
-                refused.resize(refused.len().max(group + 1), Staircase::default());
-                refused[group].refuse(waiting.units, waiting.length.max(TICK));
+                search.refuse(free.group(&waiting), &waiting);
                 continue;
             };
             let start = PlannedStart { place, waiting, at };
+            let mut search = Search { refused: spare.pop().unwrap_or_default(), ..Search::default() };
             // All ahead of it start late enough if they start no earlier than it ends.
-            let from = if start.end() <= *before { place } else { Place::FRONT };
-            let to = limit.map_or(place, |limit| limit.min(place));
-            let search = Search { before: start.end(), from, to: Some(to), ..Search::default() };
+            let from = if start.end() <= before { place } else { cleared.until(start.end()) };
+            search.restart(start.end(), from);
+            search.to = Some(limit.map_or(place, |limit| limit.min(place)));
             return Some(Step { start, seen: planned.all.len(), search });
         }
     }
@@ -381,6 +448,30 @@ mod tests {
 
     fn at(micros: i64) -> SimTime {
         SimTime::from_micros(micros)
+    }
+
+    proptest! {
+        /// Twin: a list of all that was noted.
+        #[test]
+        fn a_stretch_is_cleared_as_far_as_one_of_a_list_is(
+            noted in prop::collection::vec((0..30_i64, 0..30_i64), 0..40),
+            asked in 0..32_i64,
+        ) {
+            let (mut queue, mut cleared) = (FitList::default(), Cleared::default());
+            for row in 0..30 {
+                let key = QueueKey { tier: 0, rank: i64::from(row), submit: at(0), row };
+                queue.insert(Waiting { key, units: 1, length: TICK, watts: 0, class: ClassId::OTHER });
+            }
+            let places: Vec<_> = queue.iter().filter_map(|waiting| queue.place_of(waiting.key)).collect();
+            let mut listed = Vec::new();
+            for (place, then) in noted {
+                let place = places[usize::try_from(place).unwrap()];
+                cleared.note(place, at(then));
+                listed.push((place, at(then)));
+            }
+            let furthest = listed.iter().filter(|known| known.1 >= at(asked)).map(|known| known.0).max();
+            prop_assert_eq!(cleared.until(at(asked)), furthest.unwrap_or(Place::FRONT));
+        }
     }
 
     proptest! {

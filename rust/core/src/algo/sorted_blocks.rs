@@ -110,6 +110,12 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         self.blocks.get(place.block)?.items.get(place.item)
     }
 
+    /// The last element, if there is one.
+    #[must_use]
+    pub fn last(&self) -> Option<&T> {
+        self.blocks.last().and_then(|block| block.items.last())
+    }
+
     /// The blocks' elements and summaries in order.
     pub fn blocks(&self) -> impl Iterator<Item = (&[T], S)> {
         self.blocks.iter().map(|block| (block.items.as_slice(), block.summary))
@@ -289,8 +295,10 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
                 let first = if block == from.block { from.item } else { 0 };
                 let end = to.filter(|to| to.block == block).map_or(content.items.len(), |to| to.item);
                 let rest = content.items.get(first..end).unwrap_or(&[]);
-                if let Some(item) = rest.iter().position(&mut wanted) {
-                    return Some(BlockPlace { block, item: first + item });
+                for (item, element) in (first..).zip(rest) {
+                    if wanted(element) {
+                        return Some(BlockPlace { block, item });
+                    }
                 }
             }
             block = self.guide.next(block + 1, &may);

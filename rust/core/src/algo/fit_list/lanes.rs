@@ -52,6 +52,20 @@ impl Place {
     }
 }
 
+/// A place that is looked for in every line.
+#[derive(Clone, Copy)]
+struct KnownPlace {
+    place: Place,
+    /// True if its job stands where it did: no search is needed in that job's own line.
+    stands: bool,
+}
+
+impl KnownPlace {
+    fn in_line(self, number: usize, line: &Line) -> blocks::BlockPlace {
+        if self.stands && number == self.place.line { self.place.at } else { self.place.within(line) }
+    }
+}
+
 impl PartialEq for Place {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
@@ -99,6 +113,12 @@ impl FitList {
         self.main.iter().take(if self.lanes.is_empty() { usize::MAX } else { 0 }).chain(sorted)
     }
 
+    /// The last job, if there is one.
+    #[must_use]
+    pub fn last(&self) -> Option<&Waiting> {
+        if self.lanes.is_empty() { self.main.last() } else { self.iter().last() }
+    }
+
     /// All jobs lane by lane, including those that are passed over.
     pub fn everyone(&self) -> impl Iterator<Item = &Waiting> {
         self.main.iter().chain(self.lanes.iter().flat_map(|lane| lane.line.iter()))
@@ -122,6 +142,11 @@ impl FitList {
     fn at(&self, place: Place) -> Option<&Waiting> {
         let found = self.line(place.line)?.get(place.at).filter(|found| found.key == place.key)?;
         (found.key <= self.until(place.line)).then_some(found)
+    }
+
+    /// A place, with the answer to whether its job still stands where it did.
+    fn known(&self, place: Place) -> KnownPlace {
+        KnownPlace { place, stands: self.at(place).is_some() }
     }
 
     fn line(&self, line: usize) -> Option<&Line> {
@@ -242,11 +267,8 @@ impl FitList {
     /// The same among the jobs that `refused` lets pass.
     #[must_use]
     pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
-        let is_known = self.at(from).is_some();
-        let found = self.first(|line, own| {
-            let start = if is_known && line == from.line { from.at } else { from.within(own) };
-            own.first_fit_unless(start, room, refused)
-        });
+        let from = self.known(from);
+        let found = self.first(|line, own| own.first_fit_unless(from.in_line(line, own), room, refused));
         (found != Place::END).then_some(found)
     }
 
@@ -259,10 +281,9 @@ impl FitList {
         may: impl Fn(i64, SimDuration) -> bool,
         wanted: impl Fn(&Waiting) -> bool,
     ) -> Option<Place> {
-        let is_known = self.at(from).is_some();
+        let (from, to) = (self.known(from), to.map(|to| self.known(to)));
         let found = self.first(|line, own| {
-            let start = if is_known && line == from.line { from.at } else { from.within(own) };
-            own.first_where((start, to.map(|to| own.place_from(to.key))), &may, &wanted)
+            own.first_where((from.in_line(line, own), to.map(|to| to.in_line(line, own))), &may, &wanted)
         });
         (found != Place::END).then_some(found)
     }

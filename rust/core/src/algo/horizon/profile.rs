@@ -128,6 +128,12 @@ impl<A: Amount> Profile<A> {
         self.steps().last().unwrap_or((SimTime::NEVER, A::NONE))
     }
 
+    /// Instant of the second step, at which what is free changes first, if there is one.
+    #[must_use]
+    pub fn changes_at(&self) -> Option<SimTime> {
+        self.steps().nth(1).map(|step| step.0)
+    }
+
     /// Number of steps.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -250,6 +256,21 @@ impl<A: Amount> Profile<A> {
             let place = short.trailing_zeros() as usize;
             if place < steps.len() {
                 return (steps.at[place] < end).then(|| (steps.at[place], steps.free[place].plus(head.lift)));
+            }
+        }
+        None
+    }
+
+    /// The first step that begins after an instant and lacks `need`: the instant from which it does.
+    #[must_use]
+    pub fn next_lack(&self, after: SimTime, need: A) -> Option<SimTime> {
+        let blocks = self.heads.iter().zip(&self.blocks).skip(self.block_at(after));
+        for (head, steps) in blocks.filter(|(head, _)| !head.lowest.holds(need)) {
+            let ahead = u64::MAX.checked_shl(steps.up_to(after)).unwrap_or(0);
+            let short = !steps.that_hold(need, head.lift) & ahead;
+            // Bits beyond the last step are meaningless.
+            if let Some(&at) = steps.at.get(short.trailing_zeros() as usize) {
+                return Some(at);
             }
         }
         None
@@ -557,6 +578,8 @@ mod tests {
                     prop_assert_eq!(fits, earliest < at(until));
                 }
                 prop_assert_eq!(profile.least_between(at(from), span(length.max(1))), cells.least(first, micros));
+                let walked = profile.steps().find(|&(step, free)| step > at(from) && !free.holds(need));
+                prop_assert_eq!(profile.next_lack(at(from), need), walked.map(|step| step.0));
             }
             let found = profile.earliest_fit(need, span(length));
             prop_assert_eq!(found, cells.earliest(usize::try_from(now).unwrap(), need, micros));

@@ -77,6 +77,12 @@ impl<A: Amount> Steps<A> {
         self.at.partition_point(|&step| step < at)
     }
 
+    /// Number of steps that begin no later than `at`.
+    pub(super) fn up_to(&self, at: SimTime) -> u32 {
+        let count = self.at.partition_point(|&step| step <= at);
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
     /// The step that holds at `at`, or the first.
     pub(super) fn in_force(&self, at: SimTime) -> usize {
         self.at.partition_point(|&step| step <= at).saturating_sub(1)

@@ -106,6 +106,14 @@ impl Free {
         }
     }
 
+    /// Instant at which what is free changes first, if it does.
+    pub(super) fn changes_at(&self) -> Option<SimTime> {
+        match self {
+            Self::Units(profile) => profile.changes_at(),
+            Self::Both(profile) => profile.changes_at(),
+        }
+    }
+
     /// Capacity free now.
     pub(super) fn now(&self) -> Claim {
         match self {

@@ -5,6 +5,7 @@ pub(super) mod base;
 pub mod by_cell;
 pub mod candidates;
 mod cell_base;
+mod course;
 pub mod first_fit;
 mod free;
 mod kept;
@@ -18,9 +19,11 @@ mod queued;
 pub mod reservations;
 mod shadow;
 pub mod slurm;
+mod standing;
 pub mod starving;
 mod supply;
 mod woken;
+mod worth;
 
 use dyn_clone::DynClone;
 

@@ -115,6 +115,11 @@ impl Profile {
         self.free.lift_watts(microwatts);
     }
 
+    /// Instant at which what is free changes first, if it does.
+    pub(super) fn changes_at(&self) -> Option<SimTime> {
+        self.free.changes_at()
+    }
+
     /// Capacity free now after promises.
     pub(super) fn free_now(&self) -> Claim {
         self.free.now()

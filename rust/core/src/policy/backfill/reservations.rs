@@ -10,13 +10,17 @@ use crate::algo::releases::Claim;
 use crate::error::Result;
 use crate::policy::backfill::by_cell::ByCell;
 use crate::policy::backfill::candidates::{Candidates, Index};
+use crate::policy::backfill::course::Course;
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::{Plan, TICK};
+use crate::policy::backfill::standing::StandingPlan;
 use crate::policy::backfill::woken::Woken;
+use crate::policy::backfill::worth::Worth;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::order::{Changes, Order};
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimDuration;
+use crate::workload::JobId;
 
 /// Backfilling under reservations.
 #[derive(Clone, Debug)]
@@ -29,71 +33,13 @@ pub struct Reservations {
     kept: Option<Kept>,
     /// The plan of a pass after which none is kept.
     partial: PartialPlan,
+    /// The same, if the next pass may go on with it.
+    standing: StandingPlan,
     worth: Worth,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
     /// Index of the jobs that may not hold a reservation, where they are looked at in an order of their own.
     candidates: Option<Index>,
-}
-
-/// Number of passes for which a plan has to last to be worth its time: it covers all jobs, where one that is not kept
-/// goes only as far as needed.
-const WORTH: usize = 4;
-/// Most passes between two plans that are to be kept.
-const SELDOM: usize = 32;
-
-/// Record of how long plans last, so that none are kept in vain. After each that did not last, twice as many passes go by
-/// before the next that is to be kept.
-#[derive(Clone, Debug, Default)]
-struct Worth {
-    /// Number of passes for which the present plan has lasted.
-    lasted: usize,
-    /// Number of passes that the last pause had.
-    pause: usize,
-    /// Number of them that are left.
-    left: usize,
-}
-
-impl Worth {
-    /// Notes that a plan has lasted for one more pass.
-    fn lasts(&mut self) {
-        self.lasted += 1;
-        if self.lasted >= WORTH {
-            self.pause = 0;
-        }
-    }
-
-    /// Notes a pass that needs a new plan; `was_kept`: the last one was to be kept.
-    fn pass(&mut self, was_kept: bool) {
-        self.left = self.left.saturating_sub(1);
-        if was_kept && self.lasted < WORTH {
-            self.pause = (2 * self.pause).clamp(1, SELDOM);
-            self.left = self.pause;
-        }
-        self.lasted = 0;
-    }
-}
-
-/// Progress of a pass.
-struct Course {
-    /// First job that is not planned yet.
-    place: Place,
-    /// First job that may still fit now.
-    candidate: Place,
-    /// Offer to start the candidate, if it fits.
-    offer: Option<Offer>,
-    /// Number of jobs that hold a reservation.
-    held: usize,
-    /// Unplanned jobs before this place ...
-    clear: Place,
-    /// ... fit no earlier than this.
-    until: SimTime,
-}
-
-impl Course {
-    fn new(from: Place) -> Self {
-        Self { place: from, candidate: from, offer: None, held: 0, clear: from, until: SimTime::NEVER }
-    }
 }
 
 impl Reservations {
@@ -102,8 +48,8 @@ impl Reservations {
     pub fn new(depth: usize) -> Self {
         let kept = (depth == usize::MAX).then(Kept::default);
         let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
-        let (partial, alike) = (PartialPlan::default(), Vec::new());
-        Self { depth, puts_off: true, plan, kept, partial, worth: Worth::default(), alike, candidates: None }
+        let (partial, standing, alike) = (PartialPlan::default(), StandingPlan::default(), Vec::new());
+        Self { depth, puts_off: true, plan, kept, partial, standing, worth: Worth::default(), alike, candidates: None }
     }
 
     /// Has the jobs behind the last reservation looked at in another order. With `usize::MAX` reservations there are
@@ -139,26 +85,48 @@ impl Reservations {
         Ok(())
     }
 
-    /// True if this pass makes a partial plan, which is not kept: one that is kept covers all jobs up to the last that
-    /// it plans.
-    fn plans_in_part(&mut self, desk: &Desk<'_>, queue: &FitList) -> bool {
-        let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || self.worth.left > 0;
+    /// True if this pass makes a partial plan: one that is kept covers all jobs up to the last that it plans.
+    fn plans_in_part(&self, desk: &Desk<'_>, queue: &FitList) -> bool {
+        let is_in_vain = self.kept.is_none() || !desk.may_keep_plans() || self.worth.pauses();
+        is_in_vain && self.may_plan_in_part(desk, queue)
+    }
+
+    /// True if a partial plan would do.
+    fn may_plan_in_part(&self, desk: &Desk<'_>, queue: &FitList) -> bool {
         // A job of length zero may start where others cannot.
         self.puts_off
             && !self.plan.may_be_short()
             && self.candidates.is_none()
-            && is_in_vain
             && desk.only_counts()
             && !desk.counts_watts()
             && queue.shortest() > SimDuration::ZERO
+    }
+
+    /// Begins a partial plan.
+    fn begin_in_part(&mut self, desk: &mut Desk<'_>) -> Result<()> {
+        self.plan.reset(desk)?;
+        self.partial.begin(self.depth);
+        self.partial.ask(desk.view.now.saturating_add(TICK));
+        Ok(())
+    }
+
+    /// Goes on with the partial plan of the last pass, if it stands; false if it does not.
+    fn goes_on_in_part(&mut self, desk: &mut Desk<'_>, queue: &FitList) -> Result<bool> {
+        let profile = &self.plan.profile;
+        let Some(from) = self.standing.goes_on_from(desk, queue, profile.changes_at()) else { return Ok(false) };
+        let stands = self.may_plan_in_part(desk, queue) && profile.free_now().units == desk.free()?.units;
+        if stands {
+            self.plan.profile.advance(desk.view.now);
+            self.partial.ask_behind(from, desk.view.now.saturating_add(TICK));
+        }
+        Ok(stands)
     }
 
     /// Starts the jobs that would start now in a complete plan, and plans only those that may be in their way.
     fn planned_in_part(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let partial = &mut self.partial;
         let Some(mut free) = self.plan.profile.counts() else { return Ok(()) };
-        partial.begin(self.depth);
-        partial.ask(desk.view.now.saturating_add(TICK));
+        let mut stands = self.kept.is_some() && desk.may_keep_plans();
         while desk.free_units() > 0
             && let Some(next) = partial.next(&mut free, queue)
         {
@@ -170,7 +138,11 @@ impl Reservations {
                 start(desk, queue, next.place, offer)?;
             } else {
                 partial.put_aside(&mut free, &next);
+                stands = false;
             }
+        }
+        if stands {
+            self.standing.leave(desk, queue);
         }
         Ok(())
     }
@@ -454,6 +426,11 @@ impl Backfill for Reservations {
     }
 
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        let goes_on = self.goes_on_in_part(desk, queue)?;
+        self.standing.end();
+        if goes_on {
+            return self.planned_in_part(desk, queue);
+        }
         let was_kept = self.kept.as_ref().is_some_and(Kept::is_whole);
         if self.resume(desk, queue)? {
             self.worth.lasts();
@@ -468,7 +445,7 @@ impl Backfill for Reservations {
             return Ok(());
         }
         if self.plans_in_part(desk, queue) {
-            self.plan.reset(desk)?;
+            self.begin_in_part(desk)?;
             return self.planned_in_part(desk, queue);
         }
         self.reset(desk)?;
@@ -482,13 +459,19 @@ impl Backfill for Reservations {
         }
     }
 
+    fn note_left(&mut self, _job: JobId) {
+        self.standing.end();
+    }
+
     fn note_queued(&mut self, waiting: &Waiting) {
+        self.standing.join(waiting.key);
         if let Some(index) = &mut self.candidates {
             index.join(waiting);
         }
     }
 
     fn note_sorted(&mut self, queue: &FitList) {
+        self.standing.end();
         if let Some(index) = &mut self.candidates {
             index.sort(queue);
         }

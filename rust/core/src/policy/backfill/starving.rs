@@ -90,6 +90,10 @@ impl Backfill for Starving {
         self.others.note_sorted(queue);
     }
 
+    fn note_left(&mut self, job: JobId) {
+        self.others.note_left(job);
+    }
+
     fn has_own_order(&self) -> bool {
         self.others.has_own_order()
     }

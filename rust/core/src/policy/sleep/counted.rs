@@ -227,7 +227,7 @@ impl Outlook {
     /// True if it is known which nodes are woken, and when, once all is planned that starts by `by`.
     fn says_all(&self, soon: SimTime, by: SimTime) -> bool {
         let down = self.plan.woken.iter().map(|woken| woken.1).sum::<i64>();
-        let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= by), soon);
+        let (lack, larger) = self.lack_by(soon, by);
         lack >= down || larger.is_some()
     }
 
@@ -246,7 +246,8 @@ impl Outlook {
     pub(super) fn as_backfilled(view: &View<'_>, mut plan: Plan, queue: &FitList, depth: usize) -> Self {
         plan.begin(view);
         let soon = all_back(view);
-        let released = view.releases.iter().filter(|release| release.at <= soon).map(|release| release.claim.units);
+        // They are sorted by instant.
+        let released = view.releases.iter().take_while(|release| release.at <= soon).map(|release| release.claim.units);
         let mut most = view.slots.free_units() + released.sum::<i64>();
         let (mut place, mut held) = (Place::FRONT, 0);
         while let Some(next) = if held < depth { Some(place) } else { queue.first_fit(place, Room::of(most)) }
@@ -307,12 +308,23 @@ impl Outlook {
         (lack, larger.map(|step| step.0))
     }
 
+    /// [`Self::lack`] of the levels up to `by`. Once all nodes are back that may come back, it is a search for a step.
+    fn lack_by(&self, soon: SimTime, by: SimTime) -> (i64, Option<SimTime>) {
+        let settled = self.plan.woken.iter().map(|woken| woken.0).max().unwrap_or(soon).max(soon);
+        let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= settled.min(by)), soon);
+        if larger.is_some() || settled >= by {
+            return (lack, larger);
+        }
+        let down = self.plan.woken.iter().map(|woken| woken.1).sum::<i64>();
+        (lack, self.plan.free.next_lack(settled, down - lack).filter(|&at| at <= by))
+    }
+
     /// Off nodes that are woken now, the lowest first, and the time at which the next have to be, if the plan is
     /// complete.
     pub(super) fn wakes_of(&self, sleep: &Sleep, view: &View<'_>) -> Wakes {
         let (Some(standby), Some(soon)) = (view.standby, sleep.soon(view)) else { return Wakes::default() };
         let known = if self.is_complete { SimTime::NEVER } else { self.by };
-        let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= known), soon);
+        let (lack, larger) = self.lack_by(soon, known);
         Wakes {
             now: standby.off().iter().take(usize::try_from(lack).unwrap_or(0)).collect(),
             due: larger.filter(|_| self.is_complete).map(|larger| self.due(soon, larger)),
@@ -327,7 +339,7 @@ impl Outlook {
     /// Time at which the next nodes have to be woken, if it is complete.
     pub(super) fn next_wake(&self) -> Option<SimTime> {
         let soon = self.soon?;
-        Self::lack(self.levels(), soon).1.map(|larger| self.due(soon, larger))
+        self.lack_by(soon, SimTime::NEVER).1.map(|larger| self.due(soon, larger))
     }
 
     /// Time before which no more nodes have to be woken, if it is not complete.
@@ -385,6 +397,8 @@ fn returns<'a>(view: &View<'a>) -> &'a [Return] {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn at(micros: i64) -> SimTime {
@@ -396,21 +410,43 @@ mod tests {
         NodeRule { stop: span(stop), start: span(start), far: Some(span(far)), is_excluded: false, is_instant: false }
     }
 
+    proptest! {
+        /// Twin: a walk over all levels.
+        #[test]
+        fn the_first_larger_lack_is_that_of_a_walk_over_all_levels(
+            releases in prop::collection::vec((1..400_i64, 1..5_i64), 0..200),
+            held in prop::collection::vec((0..400_i64, 1..200_i64, 1..9_i64), 0..40),
+            woken in prop::collection::vec((0..120_i64, 1..6_i64), 0..5),
+            (soon, by) in (0..90_i64, prop_oneof![Just(i64::MAX), 0..500_i64]),
+        ) {
+            let (mut releases, mut plan) = (releases, Plan::default());
+            releases.extend(&woken);
+            releases.sort_unstable();
+            plan.free.reset(at(0), 6, releases.iter().map(|&(then, units)| (at(then), units)));
+            for (start, length, units) in held {
+                plan.free.reserve(at(start), SimDuration::from_micros(length), units);
+            }
+            plan.woken.extend(woken.iter().map(|&(then, nodes)| (at(then), nodes)));
+            plan.woken.sort_unstable();
+            let by = if by == i64::MAX { SimTime::NEVER } else { at(by) };
+            let outlook = outlook(plan);
+            let walked = Outlook::lack(outlook.levels().take_while(|level| level.0 <= by), at(soon));
+            prop_assert_eq!(outlook.lack_by(at(soon), by), walked);
+        }
+    }
+
+    fn outlook(plan: Plan) -> Outlook {
+        let (ahead, by) = (OnceLock::new(), SimTime::NEVER);
+        Outlook { now: at(0), plan, ahead, left: 0, soon: None, by, is_complete: true }
+    }
+
     #[test]
     fn a_node_is_spared_if_none_is_lacking_by_the_time_it_could_be_back_nor_before_it_pays() {
         // Three nodes are free, two are held over [50, 80).
         let mut plan = Plan::default();
         plan.free.reset(at(0), 3, std::iter::empty());
         plan.free.reserve(at(50), SimDuration::from_micros(30), 2);
-        let outlook = Outlook {
-            now: at(0),
-            plan,
-            ahead: OnceLock::new(),
-            left: 0,
-            soon: None,
-            by: SimTime::NEVER,
-            is_complete: true,
-        };
+        let outlook = outlook(plan);
         let spares = |rule: NodeRule| (0..4).take_while(|&asleep| outlook.leave(&rule, asleep) == Leave::Given).count();
         assert_eq!(spares(rule(20, 29, 0)), 3);
         assert_eq!(spares(rule(20, 30, 0)), 1, "back at 50, with a job that starts then");
