@@ -416,7 +416,9 @@ impl PartialPlan {
                     && !is_refused(refused, free.group(waiting), waiting.units, waiting.length)
             };
             let Some(place) = queue.first_where((from, to), may, is_open) else {
-                to.into_iter().for_each(|to| cleared.note(to, before));
+                if let Some(to) = to {
+                    cleared.note(to, before);
+                }
                 return None;
             };
             let waiting = *queue.get(place)?;
