@@ -107,4 +107,5 @@ def without_beside(report: Report) -> Report:
         parameters=[one for one in report.parameters if one.name != "your_policies"],
         runs=report.runs.filter(pl.col("policy") != label),
         savings=report.savings.filter(pl.col("label") != label),
+        shares=report.shares.filter(pl.col("policy") != label),
     )

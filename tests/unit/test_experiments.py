@@ -534,7 +534,9 @@ class TestEveryReport:
         assert json.loads((tmp_path / "out" / "rows.json").read_text()) == report.to_dict()
         assert pl.read_parquet(tmp_path / "out" / "runs.parquet").equals(report.runs)
         assert pl.read_csv(tmp_path / "out" / "table.csv", schema=report.table.schema).equals(report.table)
-        assert all((tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG") for name in names[4:])
+        assert all((tmp_path / "out" / one).read_bytes().startswith(b"\x89PNG") for one in names if one in figures)
+        for one in shares:
+            assert pl.read_csv(tmp_path / "out" / one, schema=report.shares.schema).equals(report.shares)
 
 
 def by_hand():

@@ -55,7 +55,7 @@ def test_shown_percents_add_up() -> None:
     assert round(placement + timing, 2) == saved
 
 
-def test_tables_of_an_experiment_have_a_group_of_scenarios_each_and_dashes_for_what_is_missing() -> None:
+def test_tables_of_an_experiment_go_by_scenario_with_dashes_for_what_is_missing() -> None:
     known = {"attained_percent": 44.12, "attained_percent_half": 1.04, "saved_percent": 0.5, "saved_percent_half": 0.25}
     rows = [
         {"scenario": "busy, beta 0.5", "policy": "own", "mean_turnaround_s": 7200.0, **known},

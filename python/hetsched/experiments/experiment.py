@@ -185,7 +185,7 @@ class Experiment:
     logs
         From a folder to its logs, each with the sha256 of its content. None: the experiment has its own workloads.
     baseline, no_shares
-        The label against which placement and timing are told apart, in runs with a bound given their starts; or why
+        The label against which placement is held apart from timing, in runs with a bound given their starts; or why
         there are no such shares, as the end of a sentence.
     """
 

@@ -78,7 +78,7 @@ class Reproduced(Protocol):
 
     @property
     def no_shares(self) -> str:
-        """Why there are none."""
+        """Reason why there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain values."""
