@@ -692,7 +692,7 @@ def two_slow(tmp_path):
 
 
 def status(tmp_path, capsys, *more):
-    """What `--status` shows, as JSON."""
+    """Answer of `--status`, as JSON."""
     assert main(["run", "--status", f"{tmp_path}/out", "--json", *map(str, more)]) == 0
     return json.loads(capsys.readouterr().out)
 

@@ -1,4 +1,4 @@
-"""What only a policy knows, as bytes, and a controller that goes on with it or folds what it has heard."""
+"""Knowledge that only a policy has, as bytes, and a controller that goes on with it or folds what it has heard."""
 
 from __future__ import annotations
 
