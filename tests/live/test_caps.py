@@ -68,6 +68,16 @@ def test_what_a_killed_run_has_set_is_taken_back(zones, tmp_path):
     assert not restored(str(tmp_path), print)
 
 
+@pytest.mark.parametrize("text", ["{", "[1]", ""])
+def test_a_note_without_limits_changes_none(zones, tmp_path, text):
+    said = []
+    (tmp_path / NAME).write_text(text)
+    assert not restored(str(tmp_path), said.append)
+    assert limits(zones) == [150_000_000] * 3
+    (line,) = said
+    assert line.startswith(f"{tmp_path / NAME}: found no limits")
+
+
 def test_a_limit_that_cannot_be_set_is_said_once(zones, tmp_path):
     said = []
     own = made(zones, tmp_path, said)

@@ -113,11 +113,13 @@ def restored(folder: str, say: Callable[[str], object]) -> bool:
     """Set the limits that were there before a run changed them; False if it has not, or has done so already."""
     path = Path(folder) / NAME
     try:
-        limits: dict[str, Any] = json.loads(path.read_text())
+        limits: Any = json.loads(path.read_text())
     except FileNotFoundError:
         return False
-    except ValueError as error:
-        say(f"{path}: found no limits ({error}): those of the processors are as a run has left them")
+    except ValueError:
+        limits = None
+    if not isinstance(limits, dict):
+        say(f"{path}: found no limits, expected files and their microwatts: processors are as a run has left them")
         return False
     for name, value in limits.items():
         try:

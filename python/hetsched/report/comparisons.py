@@ -205,3 +205,5 @@ def _draw_pareto(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> No
     axes.set_xscale("log", subs=(2, 5))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("{x:g}")
+    # Numbers of both kinds of ticks stand at one height.
+    axes.tick_params(axis="x", which="both", length=3.0, pad=3.0)
