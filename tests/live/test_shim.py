@@ -252,7 +252,8 @@ def test_a_shim_gets_what_its_python_needs_to_be_found_and_nothing_else(shim, mo
 
 
 def test_a_run_suspended_before_its_shim_is_ready_stands_still(tmp_path):
-    command = Command(("/bin/sh", "-c", "until [ -e go ]; do sleep 0.01; done"), str(tmp_path))
+    # No other programs: a shell that has forked and not gone on yet waits for them, and is not seen to stand still.
+    command = Command(("/bin/sh", "-c", "until [ -e go ]; do :; done"), str(tmp_path))
     nodes = Nodes(["a"], [[0]], are_slots=True)
     hands = Hands(str(tmp_path), {1: command, 2: command}, Local(nodes), Clock.started())
     first, second = Run(1, 1, (0,)), Run(2, 1, (0,))
