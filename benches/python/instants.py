@@ -45,7 +45,7 @@ SLEEP: dict[str, float] = {"boot_s": 300.0, "shutdown_s": 120.0, "off_w": 20.0}
 """Nodes boot and shut down at the draw of idling."""
 
 BETA = 0.25**8
-"""Of the preset: weight of a joule in its order."""
+"""Weight of a joule in the order of the preset."""
 
 
 class Watts:

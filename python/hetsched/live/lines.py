@@ -51,7 +51,7 @@ class Instant:
     policy: Mapping[str, Any] | None = None
     """The policy that decides from there on, if it is another one."""
     state: bytes | None = None
-    """What a policy remembers, which it goes on with from there."""
+    """Memory of a policy, with which it goes on from there."""
     took_us: int | None = None
     """The time that the decisions took, where a host has measured it."""
     broken_off: int = 0

@@ -52,7 +52,7 @@ impl Policy for Asked {
     }
 }
 
-/// What a policy with these stages is asked while a job of 10 s is submitted at 0 s, starts and ends.
+/// Calls of a policy with these stages while a job of 10 s is submitted at 0 s, starts and ends.
 fn asked(stages: Stages, holds: u32) -> Vec<(Stage, bool)> {
     let log = Arc::new(Mutex::new(Vec::new()));
     let policy = Asked { stages, log: Arc::clone(&log), waiting: None, holds };
