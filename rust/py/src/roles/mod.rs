@@ -137,7 +137,7 @@ impl Objects {
         }
         if let Some(object) = &self.sleep {
             let rest = OwnSleep(self.part(py, "policy.sleep", "rest", object)?);
-            own.sleep = Some(policy::sleep::rules::Rules::of_own(Box::new(rest)));
+            own.sleep = Some(policy::sleep::rules::Rules::unlimited(Box::new(rest)));
         }
         if let Some(object) = &self.placement {
             own.placement = Some(Box::new(OwnPlacement(self.part(py, "policy.placement", "choose", object)?)));

@@ -65,8 +65,8 @@ impl Standby {
             arrived: scene.arrived.to_vec(),
             loan: Arc::clone(part.lender.loan()),
             labels: part.lender.labels().clone(),
-            spare: scene.spare,
-            free: scene.free,
+            spare: scene.spare(),
+            free: scene.free(),
         }
     }
 }

@@ -16,7 +16,7 @@ impl Pools {
         let proposals = all.iter_mut().map(|pool| pool.controller.propose(view.interrupted));
         let proposals = proposals.collect::<Result<Vec<Proposal>>>()?;
         let numbers = all.iter().map(|pool| pool.nodes.as_slice());
-        sleep.settle_pools(view, proposals, numbers, |node| homes[node as usize], out);
+        sleep.settle_pools(view, &proposals, numbers, |node| homes[node as usize], out);
         for decision in out.list() {
             let (&Decision::Wake(nodes) | &Decision::Sleep(nodes)) = decision else { continue };
             changed.extend(nodes.nodes());

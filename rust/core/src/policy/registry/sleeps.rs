@@ -3,6 +3,7 @@
 use crate::params::DefaultValue::{Int, Text};
 use crate::params::{DefaultValue, Param, Params, Value};
 use crate::policy::registry::row::Row;
+use crate::policy::sleep::as_planned::AsPlanned;
 use crate::policy::sleep::newsvendor::Newsvendor;
 use crate::policy::sleep::rules::{Far, Margin, NodeList, Rules};
 use crate::units::SimDuration;
@@ -29,7 +30,7 @@ pub const SLEEPS: &[Row<Rules>] = &[
         "the same, but a reserve stays on for jobs to come: as many as earlier demand tells, within a budget",
         |params, _| {
             let rules = rules(params, &PLANNED);
-            Box::new(Rules { own: Some(Box::new(Newsvendor::new(params.take(&RESERVE)))), ..rules })
+            Box::new(Rules { rest: Box::new(Newsvendor::new(params.take(&RESERVE))), ..rules })
         },
     ),
 ];
@@ -123,7 +124,7 @@ fn rules(params: &mut Params, of: &Defaults) -> Rules {
         off_limit: params.take(&OFF_LIMIT.defaulting(of.off_limit)),
         min_on: params.take(&MIN_ON),
         exclude: params.take(&EXCLUDE),
-        own: None,
+        rest: Box::new(AsPlanned),
     }
 }
 

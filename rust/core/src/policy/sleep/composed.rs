@@ -50,7 +50,7 @@ impl Composed {
             return sleep.end(view, first, queue, out);
         }
         // With an empty queue, or if no node could be woken or put to sleep, nothing is planned.
-        let is_planned = sleep.chooses() || !queue.is_empty() && sleep.looks_ahead(view);
+        let is_planned = sleep.foresees() || !queue.is_empty() && sleep.looks_ahead(view);
         if !is_planned {
             return sleep.end(view, &FirstJobs::new(), queue, out);
         }
@@ -77,16 +77,15 @@ impl Composed {
             return Ok(Proposal::default());
         }
         let mut outlook = outlook(parts, queue, view, sleep);
-        if sleep.chooses() {
-            let (wakes, choice) = sleep.ask(view, &outlook, queue)?;
-            sleep.give_back(outlook);
-            return Ok(Proposal::chosen(wakes.and(choice.wake, choice.again), choice.sleep));
-        }
         while !outlook.is_complete() {
             let order = in_planning_order(parts, queue, view.now);
             outlook = outlook.look_further(&order, parts.backfill.is_strict());
         }
-        Ok(Proposal::counted(outlook.wakes_of(sleep, view), outlook))
+        let (wakes, choice) = sleep.ask(view, &outlook, queue)?;
+        sleep.give_back(outlook);
+        let mut spared = choice.sleep;
+        spared.sort_unstable();
+        Ok(Proposal { wakes: wakes.and(choice.wake, choice.again), spared })
     }
 }
 
@@ -94,7 +93,7 @@ impl Composed {
 /// else in their order, as far as it matters at once.
 fn outlook(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -> Outlook {
     let plan = sleep.lend_plan();
-    if sleep.chooses() {
+    if sleep.foresees() {
         return as_backfilled(parts, queue, view, plan);
     }
     Outlook::within(view, plan, &in_planning_order(parts, queue, view.now), parts.backfill.is_strict(), sleep)

@@ -4,6 +4,7 @@
 //! At the end of every pass nodes are woken for the jobs that are planned, then idle nodes are put to sleep that no
 //! plan needs soon. The plan either names nodes (`named`) or counts them (`counted`).
 
+pub mod as_planned;
 mod composed;
 pub(super) mod counted;
 pub(super) mod named;
@@ -28,6 +29,7 @@ use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::platform::queues::Queues;
 use crate::policy::recollection::Recollection;
+use crate::policy::sleep::as_planned::AsPlanned;
 use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::oldest::Oldest;
@@ -113,8 +115,8 @@ pub struct Sleep {
     alarm: Option<SimTime>,
     /// Wake plan of the last pass, if it is incomplete: it only gives a time before which no more nodes are woken.
     vague: Option<Vague>,
-    own: Option<Box<dyn Rest>>,
-    /// Jobs that arrived since the part was last asked.
+    part: Box<dyn Rest>,
+    /// Jobs that arrived since the part was last asked, if it foresees any.
     arrived: Vec<JobId>,
     /// Job for which each node was woken that has not served since, where plans name nodes.
     kept: BTreeMap<u32, JobId>,
@@ -157,7 +159,7 @@ impl Sleep {
             begun: vec![(i64::MIN, 0); platform.len() as usize],
             alarm: None,
             vague: None,
-            own: rules.own.clone(),
+            part: rules.rest.clone(),
             arrived: Vec::new(),
             kept: BTreeMap::new(),
             spare: Plan::default(),
@@ -190,7 +192,7 @@ impl Sleep {
 
     /// Notes a job that arrived.
     pub(super) fn note_arrival(&mut self, job: JobId) {
-        if self.own.is_some() {
+        if self.foresees() {
             self.arrived.push(job);
         }
     }
@@ -235,9 +237,9 @@ impl Sleep {
         }
     }
 
-    /// True if a [`Rest`] part chooses the nodes.
-    pub(super) fn chooses(&self) -> bool {
-        self.own.is_some()
+    /// True if its part provides for jobs to come.
+    pub(super) fn foresees(&self) -> bool {
+        self.part.foresees()
     }
 
     /// Spans ahead in which it matters whether nodes that may sleep are needed.
@@ -324,7 +326,7 @@ impl Sleep {
 
     /// True if it matters what is planned for later: some node may be woken or put to sleep because of it.
     pub(super) fn looks_ahead(&mut self, view: &View<'_>) -> bool {
-        if self.chooses() {
+        if self.foresees() {
             return true;
         }
         if view.standby.is_some_and(|standby| standby.kinds_down().next().is_some()) {
@@ -347,7 +349,7 @@ impl Sleep {
         let now = view.now;
         let off = view.standby.into_iter().flat_map(|standby| standby.off().iter());
         let woken = off.map(|node| (node, now.saturating_add(self.rule(node).start)));
-        if self.chooses() {
+        if self.foresees() {
             let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
             let turning = comebacks.iter().filter(|back| view.nodes[back.node as usize] != NodeState::Off);
             let turning = turning.map(|back| (back.node, back.at.min(now.saturating_add(self.rule(back.node).start))));
@@ -378,89 +380,67 @@ impl Sleep {
             && self.off_limit.is_none_or(|limit| today < limit)
     }
 
-    /// Ends a pass by a plan: by the rules, or as a [`Rest`] part chooses.
-    fn end(&mut self, view: &View<'_>, plan: &dyn Planned, queue: &FitList, out: &mut Decisions) -> Result<()> {
-        if self.chooses() {
-            return self.consult(view, plan, queue, out);
-        }
-        let wakes = plan.wakes(self, view);
-        self.settle(view, &wakes, |node, rule, asleep| plan.leave(view, node, rule, asleep), out);
-        Ok(())
+    /// Idle nodes that the rules let sleep, from the highest down, as of the last look at what has changed.
+    pub(super) fn ready<'a>(&'a self, view: &'a View<'a>) -> impl Iterator<Item = u32> + 'a {
+        self.resting.ripe().descending().filter(move |&node| self.may_sleep(view, node))
     }
 
-    /// Wakes nodes, puts others to sleep that `may_go` says no plan needs, and sets the alarm (rules 16 and 21).
-    /// `may_go` gets the number of nodes that went to sleep before.
-    pub(super) fn settle(
-        &mut self,
-        view: &View<'_>,
-        wakes: &Wakes,
-        mut may_go: impl FnMut(u32, &NodeRule, u32) -> Leave,
-        out: &mut Decisions,
-    ) {
+    /// Ends a pass by a plan: wakes nodes that it needs, and lets the part choose.
+    fn end(&mut self, view: &View<'_>, plan: &dyn Planned, queue: &FitList, out: &mut Decisions) -> Result<()> {
         if let Some(vague) = self.vague.take() {
             self.give_back(vague.outlook);
         }
-        wakes.now.iter().for_each(|&node| out.wake(node));
-        self.follow(view);
-        let (mut gone, mut spare) = (Vec::new(), None);
-        for node in self.resting.ripe().descending().filter(|&node| self.may_sleep(view, node)) {
-            let asleep = u32::try_from(gone.len()).unwrap_or(u32::MAX);
-            if *spare.get_or_insert_with(|| self.spare(view, wakes)) <= asleep {
-                break;
-            }
-            match may_go(node, self.rule(node), asleep) {
-                Leave::Given => gone.push(node),
-                Leave::DeniedToAllAlike if self.is_uniform => break,
-                Leave::Denied | Leave::DeniedToAllAlike => {}
-            }
-        }
-        for node in gone {
-            out.sleep(node);
-            self.note_shutdown(view.now, node);
-        }
-        let ripening = self.resting.next();
-        self.alarm = sooner(wakes.due, ripening);
-    }
-
-    /// The same where a [`Rest`] part chooses the nodes.
-    fn consult(&mut self, view: &View<'_>, plan: &dyn Planned, queue: &FitList, out: &mut Decisions) -> Result<()> {
         let (wakes, mut choice) = self.ask(view, plan, queue)?;
         plan.limit(view, &mut choice);
-        wakes.now.iter().chain(&choice.wake).for_each(|&node| out.wake(node));
-        let most = if self.min_on > 0 { self.spare(view, &wakes) as usize + choice.wake.len() } else { usize::MAX };
-        for &node in choice.sleep.iter().take(most) {
-            out.sleep(node);
-            self.note_shutdown(view.now, node);
-        }
-        let ripe = if self.min_idle == SimDuration::ZERO {
-            None
-        } else {
-            idle(view).filter_map(|node| self.ripe_at(view, node)).filter(|&ripe| ripe > view.now).min()
-        };
-        let alarm = [wakes.due, ripe, choice.again].into_iter().flatten().min();
-        self.alarm = alarm.filter(|&alarm| alarm <= SimTime::LATEST);
+        self.carry_out(view, &wakes, &choice, out);
         Ok(())
     }
 
-    /// Nodes that are woken for planned jobs, and the choice of the [`Rest`] part.
+    /// Wakes nodes, puts others to sleep, and sets the alarm (rules 16 and 21).
+    fn carry_out(&mut self, view: &View<'_>, wakes: &Wakes, choice: &RestChoice, out: &mut Decisions) {
+        wakes.now.iter().chain(&choice.wake).for_each(|&node| out.wake(node));
+        if !choice.sleep.is_empty() {
+            let most = self.most_asleep(view, wakes.now.len() + choice.wake.len());
+            for &node in choice.sleep.iter().take(most as usize) {
+                out.sleep(node);
+                self.note_shutdown(view.now, node);
+            }
+        }
+        self.alarm = sooner(sooner(wakes.due, self.resting.next()), choice.again);
+    }
+
+    /// Nodes that are woken for planned jobs, and the choice of the part.
     fn ask(&mut self, view: &View<'_>, plan: &dyn Planned, queue: &FitList) -> Result<(Wakes, RestChoice)> {
         let wakes = plan.wakes(self, view);
         let mut choice = RestChoice::default();
-        if let Some(standby) = view.standby.filter(|_| self.tells_no_node_apart(view)) {
-            self.oldest.follow(view.slots.holding(1), standby);
-        }
-        let Some(mut own) = self.own.take() else {
-            return Ok((wakes, choice));
+        self.look(view);
+        // The part reads the rest of the rules meanwhile; the one in its place is never asked.
+        let mut part = std::mem::replace(&mut self.part, Box::new(AsPlanned));
+        let arrived = std::mem::take(&mut self.arrived);
+        let scene = Scene {
+            view,
+            waiting: queue.len(),
+            queue: &|| queue.iter().map(|waiting| JobId(waiting.key.row)).collect(),
+            arrived: &arrived,
+            rules: &self.rules,
+            sleep: self,
+            plan,
+            woken: &wakes.now,
         };
-        let (spare, free, arrived) = (plan.spare(self, view), plan.free(view), std::mem::take(&mut self.arrived));
-        let (rules, woken, waiting) = (&self.rules[..], &wakes.now[..], queue.len());
-        let (sleep, arrived) = (&*self, &arrived[..]);
-        let queue = &|| queue.iter().map(|waiting| JobId(waiting.key.row)).collect::<Vec<_>>();
-        let scene = Scene { view, spare, free, waiting, queue, arrived, rules, sleep, plan, woken };
-        let done = own.rest(&scene, &mut choice);
-        self.own = Some(own);
+        let done = part.rest(&scene, &mut choice);
+        self.part = part;
         choice.again = choice.again.filter(|&again| again > view.now);
         done.map(|()| (wakes, choice))
+    }
+
+    /// Updates what is known of idle nodes, as far as the part asks for it.
+    fn look(&mut self, view: &View<'_>) {
+        if !self.foresees() || self.min_idle > SimDuration::ZERO {
+            self.follow(view);
+        }
+        if let Some(standby) = view.standby.filter(|_| self.foresees() && self.tells_no_node_apart(view)) {
+            self.oldest.follow(view.slots.holding(1), standby);
+        }
     }
 
     /// True if the rules do not distinguish idle nodes: all of them may sleep, and the idle nodes are the free ones.
@@ -483,12 +463,12 @@ impl Sleep {
         }
     }
 
-    /// Number of nodes that may be put to sleep such that enough stay on.
-    fn spare(&self, view: &View<'_>, wakes: &Wakes) -> u32 {
+    /// Number of nodes that may be put to sleep such that enough stay on, if `woken` others are woken.
+    fn most_asleep(&self, view: &View<'_>, woken: usize) -> u32 {
         if self.min_on == 0 {
             return u32::MAX;
         }
-        let on = view.nodes.iter().filter(|state| state.is_on()).count() + wakes.now.len();
+        let on = view.nodes.iter().filter(|state| state.is_on()).count() + woken;
         u32::try_from(on).unwrap_or(u32::MAX).saturating_sub(self.min_on)
     }
 
@@ -498,7 +478,7 @@ impl Sleep {
         kept.keep("begun", begun.flat_map(|(node, &(day, count))| [node, day, i64::from(count)]).collect());
         let waits = self.kept.iter().flat_map(|(&node, job)| [i64::from(node), i64::from(job.0)]);
         kept.keep("kept", waits.collect());
-        self.own.iter().for_each(|own| own.remember(kept));
+        self.part.remember(kept);
     }
 
     /// Goes on with what was kept.
@@ -512,7 +492,7 @@ impl Sleep {
         let waits =
             kept.rows("kept").filter_map(|[node, job]| Some((node.try_into().ok()?, JobId(job.try_into().ok()?))));
         self.kept.extend(waits);
-        self.own.iter_mut().for_each(|own| own.recall(kept));
+        self.part.recall(kept);
     }
 
     pub(in crate::policy) fn note_shutdown(&mut self, now: SimTime, node: u32) {

@@ -67,19 +67,20 @@ impl Rest for Newsvendor {
             return Ok(());
         }
         let window = SimDuration::from_micros(window.micros().max(SHORTEST));
-        let level = self.demand.see(now, window, scene.free);
-        self.budget.spend(now, window, scene.spare, scene.free.max(scene.spare));
+        let (spare, free) = (scene.spare(), scene.free());
+        let level = self.demand.see(now, window, free);
+        self.budget.spend(now, window, spare, free.max(spare));
         let threshold = self.budget.threshold;
         let reserve = self.demand.exceeded(level, threshold);
         #[expect(clippy::cast_possible_truncation, reason = "at most a day and a half in microseconds")]
         let hold = SimDuration::from_micros((HOLD / threshold) as i64);
-        let excess = scene.spare.saturating_sub(reserve);
+        let excess = spare.saturating_sub(reserve);
         let stay = match scene.alike() {
             Some(alike) => rest_alike(&alike, excess, (now, hold), choice),
             None => rest_each(scene, excess, (now, hold), choice),
         };
         let lowest = self.demand.exceeded(level, EAGER * threshold);
-        choice.wake.extend(scene.off().take(lowest.saturating_sub(scene.spare) as usize));
+        choice.wake.extend(scene.off().take(lowest.saturating_sub(spare) as usize));
         let later = now.saturating_add(window);
         let is_kept = stay.is_any || !choice.wake.is_empty();
         choice.again = is_kept.then(|| stay.ripe.map_or(later, |ripe| ripe.min(later)));

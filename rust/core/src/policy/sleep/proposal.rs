@@ -2,52 +2,16 @@
 //! nodes that stay on are counted over all pools, and all are looked at from the highest number down (operations page
 //! on machines, rules 16, 20 and 21).
 
-use crate::policy::sleep::counted::Outlook;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Leave, Sleep, Wakes};
+use crate::policy::sleep::rest::RestChoice;
+use crate::policy::sleep::{Sleep, Wakes};
 use crate::policy::{Decisions, View};
 
 /// Off nodes that a pool needs, and idle ones that it can spare.
 #[derive(Clone, Debug, Default)]
 pub struct Proposal {
-    wakes: Wakes,
-    spared: Spared,
-    /// Number of its nodes that this proposal has put to sleep.
-    asleep: u32,
-}
-
-/// Idle nodes that can be spared.
-#[derive(Clone, Debug, Default)]
-enum Spared {
-    /// None.
-    #[default]
-    None,
-    /// The number of nodes that no plan needs soon.
-    Counted(Box<Outlook>),
-    /// These, and no others.
-    Chosen(Vec<u32>),
-}
-
-impl Proposal {
-    pub(super) fn counted(wakes: Wakes, outlook: Outlook) -> Self {
-        Self { wakes, spared: Spared::Counted(Box::new(outlook)), asleep: 0 }
-    }
-
-    pub(super) fn chosen(wakes: Wakes, mut sleep: Vec<u32>) -> Self {
-        sleep.sort_unstable();
-        Self { wakes, spared: Spared::Chosen(sleep), asleep: 0 }
-    }
-
-    /// True if a node that would go to sleep now can be spared; it then counts as asleep.
-    fn lets_go(&mut self, node: u32, rule: &NodeRule) -> bool {
-        let lets = match &self.spared {
-            Spared::None => false,
-            Spared::Counted(outlook) => outlook.leave(rule, self.asleep) == Leave::Given,
-            Spared::Chosen(nodes) => nodes.binary_search(&node).is_ok(),
-        };
-        self.asleep += u32::from(lets);
-        lets
-    }
+    pub(super) wakes: Wakes,
+    /// Ascending.
+    pub(super) spared: Vec<u32>,
 }
 
 impl Sleep {
@@ -56,7 +20,7 @@ impl Sleep {
     pub fn settle_pools<'a>(
         &mut self,
         view: &View<'_>,
-        mut proposals: Vec<Proposal>,
+        proposals: &[Proposal],
         numbers: impl Iterator<Item = &'a [u32]>,
         home: impl Fn(u32) -> Option<(usize, u32)>,
         out: &mut Decisions,
@@ -67,10 +31,10 @@ impl Sleep {
             wakes.due = [wakes.due, proposal.wakes.due].into_iter().flatten().min();
         }
         wakes.now.sort_unstable();
-        let may_go = |node, rule: &NodeRule, _| match home(node) {
-            Some((pool, place)) => Leave::given_if(proposals[pool].lets_go(place, rule)),
-            None => Leave::Given,
-        };
-        self.settle(view, &wakes, may_go, out);
+        self.follow(view);
+        let is_spared =
+            |&node: &u32| home(node).is_none_or(|(pool, place)| proposals[pool].spared.binary_search(&place).is_ok());
+        let sleep = self.ready(view).filter(is_spared).collect();
+        self.carry_out(view, &wakes, &RestChoice { sleep, ..RestChoice::default() }, out);
     }
 }

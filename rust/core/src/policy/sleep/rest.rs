@@ -1,4 +1,5 @@
-//! Parts that choose which idle nodes go to sleep, and which are woken before anything planned needs them.
+//! Parts that choose which idle nodes go to sleep, and which are woken before anything planned needs them. The rule of
+//! `timeout` is one of them.
 //!
 //! Nodes that planned jobs need are woken regardless of such a part (operations page on machines, rules 18 and 20).
 
@@ -11,7 +12,7 @@ use crate::policy::recollection::Recollection;
 use crate::policy::sleep::oldest::Oldest;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Sleep, idle_descending};
+use crate::policy::sleep::{Leave, Sleep, idle_descending};
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -22,6 +23,13 @@ pub trait Rest: DynClone + Send + Sync {
     /// # Errors
     /// If it cannot decide, or the host interrupts.
     fn rest(&mut self, scene: &Scene<'_>, choice: &mut RestChoice) -> Result<()>;
+
+    /// True if it provides for jobs to come: it is asked in every pass, and waiting jobs are planned as the backfill
+    /// would. Otherwise it only asks which idle nodes plans spare: it is asked where one could go to sleep or be woken,
+    /// and plans reach no further than that.
+    fn foresees(&self) -> bool {
+        true
+    }
 
     /// Keeps the part of its knowledge that no state of the machine shows.
     fn remember(&self, kept: &mut Recollection) {
@@ -54,10 +62,6 @@ pub struct IdleNode {
 pub struct Scene<'a> {
     /// The machine and its running jobs.
     pub view: &'a View<'a>,
-    /// Number of nodes that are on, or on their way there, and that nothing planned needs within the time to wake one.
-    pub spare: u32,
-    /// Number of nodes, on or not, that neither run a job nor are needed by one that waits for nothing else.
-    pub free: u32,
     /// Number of waiting jobs.
     pub waiting: usize,
     /// Waiting jobs in policy order, computed on demand.
@@ -94,6 +98,38 @@ impl Scene<'_> {
         let (standby, rule) = (self.view.standby?, self.rules.first()?);
         let oldest = self.sleep.oldest(self.view)?;
         Some(Alike { spared: self.plan.spared(rule)?.min(self.view.slots.holding(1).len()), oldest, standby })
+    }
+
+    /// Number of nodes that are on, or on their way there, and that nothing planned needs within the time to wake one.
+    #[must_use]
+    pub fn spare(&self) -> u32 {
+        self.plan.spare(self.sleep, self.view)
+    }
+
+    /// Number of nodes, on or not, that neither run a job nor are needed by one that waits for nothing else.
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.plan.free(self.view)
+    }
+
+    /// Idle nodes that the rules let sleep, from the highest down.
+    pub(super) fn ready(&self) -> impl Iterator<Item = u32> + '_ {
+        self.sleep.ready(self.view)
+    }
+
+    /// Number of nodes that may go to sleep such that enough stay on, if the part wakes none.
+    pub(super) fn most(&self) -> u32 {
+        self.sleep.most_asleep(self.view, self.woken.len())
+    }
+
+    /// Answer of the plans to whether a node may go to sleep, if `asleep` others do; with the answer they count on it.
+    pub(super) fn leave(&self, node: u32, asleep: u32) -> Leave {
+        self.plan.leave(self.view, node, &self.rules[node as usize], asleep)
+    }
+
+    /// True if all nodes that ever sleep do so by equal rules.
+    pub(super) fn has_one_rule(&self) -> bool {
+        self.sleep.is_uniform
     }
 
     /// Nodes that are off and were not woken in this pass, ascending.

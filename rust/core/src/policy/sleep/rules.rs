@@ -46,8 +46,8 @@ pub struct Rules {
     pub min_on: u32,
     /// Nodes that are never put to sleep.
     pub exclude: NodeList,
-    /// Part that chooses among the nodes that may sleep; none: all of them go that no plan needs soon.
-    pub own: Option<Box<dyn Rest>>,
+    /// Part that chooses among the nodes that may sleep.
+    pub rest: Box<dyn Rest>,
 }
 
 /// Rules for one node.
@@ -113,7 +113,7 @@ impl Margin {
 impl Rules {
     /// Rules of a [`Rest`] part: they limit nothing, and plans know how long nodes take.
     #[must_use]
-    pub fn of_own(own: Box<dyn Rest>) -> Self {
+    pub fn unlimited(rest: Box<dyn Rest>) -> Self {
         Self {
             min_idle: SimDuration::ZERO,
             far: Far::BreakEven,
@@ -122,7 +122,7 @@ impl Rules {
             off_limit: None,
             min_on: 0,
             exclude: NodeList::default(),
-            own: Some(own),
+            rest,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Wake-ups and shutdowns where nodes sleep under a budget (page on sleep under a budget, rules 8 to 10).
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 use crate::algo::fit_list::Waiting;
 use crate::cluster::standby::{Comeback, Expected};
@@ -32,6 +33,8 @@ struct UnderBudget {
     wakes: Wakes,
     /// Room left after the wake-ups, where watts are counted.
     room: RefCell<Option<Watts>>,
+    /// Nodes that were let go to sleep, whose shutdowns are paid for.
+    gone: RefCell<BTreeSet<u32>>,
     /// True if nodes stay on for a job that waits for the best of them.
     is_stuck: bool,
 }
@@ -96,8 +99,8 @@ impl UnderBudget {
         plan.look_until(view.now.saturating_add(start));
         let stuck = plan_all(&mut plan, ask, parts, outlook.map(|_| power), waiting)?;
         let (now, due) = plan.wakes(&mut room);
-        let mut found =
-            Self { plan: RefCell::new(plan), wakes: Wakes { now, due }, room: RefCell::new(room), is_stuck: false };
+        let (plan, room) = (RefCell::new(plan), RefCell::new(room));
+        let mut found = Self { plan, wakes: Wakes { now, due }, room, gone: RefCell::default(), is_stuck: false };
         found.is_stuck = stuck.is_some() && view.releases.is_empty();
         if let Some(job) = stuck.filter(|_| found.is_stuck && found.wakes.now.is_empty() && !is_switching(view)) {
             found.wakes.now = best_nodes(ask, job, WakePlan::new(view, outlook), &mut outlook.map(Outlook::now));
@@ -200,7 +203,11 @@ impl Planned for UnderBudget {
             return Leave::DeniedToAllAlike;
         }
         let (more, lasts) = beyond_idle_to_stop(draw);
-        Leave::given_if(plan.shut_down(more, lasts, &mut self.room.borrow_mut()))
+        let is_given = plan.shut_down(more, lasts, &mut self.room.borrow_mut());
+        if is_given {
+            self.gone.borrow_mut().insert(node);
+        }
+        Leave::given_if(is_given)
     }
 
     fn spare(&self, _sleep: &Sleep, view: &View<'_>) -> u32 {
@@ -220,7 +227,11 @@ impl Planned for UnderBudget {
         if self.is_stuck {
             choice.sleep.clear();
         }
+        let gone = self.gone.borrow();
         choice.sleep.retain(|&node| {
+            if gone.contains(&node) {
+                return true;
+            }
             let draw = view.platform.node(node);
             let (more, lasts) = beyond_idle_to_stop(draw);
             draw.off <= draw.idle && plan.shut_down(more, lasts, &mut room)
