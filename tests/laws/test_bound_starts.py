@@ -108,12 +108,11 @@ def test_blind_energy_is_the_mean_over_all_renumberings_of_the_nodes(seed: int) 
     table = platform.actual
     assert table is not None
     assert table.power_w is not None
-    found, blind_j = [], None
+    found = []
     for order in permutations(range(4)):
         turned = hs.VariationTable(table.apps, power_w=table.power_w[:, list(order)])
-        summary = summary_of(workload, platform.with_tables(actual=turned))
-        found.append(summary["job_energy_j"])
-        blind_j = summary["energy_blind_j"]
+        found.append(hs.simulate(workload, platform.with_tables(actual=turned), "easy").summary()["job_energy_j"])
+    blind_j = summary_of(workload, platform.with_tables(actual=turned))["energy_blind_j"]
     assert blind_j == pytest.approx(np.mean(found), rel=1e-12)
 
 

@@ -9,7 +9,7 @@ import pytest
 # Other modules are found by name, however pytest imports the tests themselves.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from live_hosts import Shim
+from live_hosts import JOBS, Shim
 
 
 @pytest.fixture
@@ -32,3 +32,11 @@ def small_disk(tmp_path):
         pytest.skip(f"no file system can be mounted here: {made.stderr.strip()}")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    """A file of jobs."""
+    path = tmp_path / "jobs.toml"
+    path.write_text(JOBS.replace("{folder}", str(tmp_path)))
+    return path

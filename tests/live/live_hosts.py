@@ -175,3 +175,48 @@ def fill(path):
                     file.write(bytes(size))
             except OSError:
                 pass
+
+
+JOBS = """
+[[job]]
+command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; sleep 0.05"]
+repeat = 4
+walltime_s = 20
+[[job]]
+command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; echo out; echo err >&2; exit 3"]
+walltime_s = 20
+nodes = 2
+submit_s = 0.1
+[[job]]
+command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; sleep 60"]
+walltime_s = 0.3
+[[job]]
+command = ["sh", "-c", "kill -9 $$"]
+walltime_s = 20
+"""
+STATES = ["completed"] * 4 + ["failed", "timeout", "failed"]
+
+
+def begun(jobs, *more):
+    """The words that run them."""
+    given = {"--nodes": "2", "--policy": "easy", "--grace-s": "0.1", "--out": f"{jobs.parent}/out", "--power": "model"}
+    return ["run", str(jobs), *(word for pair in given.items() for word in pair), *more]
+
+
+def log(folder):
+    """Output of the command."""
+    return (folder / "executor.err").read_text()
+
+
+def done(zygote, folder, *words, code=0, fault=""):
+    """Runs the command to its end."""
+    zygote.command(folder, *words, fault=fault)
+    assert zygote.code() == code, log(folder)
+
+
+def slow(tmp_path):
+    """Three jobs, each of which ends once there is a file `go`."""
+    path = tmp_path / "slow.toml"
+    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; until [ -e {tmp_path}/go ]; do sleep 0.01; done"]'
+    path.write_text(f"[[job]]\ncommand = {words}\nwalltime_s = 100\nrepeat = 3\n")
+    return path

@@ -8,63 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from live_hosts import fill, is_gone, ran, until
+from live_hosts import STATES, begun, done, fill, is_gone, log, ran, slow, until
 
 import hetsched as hs
 from hetsched.cli import main
-from hetsched.live import Cap, Kill, executor, launchers, running
+from hetsched.live import Cap, Kill, launchers, running
 from hetsched.live.machine import Nodes
-from hetsched.live.notices import Ended, NodeOff
+from hetsched.live.notices import Ended
 from hetsched.live.plan import Plan
 from hetsched.live.power import EnergyFile
 from hetsched.live.reading import read_commands
 from hetsched.live.running import begun as begin_run
-from hetsched.live.running import resumed as resume_run
 from hetsched.live.sealed import read_sealed
-
-JOBS = """
-[[job]]
-command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; sleep 0.05"]
-repeat = 4
-walltime_s = 20
-[[job]]
-command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; echo out; echo err >&2; exit 3"]
-walltime_s = 20
-nodes = 2
-submit_s = 0.1
-[[job]]
-command = ["sh", "-c", "echo $HETSCHED_JOB_ID >> {folder}/ran; sleep 60"]
-walltime_s = 0.3
-[[job]]
-command = ["sh", "-c", "kill -9 $$"]
-walltime_s = 20
-"""
-STATES = ["completed"] * 4 + ["failed", "timeout", "failed"]
-
-
-@pytest.fixture
-def jobs(tmp_path):
-    """A file of jobs."""
-    path = tmp_path / "jobs.toml"
-    path.write_text(JOBS.replace("{folder}", str(tmp_path)))
-    return path
-
-
-def begun(jobs, *more):
-    """The words that run them."""
-    given = {"--nodes": "2", "--policy": "easy", "--grace-s": "0.1", "--out": f"{jobs.parent}/out", "--power": "model"}
-    return ["run", str(jobs), *(word for pair in given.items() for word in pair), *more]
-
-
-def log(folder):
-    """Output of the command."""
-    return (folder / "executor.err").read_text()
-
-
-def done(zygote, folder, *words, code=0, fault=""):
-    """Runs the command to its end."""
-    zygote.command(folder, *words, fault=fault)
-    assert zygote.code() == code, log(folder)
 
 
 def test_a_run_and_what_it_leaves_behind(zygote, tmp_path, jobs):
@@ -142,14 +97,6 @@ def test_a_run_that_is_there_is_not_begun_again(zygote, tmp_path, jobs):
     before = (tmp_path / "out" / "journal.jsonl").read_bytes()
     done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
     assert (tmp_path / "out" / "journal.jsonl").read_bytes() == before
-
-
-def slow(tmp_path):
-    """Three jobs, each of which ends once there is a file `go`."""
-    path = tmp_path / "slow.toml"
-    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; until [ -e {tmp_path}/go ]; do sleep 0.01; done"]'
-    path.write_text(f"[[job]]\ncommand = {words}\nwalltime_s = 100\nrepeat = 3\n")
-    return path
 
 
 def test_a_second_executor_is_refused_and_the_first_goes_on(zygote, tmp_path, capsys):
@@ -239,190 +186,6 @@ def test_strict_and_json(zygote, tmp_path, jobs):
     found = json.loads(text[text.index("{") :])
     assert found["summary"]["completed"] == 4
     assert found["launcher"] == "local"
-
-
-ODD = """
-from pathlib import Path
-
-
-class Odd:
-    def choose(self, job, free, view):
-        if Path("{bad}").exists():
-            raise RuntimeError("odd")
-        return free[: job.node_count]
-"""
-
-
-def test_a_policy_that_fails_starts_nothing_and_what_runs_goes_on(zygote, tmp_path):
-    own = tmp_path / "mine.py"
-    own.write_text(ODD.replace("{bad}", f"{tmp_path}/bad"))
-    path = slow(tmp_path)
-    words = begun(path, "--nodes", "1")
-    words[words.index("easy")] = f"{own}:Odd"
-    zygote.command(tmp_path, *words)
-    until(lambda: ran(tmp_path))
-    (tmp_path / "bad").touch()
-    (tmp_path / "go").touch()
-    until(lambda: "the policy failed, and nothing starts: RuntimeError: odd" in log(tmp_path))
-    assert ran(tmp_path) == {1: 1}
-    (tmp_path / "bad").unlink()
-    assert zygote.code() == 0, log(tmp_path)
-    assert set(hs.read_result(tmp_path / "out").jobs["state"]) == {"completed"}
-
-
-def test_a_policy_that_fails_all_the_time_gives_way_to_another(zygote, tmp_path):
-    own = tmp_path / "mine.py"
-    (tmp_path / "bad").touch()
-    own.write_text(ODD.replace("{bad}", f"{tmp_path}/bad"))
-    (tmp_path / "go").touch()
-    words = begun(slow(tmp_path), "--nodes", "1", "--fallback", "fcfs")
-    words[words.index("easy")] = f"{own}:Odd"
-    done(zygote, tmp_path, *words)
-    assert "it failed 10 times in a row: fcfs decides from now on" in log(tmp_path)
-    assert "s on fcfs, on 1 node, real jobs" in log(tmp_path)
-    result = hs.read_result(tmp_path / "out")
-    assert set(result.jobs["state"]) == {"completed"}
-    assert result.provenance["fallback"]["policy"]["name"] == "fcfs"
-    assert result.provenance["fallback"]["since_s"] > 5
-
-
-class Failing:
-    """A controller of a policy that fails from some step on, until another policy decides."""
-
-    def __init__(self, controller, after):
-        self.controller, self.after = controller, after
-
-    def __getattr__(self, name):
-        return getattr(self.controller, name)
-
-    def step(self, t_us, notices, **given):
-        self.after -= 1
-        if self.after < 0 and self.controller.setting.policy.name != "easy":
-            raise ValueError("no idea")
-        return self.controller.step(t_us, notices, **given)
-
-
-def chain(tmp_path):
-    """Jobs on two nodes, one that waits for another, and one that cannot run."""
-    path = tmp_path / "chain.toml"
-    words = f'["sh", "-c", "echo $HETSCHED_JOB_ID >> {tmp_path}/ran; sleep 0.3"]'
-    rows = ["job_id = 1", "job_id = 2\ndepends_on = 1", "job_id = 3", "job_id = 4\nnodes = 2", "job_id = 5"]
-    path.write_text("".join(f"[[job]]\n{row}\ncommand = {words}\nwalltime_s = 100\n" for row in rows))
-    return path
-
-
-@pytest.mark.parametrize("after", [0, 1, 2, 3])
-@pytest.mark.parametrize("is_full", [False, True])
-def test_replay_and_resume_are_exact_across_the_change_of_policy(tmp_path, monkeypatch, after, is_full):
-    monkeypatch.setattr(executor, "_AFTER_ERROR_S", 0.0)
-    monkeypatch.setattr(executor, "RETRY_S", 0.05)
-    if is_full:
-        monkeypatch.setenv("HETSCHED_FAULT", f"ENOSPC@journal:{tmp_path}/full")
-        (tmp_path / "full").touch()
-    jobs, folder, said = read_commands(str(chain(tmp_path))), str(tmp_path / "out"), []
-    plan = Plan(jobs.commands, "local", Nodes(["a", "b"], [[0], [0]], are_slots=True), jobs.source)
-    platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
-    made = begin_run(folder, jobs, platform, hs.Policy.preset("conservative"), plan=plan, say=said.append)
-    own = made.executor
-    own.controller = Failing(own.controller, after)
-
-    def interrupting(text):
-        said.append(text)
-        if "decides from now on" in text:
-            # Two processes: the second one goes on from the change.
-            own.interrupts = 1
-            (tmp_path / "full").unlink(missing_ok=True)
-
-    own._say = interrupting
-    assert made.run() is False
-    made.close()
-    assert "it failed 10 times in a row: easy decides from now on" in said
-    assert ("nothing starts, tried again" in "".join(said)) == is_full
-    journal = hs.read_journal(folder)
-    (change,) = [one for one in journal.instants if one.policy is not None]
-    assert change.policy["name"] == "easy"
-    again = resume_run(folder)
-    assert again.executor.controller.setting.policy.name == "easy"
-    assert again.run() is True
-    again.close()
-    assert ran(tmp_path) == dict.fromkeys(range(1, 6), 1)
-    assert set(again.executor.states.values()) == {"completed"}
-    journal = hs.read_journal(folder)
-    assert journal.replay().setting.policy.name == "easy"
-    assert journal.decisions["number"].to_list() == list(range(1, 6))
-    assert journal.result().provenance["policy"]["name"] == "conservative"
-
-
-class Strayed:
-    """A controller to which something is told, once, that cannot be true."""
-
-    def __init__(self, controller, false, after):
-        self.controller, self.false, self.after = controller, false, after
-
-    def __getattr__(self, name):
-        return getattr(self.controller, name)
-
-    def step(self, t_us, notices, **given):
-        self.after -= 1
-        more = self.false if self.after < 0 else []
-        if more:
-            self.false = []
-        return self.controller.step(t_us, [*notices, *more], **given)
-
-
-@pytest.mark.parametrize("after", range(4))
-@pytest.mark.parametrize("interrupts", [False, True])
-def test_a_notice_that_cannot_be_true_is_followed_by_a_rebuild(tmp_path, after, interrupts):
-    jobs, folder, said = read_commands(str(chain(tmp_path))), str(tmp_path / "out"), []
-    plan = Plan(jobs.commands, "local", Nodes(["a", "b"], [[0], [0]], are_slots=True), jobs.source)
-    platform = hs.Platform.homogeneous(nodes=2, idle_w=100, tdp_w=300)
-    made = begin_run(folder, jobs, platform, hs.Policy.preset("conservative"), plan=plan)
-    own = made.executor
-    own.controller = Strayed(own.controller, [NodeOff((0,)), NodeOff((1,)), Ended(4, 7, "completed")], after)
-
-    def say(text):
-        said.append(text)
-        if interrupts and "begins again" in text:
-            own.interrupts = 1
-
-    own._say = say
-    is_whole = made.run()
-    made.close()
-    (line,) = [text for text in said if "the controller begins again with what runs and waits" in text]
-    assert "cannot" in line
-    if not is_whole:
-        again = resume_run(folder)
-        assert again.run() is True
-        again.close()
-    assert ran(tmp_path) == dict.fromkeys(range(1, 6), 1)
-    journal = hs.read_journal(folder)
-    (rebuilt,) = [one for one in journal.instants if one.snapshot is not None]
-    assert rebuilt.policy is None
-    assert json.loads(rebuilt.state)["version"] == hs.__version__
-    journal.replay()
-    result = journal.result().jobs
-    assert result["state"].to_list() == ["completed"] * 5
-    assert result["end_s"].null_count() == 0
-
-
-def test_a_step_that_fails_at_its_point_is_followed_by_a_rebuild(zygote, tmp_path, jobs):
-    words = begun(jobs)
-    zygote.command(tmp_path, *words, fault=f"LiveError@run.step:{tmp_path}/once,run.launched:{tmp_path}/launched")
-    assert zygote.code() == -signal.SIGKILL
-    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out", fault=f"LiveError@run.step:{tmp_path}/twice")
-    assert "the controller begins again with what runs and waits" in log(tmp_path)
-    result = hs.read_result(tmp_path / "out")
-    assert result.jobs.sort("job_id")["state"].to_list() == STATES
-    assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
-    hs.read_journal(tmp_path / "out").replay()
-
-
-def test_a_controller_that_strays_again_and_again_ends_the_run(zygote, tmp_path, jobs):
-    zygote.command(tmp_path, *begun(jobs), fault="LiveError@run.step")
-    assert zygote.code() == 2
-    assert "to go on: hetsched run --resume" in log(tmp_path)
-    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
-    assert ran(tmp_path) == dict.fromkeys(range(1, 7), 1)
 
 
 def test_only_its_user_may_read_a_journal(zygote, tmp_path, jobs):
@@ -681,86 +444,3 @@ def test_no_policy_knows_how_long_jobs_run(zygote, tmp_path):
     setting = hs.read_journal(tmp_path / "out").setting
     assert setting.workload.to_polars().select("walltime_s", "runtime_s").row(0) == (20.0, 20.0)
     assert b"0.125" not in (tmp_path / "out" / "start.zip").read_bytes()
-
-
-def two_slow(tmp_path):
-    """Three jobs on one node, of which the first two run until they are let go."""
-    path = tmp_path / "three.toml"
-    text = f"echo $HETSCHED_JOB_ID >> {tmp_path}/ran; while [ ! -e {tmp_path}/go ]; do sleep 0.02; done"
-    path.write_text(f'[[job]]\ncommand = ["sh", "-c", "{text}"]\nwalltime_s = 100\nrepeat = 3\n')
-    return path
-
-
-def status(tmp_path, capsys, *more):
-    """Answer of `--status`, as JSON."""
-    assert main(["run", "--status", f"{tmp_path}/out", "--json", *map(str, more)]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_jobs_are_looked_at_and_cancelled_from_another_shell(zygote, tmp_path, capsys):
-    pid = zygote.command(tmp_path, *begun(two_slow(tmp_path), "--nodes", "1"))
-    until(lambda: 1 in ran(tmp_path))
-    shown = status(tmp_path, capsys)
-    assert [run["job_id"] for run in shown["running"]] == [1]
-    assert (shown["waiting"], shown["process"], shown["over"]) == ([2, 3], pid, {})
-    assert status(tmp_path, capsys, "--cancel", "1,2")["asked_to_cancel"] == [1, 2]
-    until(lambda: 3 in ran(tmp_path))
-    (tmp_path / "go").touch()
-    assert zygote.code() == 0, log(tmp_path)
-    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
-    assert rows["state"].to_list() == ["cancelled", "cancelled", "completed"]
-    assert ran(tmp_path) == {1: 1, 3: 1}
-    hs.read_journal(tmp_path / "out").replay()
-    shown = status(tmp_path, capsys)
-    assert (shown["process"], shown["over"]) == (None, {"cancelled": 2, "completed": 1})
-    assert list((tmp_path / "out" / "asked").iterdir()) == []
-
-
-def test_a_run_that_goes_on_heeds_what_was_asked_before(zygote, tmp_path, capsys):
-    zygote.command(tmp_path, *begun(two_slow(tmp_path), "--nodes", "1"))
-    until(lambda: 1 in ran(tmp_path))
-    zygote.kill()
-    assert status(tmp_path, capsys, "--cancel", 1)["process"] is None
-    (tmp_path / "go").touch()
-    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
-    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
-    # The first one may have ended before anybody could end it.
-    assert rows["state"].to_list()[0] in ("cancelled", "completed")
-    assert rows["state"].to_list()[1:] == ["completed"] * 2
-    assert ran(tmp_path) == {1: 1, 2: 1, 3: 1}
-
-
-def test_failed_jobs_run_once_more_where_they_failed(zygote, tmp_path, jobs):
-    done(zygote, tmp_path, *begun(jobs))
-    before = dict.fromkeys(range(1, 7), 1)
-    assert ran(tmp_path) == before
-    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out", "--failed")
-    assert "3 jobs to be run once more" in log(tmp_path)
-    assert ran(tmp_path) == before | {5: 2, 6: 2}
-    rows = hs.read_result(tmp_path / "out").jobs.sort("job_id")
-    assert rows["state"].to_list() == STATES
-    assert rows["attempts"].to_list() == [1] * 4 + [2] * 3
-    hs.read_journal(tmp_path / "out").replay()
-    # With nothing to run again nothing changes.
-    done(zygote, tmp_path, "run", "--resume", f"{tmp_path}/out")
-    assert hs.read_result(tmp_path / "out").jobs.sort("job_id")["attempts"].to_list() == [1] * 4 + [2] * 3
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--cancel", "7"], "--cancel: found"),
-        (["--failed"], "--failed: found"),
-        (["--status", "OUT", "--cancel", "x"], "numbers of jobs, such as 7,9"),
-        (["--status", "OUT", "--cancel", "1,99"], "--cancel: found `99`, expected jobs of the run"),
-        (["--status", "OUT", "--resume", "OUT"], "--resume: found"),
-        (["--status", "OUT", "--nodes", "3"], "nothing with --status, whose folder says it"),
-        (["--status", "NONE"], "a journal"),
-    ],
-)
-def test_faults_of_asking_for_a_run(zygote, tmp_path, capsys, jobs, words, message):
-    if "OUT" in words:
-        done(zygote, tmp_path, *begun(jobs))
-    names = {"OUT": f"{tmp_path}/out", "NONE": f"{tmp_path}/none"}
-    assert main(["run", *(names.get(word, word) for word in words)]) == 2
-    assert message in capsys.readouterr().err

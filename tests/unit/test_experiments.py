@@ -298,11 +298,11 @@ def swa(quick_report):
 
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(swa):
     told = []
-    again = reproduce("swa-multi", quick=True, progress=lambda done, total: told.append((done, total)))
+    again = reproduce("swa-multi", quick=True, repetitions=2, progress=lambda *said: told.append(said))
     assert told == sorted(told)
-    assert told[-1] == (6, 6)
-    assert again.to_dict() == swa.to_dict()
-    assert again.runs.equals(swa.runs)
+    assert told[-1] == (2, 2)
+    # That whole reports are the same is tested where one was stopped (test_many.py).
+    assert again.runs.equals(swa.runs.filter(pl.col("repetition") < 2))
     other = reproduce("swa-multi", quick=True, repetitions=2, seed=1)
     assert not set(other.runs["job_energy_j"]) & set(swa.runs["job_energy_j"])
 

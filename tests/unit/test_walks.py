@@ -41,7 +41,7 @@ def files_of(call):
     ("most", "call"),
     [
         (16, lambda log, machine: hs.simulate(log, machine, "easy")),
-        (29, lambda log, machine: hs.sweep(log, machine, ["fcfs", "easy"], workers=1, progress=None)),
+        (26, lambda log, machine: hs.sweep(log, machine, ["fcfs", "easy"], workers=1, progress=None)),
         (31, lambda log, machine: hs.compare(log, machine, ["fcfs", "easy"], progress=None)),
     ],
     ids=["simulate", "sweep", "compare"],
@@ -67,6 +67,7 @@ print(*(name for name in sys.modules if name.startswith("hetsched.features.")))
 
 PARAMETERS = {
     "check": ["run"],
+    "check_log": ["run"],
     "settle": ["run"],
     "engine": ["run"],
     "drive": ["run", "session"],

@@ -7,8 +7,8 @@ import numpy as np
 from hetsched.bound.given import Cell, Given, in_whole
 from hetsched.bound.rates import Floats
 
-_JOBS_AT_ONCE = 2**22
-"""Pairs of jobs and nodes that are worked out at once."""
+_PAIRS_AT_ONCE = 2**17
+"""Pairs of jobs and nodes that are worked out at once: so few that they stay in a core's cache."""
 
 
 def energy_blind(given: Given) -> float:
@@ -38,7 +38,7 @@ def _of_size(cell: Cell, order: np.ndarray, jobs: np.ndarray, size: int) -> floa
     length_s = cell.given.some(alike).lengths(np.full(len(alike), cell.time[order[size - 1]])) / 1e6
     found = float((length_s * scale[alike]).sum() * rate.sum())
     given, scale = _different(cell.given.some(others), scale[others])
-    at_once = max(_JOBS_AT_ONCE // len(order), 1)
+    at_once = max(_PAIRS_AT_ONCE // len(order), 1)
     for first in range(0, len(given), at_once):
         some = slice(first, first + at_once)
         part = given.some(np.arange(len(given))[some])

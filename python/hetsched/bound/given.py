@@ -86,7 +86,8 @@ class Given:
         by_job = (slice(None),) + (np.newaxis,) * (np.ndim(factor) - 1)
         walltime, fixed = self.walltime[by_job], self.fixed[by_job]
         runs = stretched(self.runtime[by_job], factor * self.pace[by_job]) + self.comm[by_job]
-        walltime_pace = self.walltime_pace[by_job] * (factor if self.stretches else np.ones_like(factor))
+        # By job alone where walltimes do not stretch: nodes are not looked at.
+        walltime_pace = self.walltime_pace[by_job] * (factor if self.stretches else 1.0)
         killed = np.where(walltime >= FOREVER, FOREVER, stretched(walltime, walltime_pace) + self.grace)
         return np.minimum(np.where(fixed >= 0, fixed, np.minimum(runs, killed)), self.left[by_job])
 

@@ -117,20 +117,14 @@ def run(
     check_output(journal)
     assert chosen is not None
     from hetsched.live.lock import Held
-    from hetsched.slurm_bridge.applications import Applications
     from hetsched.slurm_bridge.bridge import Bridge
     from hetsched.slurm_bridge.facts import has_accounting
-    from hetsched.slurm_bridge.machine import FOREVER_S, BridgeMachine
     from hetsched.slurm_bridge.readings import Reader
     from hetsched.slurm_bridge.run import BridgeClock
     from hetsched.slurm_bridge.standing import Site
 
     fallback = policy_of(beats.fallback)
-    with renamed(
-        {f"platform.{name}": f"--platform {platform}: {name}" for name in ("node_names", "exclusive", "queue")}
-    ):
-        nodes = platform_of(platform, {})
-        machine = BridgeMachine(nodes, beats.unlimited_s or FOREVER_S, Applications.of(nodes, beats.app_by))
+    machine = _machine(platform, beats)
     lock = Held(journal, "--journal", "bridge")
     site = Site(partition, needs_gate=acts.act)
     settings = _settings(screen)
@@ -163,6 +157,18 @@ def run(
     if good == 0:
         screen.say(f"{many(beats.beats or 0, 'reading')}, none of them good")
         raise typer.Exit(FAILED)
+
+
+def _machine(platform: str, beats: BeatsGiven) -> BridgeMachine:
+    """The platform as the bridge knows it; faults in it name the option that gave it."""
+    from hetsched.slurm_bridge.applications import Applications
+    from hetsched.slurm_bridge.machine import FOREVER_S, BridgeMachine
+
+    with renamed(
+        {f"platform.{name}": f"--platform {platform}: {name}" for name in ("node_names", "exclusive", "queue")}
+    ):
+        nodes = platform_of(platform, {})
+        return BridgeMachine(nodes, beats.unlimited_s or FOREVER_S, Applications.of(nodes, beats.app_by))
 
 
 def _beats(bridge: Bridge, beats: BeatsGiven, heard: Events | None) -> int:

@@ -5,6 +5,7 @@ has those of these functions that it needs:
 
 | function | |
 |---|---|
+| ``check_log(run)`` | raises if the log does not say what the policy asks of it |
 | ``check(run)`` | raises if what is asked of it does not go together |
 | ``settle(run)`` | gives the run as decisions see it |
 | ``engine(run)`` | gives keywords of the engine |
@@ -94,7 +95,13 @@ class Setting:
 
     def check(self) -> None:
         """Raise if what is asked of a feature does not go together."""
+        self.check_log()
         for check in self.asked("check"):
+            check(self)
+
+    def check_log(self) -> None:
+        """Raise if the log does not say what the policy asks of it."""
+        for check in self.asked("check_log"):
             check(self)
 
     @property

@@ -12,47 +12,30 @@ from hetsched.features.feature import AnySetting, Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
 from hetsched.run.concerns import Concern
-from hetsched.run.options import RunOptions
-from hetsched.workload import Workload
 
 
-def check(run: Setting) -> None:
-    """Raise if the log does not say what is to be repeated."""
-    check_observed(run.policy, run.workload, run.platform)
+def check_log(run: Setting) -> None:
+    """Raise if the policy repeats what the log does not say, or what the platform has no nodes for."""
+    faults, frame = Faults("workload"), run.workload.to_polars()
+    if run.needs("observed_starts"):
+        _check_starts(frame, run.policy, faults)
+    if run.needs("observed_nodes") and "observed_nodes" in frame.columns:
+        _check_nodes(frame, run.platform, faults)
+    faults.check()
 
 
 def settle(run: AnySetting) -> AnySetting:
     """The run with options that hold in a replay."""
-    return replace(run, options=options_under(run.policy, run.options))
+    return replace(run, options=run.options.under(run.policy))
 
 
 def after(ended: Ended) -> Found:
     """Jobs that started late or were left out."""
     policy = ended.setting.policy
-    if not is_replay(policy):
+    if not policy._repeats_log:
         return Found()
     counts = {name: ended.totals[name] for name in ("late_starts", "left_out_jobs")}
     return Found(_concerns(policy, **counts), {"replay": counts})
-
-
-def is_replay(policy: Policy) -> bool:
-    """True if no job starts before it did in reality."""
-    return "backfill" in policy.needs.get("observed_starts", ())
-
-
-def options_under(policy: Policy, options: RunOptions) -> RunOptions:
-    """The options as they hold under the policy: a replay kills no job at its walltime, as it repeats what ran."""
-    return replace(options, kill_at_walltime=False) if is_replay(policy) else options
-
-
-def check_observed(policy: Policy, workload: Workload, platform: Platform) -> None:
-    """Raise if the policy repeats what the log does not say, or what the platform has no nodes for."""
-    faults, frame = Faults("workload"), workload.to_polars()
-    if "observed_starts" in policy.needs:
-        _check_starts(frame, policy, faults)
-    if "observed_nodes" in policy.needs and "observed_nodes" in frame.columns:
-        _check_nodes(frame, platform, faults)
-    faults.check()
 
 
 def _check_starts(frame: pl.DataFrame, policy: Policy, faults: Faults) -> None:

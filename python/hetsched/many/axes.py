@@ -15,8 +15,8 @@ import polars as pl
 
 from hetsched.checks import Faults, whole_text
 from hetsched.errors import ConfigError, Fault, SimulationError
+from hetsched.features.feature import Setting
 from hetsched.features.queues import naming_nodes
-from hetsched.features.replay import check_observed
 from hetsched.many.many import within
 from hetsched.platform import Platform
 from hetsched.policy.parts import ROLES
@@ -86,10 +86,12 @@ class Axes:
             for name, policy in self.policies.items():
                 with noted_within(f"platform `{platform_name}`, policy `{name}`", faults):
                     Run(_one_job(_first_queue(platform)), platform, policy, dated).stop_before()
+                if not policy.needs:
+                    continue
                 for (workload_name, seed), workload in self.distinct_workloads.items():
                     place = f"{_workload_place(workload_name, seed)}, platform `{platform_name}`, policy `{name}`"
                     with noted_within(place, faults):
-                        check_observed(policy, workload, platform)
+                        Setting(workload, platform, policy, dated).check_log()
         faults.check()
         return found
 
@@ -98,10 +100,10 @@ class Axes:
     ) -> Iterator[Concern]:
         """Set every workload up on a platform; gives new concerns, of draws of one function each matter once."""
         said: set[tuple[str, type]] = set()
+        platform = self.platforms[platform_name]
+        usual = _usual(platform)
         for (name, seed), workload in self.distinct_workloads.items():
             place = f"{_workload_place(name, seed)}, platform `{platform_name}`"
-            platform = self.platforms[platform_name]
-            usual = naming_nodes(Policy(), platform) or Policy()
             run = Run(workload, platform, usual, replace(setup, events=None))
             with noted_within(place, faults):
                 run.stop_before()
@@ -111,6 +113,12 @@ class Axes:
                     yield replace(one, about=f"{place}: {one.about}")
                 said.add((name, one.category))
                 before.add(told)
+
+
+def _usual(platform: Platform) -> Policy:
+    """A policy under which any workload can be set up on the platform."""
+    usual = _policy("fcfs")
+    return usual if platform.queues is None else naming_nodes(usual, platform) or usual
 
 
 def on_clock_of(options: RunOptions, workload: Workload, platform: Platform) -> RunOptions:

@@ -18,7 +18,6 @@ from hetsched import __version__
 from hetsched.checks import Faults, reason_of, shown
 from hetsched.engine import engine
 from hetsched.errors import ConfigError, TraceError
-from hetsched.features.replay import options_under
 from hetsched.files import UNREADABLE, json_sha256, write_whole
 from hetsched.many.axes import Axes, Options, Platforms, Policies, Seeds, Workloads, axes_of, on_clock_of
 from hetsched.many.carried import content_of, held
@@ -178,7 +177,7 @@ def plan_of(axes: Axes, options: Options) -> list[Plan]:
     platforms = {name: platform_sha256(platform) for name, platform in axes.platforms.items()}
     beliefs = {(w, p): belief_of(workloads[w], axes.platforms[p], options[p]) for w, p in product(workloads, platforms)}
     own = {
-        (*pair, name): deciding(options_under(policy, dated))
+        (*pair, name): deciding(dated.under(policy))
         for pair, dated in _options_of(axes, options).items()
         for name, policy in axes.policies.items()
     }

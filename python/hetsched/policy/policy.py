@@ -376,6 +376,11 @@ class Policy:
         return role not in self._own and bool(parts()[role, (self._parts[role] or {})["name"]][flag])
 
     @property
+    def _repeats_log(self) -> bool:
+        """True if no job starts before it did in reality."""
+        return "backfill" in self.needs.get("observed_starts", ())
+
+    @property
     def _puts_to_sleep(self) -> bool:
         """True if a part switches idle nodes off."""
         return self._sleeps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, get_args
 
 from hetsched.checks import Faults, shown
@@ -14,6 +14,7 @@ from hetsched.typing import Bound, OnFailure, OnUnknownApp, Walltimes
 if TYPE_CHECKING:
     from hetsched.contract.contract import Contract
     from hetsched.platform import Platform
+    from hetsched.policy import Policy
     from hetsched.power.forecast import AnyPredictor
     from hetsched.run.events import Events
 
@@ -100,6 +101,10 @@ class RunOptions(Declared):
             take=_contract,
         ),
     )
+
+    def under(self, policy: Policy) -> RunOptions:
+        """The options as they hold under a policy: a replay kills no job at its walltime, as it repeats what ran."""
+        return replace(self, kill_at_walltime=False) if policy._repeats_log else self
 
     def record(self) -> dict[str, Any]:
         """The options as plain values, objects by their names and sums.

@@ -18,7 +18,6 @@ from hetsched.contract.contract import Contract
 from hetsched.errors import ConfigError, HetschedError
 from hetsched.features import queues
 from hetsched.features.feature import Setting
-from hetsched.features.replay import options_under
 from hetsched.files import MALFORMED, frame_sha256, write_whole
 from hetsched.platform import Platform, VariationTable
 from hetsched.policy import Policy
@@ -147,7 +146,7 @@ def _session(members: zipfile.ZipFile) -> Saved:
         raise TableError(f"format {shown(record['format'])}", f"format 1 to {_VERSION}; a later hetsched wrote it")
     workload, platform = _workload(members, record["workload"]), _platform(members, record)
     policy = Policy.from_dict(record["policy"])
-    options = options_under(policy, _options(members, record["options"], record.get("contract")))
+    options = _options(members, record["options"], record.get("contract")).under(policy)
     check_memory(workload, platform, policy, until_s=options.until_s)
     forecast = record["forecast"]
     if forecast is not None:

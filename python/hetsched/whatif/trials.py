@@ -14,7 +14,6 @@ from typing import Any
 from hetsched.checks import Faults
 from hetsched.engine import engine
 from hetsched.errors import ConfigError
-from hetsched.features.replay import options_under
 from hetsched.files import json_sha256
 from hetsched.many.axes import check_portable, on_clock_of
 from hetsched.many.carried import inputs_folder, remove_inputs
@@ -102,7 +101,7 @@ class Trials:
             where = (sha256, id(own.predictor))
             if where not in beliefs:
                 beliefs[where] = belief_of(self.workload, setting.platform, own)
-            decides = deciding(options_under(setting.policy, own))
+            decides = deciding(own.under(setting.policy))
             found.append(
                 run_key(self.workload, sha256, setting.policy, own.seed, options=decides, belief=beliefs[where])
             )
