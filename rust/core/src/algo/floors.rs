@@ -3,48 +3,110 @@
 
 use crate::units::{SimDuration, SimTime};
 
-/// Thresholds per octave.
-const STEPS: u32 = 2;
-/// Thresholds of lengths: one that every length reaches, and those from 2^16 µs, a sixteenth of a second, to five months.
-const LENGTHS: usize = 56;
-/// Number of the threshold whose place the first column takes, the one that every length reaches.
-const SHORT: usize = (16 * STEPS) as usize;
+/// Thresholds per octave, as a power of two: of a short plan, and of a long one.
+const COARSE: u32 = 1;
+const FINE: u32 = 3;
+/// Octaves of lengths: from 2^16 µs, a sixteenth of a second, to five months. A threshold that every length reaches
+/// stands in the place of the first.
+const SHORTEST: u32 = 16;
+const OCTAVES: u32 = 28;
+/// Number of needs noted from which a plan is long: that many searches repay clearing the fine thresholds.
+const MANY: usize = 512;
 
-/// Instants by thresholds of units and of lengths: no need of at least these units for at least this length fits
-/// earlier.
+/// Lower bounds by thresholds of units and of lengths.
 ///
-/// Monotone: rows and columns never fall from one threshold to the next.
-#[derive(Clone, Debug, Default)]
+/// Coarse thresholds are quick to clear, which most plans need; long plans are searched from fine ones, too.
+#[derive(Clone, Debug)]
 pub struct Floors {
-    cells: Vec<SimTime>,
-    rows: usize,
+    coarse: Grid,
+    fine: Grid,
+    /// Number of needs noted.
+    noted: usize,
+    now: SimTime,
+    most: i64,
+}
+
+impl Default for Floors {
+    fn default() -> Self {
+        Self { coarse: Grid::of(COARSE), fine: Grid::of(FINE), noted: 0, now: SimTime::default(), most: 0 }
+    }
 }
 
 impl Floors {
     /// Forgets everything; `most` units are the most that will be asked for.
     pub fn reset(&mut self, now: SimTime, most: i64) {
-        self.rows = below(most) + 1;
-        self.cells.clear();
-        self.cells.resize(self.rows * LENGTHS, now);
+        (self.now, self.most, self.noted) = (now, most, 0);
+        self.coarse.reset(now, most);
     }
 
     /// An instant before which a need of `units` for `length` does not fit.
     #[must_use]
     pub fn of(&self, units: i64, length: SimDuration) -> SimTime {
-        let row = below(units).min(self.rows - 1);
-        let column = below(length.micros()).saturating_sub(SHORT).min(LENGTHS - 1);
-        self.cells[row * LENGTHS + column]
+        let coarse = self.coarse.floor(units, length);
+        if self.noted >= MANY { coarse.max(self.fine.floor(units, length)) } else { coarse }
     }
 
     /// Notes that a need of `units` for `length` fits no earlier than `start`.
     pub fn raise(&mut self, units: i64, length: SimDuration, start: SimTime) {
-        let first = match above(length.micros()) {
+        self.noted += 1;
+        if self.noted == MANY {
+            self.fine.reset(self.now, self.most);
+        }
+        if self.noted >= MANY {
+            self.fine.raise(units, length, start);
+        }
+        self.coarse.raise(units, length, start);
+    }
+}
+
+/// Instants by thresholds of units and of lengths: no need of at least these units for at least this length fits
+/// earlier.
+///
+/// Monotone: rows and columns never fall from one threshold to the next.
+#[derive(Clone, Debug)]
+struct Grid {
+    /// Thresholds per octave, as a power of two.
+    bits: u32,
+    cells: Vec<SimTime>,
+    rows: usize,
+}
+
+impl Grid {
+    fn of(bits: u32) -> Self {
+        Self { bits, cells: Vec::new(), rows: 0 }
+    }
+
+    /// Number of thresholds of lengths.
+    fn columns(&self) -> usize {
+        (OCTAVES << self.bits) as usize
+    }
+
+    /// Number of the threshold of lengths whose place the first column takes.
+    fn short(&self) -> usize {
+        (SHORTEST << self.bits) as usize
+    }
+
+    fn reset(&mut self, now: SimTime, most: i64) {
+        self.rows = below(most, self.bits) + 1;
+        self.cells.clear();
+        self.cells.resize(self.rows * self.columns(), now);
+    }
+
+    fn floor(&self, units: i64, length: SimDuration) -> SimTime {
+        let row = below(units, self.bits).min(self.rows - 1);
+        let column = below(length.micros(), self.bits).saturating_sub(self.short()).min(self.columns() - 1);
+        self.cells[row * self.columns() + column]
+    }
+
+    fn raise(&mut self, units: i64, length: SimDuration, start: SimTime) {
+        let first = match above(length.micros(), self.bits) {
             0 => 0,
-            threshold => threshold.saturating_sub(SHORT).max(1),
+            threshold => threshold.saturating_sub(self.short()).max(1),
         };
-        let mut end = LENGTHS;
-        for row in above(units)..self.rows {
-            let cells = &mut self.cells[row * LENGTHS..(row + 1) * LENGTHS];
+        let columns = self.columns();
+        let mut end = columns;
+        for row in above(units, self.bits)..self.rows {
+            let cells = &mut self.cells[row * columns..(row + 1) * columns];
             if cells.get(first).is_none_or(|&cell| cell >= start) {
                 return;
             }
@@ -58,16 +120,17 @@ impl Floors {
 }
 
 /// The last threshold that is not above `number`.
-fn below(number: i64) -> usize {
+fn below(number: i64, bits: u32) -> usize {
     let number = number.max(1).cast_unsigned();
     let octave = number.ilog2();
-    let step = if octave == 0 { 0 } else { (number >> (octave - 1)) & 1 };
-    (octave * STEPS) as usize + usize::from(step == 1)
+    let leading = if octave > bits { number >> (octave - bits) } else { number << (bits - octave) };
+    let within = leading & ((1 << bits) - 1);
+    ((octave << bits) as usize) + usize::try_from(within).unwrap_or(0)
 }
 
 /// The first threshold that is not below `number`.
-fn above(number: i64) -> usize {
-    if number <= 1 { 0 } else { below(number - 1) + 1 }
+fn above(number: i64, bits: u32) -> usize {
+    if number <= 1 { 0 } else { below(number - 1, bits) + 1 }
 }
 
 #[cfg(test)]
@@ -83,10 +146,14 @@ mod tests {
 
     #[test]
     fn a_threshold_below_is_not_above_and_the_next_is() {
-        for number in 1..5_000_i64 {
-            let (under, over) = (below(number), above(number));
-            assert!(over.abs_diff(under) <= 1, "{number}: {under} {over}");
-            assert!(below(number + 1) >= under && above(number + 1) >= over && above(number) <= below(2 * number));
+        for (number, bits) in (1..5_000_i64).flat_map(|number| [(number, COARSE), (number, FINE)]) {
+            let (under, over) = (below(number, bits), above(number, bits));
+            assert!(over <= under + 1, "{number}: {under} {over}");
+            assert!(
+                below(number + 1, bits) >= under
+                    && above(number + 1, bits) >= over
+                    && above(number, bits) <= below(2 * number, bits)
+            );
         }
     }
 
@@ -99,19 +166,30 @@ mod tests {
             asked in prop::collection::vec((1..220_i64, lengths()), 1..40),
         ) {
             let (now, most) = (SimTime::from_micros(0), 220);
-            let mut floors = Floors::default();
-            floors.reset(now, most);
+            let mut grids = [COARSE, FINE].map(Grid::of);
+            let (mut few, mut many) = (Floors::default(), Floors::default());
+            grids.iter_mut().for_each(|grid| grid.reset(now, most));
+            few.reset(now, most);
+            many.reset(now, most);
+            // Needs that fit at once tell nothing, but make a plan long.
+            (0..MANY).for_each(|_| many.raise(1, SimDuration::ZERO, now));
             for &(units, length, start) in &noted {
-                floors.raise(units, SimDuration::from_micros(length), SimTime::from_micros(start));
+                let (length, start) = (SimDuration::from_micros(length), SimTime::from_micros(start));
+                grids.iter_mut().for_each(|grid| grid.raise(units, length, start));
+                few.raise(units, length, start);
+                many.raise(units, length, start);
             }
             for (units, length) in asked {
-                let floor = floors.of(units, SimDuration::from_micros(length));
+                let [floor, fine] = [0, 1].map(|which| grids[which].floor(units, SimDuration::from_micros(length)));
+                prop_assert_eq!(few.of(units, SimDuration::from_micros(length)), floor);
+                prop_assert_eq!(many.of(units, SimDuration::from_micros(length)), fine.max(floor));
+                prop_assert!(floor <= fine);
                 let least = |factor: i64, length: i64| {
                     let known = noted.iter().filter(|note| factor * note.0 <= units && factor * note.1.max(1) <= length.max(1));
                     known.map(|note| SimTime::from_micros(note.2)).max().unwrap_or(now)
                 };
                 let told = if length < 1 << 17 { least(2, 1) } else { least(2, length.min(1 << 43)) };
-                prop_assert!(told <= floor && floor <= least(1, length), "{:?} {:?} {:?}", told, floor, least(1, length));
+                prop_assert!(told <= floor && fine <= least(1, length), "{:?} {:?} {:?} {:?}", told, floor, fine, least(1, length));
             }
         }
     }
