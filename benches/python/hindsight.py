@@ -1,4 +1,4 @@
-"""What hindsight saves: the starts of a run on cheaper nodes, and starts that are moved, too.
+"""Savings with hindsight: the starts of a run on cheaper nodes, and starts that are moved, too.
 
     python benches/python/hindsight.py [--readings overloaded,steady] [--policies hetsched,easy] [--workload 4]
                                        [--seed 1] [--nodes 540] [--jobs 10000] [--only given|moved] [--json FILE]
