@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +74,9 @@ class Watts:
         return np.asarray(preset + (self._factor * own_s if binds else 0.0))
 
 
-def machine(seed: int, nodes: int, *, is_by_watts: bool = False) -> hs.Platform:
+def machine(seed: int, nodes: int, *, spread: float = system.SPREAD, is_by_watts: bool = False) -> hs.Platform:
     """Nodes of the drawn machine that can sleep; numbered as they are, or by the mean of their draws."""
-    drawn = system.drawn_machine(seed, nodes=nodes)
+    drawn = system.drawn_machine(seed, spread=spread, nodes=nodes)
     (kind,) = drawn.ideal.classes
     table = drawn.sample.table
     assert table.power_w is not None
@@ -86,11 +86,16 @@ def machine(seed: int, nodes: int, *, is_by_watts: bool = False) -> hs.Platform:
     return hs.Platform.homogeneous(nodes=nodes, idle_w=kind.idle_w, tdp_w=kind.tdp_w, actual=table, **SLEEP)
 
 
+def lasting(load: float, number: int, seed: int, nodes: int, jobs: int) -> hs.Workload:
+    """The steady trace at a load."""
+    return generators.steady(nodes=nodes, jobs=jobs, mix=number, seed=seed, load=load, largest_nodes=nodes // 3)
+
+
 def wakings(number: int, seed: int, nodes: int, jobs: int) -> Iterator[tuple[str, str, hs.Result]]:
     """Runs with nodes that sleep: the question, the policy, the run."""
     platform, by_watts = machine(seed, nodes), machine(seed, nodes, is_by_watts=True)
     for load in LOADS:
-        workload = generators.steady(nodes=nodes, jobs=jobs, mix=number, seed=seed, load=load, largest_nodes=nodes // 3)
+        workload = lasting(load, number, seed, nodes, jobs)
         asked = f"waking, load {load:g}"
         yield asked, "no sleep", hs.simulate(workload, platform, "hetsched")
         for sleep in ("planned", "newsvendor"):
@@ -99,18 +104,26 @@ def wakings(number: int, seed: int, nodes: int, jobs: int) -> Iterator[tuple[str
             yield asked, f"{sleep}, by watts", hs.simulate(workload, by_watts, f"hetsched:sleep={sleep}")
 
 
-def watts(number: int, seed: int, nodes: int, jobs: int) -> Iterator[tuple[str, str, hs.Result]]:
+def watts(
+    number: int,
+    seed: int,
+    nodes: int,
+    jobs: int,
+    *,
+    spread: float = system.SPREAD,
+    factors: Sequence[float] = FACTORS,
+) -> Iterator[tuple[str, str, hs.Result]]:
     """Runs under half the budget."""
     for reading in ("overloaded", "steady"):
         (case,) = [
             one for one in system.cases(seed, jobs=jobs, nodes=nodes, presets=(reading,)) if one.number == number
         ]
-        platform = system.drawn_machine(seed, nodes=nodes).ideal
+        platform = system.drawn_machine(seed, spread=spread, nodes=nodes).ideal
         apps, cost = costs(case.workload, platform)
         limits = (float(platform.idle_w.mean()), PCR * float(platform.tdp_w.sum()))
         asked = f"watts, {reading}"
         yield asked, USUAL, hs.simulate(case.workload, platform, f"hetsched:pcr={PCR}")
-        for factor in FACTORS:
+        for factor in factors:
             policy = hs.Policy.preset("hetsched", order=Watts(factor, cost, apps, limits), pcr=PCR)
             yield asked, f"factor {factor:g}", hs.simulate(case.workload, platform, policy)
 

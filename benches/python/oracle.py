@@ -303,7 +303,12 @@ def drawn(rows: list[dict[str, Any]]) -> Any:
         level={row: 100.0},
         ticks=[MIXES[one] for one in numbers],
     )
-    return panel_figure(curves)
+    figure = panel_figure(curves)
+    low = min(one.get_ylim()[0] for one in figure.axes)
+    for one in figure.axes:
+        # Shares of two readings are compared across panels.
+        one.set_ylim(low, 103.0)
+    return figure
 
 
 def _numbers(text: str) -> list[int]:

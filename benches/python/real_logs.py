@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -40,6 +40,12 @@ CLASSES = 4
 GPU_IDLE_W, GPU_TDP_W = 40.0, 300.0
 IDLE_W, TDP_W, BUSY_W = 250.0, 785.0, 654.0
 """Of Kestrel's nodes, as ``hetsched demo`` assumes them."""
+
+LOGS = {"ricc": ("RICC", "RICC-2010-2.swf.gz", 8192), "theta": ("Theta", "Theta-2023-feb-dec.swf.gz", 4360)}
+"""Name, file and nodes."""
+LONGEST = {"ricc": 45.0, "theta": 1e9}
+"""Days of a log that are run, from its first submission on."""
+KESTREL_NODES = 1024
 
 METRICS = {
     "placement": "placement saved (%)",
@@ -81,37 +87,54 @@ def longhorn(folder: Path, *apps: str) -> hs.VariationTable:
     return Measurements(both, app="exp", node="uuid", power_w="pwr", time_s="perf").to_table()
 
 
-def on_gpus(jobs: hs.Workload, table: hs.VariationTable, *, nodes: int) -> Draw:
-    """A log that names no applications on GPUs: nodes are drawn, and which of the applications each user runs."""
+def by_user(jobs: hs.Workload, apps: Sequence[str], seed: int) -> hs.Workload:
+    """A log that names no applications: which of them each user runs is drawn."""
     frame = jobs.to_polars().drop("app")
     users = frame["user"].fill_null("?").rank("dense").to_numpy() - 1
+    of_user = stream(seed, "applications of users").integers(0, len(apps), int(users.max()) + 1)
+    return hs.Workload.from_polars(frame.with_columns(pl.Series("app", np.array(apps)[of_user[users]])))
+
+
+def on_gpus(jobs: hs.Workload, table: hs.VariationTable, *, nodes: int) -> Draw:
+    """A log that names no applications on GPUs: nodes are drawn, and which of the applications each user runs."""
 
     def draw(seed: int) -> tuple[hs.Workload, hs.Platform]:
-        of_user = stream(seed, "applications of users").integers(0, len(table.apps), int(users.max()) + 1)
-        apps = pl.Series("app", np.array(table.apps)[of_user[users]])
         drawn = resample_table(table, nodes=nodes, seed=seed).table
         platform = hs.Platform.homogeneous(nodes=nodes, idle_w=GPU_IDLE_W, tdp_w=GPU_TDP_W, actual=drawn)
-        return hs.Workload.from_polars(frame.with_columns(apps)), platform
+        return by_user(jobs, table.apps, seed), platform
 
     return draw
 
 
-def kestrel(*, quick: bool) -> Case:
-    """The log of ``hetsched demo``, its jobs in four classes by their measured draw."""
-    data = files("hetsched") / "data"
-    frame = hs.read_parquet(str(data / "kestrel-2024-09.parquet")).to_polars()
-    frame = frame.head(4000) if quick else frame
+def kestrel_log() -> pl.DataFrame:
+    """Jobs of ``hetsched demo``, with measured watts."""
+    return hs.read_parquet(str(files("hetsched") / "data" / "kestrel-2024-09.parquet")).to_polars()
+
+
+def by_draw(frame: pl.DataFrame, apps: Sequence[str]) -> hs.Workload:
+    """Jobs with measured watts in as many classes of equal size as there are applications, the least draw first."""
     power_w = frame["power_w"].fill_null(BUSY_W).to_numpy()
     known_w = frame["power_w"].drop_nulls().to_numpy()
-    number = np.searchsorted(np.quantile(known_w, np.arange(1, CLASSES) / CLASSES), power_w)
+    number = np.searchsorted(np.quantile(known_w, np.arange(1, len(apps)) / len(apps)), power_w)
+    return hs.Workload.from_polars(frame.with_columns(pl.Series("app", np.array(apps)[number])))
+
+
+def of_marconi(apps: Sequence[str], *, nodes: int, seed: int) -> hs.Platform:
+    """Nodes that differ as those of Marconi100 do, by one factor each."""
+    measured = pl.read_csv(str(files("hetsched") / "data" / "m100-node-ratio.csv"))["power_ratio"].to_numpy()
+    ratio = stream(seed, "nodes").choice(measured, size=nodes)
+    table = hs.VariationTable(apps, power_ratio=np.tile(ratio, (len(apps), 1)))
+    return hs.Platform.homogeneous(nodes=nodes, idle_w=IDLE_W, tdp_w=TDP_W, busy_w=BUSY_W, actual=table)
+
+
+def kestrel(*, quick: bool) -> Case:
+    """The log of ``hetsched demo``, its jobs in four classes by their measured draw."""
+    frame = kestrel_log()
     apps = [f"class-{place}" for place in range(CLASSES)]
-    jobs = hs.Workload.from_polars(frame.with_columns(pl.Series("app", np.array(apps)[number])))
-    measured = pl.read_csv(str(data / "m100-node-ratio.csv"))["power_ratio"].to_numpy()
+    jobs = by_draw(frame.head(4000) if quick else frame, apps)
 
     def draw(seed: int) -> tuple[hs.Workload, hs.Platform]:
-        ratio = stream(seed, "nodes").choice(measured, size=1024)
-        table = hs.VariationTable(apps, power_ratio=np.tile(ratio, (CLASSES, 1)))
-        return jobs, hs.Platform.homogeneous(nodes=1024, idle_w=IDLE_W, tdp_w=TDP_W, busy_w=BUSY_W, actual=table)
+        return jobs, of_marconi(apps, nodes=KESTREL_NODES, seed=seed)
 
     return Case("Kestrel, Marconi100 nodes", f"{len(jobs):,} jobs, four days", draw)
 
@@ -128,12 +151,11 @@ def cases(folder: Path, *, only: str = "", quick: bool = False) -> Iterator[Case
     quick
         Whether to run the first 4,000 jobs of each.
     """
-    logs = {"ricc": ("RICC", "RICC-2010-2.swf.gz", 8192), "theta": ("Theta", "Theta-2023-feb-dec.swf.gz", 4360)}
     tables = {"training GPUs": ("resnet", "bert"), "kernel GPUs": ("sgemm", "pagerank")}
-    for key, (name, file, nodes) in logs.items():
+    for key, (name, file, nodes) in LOGS.items():
         if only in ("", key):
             whole = hs.read_swf(folder / "swf" / file)
-            jobs = whole.head(4000) if quick else whole.filter(pl.col("submit_s") < LONGEST[key] * DAY_S)
+            jobs = whole.head(4000) if quick else first_days(whole, key)
             days = (jobs.to_polars()["submit_s"].max() - jobs.to_polars()["submit_s"].min()) / DAY_S  # type: ignore[operator]
             for machine, apps in tables.items():
                 draw = on_gpus(jobs, longhorn(folder, *apps), nodes=nodes)
@@ -142,8 +164,9 @@ def cases(folder: Path, *, only: str = "", quick: bool = False) -> Iterator[Case
         yield kestrel(quick=quick)
 
 
-LONGEST = {"ricc": 45.0, "theta": 1e9}
-"""Days of a log that are run, from its first submission on."""
+def first_days(whole: hs.Workload, key: str) -> hs.Workload:
+    """The part of a log that is run."""
+    return whole.filter(pl.col("submit_s") < LONGEST[key] * DAY_S)
 
 
 def compared(case: Case, seed: int) -> dict[str, Mapping[str, float]]:

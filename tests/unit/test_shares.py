@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import hypothesis.strategies as st
 import polars as pl
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 import hetsched as hs
 from hetsched.analysis import placement_and_timing
 from hetsched.experiments.shares import SCHEMA
+from hetsched.report.page.runs import page_of
 from hetsched.report.shares import MISSING, experiment_grids, shares_grids
 
 PARTS = ("saved", "placement", "timing")
@@ -112,3 +115,25 @@ def test_a_comparison_has_them_with_the_waits() -> None:
     assert "Saved by placement and by timing, and the waits" in str(found)
     assert found.to_dict()["shares"] == found.shares.to_dicts()
     assert hs.compare(hs.Workload.from_polars(log), platform, policies).shares.is_empty()
+
+
+@pytest.mark.filterwarnings("ignore::hetsched.errors.LoadWarning")
+@pytest.mark.parametrize("policies", [["fcfs"], ["fcfs", "easy:placement=lowest-power"]])
+def test_pages_show_shares_with_whole_words_and_units(tmp_path, policies) -> None:
+    log = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 1], "runtime_s": [10, 20], "node_count": [1, 2], "app": "a"})
+    table = hs.VariationTable(["a"], power_w=[[300.0, 200.0, 100.0]])
+    platform = hs.Platform.homogeneous(nodes=3, idle_w=10.0, tdp_w=500.0, actual=table)
+    workload = hs.Workload.from_polars(log)
+    if len(policies) == 1:
+        of_run = hs.simulate(workload, platform, policies[0], bound="starts")
+        text = page_of(of_run).page().html()
+    else:
+        text = Path(
+            hs.compare(workload, platform, policies, bound="starts", progress=None).report(tmp_path / "page.html")
+        ).read_text(encoding="utf-8")
+    for title in ("attained (%)", "turnaround (s)", "mean wait (s)", "drawn (Wh)", "large: longest (", "jobs left out"):
+        assert title in text
+    assert ("placement (%)" in text) == (len(policies) > 1)
+    assert "Not computed" not in text
+    plain = hs.simulate(workload, platform, policies[0])
+    assert "Not computed: --bound" in page_of(plain).page().html()

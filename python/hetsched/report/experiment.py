@@ -82,7 +82,9 @@ def _draw_panel(axes: Axes, own: pl.DataFrame, places: Mapping[str, int]) -> Non
             # Side by side around the place, so that equal values stay apart.
             x += (places[str(label)] - (len(places) - 1) / 2) * _WIDE / len(places)
             style["linestyle"] = "none"
-        interval(axes, x, mean, yerr=half_width, capsize=1.2, markersize=3, label=label, **style)
+        # No bars in the legend where there are none to see.
+        reach = half_width if half_width.any() else None
+        interval(axes, x, mean, yerr=reach, capsize=1.2, markersize=3, label=label, **style)
     ticks = own.select("x", "tick").filter(pl.col("tick") != "").unique(maintain_order=True).sort("x")
     columns = axes.get_gridspec().ncols  # type: ignore[union-attr]
     write_names(axes, ticks.rows(), width_in=2 * WIDTH_IN / columns - _BESIDE_IN)

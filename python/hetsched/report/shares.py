@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,12 @@ from hetsched.report.page.document import Grid
 MISSING = "–"
 """Cell of a number that there is not."""
 
+_SAVINGS = ("saved\n%", "place-\nment\n%", "timing\n%")
+"""Titles of savings against a baseline."""
+
+_LEFT_OUT = "jobs\nleft\nout"
+"""The one title that does not end in a unit."""
+
 
 def shares_grids(shares: pl.DataFrame) -> Iterator[Grid]:
     """Tables of `hetsched.analysis.placement_and_timing`: the shares with the waits, then the energies behind them."""
@@ -22,9 +29,7 @@ def shares_grids(shares: pl.DataFrame) -> Iterator[Grid]:
     saved, placement, timing = zip(*map(_percents, rows), strict=True)
     columns = {
         "attained\n%": [_percent(row["attained_ratio"]) for row in rows],
-        "saved\n%": saved,
-        "place-\nment\n%": placement,
-        "timing\n%": timing,
+        **dict(zip(_SAVINGS, (saved, placement, timing), strict=True)),
         **_metrics(
             rows, {"turn-\naround": "mean_turnaround_s", "mean\nwait": "mean_wait_s", "longest\nwait": "max_wait_s"}
         ),
@@ -32,8 +37,21 @@ def shares_grids(shares: pl.DataFrame) -> Iterator[Grid]:
     yield _grid("Saved by placement and by timing, and the waits", rows, columns)
     energies = _energies(rows, {"drawn": "energy_j", "blind": "energy_blind_j", "least": "energy_bound_starts_j"})
     waits = _metrics(rows, {"large:\nmean": "large_mean_wait_s", "large:\nlongest": "large_max_wait_s"})
-    left_out = {"jobs\nleft\nout": [f"{row['left_out_jobs']:,g}" for row in rows]}
+    left_out = {_LEFT_OUT: [f"{row['left_out_jobs']:,g}" for row in rows]}
     yield _grid("Energy of nodes at work given the starts, and waits of large jobs", rows, energies | waits | left_out)
+
+
+def run_grid(shares: pl.DataFrame) -> Iterator[Grid]:
+    """The same of one run, which is held against no other: what its nodes attained, with the waits."""
+    rows = shares.to_dicts()
+    if not rows:
+        return
+    first, second = shares_grids(shares)
+    kept = [place for place, title in enumerate(first.header) if title not in _SAVINGS]
+    header = [first.header[place] for place in kept]
+    cells = [[row[place] for place in kept] for row in first.rows]
+    yield Grid("Share of what nodes could have saved given the starts, and the waits", header, cells)
+    yield second
 
 
 def experiment_grids(shares: pl.DataFrame) -> dict[str, Grid]:
@@ -61,9 +79,7 @@ def experiment_grids(shares: pl.DataFrame) -> dict[str, Grid]:
 def _experiment_grid(label: str, rows: list[dict[str, Any]]) -> Grid:
     percents = {
         "attained\n%": "attained_percent",
-        "saved\n%": "saved_percent",
-        "place-\nment\n%": "placement_percent",
-        "timing\n%": "timing_percent",
+        **dict(zip(_SAVINGS, ("saved_percent", "placement_percent", "timing_percent"), strict=True)),
     }
     waits = {
         "turn-\naround": "mean_turnaround_s",
@@ -74,6 +90,19 @@ def _experiment_grid(label: str, rows: list[dict[str, Any]]) -> Grid:
     }
     columns = {title: [_estimate(row, key) for row in rows] for title, key in percents.items()}
     return _grid(label, rows, columns | _metrics(rows, waits))
+
+
+def on_a_page(grid: Grid) -> Grid:
+    """A table whose titles, in lines for a terminal, are whole words, and units in brackets."""
+    header = [grid.header[0], *(_whole(title) for title in grid.header[1:])]
+    return replace(grid, header=header)
+
+
+def _whole(title: str) -> str:
+    if title == _LEFT_OUT:
+        return title.replace("\n", " ")
+    words, _, unit = title.replace("-\n", "").rpartition("\n")
+    return f"{words} ({unit})".replace("\n", " ")
 
 
 def _estimate(row: dict[str, Any], key: str) -> str:

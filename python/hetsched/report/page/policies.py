@@ -15,7 +15,7 @@ from hetsched.report.page import charts, words
 from hetsched.report.page.charts import Dot
 from hetsched.report.page.document import Block, Chart, Grid, Words
 from hetsched.report.page.shown import Shown
-from hetsched.report.shares import shares_grids
+from hetsched.report.shares import on_a_page, run_grid, shares_grids
 
 
 def table_of_policies(table: pl.DataFrame, baseline: str, currency: str | None = None) -> Grid:
@@ -75,7 +75,8 @@ def attained(
     shown: Shown, placement: Mapping[str, float | None], shares: pl.DataFrame | None = None
 ) -> Iterator[Block]:
     """Shares of what a better choice of nodes, and of sleep, could have saved."""
-    grids = [] if shares is None else list(shares_grids(shares))
+    split = shares_grids if shown.are_several else run_grid
+    grids = [] if shares is None else [on_a_page(grid) for grid in split(shares)]
     yield from grids
     if placement:
         yield _shares("Share of what any placement could have saved, by the bound of the baseline", placement)

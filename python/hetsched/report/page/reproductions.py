@@ -20,7 +20,7 @@ from hetsched.report.experiment import ELSEWHERE, estimates, here_text, paper_te
 from hetsched.report.page import charts, origin
 from hetsched.report.page.charts import Bars, Curve, Dot
 from hetsched.report.page.document import Block, Chart, Choice, Grid, Lines, Number, Page, Section, Words
-from hetsched.report.shares import experiment_grids
+from hetsched.report.shares import experiment_grids, on_a_page
 
 _GROUP = "panels"
 
@@ -263,7 +263,7 @@ def _shares(found: Reproduced) -> Iterator[Block]:
         if group:
             yield Choice("Scenario", group, list(grids))
         for scenario, grid in grids.items():
-            yield replace(grid, group=group, member=scenario if group else "")
+            yield replace(on_a_page(grid), group=group, member=scenario if group else "")
 
 
 def _reasons(table: pl.DataFrame) -> Iterator[Block]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from hetsched.analysis import METRICS, ratios_to_baseline
+from hetsched.analysis import METRICS, placement_and_timing, ratios_to_baseline
 from hetsched.checks import many
 from hetsched.report.page import over_time, policies, words
 from hetsched.report.page.document import RULE, Lines, Number, Page, Section, check_path
@@ -91,6 +91,14 @@ class RunsPage:
         return (
             f"{name}: {len(self.runs)} policies" if self._shown.are_several else f"{name} under {self.runs[0].policy}"
         )
+
+    @property
+    def _shares(self) -> pl.DataFrame | None:
+        """Shares of the bound given the starts; those of one run are its own."""
+        if self.shares is not None or self._shown.are_several:
+            return self.shares
+        base = self._shown.base
+        return placement_and_timing({base.policy: base.summary}, baseline=base.policy)
 
     def _assumptions(self) -> Iterator[str]:
         yield from self.assumed
@@ -180,7 +188,9 @@ class RunsPage:
         yield Section("waits", "Who waits", list(waits(shown)))
         yield Section("nodes", "Nodes", list(nodes(shown)))
         yield Section("events", "Sleep, caps and other events", list(over_time.events(shown)))
-        yield Section("saved", "What could have been saved", list(policies.attained(shown, self.attained, self.shares)))
+        yield Section(
+            "saved", "What could have been saved", list(policies.attained(shown, self.attained, self._shares))
+        )
         yield Section("left-out", "What is not modelled", [Lines(list(self._not_modelled()))])
         repeat = [self._origin.versions(self.command), self._origin.settings(self._policies)]
         yield Section("repeat", "To repeat it", repeat)
