@@ -168,14 +168,18 @@ mod tests {
             let (now, most) = (SimTime::from_micros(0), 220);
             let mut grids = [COARSE, FINE].map(Grid::of);
             let (mut few, mut many) = (Floors::default(), Floors::default());
-            grids.iter_mut().for_each(|grid| grid.reset(now, most));
+            for grid in &mut grids {
+                grid.reset(now, most);
+            }
             few.reset(now, most);
             many.reset(now, most);
             // Needs that fit at once tell nothing, but make a plan long.
             (0..MANY).for_each(|_| many.raise(1, SimDuration::ZERO, now));
             for &(units, length, start) in &noted {
                 let (length, start) = (SimDuration::from_micros(length), SimTime::from_micros(start));
-                grids.iter_mut().for_each(|grid| grid.raise(units, length, start));
+                for grid in &mut grids {
+                    grid.raise(units, length, start);
+                }
                 few.raise(units, length, start);
                 many.raise(units, length, start);
             }
