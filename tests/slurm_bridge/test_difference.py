@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,6 +87,23 @@ def test_nodes_that_another_job_got(slurm, step):
     slurm.end(2)
     slurm.start(1, "n2", "n3")
     assert step(start(1, 2, 3, attempt=2)) == [Ended(2, 1, "completed"), Started(1, 2, (1, 2))]
+
+
+def test_jobs_that_run_on_each_other_s_nodes(slurm, step):
+    platform = hs.Platform.homogeneous(4, 100, 300, node_names=list(NUMBERS))
+    controller = hs.Controller(platform, "easy")
+    jobs = {"job_id": [1, 2], "submit_s": [0, 0], "walltime_s": [60, 60], "node_count": [1, 1]}
+    controller.add_jobs(pl.DataFrame(jobs))
+    slurm.submit(1)
+    slurm.submit(2)
+    assert [(one.job, one.nodes) for one in controller.step(0, step())] == [(1, (0,)), (2, (1,))]
+    slurm.start(1, "n2")
+    slurm.start(2, "n1")
+    notices = step(start(1, 0), start(2, 1))
+    taken = [StartFailed(1, 1, "Slurm gave its nodes to 2"), StartFailed(2, 1, "Slurm gave its nodes to 1")]
+    assert sorted(notices, key=str) == sorted([*taken, Started(1, 2, (1,)), Started(2, 2, (0,))], key=str)
+    assert controller.step(1_000_000, notices) == []
+    assert controller.late == 0
 
 
 def test_a_job_that_is_queued_again(slurm, step):

@@ -63,8 +63,8 @@ def difference(
     overdue
         Jobs that were let go so long ago that the decision is given up if they have not started.
     """
-    making = _Making(before, site, overdue)
     runs = _runs(reading.jobs, numbers, {node for node, rest in before.resting.items() if rest is not Rest.WAKING})
+    making = _Making(before, site, overdue, runs.of_node)
     seen = {job.key: job for job in reading.jobs}
     for key, entry in before.entries.items():
         if key not in seen:
@@ -73,7 +73,7 @@ def difference(
         making.job(job, runs.nodes.get(job.key, ()))
     making.nodes(reading.nodes, numbers, busy=frozenset(runs.of_node))
     making.rest(runs.of_node)
-    making.conflicts(runs.of_node)
+    making.conflicts()
     after = Picture(making.entries, making.down, making.next_number, making.resting)
     return Change(making.added, making.notices, after, runs.unplaced)
 
@@ -107,8 +107,8 @@ def _runs(jobs: Sequence[SeenJob], numbers: Mapping[str, int], asleep: Container
 class _Making:
     """The change so far."""
 
-    def __init__(self, before: Picture, site: Site, overdue: Container[JobKey]) -> None:
-        self.site, self.overdue = site, overdue
+    def __init__(self, before: Picture, site: Site, overdue: Container[JobKey], of_node: Mapping[int, SeenJob]) -> None:
+        self.site, self.overdue, self.of_node = site, overdue, of_node
         self.entries = dict(before.entries)
         self.down = before.down
         self.next_number = before.next_number
@@ -159,6 +159,9 @@ class _Making:
             # A row asks for a number of nodes for good.
             self._withdraw(job.key, entry, f"it has {len(nodes)} nodes")
             entry = None
+        elif entry is not None and entry.phase is Phase.DECIDED:
+            # It may run elsewhere, and another job where it was decided: its nodes are free before that one starts.
+            entry = self._unless_taken(job.key, entry)
         if entry is None:
             entry = self._submit(job, len(nodes))
         elif entry.phase is Phase.ENDED:
@@ -229,10 +232,17 @@ class _Making:
                 self.notices.append(StartFailed(entry.number, entry.attempt, f"a node is {why}"))
                 self.entries[key] = entry.fails()
 
-    def conflicts(self, of_node: Mapping[int, SeenJob]) -> None:
+    def conflicts(self) -> None:
         """End decisions whose nodes another job has."""
         for key, entry in list(self.entries.items()):
-            taken = [of_node[node].key.id for node in entry.nodes if node in of_node]
-            if entry.phase is Phase.DECIDED and taken:
-                self.notices.append(StartFailed(entry.number, entry.attempt, f"Slurm gave its nodes to {taken[0]}"))
-                self.entries[key] = entry.fails()
+            if entry.phase is Phase.DECIDED:
+                self.entries[key] = self._unless_taken(key, entry)
+
+    def _unless_taken(self, key: JobKey, entry: Entry) -> Entry:
+        """The entry of a decided start, which has failed if another job has one of its nodes."""
+        others = (self.of_node[node].key for node in entry.nodes if node in self.of_node)
+        taker = next((other.id for other in others if other != key), None)
+        if taker is None:
+            return entry
+        self.notices.append(StartFailed(entry.number, entry.attempt, f"Slurm gave its nodes to {taker}"))
+        return entry.fails()
