@@ -314,7 +314,7 @@ def main() -> int:
         measure.answer(timed(measure.task()))
         return 0
     parser = argparse.ArgumentParser(description="Measure the assignment solvers and their peers.")
-    parser.add_argument("--quick", action="store_true", help="small matrices, beside scipy only, if there is one")
+    parser.add_argument("--quick", action="store_true", help="small matrices, against scipy only, if there is one")
     parser.add_argument("--only", metavar="TEXT", default="", help="only works whose name holds this")
     parser.add_argument("--limit", type=float, default=120, metavar="S", help="how long a solver may take (120 s)")
     chosen = parser.parse_args()

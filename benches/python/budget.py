@@ -70,7 +70,7 @@ def seconds(work: Work, policy: str | hs.Policy) -> float:
 
 def main() -> None:
     """Measures, and prints a table."""
-    parser = rounds.options("Measure runs under a budget beside runs without.")
+    parser = rounds.options("Measure runs under a budget against runs without.")
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER, help="where RICC's log is")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore", hs.errors.RunWarning)

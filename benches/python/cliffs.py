@@ -190,7 +190,7 @@ CASES = [
 
 def main() -> None:
     """Measures, and prints a table."""
-    parser = rounds.options("Measure works that have a cliff beside plain EASY.")
+    parser = rounds.options("Measure works that have a cliff against plain EASY.")
     parser.add_argument("names", nargs="*", metavar="NAME", help="parts of works' names (all)")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore", hs.errors.RunWarning)

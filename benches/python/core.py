@@ -106,7 +106,7 @@ def measured(work: Work, chosen: argparse.Namespace, progress: Console) -> Row:
 def shown(rows: list[Row]) -> Table:
     """The table."""
     table = rounds.table_of(
-        "jobs", "beside", "its\nCPU s", "CPU s", "ratio", "without\nreading", "peak, MB\nits / ours"
+        "jobs", "against", "its\nCPU s", "CPU s", "ratio", "without\nreading", "peak, MB\nits / ours"
     )
     table.add_column("reach", no_wrap=True)
     for row in rows:
