@@ -266,13 +266,20 @@ def with_bridge(
     )
 
 
+def _known_live(policy: str) -> hs.Policy:
+    """The policy as it decides live: an order that takes runtimes as known has walltimes there."""
+    chosen = hs.Policy.preset(policy) if policy != ALONE else hs.Policy()
+    order = chosen.to_dict()["order"]
+    return hs.Policy.preset(policy, order={**order, "length": "walltime"}) if "length" in order else chosen
+
+
 def simulated(cluster: Cluster, run: Run, policy: str) -> pl.DataFrame:
     """The same jobs in a simulation: rows with start, end and nodes."""
     late = {"seen": 0.0, "start": 0.0, "end": 0.0} | dict(run.latency_s)
     hold = pl.col("runtime_s") + late["start"] + late["end"]
     jobs = run.jobs.drop("start_s", "end_s", "nodes")
     given = jobs.with_columns(submit_s=pl.col("submit_s") + late["seen"], runtime_s=hold)
-    own: Any = policy
+    own: Any = _known_live(policy)
     if policy == ALONE:
         own = hs.Policy.from_slurm_conf(
             cluster.conf, epoch_s=run.zero_s, started_s=cluster.started_s() - run.zero_s, start_s=ALLOCATED_TO_LINE_S
