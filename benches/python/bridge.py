@@ -5,8 +5,8 @@ names as features, `Licenses=hetsched:1000000`, a partition `batch` with `OverSu
 `default_queue_depth=10000`; one with Slurm's own beats, one with `batch_sched_delay=1,sched_interval=1,bf_interval=1`.
 
 The same 60 jobs are submitted at the same instants under each policy through the bridge, and to Slurm alone; jobs write
-down themselves when they begin and end. Then the same jobs are simulated with the lengths that were observed and the
-median latencies of that run: from a submission to the bridge's knowledge of it, from a decision to the job's first
+down themselves when they begin and end. Then the same jobs are simulated with the lengths that were observed, each
+from the beat of the bridge that first saw it, and the median latencies of that run: from a decision to the job's first
 line, from its last line to the bridge's knowledge. Slurm alone is simulated by the preset `slurm` with its own file.
 
 * **starts**: within 1 s of the simulation's;
@@ -41,6 +41,7 @@ import polars as pl
 
 import hetsched as hs
 from hetsched.live import Ended, Start, Submitted
+from live import known_live
 
 NODES = 16
 POLICIES = ("easy", "coa", "vahrm", "pool")
@@ -165,7 +166,7 @@ def cpu_s(pid: int) -> float:
 
 @dataclass
 class Run:
-    """A real run: its jobs with real instants and nodes, latencies, and figures of the bridge."""
+    """A real run: its jobs with real instants and nodes, and when the bridge saw them; latencies, and its figures."""
 
     jobs: pl.DataFrame
     zero_s: float
@@ -179,7 +180,8 @@ def real(cluster: Cluster, jobs: pl.DataFrame, policy: str, folder: Path) -> Run
     folder.mkdir()
     if policy == ALONE:
         ids, zero_s, submits = submitted(cluster, jobs, folder, ())
-        return Run(observed(cluster, jobs, ids, folder, zero_s, submits), zero_s, {}, {})
+        found = observed(cluster, jobs, ids, folder, zero_s, submits)
+        return Run(found.with_columns(seen_s="submit_s"), zero_s, {}, {})
     with cluster.bridge(policy, folder / "journal") as process:
         time.sleep(3)
         before = cpu_s(process.pid), time.monotonic()
@@ -240,22 +242,27 @@ def with_bridge(
     log = [json.loads(line) for line in (journal / "log.jsonl").read_text().splitlines()]
     names = {line["number"]: ids[line["job"]] for line in log if line["event"] == "job" and line["job"] in ids}
     rows = {row["job_id"]: row for row in found.iter_rows(named=True)}
-    seen: list[float] = []
+    seen: dict[int, float] = {}
     ended: list[float] = []
     started: dict[int, float] = {}
     for instant in hs.read_journal(journal / "run-0001").instants:
         at_s = instant.t_us / 1e6 - zero_s
-        seen += [at_s - rows[names[n.job]]["submit_s"] for n in instant.notices if isinstance(n, Submitted)]
+        seen |= {names[n.job]: at_s for n in instant.notices if isinstance(n, Submitted)}
         ended += [at_s - rows[names[n.job]]["end_s"] for n in instant.notices if isinstance(n, Ended)]
         started |= {names[d.job]: at_s for d in instant.decisions if isinstance(d, Start)}
     lags = [rows[job]["start_s"] - at_s for job, at_s in started.items()]
     starts = [line for line in log if line["event"] == "start" and line["job"] in ids]
     orders = sum(len(line["orders"]) for line in log if line["event"] == "call")
     beats = took_s / 1.0
+    latency_s = {
+        "seen": statistics.median(at_s - rows[job]["submit_s"] for job, at_s in seen.items()),
+        "start": statistics.median(lags),
+        "end": statistics.median(ended),
+    }
     return Run(
-        found,
+        found.with_columns(seen_s=pl.col("job_id").replace_strict(seen, return_dtype=pl.Float64)),
         zero_s,
-        {"seen": statistics.median(seen), "start": statistics.median(lags), "end": statistics.median(ended)},
+        latency_s,
         {
             "as_wished": sum(line["decided"] == line["nodes"] for line in starts) / len(rows),
             "cpu_ms": 1e3 * used_s / beats,
@@ -266,24 +273,19 @@ def with_bridge(
     )
 
 
-def _known_live(policy: str) -> hs.Policy:
-    """The policy as it decides live: an order that takes runtimes as known has walltimes there."""
-    chosen = hs.Policy.preset(policy) if policy != ALONE else hs.Policy()
-    order = chosen.to_dict()["order"]
-    return hs.Policy.preset(policy, order={**order, "length": "walltime"}) if "length" in order else chosen
-
-
 def simulated(cluster: Cluster, run: Run, policy: str) -> pl.DataFrame:
     """The same jobs in a simulation: rows with start, end and nodes."""
-    late = {"seen": 0.0, "start": 0.0, "end": 0.0} | dict(run.latency_s)
+    late = {"start": 0.0, "end": 0.0} | dict(run.latency_s)
     hold = pl.col("runtime_s") + late["start"] + late["end"]
-    jobs = run.jobs.drop("start_s", "end_s", "nodes")
-    given = jobs.with_columns(submit_s=pl.col("submit_s") + late["seen"], runtime_s=hold)
-    own: Any = _known_live(policy)
+    given = run.jobs.drop("start_s", "end_s", "nodes", "submit_s").rename({"seen_s": "submit_s"})
+    given = given.with_columns(runtime_s=hold)
+    jobs = run.jobs.drop("start_s", "end_s", "nodes", "seen_s")
     if policy == ALONE:
         own = hs.Policy.from_slurm_conf(
             cluster.conf, epoch_s=run.zero_s, started_s=cluster.started_s() - run.zero_s, start_s=ALLOCATED_TO_LINE_S
         )
+    else:
+        own = known_live(policy)
     result = hs.simulate(hs.Workload.from_polars(given), cluster.platform, own, kill_at_walltime=False)
     found = result.jobs.select("job_id", pl.col("start_s") + late["start"], "nodes")
     return found.join(jobs, on="job_id").with_columns(end_s=pl.col("start_s") + pl.col("runtime_s"))
@@ -291,7 +293,7 @@ def simulated(cluster: Cluster, run: Run, policy: str) -> pl.DataFrame:
 
 def metered(cluster: Cluster, jobs: pl.DataFrame) -> Mapping[str, Any]:
     """The summary of a schedule."""
-    log = hs.Workload.from_polars(jobs.drop("start_s", "end_s", "nodes"))
+    log = hs.Workload.from_polars(jobs.drop("start_s", "end_s", "nodes", "seen_s", strict=False))
     starts = jobs.select("job_id", "start_s", "end_s", "nodes")
     return hs.meter(log, cluster.platform, starts, kill_at_walltime=False).summary()
 

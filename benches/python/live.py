@@ -148,7 +148,14 @@ def real(folder: str, jobs: RealJobs, platform: hs.Platform, policy: str) -> tup
 
 def simulated(jobs: RealJobs, lengths: pl.DataFrame, platform: hs.Platform, policy: str) -> hs.Result:
     """The same jobs with these lengths, on nodes whose speed they already hold."""
-    return hs.simulate(jobs.ended(lengths), platform, policy, kill_at_walltime=False)
+    return hs.simulate(jobs.ended(lengths), platform, known_live(policy), kill_at_walltime=False)
+
+
+def known_live(policy: str) -> hs.Policy:
+    """The policy as it decides live: an order that takes runtimes as known has walltimes there."""
+    chosen = hs.Policy.preset(policy)
+    order = chosen.to_dict()["order"]
+    return hs.Policy.preset(policy, order={**order, "length": "walltime"}) if "length" in order else chosen
 
 
 def delayed(lengths: pl.DataFrame, starts: list[float], ends: list[float]) -> pl.DataFrame:
@@ -179,7 +186,7 @@ def main() -> None:
     blocks_a_s = calibrated()
     own = noise(round(blocks_a_s * min(2.0, chosen.longest_s)), 3 if chosen.quick else 7)
     print(
-        f"noise of the machine: a job's length alone ±{own['alone_spread']:.1%}, beside {NODES - 1} others "
+        f"noise of the machine: a job's length alone ±{own['alone_spread']:.1%}, next to {NODES - 1} others "
         f"±{own['beside_spread']:.1%} and {own['slowdown']:.2f} times as long"
     )
     frame, commands, alone = workload(chosen, blocks_a_s)
