@@ -272,6 +272,12 @@ impl NodeSet {
         self.occupied().iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
     }
 
+    /// The nodes that are in this set and in another one of the same capacity, ascending.
+    pub fn common_nodes<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = u32> + 'a {
+        let both = self.occupied().iter().zip(&other.words).map(|(word, other)| word & other);
+        both.zip((0..).step_by(BITS as usize)).flat_map(|(word, base)| bits(word, base))
+    }
+
     /// Maximal stretches of consecutive nodes of the set, ascending.
     pub fn stretches(&self) -> impl Iterator<Item = Range<u32>> + '_ {
         let mut at = 0;
@@ -462,6 +468,8 @@ mod tests {
                         other.insert_all(&nodes);
                         let common = distinct.iter().filter(|node| twin.contains(node)).count();
                         prop_assert_eq!(set.common(&other) as usize, common);
+                        let both: Vec<_> = distinct.iter().copied().filter(|node| twin.contains(node)).collect();
+                        prop_assert_eq!(set.common_nodes(&other).collect::<Vec<_>>(), both);
                         prop_assert_eq!(set.common_of_three(&other, &NodeSet::full(150)) as usize, common);
                         prop_assert_eq!(set.is_apart(&other), common == 0);
                         let (sets, mut counts) = ([other.clone(), NodeSet::full(150)], [1; 3]);
