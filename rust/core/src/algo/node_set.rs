@@ -218,15 +218,31 @@ impl NodeSet {
 
     /// Removes all nodes of another set of the same capacity; returns whether all of them were there.
     pub fn remove_set(&mut self, other: &Self) -> bool {
-        let missing = self.words.iter().zip(&other.words).fold(0, |missing, (word, other)| missing | other & !word);
-        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
+        self.remove_set_in((other, 0..other.words.len()))
+    }
+
+    /// The same if its nodes are in the words of these places.
+    pub fn remove_set_in(&mut self, (other, places): (&Self, Range<usize>)) -> bool {
+        let (mut missing, others) = (0, &other.words[places.clone()]);
+        for (word, other) in self.words[places].iter_mut().zip(others) {
+            missing |= other & !*word;
+            *word &= !other;
+        }
         self.settle(missing == 0, self.len.wrapping_sub(other.len))
     }
 
     /// Adds all nodes of another set of the same capacity; returns whether none of them was there.
     pub fn insert_set(&mut self, other: &Self) -> bool {
-        let twice = self.words.iter().zip(&other.words).fold(0, |twice, (word, other)| twice | other & word);
-        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        self.insert_set_in((other, 0..other.words.len()))
+    }
+
+    /// The same if its nodes are in the words of these places.
+    pub fn insert_set_in(&mut self, (other, places): (&Self, Range<usize>)) -> bool {
+        let (mut twice, others) = (0, &other.words[places.clone()]);
+        for (word, other) in self.words[places].iter_mut().zip(others) {
+            twice |= other & *word;
+            *word |= other;
+        }
         self.settle(twice == 0, self.len + other.len)
     }
 

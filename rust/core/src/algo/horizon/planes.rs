@@ -4,6 +4,7 @@
 //! thing that they share: slots, and on nodes that differ GPUs and memory. Licences belong to no node.
 
 use std::iter::zip;
+use std::ops::Range;
 
 use crate::algo::horizon::SlotTable;
 use crate::algo::node_set::NodeSet;
@@ -95,8 +96,9 @@ pub struct Planes {
 pub struct Lot<'n> {
     need: &'n NodeNeed<'n>,
     nodes: &'n [u32],
-    /// The same nodes, and the number of them in each of the first queues, where jobs get whole nodes.
-    set: &'n NodeSet,
+    /// The same nodes, the words in which they are, and their number in each of the first queues, where jobs get whole
+    /// nodes.
+    set: (&'n NodeSet, Range<usize>),
     counts: [u32; COUNTED],
 }
 
@@ -160,6 +162,7 @@ impl Planes {
     }
 
     /// Number of the nodes a job may take that are free, if it is known.
+    #[inline]
     fn count(&self, need: &NodeNeed<'_>) -> Option<u32> {
         match need.queue {
             _ if !self.is_whole() || need.cells.is_some() => None,
@@ -176,6 +179,7 @@ impl Planes {
 
     /// True if there are as many nodes as the job needs, each with what it asks of a node, and its licences.
     #[must_use]
+    #[inline]
     pub fn suffices(&self, need: &NodeNeed<'_>) -> bool {
         let enough = match self.count(need) {
             Some(count) => count >= need.nodes,
@@ -185,6 +189,7 @@ impl Planes {
     }
 
     /// True if there are as many nodes as needed, found by a look at nodes.
+    #[inline(never)]
     fn has(&self, need: &NodeNeed<'_>) -> bool {
         let (own, mut found) = (need.own(), 0);
         found >= need.nodes
@@ -202,8 +207,9 @@ impl Planes {
             })
     }
 
+    #[inline]
     fn has_licences(&self, need: &NodeNeed<'_>) -> bool {
-        need.kinds().all(|(kind, number)| self.licences[kind] >= number)
+        need.licences.is_empty() || need.kinds().all(|(kind, number)| self.licences[kind] >= number)
     }
 
     /// Sets `nodes` to those that have what the job asks for; true if there are as many as it needs, and its licences.
@@ -216,6 +222,22 @@ impl Planes {
             nodes.keep(|group| need.in_cells(group));
         }
         self.keep_having(need, nodes)
+    }
+
+    /// Sets `nodes` to those that are free in all of these windows, of a machine whose jobs get whole nodes, among those
+    /// that a job may take; true if there are as many as it needs. Licences are not looked at.
+    pub fn free_in_all<'p>(
+        windows: impl Iterator<Item = &'p Self> + Clone,
+        need: &NodeNeed<'_>,
+        nodes: &mut NodeSet,
+    ) -> bool {
+        let mut open = windows.map(|window| &window.open);
+        match need.own() {
+            Some(own) => nodes.copy_from(own),
+            None => open.clone().take(1).for_each(|first| nodes.copy_from(first)),
+        }
+        nodes.keep_common_to_all(&mut open);
+        nodes.len() >= need.nodes
     }
 
     /// Keeps of `nodes`, which a job may take, those that have what it asks for in this window, too; true if there are
@@ -241,15 +263,16 @@ impl Planes {
             set.insert_all(nodes);
             counts = counted(need.groups, set);
         }
-        Lot { need, nodes, set, counts }
+        let places = set.places();
+        Lot { need, nodes, set: (set, places), counts }
     }
 
     /// Takes what a job gets; whole nodes must be free.
     pub fn take(&mut self, lot: &Lot<'_>) {
         if self.is_whole() {
-            let were_free = self.open.remove_set(lot.set);
+            let were_free = self.open.remove_set_in(lot.set.clone());
             debug_assert!(were_free, "a node is held twice");
-            zip(&mut self.counts, lot.counts).for_each(|(count, less)| *count -= less);
+            (0..COUNTED).for_each(|queue| self.counts[queue] -= lot.counts[queue]);
         }
         zip(&mut self.tables, lot.need.amounts).for_each(|(table, amount)| table.add(lot.nodes, -amount));
         lot.need.kinds().for_each(|(kind, number)| self.licences[kind] -= number);
@@ -258,9 +281,9 @@ impl Planes {
     /// Gives back what was taken.
     pub fn give(&mut self, lot: &Lot<'_>) {
         if self.is_whole() {
-            let were_held = self.open.insert_set(lot.set);
+            let were_held = self.open.insert_set_in(lot.set.clone());
             debug_assert!(were_held, "a node is given back twice");
-            zip(&mut self.counts, lot.counts).for_each(|(count, more)| *count += more);
+            (0..COUNTED).for_each(|queue| self.counts[queue] += lot.counts[queue]);
         }
         zip(&mut self.tables, lot.need.amounts).for_each(|(table, amount)| table.add(lot.nodes, amount));
         lot.need.kinds().for_each(|(kind, number)| self.licences[kind] += number);

@@ -143,7 +143,9 @@ mod tests {
 
     /// Nodes with so many free slots.
     fn having(table: &SlotTable, slots: i64) -> Vec<u32> {
-        (0..NODES).filter(|&node| table.having(node as usize / BITS, slots) >> (node as usize % BITS) & 1 == 1).collect()
+        (0..NODES)
+            .filter(|&node| table.having(node as usize / BITS, slots) >> (node as usize % BITS) & 1 == 1)
+            .collect()
     }
 
     /// A table and its twin: a number for each node.

@@ -4,6 +4,8 @@
 //! to overlapping groups. A job may take those nodes that have enough in all windows it would run through; the caller
 //! chooses among them.
 
+use std::ops::Range;
+
 use crate::algo::horizon::planes::Lot;
 use crate::algo::horizon::{Groups, NodeNeed, Planes};
 use crate::algo::node_set::NodeSet;
@@ -155,9 +157,11 @@ impl Windows {
     /// True if `need` is free from the first window's beginning on for its length.
     pub fn may_start(&mut self, need: &NodeNeed<'_>) -> bool {
         let mut common = std::mem::take(&mut self.scratch);
-        let bad = self.common(0, self.all[0].begins, need, &mut common);
+        let windows = 0..self.end(0, self.all[0].begins, need);
+        let may = windows.clone().all(|index| !self.is_short(index, need))
+            && self.too_few_up_to(windows, need, &mut common).is_none();
         self.scratch = common;
-        bad.is_none()
+        may
     }
 
     fn earliest_with(
@@ -168,41 +172,62 @@ impl Windows {
         pick: &mut impl FnMut(&Planes, &NodeSet) -> bool,
     ) -> Option<SimTime> {
         let mut first = self.in_force(from);
+        // Windows before `end` have been looked at, and those from `sound` on have enough each, as far as counts tell.
+        let (mut end, mut sound) = (first, first);
         while let Some(window) = self.all.get(first) {
             let start = window.begins.max(from);
             if start > until {
                 return None;
             }
-            first = match self.common(first, start, need, common) {
-                None if pick(self.free(first), common) => return Some(start),
-                None => first + 1,
-                Some(bad) => self.after(first, bad, need, common),
+            let needed = self.end(end.max(first + 1) - 1, start, need);
+            for index in end..needed {
+                if self.is_short(index, need) {
+                    sound = index + 1;
+                }
+            }
+            end = needed;
+            first = if sound > first {
+                sound
+            } else if let Some(bad) = self.too_few_up_to(first..end, need, common) {
+                self.after(first, bad, need, common)
+            } else if pick(self.free(first), common) {
+                return Some(start);
+            } else {
+                first + 1
             };
         }
         None
     }
 
-    /// Finds the nodes that the windows from one on have in common while a job that starts at `start` would run. If
-    /// these are too few, returns a window with which they are: the last that has too little by itself, if one is known
-    /// to.
-    fn common(&self, first: usize, start: SimTime, need: &NodeNeed<'_>, common: &mut NodeSet) -> Option<usize> {
-        let (free, is_counted) = (self.free(first), self.free(first).is_counted(need));
-        if if is_counted { !free.suffices(need) } else { !free.fitting(need, common) } {
-            return Some(first);
-        }
+    /// Index behind the last window through which a job runs that starts at `start`, given one through which it does.
+    fn end(&self, index: usize, start: SimTime, need: &NodeNeed<'_>) -> usize {
         let end = start.saturating_add(need.length);
         // A length of zero still needs its instant.
-        let later = first + 1..first + 1 + self.all[first + 1..].partition_point(|window| window.begins < end);
-        if is_counted {
-            if let Some(bad) = later.clone().rev().find(|&index| !self.free(index).suffices(need)) {
-                return Some(bad);
-            }
-            free.fitting(need, common);
-        }
-        later.into_iter().find(|&index| !self.free(index).keep_fitting(need, common))
+        let later = self.all[index + 1..].iter().take_while(|window| window.begins < end);
+        index + 1 + later.count()
     }
 
-    /// The next window in which a job may start, if one that starts in the window `first` has too little because of the
+    /// True if a window by itself has too little, as far as counts tell.
+    fn is_short(&self, index: usize, need: &NodeNeed<'_>) -> bool {
+        let free = self.free(index);
+        free.is_counted(need) && !free.suffices(need)
+    }
+
+    /// Finds the nodes that windows have in common and that have what is needed in all of them. If these are too few,
+    /// returns a window up to which they are. By itself, none of the windows is short.
+    fn too_few_up_to(&self, windows: Range<usize>, need: &NodeNeed<'_>, common: &mut NodeSet) -> Option<usize> {
+        if self.free(windows.start).is_counted(need) {
+            // Nodes are counted once, for all windows: counting costs more than what windows have in common.
+            let all = windows.clone().map(|index| self.free(index));
+            return (!Planes::free_in_all(all, need, common)).then_some(windows.end - 1);
+        }
+        if !self.free(windows.start).fitting(need, common) {
+            return Some(windows.start);
+        }
+        (windows.start + 1..windows.end).find(|&index| !self.free(index).keep_fitting(need, common))
+    }
+
+    /// The next window in which a job may start, if one that starts in the window `first` has too little up to the
     /// window `bad`: a job that starts in between runs through that, too.
     fn after(&self, first: usize, bad: usize, need: &NodeNeed<'_>, common: &mut NodeSet) -> usize {
         if bad == first || !self.free(bad).fitting(need, common) {
@@ -373,7 +398,8 @@ mod tests {
                 may(*node)
                     && during.iter().all(|instant| {
                         let free = instant.free[*node as usize];
-                        !instant.closed[*node as usize] && free.iter().zip(need.amounts).all(|(free, need)| *free >= need)
+                        !instant.closed[*node as usize]
+                            && free.iter().zip(need.amounts).all(|(free, need)| *free >= need)
                     })
             };
             let licences = need.licences.iter().map(|(_, number)| number).sum::<i64>();
@@ -465,7 +491,8 @@ mod tests {
     }
 
     fn wishes() -> impl Strategy<Value = Vec<Wish>> {
-        let amounts = (0..=STOCK[0], 0..=STOCK[1], 0..=STOCK[2]).prop_map(|(slots, gpus, memory)| [slots, gpus, memory]);
+        let amounts =
+            (0..=STOCK[0], 0..=STOCK[1], 0..=STOCK[2]).prop_map(|(slots, gpus, memory)| [slots, gpus, memory]);
         let cells = prop_oneof![Just(vec![0]), Just(vec![1]), Just(vec![1, 0])];
         let of = (prop::option::of(0..2_usize), prop::option::of(cells), 0..=LICENCES);
         let when = (0..25_i64, 0..30_i64, any::<bool>());

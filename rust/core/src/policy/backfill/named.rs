@@ -114,9 +114,7 @@ impl NamedPlan {
         self.lasting.end();
         let now = self.memory.base.first();
         let rest = (&*queue, Place::FRONT, Room::of(desk.free_units() + back_now));
-        let may_start = |waiting: &Waiting| {
-            back_now > 0 || now.is_none_or(|now| now.suffices(&need(view, waiting)))
-        };
+        let may_start = |waiting: &Waiting| back_now > 0 || now.is_none_or(|now| now.suffices(&need(view, waiting)));
         if reach.goes_on(view, rest, self.depth > 0, may_start)
             && let Some(future) = Future::of(view, &mut self.memory)
         {
