@@ -212,7 +212,15 @@ impl NodeSet {
     /// Adds to `counts` the number of nodes in common with each of some sets of the same capacity.
     pub fn count_by_set(&self, sets: &[Self], counts: &mut [u32]) {
         for (place, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
-            counts.iter_mut().zip(sets).for_each(|(count, set)| *count += (word & set.words[place]).count_ones());
+            let all = word.count_ones();
+            for (count, set) in counts.iter_mut().zip(sets) {
+                // Sets are mostly spans of nodes: few words are partly in one.
+                *count += match word & set.words[place] {
+                    0 => 0,
+                    both if both == word => all,
+                    both => both.count_ones(),
+                };
+            }
         }
     }
 

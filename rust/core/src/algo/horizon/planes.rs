@@ -231,12 +231,12 @@ impl Planes {
         need: &NodeNeed<'_>,
         nodes: &mut NodeSet,
     ) -> bool {
-        let mut open = windows.map(|window| &window.open);
+        let open = windows.map(|window| &window.open);
         match need.own() {
             Some(own) => nodes.copy_from(own),
             None => open.clone().take(1).for_each(|first| nodes.copy_from(first)),
         }
-        nodes.keep_common_to_all(&mut open);
+        nodes.keep_common_to_all(open);
         nodes.len() >= need.nodes
     }
 
