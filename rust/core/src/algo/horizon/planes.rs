@@ -92,7 +92,7 @@ pub struct Planes {
     licences: Vec<i64>,
 }
 
-/// What a job takes of each of some nodes, prepared for many windows.
+/// Amounts that a job takes of each of some nodes, prepared for many windows.
 pub struct Lot<'n> {
     need: &'n NodeNeed<'n>,
     nodes: &'n [u32],

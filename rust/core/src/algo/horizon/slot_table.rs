@@ -171,7 +171,9 @@ mod tests {
             for (takes, count, chosen) in steps {
                 let (own, amount): (Vec<_>, _) = (chosen.into_iter().collect(), if takes { -count } else { count });
                 table.add(&own, amount);
-                own.iter().for_each(|&node| twin[node as usize] += amount);
+                for &node in &own {
+                    twin[node as usize] += amount;
+                }
                 agree(&table, &twin, slots)?;
                 agree(&table, &twin, count)?;
                 let mut copy = SlotTable::new(1, [0]);
