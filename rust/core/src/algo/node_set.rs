@@ -212,21 +212,45 @@ impl NodeSet {
     /// Adds to `counts` the number of nodes in common with each of some sets of the same capacity.
     pub fn count_by_set(&self, sets: &[Self], counts: &mut [u32]) {
         for (place, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {
-            counts.iter_mut().zip(sets).for_each(|(count, set)| *count += (word & set.words[place]).count_ones());
+            let all = word.count_ones();
+            for (count, set) in counts.iter_mut().zip(sets) {
+                // Sets are mostly spans of nodes: few words are partly in one.
+                *count += match word & set.words[place] {
+                    0 => 0,
+                    both if both == word => all,
+                    both => both.count_ones(),
+                };
+            }
         }
     }
 
     /// Removes all nodes of another set of the same capacity; returns whether all of them were there.
     pub fn remove_set(&mut self, other: &Self) -> bool {
-        let missing = self.words.iter().zip(&other.words).fold(0, |missing, (word, other)| missing | other & !word);
-        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
+        self.remove_set_in((other, 0..other.words.len()))
+    }
+
+    /// The same if its nodes are in the words of these places.
+    pub fn remove_set_in(&mut self, (other, places): (&Self, Range<usize>)) -> bool {
+        let (mut missing, others) = (0, &other.words[places.clone()]);
+        for (word, other) in self.words[places].iter_mut().zip(others) {
+            missing |= other & !*word;
+            *word &= !other;
+        }
         self.settle(missing == 0, self.len.wrapping_sub(other.len))
     }
 
     /// Adds all nodes of another set of the same capacity; returns whether none of them was there.
     pub fn insert_set(&mut self, other: &Self) -> bool {
-        let twice = self.words.iter().zip(&other.words).fold(0, |twice, (word, other)| twice | other & word);
-        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        self.insert_set_in((other, 0..other.words.len()))
+    }
+
+    /// The same if its nodes are in the words of these places.
+    pub fn insert_set_in(&mut self, (other, places): (&Self, Range<usize>)) -> bool {
+        let (mut twice, others) = (0, &other.words[places.clone()]);
+        for (word, other) in self.words[places].iter_mut().zip(others) {
+            twice |= other & *word;
+            *word |= other;
+        }
         self.settle(twice == 0, self.len + other.len)
     }
 
@@ -270,6 +294,12 @@ impl NodeSet {
     /// The nodes of the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.occupied().iter().zip((0..).step_by(BITS as usize)).flat_map(|(&word, base)| bits(word, base))
+    }
+
+    /// The nodes that are in this set and in another one of the same capacity, ascending.
+    pub fn common_nodes<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = u32> + 'a {
+        let both = self.occupied().iter().zip(&other.words).map(|(word, other)| word & other);
+        both.zip((0..).step_by(BITS as usize)).flat_map(|(word, base)| bits(word, base))
     }
 
     /// Maximal stretches of consecutive nodes of the set, ascending.
@@ -462,6 +492,8 @@ mod tests {
                         other.insert_all(&nodes);
                         let common = distinct.iter().filter(|node| twin.contains(node)).count();
                         prop_assert_eq!(set.common(&other) as usize, common);
+                        let both: Vec<_> = distinct.iter().copied().filter(|node| twin.contains(node)).collect();
+                        prop_assert_eq!(set.common_nodes(&other).collect::<Vec<_>>(), both);
                         prop_assert_eq!(set.common_of_three(&other, &NodeSet::full(150)) as usize, common);
                         prop_assert_eq!(set.is_apart(&other), common == 0);
                         let (sets, mut counts) = ([other.clone(), NodeSet::full(150)], [1; 3]);

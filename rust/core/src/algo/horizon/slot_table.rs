@@ -1,100 +1,85 @@
-//! Free slots of each node where several jobs share one.
+//! Free slots, or another thing, of each node where several jobs share one.
 //!
 //! Counts are stored as bit planes: a *plane* holds one bit of the counts of 64 nodes, and the nodes that have enough
 //! are found for all 64 at once, from the lowest bit to the highest.
-
-use crate::algo::horizon::{Freedom, NodeNeed};
-use crate::algo::node_set::NodeSet;
 
 const BITS: usize = u64::BITS as usize;
 
 /// Free slots of each node.
 ///
-/// Counts are below zero where more is held than there is: a node that is out of service is held whole, whatever runs
-/// on it, and what was held can be given back in any order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Counts are below zero where more is held than there is: what was held can be given back in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotTable {
-    /// For each 64 nodes, a mask of those that are closed, then the planes of their counts, the lowest bit first, the
-    /// sign last.
+    /// The planes of the counts of each 64 nodes, the lowest bit first, the sign last.
     words: Vec<u64>,
     /// Number of planes for each 64 nodes.
     depth: usize,
-    nodes: u32,
 }
 
 impl SlotTable {
     /// Table with the given free slots of each node, mostly not more than `whole`.
     #[must_use]
-    pub fn new(whole: i32, free: impl IntoIterator<Item = i32>) -> Self {
-        let mut table = Self { words: Vec::new(), depth: 0, nodes: 0 };
+    pub fn new(whole: i64, free: impl IntoIterator<Item = i64>) -> Self {
+        let mut table = Self::default();
         table.refill(whole, free);
         table
     }
 
     /// The same in the memory of this one.
-    pub fn refill(&mut self, whole: i32, free: impl IntoIterator<Item = i32>) {
+    pub fn refill(&mut self, whole: i64, free: impl IntoIterator<Item = i64>) {
         self.words.clear();
-        (self.depth, self.nodes) = ((i32::BITS - whole.max(0).leading_zeros()) as usize + 1, 0);
-        for count in free {
+        self.depth = (i64::BITS - whole.max(0).leading_zeros()) as usize + 1;
+        for (node, count) in free.into_iter().enumerate() {
             self.make_room(count);
-            let bit = self.nodes as usize % BITS;
+            let bit = node % BITS;
             if bit == 0 {
-                self.words.resize(self.words.len() + self.depth + 1, 0);
+                self.words.resize(self.words.len() + self.depth, 0);
             }
             let first = self.words.len() - self.depth;
             for (place, plane) in self.words[first..].iter_mut().enumerate() {
                 *plane |= (all_if_bit(count, place) & 1) << bit;
             }
-            self.nodes += 1;
         }
     }
 
-    /// Free slots of a node, closed or not.
+    /// Makes this equal to `other`, keeping its memory.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.words.clone_from(&other.words);
+        self.depth = other.depth;
+    }
+
+    /// Free slots of a node.
     #[must_use]
-    pub fn of(&self, node: u32) -> i32 {
+    pub fn of(&self, node: u32) -> i64 {
         let (group, bit) = (node as usize / BITS, node as usize % BITS);
-        let planes = &self.words[group * (self.depth + 1) + 1..][..self.depth];
-        let is_set = |plane: &u64| i32::from(plane >> bit & 1 == 1);
-        planes
+        let is_set = |plane: &u64| i64::from(plane >> bit & 1 == 1);
+        self.planes(group)
             .split_last()
             .map_or(0, |(sign, low)| low.iter().rev().fold(-is_set(sign), |high, plane| high << 1 | is_set(plane)))
     }
 
+    fn planes(&self, group: usize) -> &[u64] {
+        &self.words[group * self.depth..][..self.depth]
+    }
+
     /// Bit mask of the nodes of a group of 64 that have at least `slots` free slots; `slots` is not below zero.
-    fn having(&self, group: usize, slots: i32) -> u64 {
+    #[must_use]
+    pub fn having(&self, group: usize, slots: i64) -> u64 {
         if !self.has_room(slots) {
             return 0;
         }
-        let (closed, planes) = (self.words[group * (self.depth + 1)], &self.words[group * (self.depth + 1) + 1..]);
         // Subtracts the slots from all counts: a node that must borrow lacks slots. Counts below zero lack any.
         let borrow = |borrowed: u64, (place, plane): (usize, &u64)| {
             let less = all_if_bit(slots, place);
             !plane & (less | borrowed) | less & borrowed
         };
-        let low = self.depth - 1;
+        let (planes, low) = (self.planes(group), self.depth - 1);
         let lacking = planes[..low].iter().enumerate().fold(0, borrow);
-        !(lacking | planes[low] | closed)
-    }
-
-    /// True if at least `nodes` of `own` have at least `slots` free slots.
-    #[must_use]
-    pub fn has(&self, own: &NodeSet, slots: i32, nodes: u32) -> bool {
-        let mut found = 0;
-        own.words().iter().enumerate().any(|(group, &own)| {
-            if own != 0 {
-                found += (own & self.having(group, slots)).count_ones();
-            }
-            found >= nodes
-        })
-    }
-
-    /// Keeps of `nodes` those with at least so many free slots.
-    pub fn keep_having(&self, nodes: &mut NodeSet, slots: i32) {
-        nodes.keep(|group| self.having(group, slots));
+        !(lacking | planes[low])
     }
 
     /// Changes the counts of nodes.
-    fn add(&mut self, nodes: &[u32], amount: i32) {
+    pub fn add(&mut self, nodes: &[u32], amount: i64) {
         self.make_room(amount);
         let group = |node: u32| node as usize / BITS;
         for near in nodes.chunk_by(|&one, &other| group(one) == group(other)) {
@@ -109,9 +94,9 @@ impl SlotTable {
     }
 
     /// Changes the counts of some of 64 nodes; returns those whose count the planes cannot hold.
-    fn add_in(&mut self, group: usize, nodes: u64, amount: i32) -> u64 {
+    fn add_in(&mut self, group: usize, nodes: u64, amount: i64) -> u64 {
         let (mut carried, mut before) = (0, 0);
-        for (place, plane) in self.words[group * (self.depth + 1) + 1..][..self.depth].iter_mut().enumerate() {
+        for (place, plane) in self.words[group * self.depth..][..self.depth].iter_mut().enumerate() {
             let more = nodes & all_if_bit(amount, place);
             let differs = *plane ^ more;
             before = carried;
@@ -122,12 +107,12 @@ impl SlotTable {
     }
 
     /// True if the planes can hold this count.
-    fn has_room(&self, count: i32) -> bool {
-        let rest = count >> (self.depth - 1).min(i32::BITS as usize - 1);
+    fn has_room(&self, count: i64) -> bool {
+        let rest = count >> (self.depth - 1).min(i64::BITS as usize - 1);
         rest == 0 || rest == -1
     }
 
-    fn make_room(&mut self, count: i32) {
+    fn make_room(&mut self, count: i64) {
         while !self.has_room(count) {
             self.widen();
         }
@@ -135,78 +120,17 @@ impl SlotTable {
 
     /// Makes room for one bit more by repeating the sign.
     fn widen(&mut self) {
-        let group = self.depth + 1;
-        let wider = self.words.chunks_exact(group).flat_map(|words| words.iter().copied().chain([words[group - 1]]));
+        let depth = self.depth;
+        let wider = self.words.chunks_exact(depth).flat_map(|words| words.iter().copied().chain([words[depth - 1]]));
         self.words = wider.collect();
         self.depth += 1;
     }
 }
 
 /// A word of ones if a bit of a count is set, else 0; bits beyond the count are those of its sign.
-fn all_if_bit(count: i32, place: usize) -> u64 {
-    let bit = count >> place.min(i32::BITS as usize - 1) & 1;
-    i64::from(-bit).cast_unsigned()
-}
-
-impl Freedom for SlotTable {
-    type Facts<'c> = ();
-
-    type Ask<'c> = NodeNeed;
-
-    type Lot<'c, 'n> = (&'n [u32], i32);
-
-    fn ask(_facts: &(), need: &NodeNeed) -> NodeNeed {
-        *need
-    }
-
-    fn lot<'n>(&self, _facts: &(), held: (&'n [u32], i32), _set: &'n mut NodeSet) -> (&'n [u32], i32) {
-        held
-    }
-
-    fn fitting(&self, ask: &NodeNeed, nodes: &mut NodeSet) -> bool {
-        nodes.fill(self.nodes);
-        self.keep_fitting(ask, nodes)
-    }
-
-    fn keep_fitting(&self, ask: &NodeNeed, nodes: &mut NodeSet) -> bool {
-        self.keep_having(nodes, ask.slots);
-        nodes.len() >= ask.nodes
-    }
-
-    fn copy_from(&mut self, other: &Self) {
-        self.words.clone_from(&other.words);
-        (self.depth, self.nodes) = (other.depth, other.nodes);
-    }
-
-    fn suffices(&self, ask: &NodeNeed) -> bool {
-        let last = (1 << (self.nodes as usize % BITS)) - 1;
-        let (mut found, groups) = (0, self.nodes.div_ceil(u64::BITS) as usize);
-        (0..groups).any(|group| {
-            let all = if group + 1 == groups && last != 0 { last } else { u64::MAX };
-            found += (all & self.having(group, ask.slots)).count_ones();
-            found >= ask.nodes
-        })
-    }
-
-    fn take(&mut self, &(nodes, slots): &(&[u32], i32)) -> bool {
-        self.add(nodes, -slots);
-        true
-    }
-
-    fn give(&mut self, &(nodes, slots): &(&[u32], i32)) -> bool {
-        self.add(nodes, slots);
-        true
-    }
-
-    fn open(&mut self, _facts: &(), node: u32, slots: i32) -> bool {
-        self.add(&[node], slots);
-        true
-    }
-
-    fn close(&mut self, _facts: &(), node: u32) -> bool {
-        self.words[node as usize / BITS * (self.depth + 1)] |= 1 << (node % u64::BITS);
-        true
-    }
+fn all_if_bit(count: i64, place: usize) -> u64 {
+    let bit = count >> place.min(i64::BITS as usize - 1) & 1;
+    (-bit).cast_unsigned()
 }
 
 #[cfg(test)]
@@ -217,23 +141,18 @@ mod tests {
 
     const NODES: u32 = 70;
 
-    fn need(nodes: u32, slots: i32) -> NodeNeed {
-        NodeNeed { nodes, slots, microwatts: 0, length: crate::units::SimDuration::ZERO }
+    /// Nodes with so many free slots.
+    fn having(table: &SlotTable, slots: i64) -> Vec<u32> {
+        (0..NODES)
+            .filter(|&node| table.having(node as usize / BITS, slots) >> (node as usize % BITS) & 1 == 1)
+            .collect()
     }
 
-    /// A table and its twin: a number for each node, and whether the node is closed.
-    fn agree(table: &SlotTable, twin: &[(i64, bool)], ask: &NodeNeed, own: &NodeSet) -> Result<(), TestCaseError> {
-        let has = |&node: &u32| !twin[node as usize].1 && twin[node as usize].0 >= i64::from(ask.slots);
-        let (all, some): (Vec<_>, Vec<_>) = ((0..NODES).filter(has).collect(), own.iter().filter(has).collect());
-        let mut nodes = NodeSet::default();
-        prop_assert_eq!(table.fitting(ask, &mut nodes), all.len() >= ask.nodes as usize);
-        prop_assert_eq!(nodes.iter().collect::<Vec<_>>(), all.clone());
-        prop_assert_eq!(table.suffices(ask), all.len() >= ask.nodes as usize);
-        nodes.copy_from(own);
-        prop_assert_eq!(table.keep_fitting(ask, &mut nodes), some.len() >= ask.nodes as usize);
-        prop_assert_eq!(table.has(own, ask.slots, ask.nodes), some.len() >= ask.nodes as usize);
-        prop_assert_eq!(nodes.iter().collect::<Vec<_>>(), some);
-        prop_assert!((0..NODES).all(|node| i64::from(table.of(node)) == twin[node as usize].0));
+    /// A table and its twin: a number for each node.
+    fn agree(table: &SlotTable, twin: &[i64], slots: i64) -> Result<(), TestCaseError> {
+        let all: Vec<_> = (0..NODES).filter(|&node| twin[node as usize] >= slots).collect();
+        prop_assert_eq!(having(table, slots), all);
+        prop_assert!((0..NODES).all(|node| table.of(node) == twin[node as usize]));
         Ok(())
     }
 
@@ -241,50 +160,38 @@ mod tests {
         /// Twin: a list of numbers.
         #[test]
         fn planes_count_as_numbers_do(
-            whole in 0..20_i32,
-            steps in prop::collection::vec((0..9_u8, 0..20_i32, prop::collection::btree_set(0..NODES, 1..9)), 0..40),
-            (nodes, slots) in (1..NODES, 0..40_i32),
+            whole in prop_oneof![0..20_i64, Just(i64::MAX >> 8)],
+            steps in prop::collection::vec((any::<bool>(), 0..20_i64, prop::collection::btree_set(0..NODES, 1..9)), 0..40),
+            slots in prop_oneof![0..40_i64, Just(i64::MAX >> 9)],
         ) {
+            let free = (0..NODES).map(|node| i64::from(node) % (whole + 1));
             let mut table = SlotTable::new(7, [3; 3]);
-            table.refill(whole, (0..NODES).map(|node| i32::try_from(node).unwrap() % (whole + 1)));
-            let mut twin: Vec<_> = (0..NODES).map(|node| (i64::from(node) % i64::from(whole + 1), false)).collect();
-            for (what, count, chosen) in steps {
-                let own: Vec<_> = chosen.iter().copied().collect();
-                let sign = match what {
-                    0 => {
-                        table.close(&(), own[0]);
-                        twin[own[0] as usize].1 = true;
-                        0
-                    }
-                    1..5 => {
-                        table.take(&(&own, count));
-                        -1
-                    }
-                    _ => {
-                        table.give(&(&own, count));
-                        1
-                    }
-                };
+            table.refill(whole, free.clone());
+            let mut twin: Vec<_> = free.collect();
+            for (takes, count, chosen) in steps {
+                let (own, amount): (Vec<_>, _) = (chosen.into_iter().collect(), if takes { -count } else { count });
+                table.add(&own, amount);
                 for &node in &own {
-                    twin[node as usize].0 += sign * i64::from(count);
+                    twin[node as usize] += amount;
                 }
-                let mut set = NodeSet::empty(NODES);
-                set.insert_all(&own);
-                agree(&table, &twin, &need(nodes, slots), &set)?;
-                agree(&table, &twin, &need(1, count), &set)?;
+                agree(&table, &twin, slots)?;
+                agree(&table, &twin, count)?;
+                let mut copy = SlotTable::new(1, [0]);
+                copy.copy_from(&table);
+                prop_assert_eq!(&copy, &table);
             }
         }
     }
 
     #[test]
     fn there_is_room_for_what_no_machine_has() {
-        let (mut table, far) = (SlotTable::new(1, [0, 1]), i32::MAX / 2);
-        table.take(&(&[0], far));
-        table.open(&(), 1, far);
+        let (mut table, far) = (SlotTable::new(1, [0, 1]), i64::MAX / 2);
+        table.add(&[0], -far);
+        table.add(&[1], far);
         assert_eq!((table.of(0), table.of(1)), (-far, far + 1));
-        assert!(table.suffices(&need(1, far)) && !table.suffices(&need(2, 0)));
-        table.give(&(&[0], far));
-        assert!(table.suffices(&need(2, 0)));
-        assert!(!SlotTable::new(8, [8]).suffices(&need(1, i32::MAX)));
+        assert_eq!((table.having(0, far) & 3, table.having(0, 0) & 3), (2, 2));
+        table.add(&[0], far);
+        assert_eq!(table.having(0, 0) & 3, 3);
+        assert_eq!(SlotTable::new(8, [8]).having(0, i64::MAX) & 1, 0);
     }
 }

@@ -15,13 +15,11 @@ pub mod observed;
 pub mod patience;
 mod plan;
 mod profile;
-mod queued;
 pub mod reservations;
 mod shadow;
 pub mod slurm;
 mod standing;
 pub mod starving;
-mod supply;
 mod woken;
 mod worth;
 

@@ -5,26 +5,26 @@
 
 mod base;
 pub(in crate::policy::backfill) mod bounds;
-pub(in crate::policy::backfill) mod chosen;
+mod choice;
 mod future;
 mod lasting;
+mod needs;
 mod promises;
 mod reach;
 pub(in crate::policy) mod urgent;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
-use crate::algo::horizon::SlotTable;
-use crate::algo::node_set::NodeSet;
+use crate::algo::horizon::Windows;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::candidates::{Candidates, Index};
-use crate::policy::backfill::named::chosen::{Chosen, Memory};
-use crate::policy::backfill::named::future::{Future, are_on, need, units_back_now};
+use crate::policy::backfill::named::base::Base;
+use crate::policy::backfill::named::bounds::Bounds;
+use crate::policy::backfill::named::future::{Future, are_on, units_back_now};
 use crate::policy::backfill::named::lasting::Lasting;
+use crate::policy::backfill::named::needs::{are_alike, need};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
-use crate::policy::backfill::queued::Queued;
-use crate::policy::backfill::supply::Supply;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::Desk;
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
@@ -38,8 +38,6 @@ pub struct NamedPlan {
     depth: usize,
     /// Span from now within which they start.
     horizon: SimDuration,
-    /// True if nodes differ in what jobs ask for.
-    is_divided: bool,
     /// Nodes whose next planned jobs still matter, each with the latest start that settles the question.
     awaited: FirstStarts,
     /// Each node's first planned job and its start, where that matters.
@@ -53,6 +51,16 @@ pub struct NamedPlan {
     candidates: Option<Index>,
 }
 
+/// Memory that a pass leaves to later ones.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    /// Windows of what runs.
+    base: Base,
+    /// Windows of the last plan.
+    plan: Option<Windows>,
+    bounds: Bounds,
+}
+
 impl NamedPlan {
     /// Plans up to `depth` jobs that start later, up to `horizon` from now.
     #[must_use]
@@ -60,7 +68,6 @@ impl NamedPlan {
         Self {
             depth,
             horizon,
-            is_divided: false,
             awaited: FirstStarts::new(),
             first: FirstJobs::new(),
             keeps: true,
@@ -83,38 +90,35 @@ impl NamedPlan {
         Self { candidates, ..self }
     }
 
-    fn make<F: Chosen>(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+    fn make(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         if queue.is_empty() {
             return Ok(());
         }
         let view = desk.view;
-        let (facts, back_now) = (F::facts(view), units_back_now(view));
+        let back_now = units_back_now(view);
         if !self.keeps {
             self.memory = Memory::default();
             self.lasting.end();
         }
-        let kept = F::kept(&mut self.memory);
-        kept.base.begin(view);
-        let as_planned = kept.base.is_as_planned() && view.outages.known(view.now).next().is_none();
-        let mut reach = self.reach::<F>(view, queue, 0);
+        self.memory.base.begin(view);
+        let as_planned = self.memory.base.is_as_planned() && view.outages.known(view.now).next().is_none();
+        let mut reach = self.reach(view, queue, 0);
         if as_planned
             && reach.is_one()
             && let Some((place, planned)) = self.lasting.goes_on_from(queue)
-            && let Some(future) = Future::of_last(view, F::kept(&mut self.memory))
+            && let Some(future) = Future::of_last(view, &mut self.memory)
         {
             let promises = Promises::of_last(view, future, &mut self.memory);
             return self.fill(desk, queue, (promises, reach), (place, planned));
         }
         self.lasting.end();
-        let now = F::kept(&mut self.memory).base.first();
+        let now = self.memory.base.first();
         let rest = (&*queue, Place::FRONT, Room::of(desk.free_units() + back_now));
-        let may_start = |waiting: &Waiting| {
-            back_now > 0 || now.is_none_or(|now| now.suffices(&F::ask(facts, &need::<F>(view, waiting))))
-        };
+        let may_start = |waiting: &Waiting| back_now > 0 || now.is_none_or(|now| now.suffices(&need(view, waiting)));
         if reach.goes_on(view, rest, self.depth > 0, may_start)
-            && let Some(future) = Future::of(view, F::kept(&mut self.memory))
+            && let Some(future) = Future::of(view, &mut self.memory)
         {
-            let may_last = self.may_last(&future, &reach);
+            let may_last = self.may_last(view, &future, &reach);
             self.lasting.begin(may_last);
             let promises = Promises::new(view, future, &mut self.memory);
             self.fill(desk, queue, (promises, reach), (Place::FRONT, 0))?;
@@ -123,9 +127,9 @@ impl NamedPlan {
     }
 
     /// True if a plan that begins now may outlive its pass.
-    fn may_last<F: Chosen>(&mut self, future: &Future<'_, F>, reach: &Reach) -> bool {
-        F::LASTS
-            && F::kept(&mut self.memory).base.is_followed()
+    fn may_last(&self, view: &View<'_>, future: &Future<'_>, reach: &Reach) -> bool {
+        are_alike(view)
+            && self.memory.base.is_followed()
             && future.is_undisturbed()
             && reach.is_one()
             && self.awaited.is_empty()
@@ -133,17 +137,17 @@ impl NamedPlan {
     }
 
     /// Reach of a plan, given the number of jobs planned already.
-    fn reach<F: Chosen>(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
+    fn reach(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
         let counts = planned.saturating_add(queue.len()) > self.depth;
-        Reach::new(view, F::TELLS_QUEUES_APART && !counts, &self.awaited)
+        Reach::new(view, view.shares.is_none() && !counts, &self.awaited)
     }
 
     /// Plans the jobs from a place on, given the number of jobs planned already.
-    fn fill<'a, F: Chosen>(
+    fn fill<'a>(
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
-        (mut promises, mut reach): (Promises<'a, F>, Reach),
+        (mut promises, mut reach): (Promises<'a>, Reach),
         (mut place, mut planned): (Place, usize),
     ) -> Result<()> {
         let (view, now, back_now) = (desk.view, desk.view.now, units_back_now(desk.view));
@@ -178,7 +182,7 @@ impl NamedPlan {
                     break;
                 };
                 if self.lasting.is_whole() {
-                    F::kept(&mut self.memory).base.start(view, &waiting, promises.nodes());
+                    self.memory.base.start(view, &waiting, promises.nodes());
                 }
                 place = start(desk, queue, place, offer)?;
             } else {
@@ -195,11 +199,11 @@ impl NamedPlan {
     }
 
     /// Starts the jobs from a place on that delay none of the promises, in the order of `index`.
-    fn start_candidates<'a, F: Chosen>(
+    fn start_candidates<'a>(
         &mut self,
         desk: &mut Desk<'a>,
         queue: &mut FitList,
-        (promises, from): (&mut Promises<'a, F>, Place),
+        (promises, from): (&mut Promises<'a>, Place),
         (index, reach): (&mut Index, &mut Reach),
     ) -> Result<()> {
         let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
@@ -252,17 +256,11 @@ impl Backfill for NamedPlan {
             self.lasting.end();
             return self.make_with_urgent(desk, queue, queues);
         }
-        match (desk.view.queues.is_some(), desk.view.platform.is_exclusive()) {
-            _ if self.is_divided => self.make::<Supply>(desk, queue),
-            (false, true) => self.make::<NodeSet>(desk, queue),
-            (false, false) => self.make::<SlotTable>(desk, queue),
-            (true, true) => self.make::<Queued<NodeSet>>(desk, queue),
-            (true, false) => self.make::<Queued<SlotTable>>(desk, queue),
-        }
+        self.make(desk, queue)
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
-        Some(Box::new(Self { is_divided: true, ..self.clone() }))
+        Some(Box::new(self.clone()))
     }
 
     fn by_node(&self) -> Option<Box<dyn Backfill>> {

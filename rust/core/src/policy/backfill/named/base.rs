@@ -6,19 +6,20 @@
 
 use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::windows::{NodeReturn, What};
-use crate::algo::horizon::{NodeNeed, Windows};
+use crate::algo::horizon::{NodeNeed, Planes, Windows};
 use crate::cluster::runs::{Run, RunId};
 use crate::policy::View;
-use crate::policy::backfill::named::chosen::Chosen;
-use crate::policy::backfill::named::future::{in_service, need};
+use crate::policy::backfill::named::future::in_service;
+use crate::policy::backfill::named::needs::{fill_now, need_of};
 use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
+use crate::workload::JobId;
 
 /// Free nodes over time if all running jobs end as planned; those that should have ended by now end a tick later. A
 /// node in maintenance is free once that is over, a failed node never.
-#[derive(Clone, Debug)]
-pub(in crate::policy::backfill) struct Base<F> {
-    windows: Option<Windows<F>>,
+#[derive(Clone, Debug, Default)]
+pub(super) struct Base {
+    windows: Option<Windows>,
     /// Claims of the runs in the windows, by the runs' slots; of no use unless they are followed.
     held: Vec<Held>,
     state: State,
@@ -29,13 +30,14 @@ pub(in crate::policy::backfill) struct Base<F> {
 }
 
 /// Extent to which the windows are right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// All, for this pass only.
     Made,
     /// All, and they can follow the runs.
     Followed,
     /// The first, which is all there is.
+    #[default]
     Begun,
 }
 
@@ -44,27 +46,17 @@ enum State {
 struct Held {
     /// The run; none: nothing is held.
     run: Option<RunId>,
+    job: JobId,
     until: SimTime,
-    need: NodeNeed,
     nodes: Vec<u32>,
 }
 
-impl<F> Default for Base<F> {
-    fn default() -> Self {
-        let (held, started) = (Vec::new(), Vec::new());
-        Self { windows: None, held, state: State::Begun, started, is_as_planned: false }
-    }
-}
-
 impl Held {
-    const NOTHING: Self = {
-        let need = NodeNeed { nodes: 0, slots: 0, microwatts: 0, length: SimDuration::ZERO };
-        Self { run: None, until: SimTime::NEVER, need, nodes: Vec::new() }
-    };
+    const NOTHING: Self = Self { run: None, job: JobId(0), until: SimTime::NEVER, nodes: Vec::new() };
 
     /// Its need for the rest of its time.
-    fn need_from(&self, now: SimTime) -> NodeNeed {
-        NodeNeed { length: self.until - now, ..self.need }
+    fn need<'a>(&self, view: &View<'a>) -> NodeNeed<'a> {
+        need_of(view, self.job, self.nodes.len(), self.until - view.now)
     }
 }
 
@@ -78,7 +70,7 @@ fn can_follow(view: &View<'_>) -> bool {
     view.standby.is_none() && view.outages.are_none()
 }
 
-impl<F: Chosen> Base<F> {
+impl Base {
     /// True if since the last pass nothing has happened but the starts that it made.
     pub(super) fn is_as_planned(&self) -> bool {
         self.is_as_planned
@@ -91,10 +83,10 @@ impl<F: Chosen> Base<F> {
 
     /// Notes that a job starts in this pass and takes these nodes for its length.
     pub(super) fn start(&mut self, view: &View<'_>, waiting: &Waiting, nodes: &[u32]) {
-        let need = need::<F>(view, waiting);
+        let (job, until) = (JobId(waiting.key.row), view.now.saturating_add(waiting.length));
         let mut nodes = nodes.to_vec();
         nodes.sort_unstable();
-        self.started.push(Held { run: None, until: view.now.saturating_add(waiting.length), need, nodes });
+        self.started.push(Held { run: None, job, until, nodes });
     }
 
     /// Begins a pass: brings the windows up to now, or makes the first of them.
@@ -102,31 +94,30 @@ impl<F: Chosen> Base<F> {
         self.is_as_planned = false;
         let windows = match self.windows.take() {
             Some(windows) if self.state == State::Followed && can_follow(view) => self.follow(windows, view),
-            Some(mut windows) => {
-                windows.reset(view.now, 0, |spare| F::now(view, spare));
+            windows => {
+                let mut windows = windows.unwrap_or_else(|| Windows::new(view.now, Planes::default()));
+                windows.reset(view.now, |free| fill_now(view, free));
                 self.state = State::Begun;
                 self.started.clear();
                 windows
             }
-            None => Windows::new(F::facts(view), view.now, (F::now(view, None), 0), []),
         };
         self.windows = Some(windows);
     }
 
     /// Capacity free now, in a pass that has begun.
-    pub(super) fn first(&self) -> Option<&F> {
+    pub(super) fn first(&self) -> Option<&Planes> {
         self.windows.as_ref().map(Windows::first)
     }
 
     /// Capacity free from now on, in a pass that has begun.
-    pub(super) fn windows(&mut self, view: &View<'_>) -> Option<&Windows<F>> {
+    pub(super) fn windows(&mut self, view: &View<'_>) -> Option<&Windows> {
         let windows = self.windows.as_mut()?;
         if self.state == State::Begun {
-            let ends = view.runs.iter().map(|(_, run)| NodeReturn {
-                at: until(view, run),
-                nodes: view.runs.nodes(run),
-                what: What::Slots(F::told(view, run.job)),
-                microwatts: 0,
+            let ends = view.runs.iter().map(|(_, run)| {
+                let nodes = view.runs.nodes(run);
+                let need = need_of(view, run.job, nodes.len(), SimDuration::ZERO);
+                NodeReturn { at: until(view, run), nodes, what: What::Held(need) }
             });
             in_service(windows, view, ends.collect());
             self.state = if can_follow(view) { State::Followed } else { State::Made };
@@ -139,8 +130,8 @@ impl<F: Chosen> Base<F> {
     }
 
     /// Brings the windows up to now: first all that went gives its nodes back, then all that came takes its own.
-    fn follow(&mut self, mut windows: Windows<F>, view: &View<'_>) -> Windows<F> {
-        let (now, facts) = (view.now, F::facts(view));
+    fn follow(&mut self, mut windows: Windows, view: &View<'_>) -> Windows {
+        let now = view.now;
         windows.advance(now);
         let mut started = std::mem::take(&mut self.started);
         self.is_as_planned = true;
@@ -149,7 +140,7 @@ impl<F: Chosen> Base<F> {
             let run = view.runs.get(id);
             if run.is_none_or(|run| until(view, run) != held.until || view.runs.nodes(run) != held.nodes) {
                 debug_assert_eq!(id.slot(), slot, "claims stand in the slots of their runs");
-                windows.drop(facts, now, &held.need_from(now), &held.nodes);
+                windows.drop(now, &held.need(view), &held.nodes);
                 held.run = None;
                 self.is_as_planned = false;
             }
@@ -158,10 +149,9 @@ impl<F: Chosen> Base<F> {
             if self.held.get(id.slot() as usize).is_none_or(|held| held.run != Some(id)) {
                 self.note(view, id, run);
                 let held = &self.held[id.slot() as usize];
-                windows.hold(facts, now, &held.need_from(now), &held.nodes);
-                let is_same = |start: &Held| {
-                    (start.until, start.need.slots, &start.nodes) == (held.until, held.need.slots, &held.nodes)
-                };
+                windows.hold(now, &held.need(view), &held.nodes);
+                let is_same =
+                    |start: &Held| (start.job, start.until, &start.nodes) == (held.job, held.until, &held.nodes);
                 let found = started.iter().position(is_same);
                 self.is_as_planned &= found.is_some_and(|place| started.swap_remove(place).run.is_none());
             }
@@ -169,7 +159,12 @@ impl<F: Chosen> Base<F> {
         self.is_as_planned &= started.is_empty();
         started.clear();
         self.started = started;
-        debug_assert!(*windows.first() == F::now(view, None), "what is free now is what no run holds");
+        #[cfg(debug_assertions)]
+        {
+            let mut now = Planes::default();
+            fill_now(view, &mut now);
+            debug_assert!(*windows.first() == now, "what is free now is what no run holds");
+        }
         windows
     }
 
@@ -179,10 +174,8 @@ impl<F: Chosen> Base<F> {
         if slot >= self.held.len() {
             self.held.resize(slot + 1, Held::NOTHING);
         }
-        let count = u32::try_from(nodes.len()).unwrap_or(u32::MAX);
-        let need = NodeNeed { nodes: count, slots: F::told(view, run.job), microwatts: 0, length: SimDuration::ZERO };
         let held = &mut self.held[slot];
-        (held.run, held.until, held.need) = (Some(id), until(view, run), need);
+        (held.run, held.job, held.until) = (Some(id), run.job, until(view, run));
         held.nodes.clear();
         held.nodes.extend_from_slice(nodes);
     }

@@ -2,7 +2,7 @@
 
 use crate::algo::fit_list::Waiting;
 use crate::policy::View;
-use crate::policy::backfill::named::chosen::Chosen;
+use crate::policy::backfill::named::needs::likeness;
 use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -27,9 +27,9 @@ impl Like {
         Self { group, amount, nodes, length }
     }
 
-    pub(super) fn of<F: Chosen>(view: &View<'_>, waiting: &Waiting) -> Self {
+    pub(super) fn of(view: &View<'_>, waiting: &Waiting) -> Self {
         let job = JobId(waiting.key.row);
-        let (group, slots) = F::likeness(view, job);
+        let (group, slots) = likeness(view, job);
         Self::new(group, i64::from(slots), view.jobs.node_count(job), waiting.length.max(TICK))
     }
 

@@ -1,21 +1,20 @@
 //! Free nodes from now on, before any promise: running jobs end, and nodes come and go.
 
-use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::windows::{NodeReturn, What};
-use crate::algo::horizon::{NodeNeed, Windows};
+use crate::algo::horizon::{NodeNeed, Planes, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::standby::Standby;
 use crate::platform::outages::Maintenance;
 use crate::policy::View;
-use crate::policy::backfill::named::chosen::{Chosen, Kept};
+use crate::policy::backfill::named::Memory;
+use crate::policy::backfill::named::needs::groups;
 use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
-use crate::workload::JobId;
 
 /// Free nodes over time. Maintenance is applied only as far ahead as needed: its windows may be known for years.
-pub(super) struct Future<'a, F> {
+pub(super) struct Future<'a> {
     view: &'a View<'a>,
-    windows: Windows<F>,
+    windows: Windows,
     /// Maintenance that begins before this instant is applied.
     known: SimTime,
     /// Maintenance yet to be applied, sorted by beginning.
@@ -23,30 +22,30 @@ pub(super) struct Future<'a, F> {
     next: Option<Maintenance>,
 }
 
-impl<'a, F: Chosen> Future<'a, F> {
+impl<'a> Future<'a> {
     /// Starts with maintenance yet to be applied, sorted by beginning.
-    fn new(view: &'a View<'a>, windows: Windows<F>, to_come: impl Iterator<Item = Maintenance> + 'a) -> Self {
+    fn new(view: &'a View<'a>, windows: Windows, to_come: impl Iterator<Item = Maintenance> + 'a) -> Self {
         let mut to_come: Box<dyn Iterator<Item = Maintenance> + 'a> = Box::new(to_come);
         let next = to_come.next();
         Self { view, windows, known: view.now, to_come, next }
     }
 
     /// Starts with all maintenance applied already.
-    pub(super) fn whole(view: &'a View<'a>, windows: Windows<F>) -> Self {
+    pub(super) fn whole(view: &'a View<'a>, windows: Windows) -> Self {
         Self::new(view, windows, std::iter::empty())
     }
 
     /// Goes on with the plan of an earlier pass, if there is one and no window of it has begun since.
-    pub(super) fn of_last(view: &'a View<'a>, kept: &mut Kept<F>) -> Option<Self> {
-        let mut plan = kept.plan.take_if(|plan| plan.changes_at().is_none_or(|at| at > view.now))?;
+    pub(super) fn of_last(view: &'a View<'a>, memory: &mut Memory) -> Option<Self> {
+        let mut plan = memory.plan.take_if(|plan| plan.changes_at().is_none_or(|at| at > view.now))?;
         plan.advance(view.now);
         Some(Self::whole(view, plan))
     }
 
     /// Starts with what running jobs give back, in a pass that has begun, and the maintenance that is known by now.
-    pub(super) fn of(view: &'a View<'a>, kept: &mut Kept<F>) -> Option<Self> {
-        let base = kept.base.windows(view)?;
-        let windows = match kept.plan.take() {
+    pub(super) fn of(view: &'a View<'a>, memory: &mut Memory) -> Option<Self> {
+        let base = memory.base.windows(view)?;
+        let windows = match memory.plan.take() {
             Some(mut plan) => {
                 plan.copy_from(base);
                 plan
@@ -59,31 +58,31 @@ impl<'a, F: Chosen> Future<'a, F> {
     /// Applies the maintenance that begins before an instant.
     fn look(&mut self, until: SimTime) {
         while let Some(window) = self.next.filter(|window| window.from < until) {
-            self.windows.close(F::facts(self.view), window.from, window.until - window.from, window.node);
+            self.windows.close(groups(self.view), window.from, window.until - window.from, window.node);
             self.next = self.to_come.next();
         }
         self.known = if self.next.is_none() { SimTime::NEVER } else { self.known.max(until) };
     }
 
     /// Calls [`Windows::may_start`] for the length of the need.
-    pub(super) fn may_start(&mut self, need: &NodeNeed) -> bool {
+    pub(super) fn may_start(&mut self, need: &NodeNeed<'_>) -> bool {
         self.look(self.view.now.saturating_add(need.length));
-        self.windows.may_start(F::facts(self.view), need)
+        self.windows.may_start(need)
     }
 
     /// Calls [`Windows::earliest`] as far ahead as it takes, where `pick` takes any nodes.
     pub(super) fn earliest(
         &mut self,
-        need: &NodeNeed,
+        need: &NodeNeed<'_>,
         (mut from, until): (SimTime, SimTime),
-        mut pick: impl FnMut(&F, &NodeSet) -> bool,
+        mut pick: impl FnMut(&Planes, &NodeSet) -> bool,
     ) -> Option<SimTime> {
         self.look(from.saturating_add(need.length));
         loop {
             // A job that ends by then is not affected by maintenance that is yet to be applied.
             let certain = self.known.saturating_add(SimDuration::ZERO - need.length);
             let by = if self.known == SimTime::NEVER { until } else { until.min(certain) };
-            let found = self.windows.earliest(F::facts(self.view), need, (from, by), &mut pick);
+            let found = self.windows.earliest(need, (from, by), &mut pick);
             if found.is_some() || by == until {
                 return found;
             }
@@ -93,12 +92,12 @@ impl<'a, F: Chosen> Future<'a, F> {
     }
 
     /// Calls [`Windows::hold`] for what [`Self::earliest`] has found.
-    pub(super) fn hold(&mut self, at: SimTime, need: &NodeNeed, nodes: &[u32]) {
-        self.windows.hold(F::facts(self.view), at, need, nodes);
+    pub(super) fn hold(&mut self, at: SimTime, need: &NodeNeed<'_>, nodes: &[u32]) {
+        self.windows.hold(at, need, nodes);
     }
 
     /// Leaves the windows, for their memory.
-    pub(super) fn into_windows(self) -> Windows<F> {
+    pub(super) fn into_windows(self) -> Windows {
         self.windows
     }
 
@@ -133,42 +132,29 @@ pub(super) fn units_back_now(view: &View<'_>) -> i64 {
 }
 
 /// Free nodes over time from what is free now and what returns, with all maintenance that is known applied.
-pub(super) fn known_by_now<F: Chosen>(now: F, view: &View<'_>, returns: Vec<NodeReturn<'_>>) -> Windows<F> {
-    let facts = F::facts(view);
-    let mut windows = Windows::new(facts, view.now, (now, 0), []);
+pub(super) fn known_by_now(now: Planes, view: &View<'_>, returns: Vec<NodeReturn<'_>>) -> Windows {
+    let mut windows = Windows::new(view.now, now);
     in_service(&mut windows, view, returns);
     for window in view.outages.known(view.now) {
-        windows.close(facts, window.from, window.until - window.from, window.node);
+        windows.close(groups(view), window.from, window.until - window.from, window.node);
     }
     windows
 }
 
 /// Adds what returns to what is free now; nodes that sleep or are out of service return, too, if they are to.
-pub(super) fn in_service<'a, F: Chosen>(
-    windows: &mut Windows<F>,
-    view: &'a View<'a>,
-    mut returns: Vec<NodeReturn<'a>>,
-) {
+pub(super) fn in_service<'a>(windows: &mut Windows, view: &View<'a>, mut returns: Vec<NodeReturn<'a>>) {
     let soonest = view.now.saturating_add(TICK);
-    let whole = if view.platform.is_exclusive() { 1 } else { i32::try_from(view.platform.slots()).unwrap_or(i32::MAX) };
+    let whole = if view.platform.is_exclusive() { 1 } else { i64::from(view.platform.slots()) };
     let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
     returns.extend(comebacks.iter().map(|back| NodeReturn {
         at: if back.at_once { view.now } else { back.at.max(soonest) },
         nodes: std::slice::from_ref(&back.node),
         what: What::Node(whole),
-        microwatts: 0,
     }));
     let mut order: Vec<_> = (0..).zip(&returns).map(|(place, back): (u32, _)| (back.at, place)).collect();
     order.sort_unstable();
-    windows.give_back(F::facts(view), order.iter().map(|&(_, place)| returns[place as usize]));
+    windows.give_back(groups(view), order.iter().map(|&(_, place)| returns[place as usize]));
     for (node, until) in view.outages.coming_back() {
-        windows.open(F::facts(view), until, node, whole);
+        windows.open(groups(view), until, node, whole);
     }
-}
-
-/// Need of a waiting job.
-pub(super) fn need<F: Chosen>(view: &View<'_>, waiting: &Waiting) -> NodeNeed {
-    let job = JobId(waiting.key.row);
-    let length = waiting.length.max(TICK);
-    NodeNeed { nodes: view.jobs.node_count(job), slots: F::told(view, job), microwatts: 0, length }
 }

@@ -177,12 +177,12 @@ mod tests {
 
     use super::*;
     use crate::algo::horizon::windows::{NodeReturn, What};
-    use crate::algo::horizon::{SlotTable, Windows};
+    use crate::algo::horizon::{Planes, Windows};
     use crate::platform::queues::{Queue, QueueColumns, Queues};
-    use crate::policy::backfill::named::chosen::Memory;
+    use crate::policy::backfill::named::Memory;
     use crate::policy::backfill::named::future::Future;
+    use crate::policy::backfill::named::needs::{fill_shared, groups};
     use crate::policy::backfill::named::promises::Promises;
-    use crate::policy::backfill::queued::Queued;
     use crate::policy::testing::World;
     use crate::units::SimDuration;
 
@@ -202,11 +202,12 @@ mod tests {
     /// Makes the plan of a pass, job by job: for all jobs, or only for those that matter.
     fn plan(view: &View<'_>, case: &Case, only_what_matters: bool) -> Outcome {
         let nodes: Vec<_> = case.returns.iter().map(|&(at, node)| (at, [node])).collect();
-        let returns =
-            nodes.iter().map(|(at, node)| NodeReturn { at: *at, nodes: node, what: What::Node(2), microwatts: 0 });
+        let returns = nodes.iter().map(|(at, node)| NodeReturn { at: *at, nodes: node, what: What::Node(2) });
         let lent = |node| nodes.iter().any(|(_, lent)| lent[0] == node);
-        let free = (0..NODES).map(|node| if lent(node) { 0 } else { 2 });
-        let windows = Windows::new(view, view.now, (Queued::new(view, SlotTable::new(2, free)), 0), returns);
+        let mut free = Planes::default();
+        fill_shared(view, &mut free, (0..NODES).map(|node| if lent(node) { 0 } else { 2 }).collect());
+        let mut windows = Windows::new(view.now, free);
+        windows.give_back(groups(view), returns);
         let future = Future::whole(view, windows);
         let mut promises = Promises::new(view, future, &mut Memory::default());
         let (mut awaited, mut first) = (case.awaited.clone(), BTreeMap::<u32, SimTime>::new());

@@ -8,26 +8,22 @@ use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{FitList, Place, QueueKey};
 use crate::algo::horizon::windows::{NodeReturn, What};
-use crate::algo::horizon::{NodeNeed, SlotTable, Windows};
+use crate::algo::horizon::{NodeNeed, Planes, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::runs::{Run, RunId};
-use crate::cluster::standby::Standby;
 use crate::error::Result;
 use crate::platform::queues::Queues;
 use crate::policy::View;
 use crate::policy::backfill::named::NamedPlan;
-use crate::policy::backfill::named::chosen::{Chosen, Own};
-use crate::policy::backfill::named::future::{Future, asleep, known_by_now, need};
+use crate::policy::backfill::named::choice::Choice;
+use crate::policy::backfill::named::future::{Future, asleep, known_by_now};
+use crate::policy::backfill::named::needs::{fill_shared, need, need_of};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::plan::TICK;
-use crate::policy::backfill::queued::Queued;
 use crate::policy::backfill::start;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
-
-/// Free slots of each node, for jobs of queues.
-type Table = Queued<SlotTable>;
 
 /// Claim of a run in a plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,12 +38,12 @@ struct Urgent<'a> {
     view: &'a View<'a>,
     queues: &'a Queues,
     /// Plan by which urgent jobs are planned at first: suspended jobs hold their slots for ever.
-    any: Windows<Table>,
+    any: Windows,
     /// The same without the jobs that a queue preempts, by the queue's number.
-    without: BTreeMap<u16, Windows<Table>>,
+    without: BTreeMap<u16, Windows>,
     /// Plan of running and promised jobs; suspended ones hold nothing.
-    running: Windows<Table>,
-    promised: Vec<(SimTime, NodeNeed, Vec<u32>)>,
+    running: Windows,
+    promised: Vec<(SimTime, NodeNeed<'a>, Vec<u32>)>,
     /// Slots of running jobs on each node.
     used: Vec<u32>,
     on_nodes: Vec<Vec<RunId>>,
@@ -70,7 +66,7 @@ impl NamedPlan {
         queues: &'a Queues,
     ) -> Result<()> {
         let mut urgent = Urgent::new(desk.view, queues);
-        let mut reach = self.reach::<Table>(desk.view, queue, 0);
+        let mut reach = self.reach(desk.view, queue, 0);
         let (mut place, mut planned) = (Place::FRONT, 0);
         while let Some(&waiting) = queue.get(place) {
             let job = JobId(waiting.key.row);
@@ -80,7 +76,7 @@ impl NamedPlan {
             desk.examine()?;
             let now = desk.view.now;
             let until = if planned < self.depth { now.saturating_add(self.horizon) } else { now };
-            let need = need::<Table>(desk.view, &waiting);
+            let need = need(desk.view, &waiting);
             let Some((at, nodes)) = urgent.find(job, &need, until) else {
                 place = queue.after(place);
                 continue;
@@ -133,25 +129,15 @@ impl<'a> Urgent<'a> {
     }
 
     /// Start and nodes of an urgent job, if it starts by `until`.
-    fn find(&mut self, job: JobId, need: &NodeNeed, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
+    fn find(&mut self, job: JobId, need: &NodeNeed<'_>, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
         let (now, asleep) = (self.view.now, asleep(self.view));
-        let choose = |nodes: &mut Vec<u32>, free: &Table, throughout: &NodeSet| {
-            free.choose(
-                self.view,
-                Own {
-                    nodes: throughout,
-                    spreads: false,
-                    asleep: asleep.as_ref(),
-                    kept: self.view.standby.map(Standby::kept).unwrap_or_default(),
-                    job,
-                },
-                need,
-                nodes,
-            );
+        let choice = Choice::new(self.view, need, job, asleep.as_ref());
+        let choose = |nodes: &mut Vec<u32>, free: &Planes, throughout: &NodeSet| {
+            choice.of(free, throughout, nodes);
             true
         };
         let mut nodes = Vec::new();
-        if let Some(at) = self.any.earliest(self.view, need, (now, now), |free, own| choose(&mut nodes, free, own)) {
+        if let Some(at) = self.any.earliest(need, (now, now), |free, own| choose(&mut nodes, free, own)) {
             return Some((at, nodes));
         }
         let number = self.queues.number(job);
@@ -164,8 +150,8 @@ impl<'a> Urgent<'a> {
             nodes.sort_unstable();
             true
         };
-        let found = match without.earliest(self.view, need, (now, now), |_, own| emptiest(&mut nodes, own)) {
-            None => without.earliest(self.view, need, (now, until), |free, own| choose(&mut nodes, free, own)),
+        let found = match without.earliest(need, (now, now), |_, own| emptiest(&mut nodes, own)) {
+            None => without.earliest(need, (now, until), |free, own| choose(&mut nodes, free, own)),
             found => found,
         };
         found.map(|at| (at, nodes))
@@ -183,10 +169,10 @@ impl<'a> Urgent<'a> {
         });
         for id in &self.victims {
             let Some(run) = self.view.runs.get(*id).filter(|run| !self.is_preempted(number, run.job)) else { continue };
-            windows.hold(self.view, self.planned_end(run), &self.for_ever(run), self.view.runs.nodes(run));
+            windows.hold(self.planned_end(run), &self.for_ever(run), self.view.runs.nodes(run));
         }
         for (at, need, nodes) in &self.promised {
-            windows.hold(self.view, *at, need, nodes);
+            windows.hold(*at, need, nodes);
         }
         self.without.insert(number, windows);
     }
@@ -219,12 +205,12 @@ impl<'a> Urgent<'a> {
         }
         let (end, for_ever) = (self.planned_end(run), self.for_ever(run));
         let so_far = NodeNeed { length: end - self.view.now, ..for_ever };
-        self.running.drop(self.view, self.view.now, &so_far, nodes);
-        self.any.hold(self.view, end, &for_ever, nodes);
+        self.running.drop(self.view.now, &so_far, nodes);
+        self.any.hold(end, &for_ever, nodes);
         let numbers: Vec<_> = self.without.keys().copied().filter(|&by| !self.is_preempted(by, run.job)).collect();
         for number in numbers {
             if let Some(windows) = self.without.get_mut(&number) {
-                windows.hold(self.view, end, &for_ever, nodes);
+                windows.hold(end, &for_ever, nodes);
             }
         }
         self.victims.push(id);
@@ -235,16 +221,15 @@ impl<'a> Urgent<'a> {
     }
 
     /// Claim of a run, without end.
-    fn for_ever(&self, run: &Run) -> NodeNeed {
-        let nodes = u32::try_from(self.view.runs.nodes(run).len()).unwrap_or(u32::MAX);
-        NodeNeed { nodes, slots: Table::told(self.view, run.job), microwatts: 0, length: SimDuration::FOREVER }
+    fn for_ever(&self, run: &Run) -> NodeNeed<'a> {
+        need_of(self.view, run.job, self.view.runs.nodes(run).len(), SimDuration::FOREVER)
     }
 
     /// Holds the nodes of an urgent job that starts or is planned.
-    fn promise(&mut self, at: SimTime, need: NodeNeed, nodes: &[u32]) {
-        self.any.hold(self.view, at, &need, nodes);
-        self.running.hold(self.view, at, &need, nodes);
-        self.without.values_mut().for_each(|windows| windows.hold(self.view, at, &need, nodes));
+    fn promise(&mut self, at: SimTime, need: NodeNeed<'a>, nodes: &[u32]) {
+        self.any.hold(at, &need, nodes);
+        self.running.hold(at, &need, nodes);
+        self.without.values_mut().for_each(|windows| windows.hold(at, &need, nodes));
         self.promised.push((at, need, nodes.to_vec()));
     }
 
@@ -257,14 +242,14 @@ impl<'a> Urgent<'a> {
             let nodes = view.runs.nodes(run);
             let left = run.suspension.map_or_else(|| run.planned_end.max(now) - now, |suspension| suspension.left);
             let need = NodeNeed { length: left.max(TICK), ..self.for_ever(run) };
-            let have_room = |_: &Table, throughout: &NodeSet| nodes.iter().all(|&node| throughout.contains(node));
-            let found = self.running.earliest(self.view, &need, (now, SimTime::NEVER), have_room);
+            let have_room = |_: &Planes, throughout: &NodeSet| nodes.iter().all(|&node| throughout.contains(node));
+            let found = self.running.earliest(&need, (now, SimTime::NEVER), have_room);
             let until = found.unwrap_or(SimTime::NEVER).saturating_add(need.length);
             if until == now.saturating_add(need.length) {
                 desk.resume(id);
             }
             let length = if until == SimTime::NEVER { SimDuration::FOREVER } else { until - now };
-            self.running.hold(self.view, now, &NodeNeed { length, ..need }, nodes);
+            self.running.hold(now, &NodeNeed { length, ..need }, nodes);
         }
         Ok(())
     }
@@ -281,10 +266,10 @@ impl<'a> Urgent<'a> {
 }
 
 /// Free slots over time, if each run holds what `holds` says.
-fn plan(view: &View<'_>, holds: impl Fn(&Run) -> Holds) -> Windows<Table> {
+fn plan(view: &View<'_>, holds: impl Fn(&Run) -> Holds) -> Windows {
     let soonest = view.now.saturating_add(TICK);
-    let whole = i32::try_from(view.platform.shared_slots()).unwrap_or(i32::MAX);
-    let mut free: Vec<i32> =
+    let whole = i64::from(view.platform.shared_slots());
+    let mut slots: Vec<_> =
         (0..view.platform.len()).map(|node| if view.slots.is_open(node) { whole } else { 0 }).collect();
     let mut returns = Vec::new();
     for (_, run) in view.runs.iter() {
@@ -292,14 +277,16 @@ fn plan(view: &View<'_>, holds: impl Fn(&Run) -> Holds) -> Windows<Table> {
         if held == Holds::Nothing {
             continue;
         }
-        let slots = i32::try_from(view.jobs.need(run.job, view.platform)).unwrap_or(i32::MAX);
+        let need = need_of(view, run.job, nodes.len(), SimDuration::ZERO);
         for &node in nodes {
-            free[node as usize] -= slots;
+            slots[node as usize] -= need.amounts[0];
         }
         if held == Holds::UntilItsEnd {
             let at = run.planned_end.max(soonest);
-            returns.push(NodeReturn { at, nodes, what: What::Slots(Table::told(view, run.job)), microwatts: 0 });
+            returns.push(NodeReturn { at, nodes, what: What::Held(need) });
         }
     }
-    known_by_now(Queued::new(view, SlotTable::new(whole, free)), view, returns)
+    let mut free = Planes::default();
+    fill_shared(view, &mut free, slots);
+    known_by_now(free, view, returns)
 }
