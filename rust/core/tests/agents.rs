@@ -9,7 +9,8 @@ use hetsched_core::policy::agent::{Agent, Shape};
 use hetsched_core::policy::backfill::Backfill;
 use hetsched_core::policy::backfill::first_fit::FirstFit;
 use hetsched_core::sim::event::Event;
-use hetsched_core::sim::record::{JobState, Records, StartedBy};
+use hetsched_core::sim::job_state::{JobState, StartedBy};
+use hetsched_core::sim::record::Records;
 use hetsched_core::sim::{Options, Simulation};
 use hetsched_core::units::SimTime;
 

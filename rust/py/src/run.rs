@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use hetsched_core::error::{Error, Result, SimulationError};
 use hetsched_core::policy::budget::Between;
+use hetsched_core::sim::job_state::{JobState, StartedBy};
 use hetsched_core::sim::log::EntryKind;
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::sim::work::Cause;
@@ -190,22 +191,22 @@ impl Records {
             ("start_s", frame::floats_where(jobs.start_s, jobs.started.clone())),
             ("end_s", frame::floats_where(jobs.end_s, jobs.ended)),
             ("energy_j", frame::floats_where(jobs.energy_j, jobs.charged)),
-            ("started_by", frame::words(&jobs.started_by, Some(jobs.started.clone()), record::StartedBy::name)?),
-            ("state", frame::words(&jobs.state, None, record::JobState::name)?),
-            ("reason", frame::sentences(&jobs.state, record::JobState::reason)),
+            ("started_by", frame::words(&jobs.started_by, Some(jobs.started.clone()), StartedBy::name)?),
+            ("state", frame::words(&jobs.state, None, JobState::name)?),
+            ("reason", frame::sentences(&jobs.state, JobState::reason)),
             ("profiled", frame::bools(jobs.profiled)),
             ("nodes", frame::node_lists(jobs.node_offsets, jobs.nodes, jobs.started)?),
         ];
         if let Some(eligible_s) = jobs.eligible_s {
             columns.push(("eligible_s", frame::nullable(eligible_s)));
         }
-        if let Some(ordeals) = jobs.ordeals {
+        if let Some(sums) = jobs.attempts {
             let told = [
-                ordeals.attempts.map(|attempts| ("attempts", frame::ints(attempts))),
-                ordeals.suspended_s.map(|stood| ("suspended_s", frame::floats(stood))),
-                ordeals.lost_j.map(|lost| ("lost_energy_j", frame::floats(lost))),
-                ordeals.lowest_cap_w.map(|caps| ("lowest_cap_w", frame::nullable(caps))),
-                ordeals.last_j.map(|last| ("last_energy_j", frame::floats(last))),
+                sums.attempts.map(|attempts| ("attempts", frame::ints(attempts))),
+                sums.suspended_s.map(|stood| ("suspended_s", frame::floats(stood))),
+                sums.lost_j.map(|lost| ("lost_energy_j", frame::floats(lost))),
+                sums.lowest_cap_w.map(|caps| ("lowest_cap_w", frame::nullable(caps))),
+                sums.last_j.map(|last| ("last_energy_j", frame::floats(last))),
             ];
             columns.extend(told.into_iter().flatten());
         }

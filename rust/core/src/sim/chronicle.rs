@@ -6,7 +6,7 @@ use crate::control::live::report::Report;
 use crate::control::orders::{HostOrder, Which};
 use crate::platform::node_state::Class;
 use crate::power::budgets::BudgetRow;
-use crate::sim::record::JobState;
+use crate::sim::job_state::JobState;
 use crate::units::{SimTime, Watts};
 
 /// One instant.

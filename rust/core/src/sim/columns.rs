@@ -1,11 +1,11 @@
 //! Columns of the records, as a data frame takes them over: in seconds, watts and words.
 
-use crate::platform::cells::Lack;
 use crate::platform::node_state::Class;
-use crate::platform::queues::Bar;
 use crate::policy::Eligible;
+use crate::sim::attempts::{LostAttempt, SumColumns};
+use crate::sim::job_state::{JobState, StartedBy};
 use crate::sim::log::{Entry, EntryKind, Log};
-use crate::sim::record::{JobState, LostAttempt, Ordeal, Records, StartedBy, Told};
+use crate::sim::record::Records;
 use crate::sim::segments::Segment;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
@@ -36,25 +36,10 @@ pub struct JobFrame {
     pub nodes: Vec<u32>,
     /// True if the job has energy to report: it has started, if only for an attempt that was lost.
     pub charged: Vec<bool>,
-    /// Per-job effects of emergencies, caps and failures, if there can be any.
-    pub ordeals: Option<OrdealColumns>,
+    /// Sums over the attempts of each job, if there may be several, caps or suspensions.
+    pub attempts: Option<SumColumns>,
     /// Instant at which each job joined the queue, s, if that may be later than its submission; NaN if never.
     pub eligible_s: Option<Vec<f64>>,
-}
-
-/// Columns of the ordeals: one per field, with one row per job.
-#[derive(Debug, Default)]
-pub struct OrdealColumns {
-    /// Number of attempts, if there may be more than one.
-    pub attempts: Option<Vec<i32>>,
-    /// Time suspended, s, if jobs may be.
-    pub suspended_s: Option<Vec<f64>>,
-    /// Energy of lost attempts, J, if some may be lost.
-    pub lost_j: Option<Vec<f64>>,
-    /// Lowest cap in the last attempt, W, if there are caps; NaN if there was none.
-    pub lowest_cap_w: Option<Vec<f64>>,
-    /// Energy of the last attempt, J, if no segments report it.
-    pub last_j: Option<Vec<f64>>,
 }
 
 /// Columns of lost attempts: one per field, with one row per attempt in order of their ends.
@@ -141,9 +126,8 @@ impl Records {
         // Segments and lost attempts, where there are any, still have to look up theirs.
         let runs = std::mem::take(&mut self.jobs.nodes);
         let mut jobs = std::mem::take(&mut self.jobs);
-        let last_j = (jobs.ordeals.is_some() && !jobs.told.stood).then(|| jobs.last_j());
-        let told = jobs.told;
-        (self.jobs.nodes, self.jobs.lost) = (runs, std::mem::take(&mut jobs.lost));
+        let attempts = jobs.attempts.take_columns(&jobs.energy_j);
+        (self.jobs.nodes, self.jobs.attempts) = (runs, std::mem::take(&mut jobs.attempts));
         let joined = |eligible: &Eligible, row: usize| {
             let job = JobId(u32::try_from(row).unwrap_or(u32::MAX));
             eligible.of(job).map_or(f64::NAN, SimTime::seconds)
@@ -167,7 +151,7 @@ impl Records {
             node_offsets,
             nodes,
             charged,
-            ordeals: jobs.ordeals.map(|ordeals| OrdealColumns { last_j, ..OrdealColumns::of(&ordeals, told) }),
+            attempts,
             eligible_s,
         }
     }
@@ -199,7 +183,7 @@ impl Records {
     #[must_use]
     pub fn take_attempts(&mut self) -> AttemptColumns {
         let mut columns = AttemptColumns { node_offsets: vec![0], ..AttemptColumns::default() };
-        for LostAttempt { job, number, start, end, places, energy } in std::mem::take(&mut self.jobs.lost) {
+        for LostAttempt { job, number, start, end, places, energy } in self.jobs.attempts.take_requeued() {
             columns.row.push(i32::try_from(job.0).unwrap_or(i32::MAX));
             columns.attempt.push(i32::try_from(number).unwrap_or(i32::MAX));
             columns.start_s.push(start.seconds());
@@ -214,7 +198,7 @@ impl Records {
     /// True if there are lost attempts that no segments report.
     #[must_use]
     pub fn has_lost_attempts(&self) -> bool {
-        !self.jobs.lost.is_empty()
+        self.jobs.attempts.has_requeued()
     }
 
     /// Time factors, relative to nominal, and total draws, W, of jobs without caps: those of the job in each of `rows`
@@ -297,20 +281,6 @@ impl Records {
     }
 }
 
-impl OrdealColumns {
-    fn of(ordeals: &[Ordeal], told: Told) -> Self {
-        let cap = |ordeal: &Ordeal| if ordeal.lowest_cap_w == f64::INFINITY { f64::NAN } else { ordeal.lowest_cap_w };
-        let attempts = |ordeal: &Ordeal| i32::try_from(ordeal.attempts).unwrap_or(i32::MAX);
-        Self {
-            attempts: told.attempts.then(|| ordeals.iter().map(attempts).collect()),
-            suspended_s: told.stood.then(|| ordeals.iter().map(|ordeal| ordeal.stood.seconds()).collect()),
-            lost_j: told.attempts.then(|| ordeals.iter().map(|ordeal| ordeal.lost.joules()).collect()),
-            lowest_cap_w: told.caps.then(|| ordeals.iter().map(cap).collect()),
-            last_j: None,
-        }
-    }
-}
-
 /// Column with the value of `of` for each row of a log.
 fn column<T>(log: &Log, of: impl Fn(Entry) -> T) -> Vec<T> {
     let mut column = Vec::with_capacity(log.len());
@@ -322,85 +292,4 @@ fn column<T>(log: &Log, of: impl Fn(Entry) -> T) -> Vec<T> {
 fn seconds(instants: Vec<SimTime>, valid: &[bool]) -> Vec<f64> {
     let of = |(row, instant): (usize, SimTime)| if valid[row] { instant.seconds() } else { 0.0 };
     instants.into_iter().enumerate().map(of).collect()
-}
-
-impl JobState {
-    /// Name of the state.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending | Self::LeftOut | Self::Between | Self::Stranded | Self::Unmet => "pending",
-            Self::Cancelled | Self::Hopeless => "cancelled",
-            Self::Running => "running",
-            Self::Completed => "completed",
-            Self::Timeout => "timeout",
-            Self::Failed | Self::Evicted | Self::Overdrawn | Self::Unpowered => "failed",
-            Self::RejectedNodes
-            | Self::RejectedSlots
-            | Self::Barred(_)
-            | Self::Lacking(_)
-            | Self::RejectedPower
-            | Self::RejectedBetween
-            | Self::RejectedProfile => "rejected",
-        }
-    }
-
-    /// Reason for the state, if it needs one.
-    #[must_use]
-    pub fn reason(self) -> Option<&'static str> {
-        match self {
-            Self::LeftOut => Some("no start is known for it"),
-            Self::Stranded => Some("could not start, and nothing was to come that would have let it"),
-            Self::RejectedNodes => Some("asks for more nodes than the platform has"),
-            Self::RejectedSlots => Some("asks for more slots a node than the platform's nodes have"),
-            Self::Barred(bar) => Some(barred(bar)),
-            Self::Lacking(lack) => Some(lacking(lack)),
-            Self::RejectedPower => Some("would exceed the power budget on any nodes"),
-            Self::RejectedBetween | Self::Between => Some("fits between no two changes of the power budget"),
-            Self::Overdrawn => Some("was killed: the machine drew more than its power budget"),
-            Self::Unpowered => Some("was queued again in an emergency, and exceeds every power budget to come"),
-            Self::RejectedProfile => {
-                Some("fits the power budget only once its application has a profile, and no queued job can give it one")
-            }
-            Self::Failed => Some("a node failed"),
-            Self::Evicted => Some("a node went into maintenance"),
-            Self::Cancelled => Some("was cancelled before it ran"),
-            Self::Hopeless => Some("the job that it depends on did not end as it asks"),
-            Self::Unmet => Some("waits for a job that never ends"),
-            Self::Timeout => Some("killed at its walltime"),
-            Self::Pending | Self::Running | Self::Completed => None,
-        }
-    }
-}
-
-fn barred(bar: Bar) -> &'static str {
-    match bar {
-        Bar::Nodes => "asks for more nodes than its queue has",
-        Bar::MaxNodes => "asks for more nodes than its queue allows (max_nodes)",
-        Bar::MaxSlots => "asks for more slots in all than its queue allows (max_slots)",
-        Bar::MaxWalltime => "asks for a longer walltime than its queue allows (max_walltime_s)",
-        Bar::Users => "its queue does not take jobs of its user (users)",
-    }
-}
-
-fn lacking(lack: Lack) -> &'static str {
-    match lack {
-        Lack::Constraint => "no node satisfies its constraint",
-        Lack::Gpus => "no node that it may use has as many GPUs as it asks for",
-        Lack::Memory => "no node that it may use has as much memory as it asks for",
-        Lack::Nodes => "asks for more nodes than have what it asks for",
-        Lack::Licences => "asks for licences that the platform does not have, or not as many",
-    }
-}
-
-impl StartedBy {
-    /// Name of the way.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Immediate => "immediate",
-            Self::Backfill => "backfill",
-            Self::Reservation => "reservation",
-        }
-    }
 }

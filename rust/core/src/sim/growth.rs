@@ -6,7 +6,7 @@ use crate::cluster::growth::Growth;
 use crate::error::Result;
 use crate::power::pvt::Actual;
 use crate::sim::Simulation;
-use crate::sim::record::JobState;
+use crate::sim::job_state::JobState;
 use crate::sim::world::World;
 
 impl Simulation {

@@ -6,8 +6,8 @@ use crate::control::Effect;
 use crate::error::SimulationError;
 use crate::policy::Decision;
 use crate::sim::event::Event;
+use crate::sim::job_state::JobState;
 use crate::sim::log::{Entry, EntryKind};
-use crate::sim::record::JobState;
 use crate::sim::world::World;
 use crate::units::{SimTime, Watts};
 

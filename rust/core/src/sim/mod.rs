@@ -5,12 +5,14 @@
 //! [`event`].
 
 pub mod asked;
+pub mod attempts;
 pub mod chronicle;
 pub mod columns;
 pub mod event;
 mod feeds;
 mod growth;
 mod hands;
+pub mod job_state;
 pub mod limits;
 mod lives;
 pub mod log;
@@ -401,7 +403,7 @@ impl Simulation {
                 plant.advance(window.1)?;
                 plant.book_by_node(controller.cluster());
                 for (id, run) in controller.cluster().runs().iter() {
-                    let (stood, lowest_cap_w) = plant.ordeal(id, run, window.1);
+                    let (stood, lowest_cap_w) = plant.stood_and_lowest_cap(id, run, window.1);
                     history.leave_off(run, plant.drawn_so_far(controller.cluster(), id, run), stood, lowest_cap_w);
                 }
                 plant.close(window.1)?;

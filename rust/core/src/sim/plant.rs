@@ -15,9 +15,9 @@ use crate::policy::Jobs;
 use crate::power::known::KnownDraw;
 use crate::power::meter::{Load, Meter};
 use crate::power::pvt::{Actual, ForAlike};
+use crate::sim::attempts::LostAttempt;
 use crate::sim::limits::Limits;
 use crate::sim::lives::{Course, Life, Settled};
-use crate::sim::record::LostAttempt;
 use crate::sim::segments::{Held, Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
@@ -585,7 +585,7 @@ impl Plant {
     }
 
     /// Time for which a run has been suspended, and the lowest cap on any of its nodes, W.
-    pub(super) fn ordeal(&self, id: RunId, run: &Run, now: SimTime) -> (SimDuration, f64) {
+    pub(super) fn stood_and_lowest_cap(&self, id: RunId, run: &Run, now: SimTime) -> (SimDuration, f64) {
         let life = self.lives.as_ref().and_then(|lives| lives.get(id.slot() as usize)?.as_ref());
         life.map_or((SimDuration::ZERO, run.caps.own_w), |life| (life.stood(now), life.lowest_cap_w()))
     }

@@ -1,95 +1,26 @@
 //! Records of a run, in columns: written while it goes on, and its output at the end.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::algo::span::Span;
 use crate::cluster::Cluster;
 use crate::cluster::runs::{Homes, Run, RunId};
 use crate::control::Refusal;
-use crate::platform::cells::Lack;
 use crate::platform::node_state::Class;
-use crate::platform::queues::Bar;
 use crate::policy::budget::Between;
 use crate::policy::{Decision, Eligible, Rejection};
 use crate::power::meter::Meter;
 use crate::power::pvt::Actual;
+use crate::sim::attempts::{Attempts, LostAttempt};
+use crate::sim::job_state::{JobState, StartedBy};
 use crate::sim::log::{Entry, EntryKind, Log};
 use crate::sim::plant::Outcome;
 use crate::sim::segments::Segments;
 use crate::sim::timeline::{Overdraw, Timeline, TimelineRow};
-use crate::sim::work::{Cause, Work};
+use crate::sim::work::Work;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
 use crate::workload::{JobId, Workload};
-
-/// Final state of a job, or its present one while the run goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobState {
-    /// Waits, or was never submitted before the run stopped.
-    Pending,
-    /// Is left out by the policy: nothing says when it would start.
-    LeftOut,
-    /// Runs when the run stopped.
-    Running,
-    /// Ran to its end.
-    Completed,
-    /// Was killed at its walltime.
-    Timeout,
-    /// Was killed by a node that failed.
-    Failed,
-    /// Its queue takes no jobs of its kind.
-    Barred(Bar),
-    /// Asks for more nodes than there are.
-    RejectedNodes,
-    /// Asks for more slots a node than nodes have.
-    RejectedSlots,
-    /// No node, or not enough, have what it asks for.
-    Lacking(Lack),
-    /// Would exceed the power budget on any nodes.
-    RejectedPower,
-    /// Fits between no two budgets to come, and was turned away.
-    RejectedBetween,
-    /// Fits between no two budgets to come, and waited.
-    Between,
-    /// Fits the power budget only with a profile that no queued job can give its application.
-    RejectedProfile,
-    /// Was killed because the machine drew more than its budget.
-    Overdrawn,
-    /// Is still waiting when no event is left that could let it start.
-    Stranded,
-    /// Was requeued in an emergency, and fits none of the budgets to come.
-    Unpowered,
-    /// Was ended by the maintenance of a node.
-    Evicted,
-    /// Was withdrawn.
-    Cancelled,
-    /// Depends on another job ending in a way in which it did not end.
-    Hopeless,
-    /// Depends on another job, which never ends.
-    Unmet,
-}
-
-/// The cause that ended a job in this state before its work was done; none if nothing did.
-fn cut_by(state: JobState) -> Option<Cause> {
-    match state {
-        JobState::Completed => None,
-        JobState::Timeout => Some(Cause::Walltime),
-        _ => Some(Cause::Failure),
-    }
-}
-
-/// Way in which a job came to start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StartedBy {
-    /// Started in the round of its submission (of becoming eligible, if that is later), with no earlier job left
-    /// waiting.
-    Immediate,
-    /// Started while an earlier job in policy order stayed queued.
-    Backfill,
-    /// Started in its turn, after waiting.
-    Reservation,
-}
 
 /// One row a job, in the workload's order.
 #[derive(Clone, Debug, Default)]
@@ -111,69 +42,9 @@ pub struct JobRecords {
     pub between: BTreeMap<u32, Between>,
     /// Profiled runs, with the factor by which profiling lengthens them.
     pub(super) profiled: BTreeMap<u32, f64>,
-    /// Per-job effects of emergencies, caps and failures, if there can be any.
-    pub(super) ordeals: Option<Vec<Ordeal>>,
-    /// Columns of `ordeals` that are reported.
-    pub(super) told: Told,
-    /// Lost attempts in order of their ends, if no segments report them.
-    pub(super) lost: Vec<LostAttempt>,
+    pub(super) attempts: Attempts,
     /// Instants at which jobs joined the queue, if that may be later than their submission.
     pub(super) eligible: Option<Eligible>,
-}
-
-/// Selection of the ordeal columns that a run reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
-    /// Number of attempts, and the energy of lost ones.
-    pub(super) attempts: bool,
-    /// Time suspended.
-    pub(super) stood: bool,
-    /// Lowest caps.
-    pub(super) caps: bool,
-}
-
-/// An attempt whose job was requeued.
-#[derive(Clone, Debug)]
-pub struct LostAttempt {
-    /// Its job.
-    pub job: JobId,
-    /// Number of the attempt among those of the job, from 1.
-    pub number: u32,
-    /// Start of the attempt.
-    pub start: SimTime,
-    /// End of the attempt.
-    pub end: SimTime,
-    /// Range of its nodes in the list of the nodes of all runs.
-    pub places: Range<usize>,
-    /// Energy that its nodes drew for it.
-    pub energy: Joules,
-}
-
-/// Effects of emergencies, caps and failures on a job.
-#[derive(Clone, Copy, Debug)]
-pub struct Ordeal {
-    /// Number of attempts.
-    pub attempts: u32,
-    /// Total time suspended.
-    pub stood: SimDuration,
-    /// Energy of all attempts.
-    pub energy: Joules,
-    /// Energy of lost attempts: requeued ones, and those killed by an emergency, a failure or maintenance.
-    pub lost: Joules,
-    /// Lowest cap on any of its nodes in the last attempt, W; infinity if there was none.
-    pub lowest_cap_w: f64,
-}
-
-impl Default for Ordeal {
-    fn default() -> Self {
-        Self {
-            attempts: 0,
-            stood: SimDuration::ZERO,
-            energy: Joules::ZERO,
-            lost: Joules::ZERO,
-            lowest_cap_w: f64::INFINITY,
-        }
-    }
 }
 
 /// Totals of a run.
@@ -264,11 +135,8 @@ pub(super) struct History {
     log: Log,
     last_end: SimTime,
     alerts: Option<u64>,
-    lost_energy: Joules,
     /// True if the timeline shows the budget in force.
     shows_budget: bool,
-    /// True if jobs may be preempted by others.
-    makes_way: bool,
     /// True if segments report lost attempts.
     has_segments: bool,
 }
@@ -285,9 +153,7 @@ impl History {
             log: Log::default(),
             last_end: SimTime::NEVER,
             alerts: None,
-            lost_energy: Joules::ZERO,
             shows_budget: false,
-            makes_way: false,
             has_segments: false,
         }
     }
@@ -295,9 +161,8 @@ impl History {
     /// Records caps, suspensions and requeued attempts from now on; with `monitors` also emergencies, as the draw is
     /// compared with the budget.
     pub(super) fn watch_power(&mut self, monitors: bool) {
-        self.watch_attempts();
+        self.jobs.attempts.watch_power(&self.jobs.start);
         self.watch_segments();
-        self.jobs.told = Told { attempts: true, stood: true, caps: true };
         if monitors && self.alerts.is_none() {
             self.alerts = Some(0);
             self.timeline.tell_suspended();
@@ -307,13 +172,13 @@ impl History {
     /// Takes the attempts that are over, each of which ran in one stretch, so that segments can report them from now
     /// on.
     pub(super) fn attempts_over(&mut self, cluster: &Cluster) -> Vec<LostAttempt> {
-        let mut over = std::mem::take(&mut self.jobs.lost);
+        let mut over = self.jobs.attempts.take_requeued();
         for row in 0..self.jobs.state.len() {
             let Some((start, end)) = self.jobs.start(row).zip(self.jobs.end(row)) else { continue };
             let job = JobId(u32::try_from(row).unwrap_or(u32::MAX));
             let count = self.jobs.sizes.get(&job.0).copied().unwrap_or_else(|| cluster.workload().node_count(job));
             let first = self.jobs.moved.get(&job.0).copied().or_else(|| cluster.runs().home(job)).unwrap_or_default();
-            let number = self.jobs.ordeals.as_ref().map_or(1, |ordeals| ordeals[row].attempts);
+            let number = self.jobs.attempts.number(row);
             let energy = Joules::from_joules(self.jobs.energy_j[row]);
             over.push(LostAttempt { job, number, start, end, places: first..first + count as usize, energy });
         }
@@ -330,9 +195,7 @@ impl History {
 
     /// Records suspensions from now on, as jobs may be preempted by others.
     pub(super) fn watch_suspensions(&mut self) {
-        self.jobs.ordeals.get_or_insert_with(|| vec![Ordeal::default(); self.jobs.state.len()]);
-        self.jobs.told.stood = true;
-        self.makes_way = true;
+        self.jobs.attempts.watch_suspensions(&self.jobs.start);
         self.watch_segments();
     }
 
@@ -343,11 +206,7 @@ impl History {
 
     /// Counts attempts from now on, as nodes may go down.
     pub(super) fn watch_attempts(&mut self) {
-        self.jobs.told.attempts = true;
-        if self.jobs.ordeals.is_none() {
-            let attempts = self.jobs.start.iter().map(|&start| u32::from(start != SimTime::NEVER));
-            self.jobs.ordeals = Some(attempts.map(|attempts| Ordeal { attempts, ..Ordeal::default() }).collect());
-        }
+        self.jobs.attempts.watch(&self.jobs.start);
     }
 
     /// Makes room for more jobs.
@@ -414,7 +273,7 @@ impl History {
 
     /// True if the timeline counts suspended jobs.
     fn tells_suspended(&self) -> bool {
-        self.alerts.is_some() || self.makes_way
+        self.alerts.is_some() || self.jobs.attempts.makes_way()
     }
 
     fn budget_w(&self, ceiling: impl FnOnce() -> Option<Watts>) -> Option<f64> {
@@ -498,10 +357,10 @@ impl History {
         let natural = if outcome.is_cut { JobState::Timeout } else { JobState::Completed };
         let (row, how) = (run.job.0 as usize, how.unwrap_or(natural));
         self.last_end = cluster.now();
-        let cut = cut_by(how).map(|cause| (cause, outcome.ran, outcome.whole));
+        let cut = how.cut_by().map(|cause| (cause, outcome.ran, outcome.whole));
         self.work.end(cluster.workload(), run.job, cut);
-        self.charge(run, outcome.energy);
-        self.endure(run, outcome, matches!(how, JobState::Overdrawn | JobState::Failed | JobState::Evicted));
+        let is_lost = matches!(how, JobState::Overdrawn | JobState::Failed | JobState::Evicted);
+        self.jobs.energy_j[row] = self.jobs.attempts.end(run, outcome, is_lost).joules();
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), how);
         self.done += 1;
         how
@@ -523,49 +382,15 @@ impl History {
     pub(super) fn requeue(&mut self, cluster: &Cluster, run: &Run, outcome: &Outcome) {
         let row = run.job.0 as usize;
         self.last_end = cluster.now();
-        self.charge(run, outcome.energy);
-        self.endure(run, outcome, true);
-        if !self.has_segments {
-            let Run { job, attempt: number, started: start, .. } = *run;
-            let (end, places, energy) = (cluster.now(), run.places.clone(), outcome.energy);
-            self.jobs.lost.push(LostAttempt { job, number, start, end, places, energy });
-        }
-        // For preempted jobs only the suspension of the last attempt is reported.
-        if let Some(ordeals) = self.jobs.ordeals.as_mut().filter(|_| self.makes_way) {
-            ordeals[row].stood = SimDuration::ZERO;
-        }
+        let energy = self.jobs.attempts.requeue(run, outcome, cluster.now(), !self.has_segments);
+        self.jobs.energy_j[row] = energy.joules();
         (self.jobs.end[row], self.jobs.state[row]) = (cluster.now(), JobState::Pending);
-    }
-
-    /// Adds an attempt that is over to the job's ordeals; its energy counts as lost with `is_lost`.
-    fn endure(&mut self, run: &Run, outcome: &Outcome, is_lost: bool) {
-        let Some(ordeal) = self.jobs.ordeals.as_mut().map(|ordeals| &mut ordeals[run.job.0 as usize]) else { return };
-        ordeal.attempts = run.attempt;
-        ordeal.stood += outcome.stood;
-        ordeal.lowest_cap_w = outcome.lowest_cap_w;
-        if is_lost {
-            ordeal.lost += outcome.energy;
-            self.lost_energy += outcome.energy;
-        }
-    }
-
-    /// Charges a job with the energy of a run, on top of that of its earlier attempts.
-    pub(super) fn charge(&mut self, run: &Run, energy: Joules) {
-        let row = run.job.0 as usize;
-        let all = self.jobs.ordeals.as_mut().map_or(energy, |ordeals| {
-            ordeals[row].energy += energy;
-            ordeals[row].energy
-        });
-        self.jobs.energy_j[row] = all.joules();
     }
 
     /// Records a run that was not over at the end of the window.
     pub(super) fn leave_off(&mut self, run: &Run, energy: Joules, stood: SimDuration, lowest_cap_w: f64) {
-        self.charge(run, energy);
-        if let Some(ordeals) = &mut self.jobs.ordeals {
-            let ordeal = &mut ordeals[run.job.0 as usize];
-            *ordeal = Ordeal { attempts: run.attempt, stood: ordeal.stood + stood, lowest_cap_w, ..*ordeal };
-        }
+        let all = self.jobs.attempts.leave_off(run, energy, stood, lowest_cap_w);
+        self.jobs.energy_j[run.job.0 as usize] = all.joules();
     }
 
     pub(super) fn boot(&mut self, nodes: Span) {
@@ -631,7 +456,7 @@ impl History {
         totals.left_out = jobs.state.iter().filter(|&&job| job == JobState::LeftOut).count();
         totals.late = workload.jobs().filter(|&job| jobs.is_late(&workload, job)).count();
         totals.work = self.work;
-        (totals.alerts, totals.lost_energy) = (self.alerts, self.lost_energy);
+        (totals.alerts, totals.lost_energy) = (self.alerts, jobs.attempts.lost_energy());
         let Self { timeline, boots, shutdowns, log, .. } = self;
         Records { workload, jobs, timeline, nodes: meter, boots, shutdowns, totals, segments, log, actual }
     }
@@ -658,9 +483,7 @@ impl JobRecords {
             sizes: BTreeMap::new(),
             between: BTreeMap::new(),
             profiled: BTreeMap::new(),
-            ordeals: None,
-            told: Told::default(),
-            lost: Vec::new(),
+            attempts: Attempts::default(),
             eligible: None,
         }
     }
@@ -672,9 +495,7 @@ impl JobRecords {
         self.energy_j.resize(jobs, 0.0);
         self.state.resize(jobs, JobState::Pending);
         self.started_by.resize(jobs, StartedBy::Immediate);
-        if let Some(ordeals) = &mut self.ordeals {
-            ordeals.resize(jobs, Ordeal::default());
-        }
+        self.attempts.grow(jobs);
     }
 
     /// Start of the job's last attempt, if it started.
@@ -723,20 +544,6 @@ impl JobRecords {
     pub(super) fn first_place(&self, job: JobId) -> usize {
         let moved = if self.moved.is_empty() { None } else { self.moved.get(&job.0).copied() };
         moved.or_else(|| self.homes.of(job)).unwrap_or(usize::MAX)
-    }
-
-    /// Energy of each job's last attempt, J: its total less that of its lost attempts.
-    pub(super) fn last_j(&self) -> Vec<f64> {
-        let mut last = self.energy_j.clone();
-        let Some(ordeals) = &self.ordeals else { return last };
-        let mut before = BTreeMap::new();
-        for lost in &self.lost {
-            *before.entry(lost.job.0 as usize).or_insert(Joules::ZERO) += lost.energy;
-        }
-        for (row, lost) in before {
-            last[row] = (ordeals[row].energy - lost).joules();
-        }
-        last
     }
 
     /// True if the job has an attempt to report. A job that was requeued and still waits has none.
