@@ -130,10 +130,13 @@ def _family(word: str, about: str, verbs: Sequence[str]) -> Any:
 
 
 _EXTRAS = {
+    "dask": ["distributed"],
     "gym": ["gymnasium"],
     "models": ["lightgbm"],
+    "mpi": ["mpi4py"],
     "plots": ["matplotlib"],
     "report": ["jinja2", "plotly"],
+    "slurm": ["dask_jobqueue"],
     "testing": ["hypothesis"],
 }
 """Extras of pyproject.toml, and the packages that they install."""

@@ -25,7 +25,7 @@ pub(super) struct Outlook {
     now: SimTime,
     plan: Plan,
     ahead: OnceLock<Ahead>,
-    /// Number of nodes left, on or not, once all are back and the jobs that wait for nothing else have theirs.
+    /// Number of nodes left, on or not, once all are back and the jobs that wait only for nodes to boot have theirs.
     left: i64,
     /// Time at which all nodes could be back that are off or shutting down, if there are any.
     soon: Option<SimTime>,

@@ -28,7 +28,7 @@ pub(super) trait Planned {
     /// Number of nodes that are on, or will be, and that nothing planned needs within the time to wake one.
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32;
 
-    /// Number of nodes that neither run a job nor are needed by one that waits for nothing else.
+    /// Number of nodes that neither run a job nor are needed by one that waits only for nodes to boot.
     fn free(&self, view: &View<'_>) -> u32;
 
     /// Answer to whether a node may go to sleep by these rules, if `asleep` others did before it.

@@ -106,7 +106,7 @@ impl Scene<'_> {
         self.plan.spare(self.sleep, self.view)
     }
 
-    /// Number of nodes, on or not, that neither run a job nor are needed by one that waits for nothing else.
+    /// Number of nodes, on or not, that neither run a job nor are needed by one that waits only for nodes to boot.
     #[must_use]
     pub fn free(&self) -> u32 {
         self.plan.free(self.view)
