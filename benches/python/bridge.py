@@ -5,9 +5,10 @@ names as features, `Licenses=hetsched:1000000`, a partition `batch` with `OverSu
 `default_queue_depth=10000`; one with Slurm's own beats, one with `batch_sched_delay=1,sched_interval=1,bf_interval=1`.
 
 The same 60 jobs are submitted at the same instants under each policy through the bridge, and to Slurm alone; jobs write
-down themselves when they begin and end. Then the same jobs are simulated with the lengths that were observed, each
-from the beat of the bridge that first saw it, and the median latencies of that run: from a decision to the job's first
-line, from its last line to the bridge's knowledge. Slurm alone is simulated by the preset `slurm` with its own file.
+down themselves when they begin and end. Then the same jobs are simulated as the bridge observed them: each from the
+beat that first saw it, and with the length from its decision to the beat that saw its end. So a job has the latencies
+of its own start and end, and what is left are other decisions. Slurm alone is simulated by the preset `slurm` with its
+own file.
 
 * **starts**: within 1 s of the simulation's;
 * **as wished**: starts of the real run on the very nodes that the policy had decided;
@@ -51,6 +52,7 @@ NEAR_S = 1.0
 ALLOCATED_TO_LINE_S = 0.04
 """From an allocation to a job's first line, as it was measured on such clusters."""
 APPS = ("app0", "app1", "app2")
+INSTANTS = ("start_s", "end_s", "seen_s", "decided_s", "over_s")
 
 
 def arguments() -> argparse.Namespace:
@@ -166,13 +168,14 @@ def cpu_s(pid: int) -> float:
 
 @dataclass
 class Run:
-    """A real run: its jobs with real instants and nodes, and when the bridge saw them; latencies, and its figures."""
+    """A real run: its jobs with real instants and nodes, and the bridge's instants of each; and figures of the bridge.
+
+    A job was `seen_s` in the queue, `decided_s` to start, and `over_s`; without a bridge these are the real instants.
+    """
 
     jobs: pl.DataFrame
     zero_s: float
-    latency_s: Mapping[str, float]
     figures: Mapping[str, float]
-    starts_of_lag: list[float] = field(default_factory=list)
 
 
 def real(cluster: Cluster, jobs: pl.DataFrame, policy: str, folder: Path) -> Run:
@@ -181,7 +184,7 @@ def real(cluster: Cluster, jobs: pl.DataFrame, policy: str, folder: Path) -> Run
     if policy == ALONE:
         ids, zero_s, submits = submitted(cluster, jobs, folder, ())
         found = observed(cluster, jobs, ids, folder, zero_s, submits)
-        return Run(found.with_columns(seen_s="submit_s"), zero_s, {}, {})
+        return Run(found.with_columns(seen_s="submit_s", decided_s="start_s", over_s="end_s"), zero_s, {})
     with cluster.bridge(policy, folder / "journal") as process:
         time.sleep(3)
         before = cpu_s(process.pid), time.monotonic()
@@ -243,43 +246,44 @@ def with_bridge(
     names = {line["number"]: ids[line["job"]] for line in log if line["event"] == "job" and line["job"] in ids}
     rows = {row["job_id"]: row for row in found.iter_rows(named=True)}
     seen: dict[int, float] = {}
-    ended: list[float] = []
+    ended: dict[int, float] = {}
     started: dict[int, float] = {}
     for instant in hs.read_journal(journal / "run-0001").instants:
         at_s = instant.t_us / 1e6 - zero_s
         seen |= {names[n.job]: at_s for n in instant.notices if isinstance(n, Submitted)}
-        ended += [at_s - rows[names[n.job]]["end_s"] for n in instant.notices if isinstance(n, Ended)]
+        ended |= {names[n.job]: at_s for n in instant.notices if isinstance(n, Ended)}
         started |= {names[d.job]: at_s for d in instant.decisions if isinstance(d, Start)}
     lags = [rows[job]["start_s"] - at_s for job, at_s in started.items()]
+    end_s = statistics.median(at_s - rows[job]["end_s"] for job, at_s in ended.items())
+    # The bridge is gone before it sees the last job's end.
+    ended = {job: row["end_s"] + end_s for job, row in rows.items()} | ended
+    own = {"seen_s": seen, "decided_s": started, "over_s": ended}
+    told = {name: pl.col("job_id").replace_strict(of, return_dtype=pl.Float64) for name, of in own.items()}
     starts = [line for line in log if line["event"] == "start" and line["job"] in ids]
     orders = sum(len(line["orders"]) for line in log if line["event"] == "call")
     beats = took_s / 1.0
-    latency_s = {
-        "seen": statistics.median(at_s - rows[job]["submit_s"] for job, at_s in seen.items()),
-        "start": statistics.median(lags),
-        "end": statistics.median(ended),
-    }
     return Run(
-        found.with_columns(seen_s=pl.col("job_id").replace_strict(seen, return_dtype=pl.Float64)),
+        found.with_columns(**told),
         zero_s,
-        latency_s,
         {
+            "latency_seen_s": statistics.median(at_s - rows[job]["submit_s"] for job, at_s in seen.items()),
+            "latency_start_s": statistics.median(lags),
+            "latency_end_s": end_s,
+            "lag_p95_s": float(np.quantile(lags, 0.95)),
             "as_wished": sum(line["decided"] == line["nodes"] for line in starts) / len(rows),
             "cpu_ms": 1e3 * used_s / beats,
             "orders_a_job": orders / len(rows),
             "errors": sum(line["event"] == "error" for line in log),
         },
-        lags,
     )
 
 
 def simulated(cluster: Cluster, run: Run, policy: str) -> pl.DataFrame:
     """The same jobs in a simulation: rows with start, end and nodes."""
-    late = {"start": 0.0, "end": 0.0} | dict(run.latency_s)
-    hold = pl.col("runtime_s") + late["start"] + late["end"]
-    given = run.jobs.drop("start_s", "end_s", "nodes", "submit_s").rename({"seen_s": "submit_s"})
-    given = given.with_columns(runtime_s=hold)
-    jobs = run.jobs.drop("start_s", "end_s", "nodes", "seen_s")
+    jobs = run.jobs.drop("nodes", *INSTANTS)
+    observed = run.jobs.with_columns(submit_s="seen_s", runtime_s=pl.col("over_s") - pl.col("decided_s"))
+    given = observed.drop("nodes", *INSTANTS)
+    lag = run.jobs.select("job_id", lag_s=pl.col("start_s") - pl.col("decided_s"))
     if policy == ALONE:
         own = hs.Policy.from_slurm_conf(
             cluster.conf, epoch_s=run.zero_s, started_s=cluster.started_s() - run.zero_s, start_s=ALLOCATED_TO_LINE_S
@@ -287,13 +291,14 @@ def simulated(cluster: Cluster, run: Run, policy: str) -> pl.DataFrame:
     else:
         own = known_live(policy)
     result = hs.simulate(hs.Workload.from_polars(given), cluster.platform, own, kill_at_walltime=False)
-    found = result.jobs.select("job_id", pl.col("start_s") + late["start"], "nodes")
+    found = result.jobs.select("job_id", "start_s", "nodes").join(lag, on="job_id")
+    found = found.select("job_id", pl.col("start_s") + pl.col("lag_s"), "nodes")
     return found.join(jobs, on="job_id").with_columns(end_s=pl.col("start_s") + pl.col("runtime_s"))
 
 
 def metered(cluster: Cluster, jobs: pl.DataFrame) -> Mapping[str, Any]:
     """The summary of a schedule."""
-    log = hs.Workload.from_polars(jobs.drop("start_s", "end_s", "nodes", "seen_s", strict=False))
+    log = hs.Workload.from_polars(jobs.drop("nodes", *INSTANTS, strict=False))
     starts = jobs.select("job_id", "start_s", "end_s", "nodes")
     return hs.meter(log, cluster.platform, starts, kill_at_walltime=False).summary()
 
@@ -335,8 +340,6 @@ def measure(cluster: Cluster, chosen: argparse.Namespace) -> list[dict[str, Any]
                     "against": "simulated",
                     **compared(cluster, run.jobs, simulated(cluster, run, policy)),
                     **run.figures,
-                    **{f"latency_{name}_s": value for name, value in run.latency_s.items()},
-                    "lag_p95_s": float(np.quantile(run.starts_of_lag, 0.95)) if run.starts_of_lag else None,
                 }
             )
             first = first or run
