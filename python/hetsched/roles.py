@@ -321,8 +321,8 @@ class Sleep(Protocol):
             ``, break_even_s`` (how long it must be idle for sleep to save energy). The numbers of nodes that are
             ``off``, ``booting`` and ``shutting_down``. How many nodes are
             ``spare`` (on or booting, and needed by no planned job within the time to wake one) and ``free`` (on or not,
-            besides those of running jobs and of jobs that wait only for nodes to boot). ``arrived``: the jobs that came since
-            it was last asked.
+            besides those of running jobs and of jobs that wait only for nodes to boot). ``arrived``: the jobs that came
+            since it was last asked.
         view
             The machine, what runs, and what waits (``view.queue``).
 
