@@ -104,8 +104,8 @@ def aoba(*, period: Annotated[str, _PERIOD] = "off", seed: par.Seed = 0) -> Work
     The paper says (Ohmura et al., Building a Digital Twin of Job Scheduling and Power Management on an HPC System):
     10,000 jobs from Tuesday 6 April to 17 May 2021, and the two days of 28 and 29 May, when jobs of all kinds were
     submitted in the first day's daytime; short jobs to the free queue in the daytime and not on holidays; other users'
-    scripts submit at regular intervals day and night. All else is assumed, the 1,500 jobs of the two days included, and a
-    study that uses it should say so:
+    scripts submit at regular intervals day and night. All else is assumed, the 1,500 jobs of the two days included, and
+    a study that uses it should say so:
 
     * **Queues** of each job, drawn by share, off and busy: ``sxf`` 33, 25 %, ``sxl`` 7, 5 %, ``sxmix_s`` 10, 10 %,
       ``sx_s`` 37, 48 %, ``sx_m`` 12, 11.5 %, ``sx_l`` 1, 0.5 %. **Sizes**: one engine in the first three; 2, 4, 8, 8 or
