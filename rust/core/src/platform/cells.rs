@@ -66,6 +66,8 @@ pub struct Cells {
     of_job: Vec<u32>,
     licences: Vec<i64>,
     stock: Vec<(i64, i64)>,
+    /// Greatest common divisor of all memory that nodes have and jobs need: amounts in it are small numbers.
+    memory_unit: i64,
 }
 
 impl CellColumns {
@@ -96,9 +98,17 @@ impl CellColumns {
         for (kind, _) in wants.iter_mut().flat_map(|want| &mut want.licences) {
             *kind += first_licence;
         }
+        let needs = wants.iter().map(|want| want.memory);
+        let memory_unit = stock.iter().map(|&(_, memory)| memory).chain(needs).fold(0, common_divisor).max(1);
         let all = |want: &Want| (0..count).map(|cell| want.cells.iter().any(|&own| usize::from(own) == cell)).collect();
-        Ok(Cells { allowed: wants.iter().map(all).collect(), nodes: sets, of_node, wants, of_job, licences, stock })
+        let allowed = wants.iter().map(all).collect();
+        Ok(Cells { allowed, nodes: sets, of_node, wants, of_job, licences, stock, memory_unit })
     }
+}
+
+/// Greatest common divisor of two numbers that are not below zero; 0 if both are.
+fn common_divisor(one: i64, other: i64) -> i64 {
+    if other == 0 { one } else { common_divisor(other, one % other) }
 }
 
 impl Cells {
@@ -126,6 +136,7 @@ impl Cells {
             of_job: vec![0; jobs],
             licences: Vec::new(),
             stock: Vec::new(),
+            memory_unit: 1,
         }
     }
 
@@ -283,6 +294,12 @@ impl Cells {
     #[must_use]
     pub fn stock(&self) -> &[(i64, i64)] {
         &self.stock
+    }
+
+    /// Memory of nodes and needs of jobs are whole multiples of this.
+    #[must_use]
+    pub fn memory_unit(&self) -> i64 {
+        self.memory_unit
     }
 
     /// Class of the job in the queue, put in the slot of its want.

@@ -243,7 +243,9 @@ impl Planes {
     /// Keeps of `nodes`, which a job may take, those that have what it asks for in this window, too; true if there are
     /// still as many as it needs, and its licences.
     pub fn keep_fitting(&self, need: &NodeNeed<'_>, nodes: &mut NodeSet) -> bool {
-        nodes.keep_common(&self.open);
+        if self.is_whole() || self.open.len() < self.open.capacity() {
+            nodes.keep_common(&self.open);
+        }
         self.keep_having(need, nodes)
     }
 

@@ -68,18 +68,24 @@ impl SlotTable {
         if !self.has_room(slots) {
             return 0;
         }
-        // Subtracts the slots from all counts: a node that must borrow lacks slots. Counts below zero lack any.
-        let borrow = |borrowed: u64, (place, plane): (usize, &u64)| {
-            let less = all_if_bit(slots, place);
-            !plane & (less | borrowed) | less & borrowed
-        };
         let (planes, low) = (self.planes(group), self.depth - 1);
-        let lacking = planes[..low].iter().enumerate().fold(0, borrow);
+        if slots == 0 {
+            return !planes[low];
+        }
+        // Subtracts the slots from all counts: a node that must borrow lacks slots. Counts below zero lack any.
+        let (mut lacking, mut left) = (0, slots);
+        for plane in &planes[..low] {
+            lacking = if left & 1 == 1 { !plane | lacking } else { !plane & lacking };
+            left >>= 1;
+        }
         !(lacking | planes[low])
     }
 
     /// Changes the counts of nodes.
     pub fn add(&mut self, nodes: &[u32], amount: i64) {
+        if amount == 0 {
+            return;
+        }
         self.make_room(amount);
         let group = |node: u32| node as usize / BITS;
         for near in nodes.chunk_by(|&one, &other| group(one) == group(other)) {

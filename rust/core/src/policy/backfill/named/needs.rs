@@ -20,7 +20,7 @@ pub(super) fn groups<'a>(view: &View<'a>) -> Groups<'a> {
 /// Need of a job on so many nodes for so long.
 pub(super) fn need_of<'a>(view: &View<'a>, job: JobId, nodes: usize, length: SimDuration) -> NodeNeed<'a> {
     let want = view.shares.map(|shares| shares.cells().want(job));
-    let (gpus, memory) = want.map_or((0, 0), |want| (want.gpus, want.memory));
+    let (gpus, memory) = want.map_or((0, 0), |want| (want.gpus, want.memory / memory_unit(view)));
     NodeNeed {
         groups: groups(view),
         nodes: u32::try_from(nodes).unwrap_or(u32::MAX),
@@ -63,7 +63,8 @@ pub(super) fn fill_now(view: &View<'_>, planes: &mut Planes) {
 pub(super) fn fill_shared(view: &View<'_>, planes: &mut Planes, slots: Vec<i64>) {
     let whole = i64::from(view.platform.shared_slots());
     let stock = view.shares.map_or(&[][..], |shares| shares.cells().stock());
-    let (mut gpus, mut memory): (Vec<_>, Vec<_>) = stock.iter().copied().unzip();
+    let unit = memory_unit(view);
+    let (mut gpus, mut memory): (Vec<_>, Vec<_>) = stock.iter().map(|&(gpus, memory)| (gpus, memory / unit)).unzip();
     let most = |amounts: &[i64]| amounts.iter().copied().max().unwrap_or(0);
     let (most_gpus, most_memory) = (most(&gpus), most(&memory));
     if let Some(shares) = view.shares.filter(|_| !stock.is_empty()) {
@@ -71,13 +72,18 @@ pub(super) fn fill_shared(view: &View<'_>, planes: &mut Planes, slots: Vec<i64>)
             let want = shares.cells().want(run.job);
             for &node in view.runs.nodes(run) {
                 gpus[node as usize] -= want.gpus;
-                memory[node as usize] -= want.memory;
+                memory[node as usize] -= want.memory / unit;
             }
         }
     }
     let others = [(most_gpus, gpus), (most_memory, memory)].into_iter().filter(|(_, free)| !free.is_empty());
     let tables = std::iter::once((whole, slots)).chain(others);
     planes.fill_shared(view.platform.len(), tables, licences(view));
+}
+
+/// Memory is counted in this: the fewer bits its amounts have, the sooner they are compared.
+pub(super) fn memory_unit(view: &View<'_>) -> i64 {
+    view.shares.map_or(1, |shares| shares.cells().memory_unit())
 }
 
 fn licences<'a>(view: &View<'a>) -> &'a [i64] {
