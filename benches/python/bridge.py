@@ -258,12 +258,12 @@ def with_bridge(
     # The bridge is gone before it sees the last job's end.
     ended = {job: row["end_s"] + end_s for job, row in rows.items()} | ended
     own = {"seen_s": seen, "decided_s": started, "over_s": ended}
-    told = {name: pl.col("job_id").replace_strict(of, return_dtype=pl.Float64) for name, of in own.items()}
+    instants = {name: pl.col("job_id").replace_strict(of, return_dtype=pl.Float64) for name, of in own.items()}
     starts = [line for line in log if line["event"] == "start" and line["job"] in ids]
     orders = sum(len(line["orders"]) for line in log if line["event"] == "call")
     beats = took_s / 1.0
     return Run(
-        found.with_columns(**told),
+        found.with_columns(**instants),
         zero_s,
         {
             "latency_seen_s": statistics.median(at_s - rows[job]["submit_s"] for job, at_s in seen.items()),
