@@ -10,7 +10,7 @@ use crate::algo::horizon::{NodeNeed, Planes, Windows};
 use crate::cluster::runs::{Run, RunId};
 use crate::policy::View;
 use crate::policy::backfill::named::future::in_service;
-use crate::policy::backfill::named::needs::{fill_now, memory_unit, need_of};
+use crate::policy::backfill::named::needs::{fill_now, need_of};
 use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -23,8 +23,6 @@ pub(super) struct Base {
     /// Claims of the runs in the windows, by the runs' slots; of no use unless they are followed.
     held: Vec<Held>,
     state: State,
-    /// Unit of memory in the windows, which may be another once there are more jobs.
-    memory_unit: i64,
     /// Claims of the jobs that the last pass has started.
     started: Vec<Held>,
     /// True if nothing but these starts has happened since.
@@ -62,6 +60,11 @@ impl Held {
     }
 }
 
+/// True if only runs hold nodes.
+fn can_follow(view: &View<'_>) -> bool {
+    view.standby.is_none() && view.outages.are_none()
+}
+
 /// Instant at which a run gives its nodes back.
 fn until(view: &View<'_>, run: &Run) -> SimTime {
     run.planned_end.max(view.now.saturating_add(TICK))
@@ -90,11 +93,11 @@ impl Base {
     pub(super) fn begin(&mut self, view: &View<'_>) {
         self.is_as_planned = false;
         let windows = match self.windows.take() {
-            Some(windows) if self.state == State::Followed && self.can_follow(view) => self.follow(windows, view),
+            Some(windows) if self.state == State::Followed && can_follow(view) => self.follow(windows, view),
             windows => {
                 let mut windows = windows.unwrap_or_else(|| Windows::new(view.now, Planes::default()));
                 windows.reset(view.now, |free| fill_now(view, free));
-                (self.state, self.memory_unit) = (State::Begun, memory_unit(view));
+                self.state = State::Begun;
                 self.started.clear();
                 windows
             }
@@ -117,18 +120,13 @@ impl Base {
                 NodeReturn { at: until(view, run), nodes, what: What::Held(need) }
             });
             in_service(windows, view, ends.collect());
-            self.state = if self.can_follow(view) { State::Followed } else { State::Made };
+            self.state = if can_follow(view) { State::Followed } else { State::Made };
             self.held.iter_mut().for_each(|held| held.run = None);
             if self.state == State::Followed {
                 view.runs.iter().for_each(|(id, run)| self.note(view, id, run));
             }
         }
         self.windows.as_ref()
-    }
-
-    /// True if only runs hold nodes, and amounts are counted in the same unit as before.
-    fn can_follow(&self, view: &View<'_>) -> bool {
-        view.standby.is_none() && view.outages.are_none() && self.memory_unit == memory_unit(view)
     }
 
     /// Brings the windows up to now: first all that went gives its nodes back, then all that came takes its own.

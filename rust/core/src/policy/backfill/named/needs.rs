@@ -81,8 +81,9 @@ pub(super) fn fill_shared(view: &View<'_>, planes: &mut Planes, slots: Vec<i64>)
     planes.fill_shared(view.platform.len(), tables, licences(view));
 }
 
-/// Memory is counted in this: the fewer bits its amounts have, the sooner they are compared.
-pub(super) fn memory_unit(view: &View<'_>) -> i64 {
+/// Memory is counted in this: the fewer bits its amounts have, the sooner they are compared. It stays the same in a run,
+/// as jobs that come on the way ask for what some job asked for before.
+fn memory_unit(view: &View<'_>) -> i64 {
     view.shares.map_or(1, |shares| shares.cells().memory_unit())
 }
 
