@@ -310,7 +310,7 @@ def cases(
     cells: bool = False,
     sleep: bool = False,
     shares: bool = False,
-    shared: bool = True,
+    shared: bool | None = None,
     draws: str | None = None,
     power: str | None = None,
     vahrm: bool = False,
@@ -322,12 +322,13 @@ def cases(
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then.
 
-    `shared`: whether nodes may have several slots. `draws`: how nodes draw and how long jobs take: `any`, `alike`,
-    `exact` (alike, and known), `analyzed` or `measured`; `power`: which budgets, as in `powers`; `pools`: whether they
-    may be over several pools; `any_sets`: whether queues may share nodes where these are counted.
+    `shared`: whether nodes have several slots; None: they may. `draws`: how nodes draw and how long jobs take: `any`,
+    `alike`, `exact` (alike, and known), `analyzed` or `measured`; `power`: which budgets, as in `powers`; `pools`:
+    whether they may be over several pools; `any_sets`: whether queues may share nodes where these are counted.
     """
     machine = draw(machines(plan=plan))
-    machine.slots = machine.slots if shared else 1
+    if shared is not None:
+        machine.slots = draw(st.sampled_from([2, 3, 4])) if shared else 1
     if shares:
         machine.order, machine.half_life = "fair-share", draw(HALF_LIVES)
         machine.by = draw(st.sampled_from(["user", "account"]))
@@ -350,7 +351,7 @@ def cases(
         machine.kill = draw(st.booleans())
         draw(unlike(machine))
     if draws in ("any", "alike", "exact"):
-        alike, capped = draws != "any", power is not None and machine.slots == 1 and not sleep
+        alike, capped = draws != "any", power is not None and not sleep
         machine.draws = draw(draws_of(machine.nodes, equal=alike, exact=draws == "exact", capped=capped))
     elif draws is not None:
         machine.draws = draw(told_draws(machine.nodes, analyzed=draws == "analyzed"))

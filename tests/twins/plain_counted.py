@@ -146,8 +146,8 @@ class _Pass:
             if any(other.state == "running" for other in self.machine.jobs):
                 return None
             # Nothing runs, so nothing will end that it could wait for: where it adds least.
-            usable = [number for number in self._idle() if number in self.machine.usable(job)]
-            nodes = sorted(sorted(usable, key=lambda node: (power.least_draw(job, [node]), node))[: job.node_count])
+            usable = [n for n in self._idle() if n in self.machine.usable(job) and self.machine.free(n) >= job.slots]
+            nodes = sorted(sorted(usable, key=lambda node: (power.least_on(job, node), node))[: job.node_count])
             need = power.least_draw(job, nodes)
         if need > power.room_to_start() or (not is_bare and microwatts_up(need) > least[WATTS]):
             return None

@@ -85,6 +85,8 @@ class Machine:
     steps: list[tuple[int, str, int]] = field(default_factory=list)
     """Instant, kind and node of what nodes that sleep do."""
     segments: list[Segment] = field(default_factory=list)
+    drawn: list[tuple[int, int]] = field(default_factory=list)
+    """Picowatts of the whole machine under a budget from each of these instants on."""
     quiet: list[tuple[int, int, int]] = field(default_factory=list)
     """From when until when nodes that serve no job draw how many picowatts."""
 
@@ -363,7 +365,7 @@ class Machine:
     def begin(self, job: Job, nodes: list[int], started_by: str | None = None) -> None:
         """Starts a job now."""
         job.state, job.start, job.end, job.nodes, job.suspended = "running", self.now, None, nodes, 0
-        job.run = Pace(since=self.now)
+        job.run = Pace(since=self.now, begun_in=(self.now, self.round))
         job.attempts += 1
         is_new = job.joined_in == (self.now, self.round)
         job.started_by = started_by or ("immediate" if is_new else "reservation")

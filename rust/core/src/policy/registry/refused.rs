@@ -21,11 +21,7 @@ pub enum Feature {
     SleepUnderBudget,
     /// A budget.
     Budget,
-    /// An allocator of watts.
-    Allocator,
-    /// Steps that are taken if the draw exceeds the budget.
-    Steps,
-    /// An allocator or such steps.
+    /// An allocator of watts, or steps that are taken if the draw exceeds the budget.
     Governance,
     /// A backfill that names the nodes of jobs.
     NamesNodes,
@@ -183,20 +179,6 @@ pub const REFUSED: &[RefusedPair] = &[
         "whole nodes (exclusive=True): Slurm's scheduler is known for jobs of whole nodes",
     ),
     pair(
-        Feature::Allocator,
-        Feature::SharedNodes,
-        "policy.power.allocator",
-        "an allocator on nodes that jobs share",
-        "whole nodes: exclusive = true",
-    ),
-    pair(
-        Feature::Steps,
-        Feature::SharedNodes,
-        "policy.power.on_excess",
-        "steps on nodes that jobs share",
-        "whole nodes: exclusive = true",
-    ),
-    pair(
         Feature::CountsAlike,
         Feature::UnlikeNodes,
         "policy.backfill",
@@ -326,8 +308,6 @@ impl Feature {
             Self::SleepByPlan => "a sleep part with `plan`",
             Self::SleepUnderBudget => "a sleep part with a power part",
             Self::Budget => "a power part",
-            Self::Allocator => "an allocator",
-            Self::Steps => "steps in `on_excess`",
             Self::Governance => "an allocator, or steps in `on_excess`",
             Self::NamesNodes => "`plan` or `slurm`",
             Self::PlacesItself => "`plan`",
