@@ -97,7 +97,6 @@ const CASES: &[Case] = &[
         &[],
     ),
     ((F::CountsAlike, F::UnlikeNodes), "fcfs patience lowest-id - -", Setting { unlike: true, ..PLAIN }, &[]),
-    ((F::JointPlacement, F::UnlikeNodes), "fcfs none assignment - -", Setting { unlike: true, ..PLAIN }, &[]),
     ((F::Resizing, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, resizes: true, ..PLAIN }, &[]),
     (
         (F::Preemption, F::UnlikeNodes),
