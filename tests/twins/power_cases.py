@@ -8,6 +8,7 @@ from math import ceil, inf
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 from plain_budget import BudgetRow
 from plain_draws import SECOND, Draws, Model, Row, Tables
 from plain_jobs import Job
@@ -103,6 +104,27 @@ def draws_of(
     if kind == "model" and draw(st.booleans()):
         actual, predicted = of_one_row(actual), of_one_row(predicted)
     return Draws(idle_w, actual, predicted, draw(MODELS) if kind == "model" else None)
+
+
+@st.composite
+def unlike_draws(draw: st.DrawFn, nodes: int) -> Draws:
+    """Draws and factors of which no sum equals another but by design, and predictions that are off."""
+    chance = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def table() -> Tables:
+        return {inf: {app: (watts().tolist(), factors().tolist()) for app in APPS}}
+
+    def watts() -> Any:
+        # Whole microwatts: rounding decides nothing.
+        return chance.integers(100_000_000, 300_000_000, nodes) / 1e6
+
+    def factors() -> Any:
+        return chance.uniform(1.0, 1.5, nodes) if has_factors else np.ones(nodes)
+
+    has_factors = draw(st.booleans())
+    actual = table()
+    idle_w = draw(st.lists(IDLES, min_size=nodes, max_size=nodes))
+    return Draws(idle_w, actual, actual if draw(st.booleans()) else table())
 
 
 @st.composite

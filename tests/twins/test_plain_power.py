@@ -101,6 +101,17 @@ def test_power_in_time_agrees_on_nodes_that_differ(case: Case) -> None:
     agrees(*case)
 
 
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(shared=False, draws="unlike", matches=True, power="static", cells=True)
+    | cases(shared=False, draws="unlike", matches=True, power="all", cells=True, wait=True)
+    | cases(shared=False, draws="unlike", matches=True, power="all", cells=True, queues=True, pools=True, any_sets=True)
+)
+def test_jobs_that_are_matched_to_nodes_together_agree_under_a_budget(case: Case) -> None:
+    """What all of them draw together decides whether one more starts with them."""
+    agrees(*case)
+
+
 @given(cases(shared=False, draws="any", power="all", vahrm=True, queues=True, wait=True))
 def test_power_in_time_agrees_where_long_waits_go_first(case: Case) -> None:
     agrees(*case)

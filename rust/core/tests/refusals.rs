@@ -85,7 +85,6 @@ const CASES: &[Case] = &[
     ((F::NamesNodes, F::FirstRuns), "vahrm:first_run=true plan lowest-id - -", PLAIN, &[("{backfill}", "plan")]),
     ((F::SlurmLoops, F::SharedNodes), "fcfs slurm lowest-id - -", Setting { shared: true, ..PLAIN }, &[]),
     ((F::CountsAlike, F::UnlikeNodes), "fcfs patience lowest-id - -", Setting { unlike: true, ..PLAIN }, &[]),
-    ((F::JointPlacement, F::UnlikeNodes), "fcfs none assignment - -", Setting { unlike: true, ..PLAIN }, &[]),
     ((F::Resizing, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, resizes: true, ..PLAIN }, &[]),
     (
         (F::Preemption, F::UnlikeNodes),

@@ -37,8 +37,6 @@ pub enum Feature {
     SlurmLoops,
     /// A placement that is not the default.
     OtherPlacement,
-    /// A placement that matches all jobs together.
-    JointPlacement,
     /// A placement that may refuse a job.
     PlacementWaits,
     /// An order of the backfill's own.
@@ -186,13 +184,6 @@ pub const REFUSED: &[RefusedPair] = &[
         "one that counts nodes by cell, or plans with named nodes",
     ),
     pair(
-        Feature::JointPlacement,
-        Feature::UnlikeNodes,
-        "policy.placement",
-        "a part that matches all jobs together",
-        "one that places them one by one",
-    ),
-    pair(
         Feature::Resizing,
         Feature::UnlikeNodes,
         "policy.backfill.sizing",
@@ -318,7 +309,6 @@ impl Feature {
             Self::CountsNoBoots => "`observed` or `patience`",
             Self::SlurmLoops => "`slurm`",
             Self::OtherPlacement => "a placement other than `lowest-id`",
-            Self::JointPlacement => "`assignment`",
             Self::PlacementWaits => "`on_miss=wait`",
             Self::OwnCandidates => "a backfill's `order`",
             Self::StarvationLimit => "`starvation_limit_s`",
