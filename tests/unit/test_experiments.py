@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hetsched as hs
-from hetsched.experiments import EXPERIMENTS, experiment_named, reproduce
+from hetsched.experiments import EXPERIMENTS, reproduce
 from hetsched.experiments import experiment as experiment_module
 from hetsched.experiments import reproduction as reproduction_module
 from hetsched.experiments import shares as shares_module
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, alike, limit, number, statement, value
 from hetsched.experiments.experiment import Report, Verdict, assumed, measured, printed
 from hetsched.experiments.ito import FFT2D, IMPLIED, WIDTH_SD, capped_nodes, fft2d_nodes, single_nodes
+from hetsched.experiments.registry import experiment_named
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import Runs
 from hetsched.experiments.swa import by_length, by_size, speed_ranks, spread_inside_jobs
