@@ -12,7 +12,6 @@ import pytest
 import hetsched as hs
 
 DEFERRED = {
-    ("hetsched.workload.jobs", "hetsched.workload.formats"): "Workload.write: formats are made of workloads",
     ("hetsched.run.result", "hetsched.report.page.runs"): "Result.report: pages are made of results",
     ("hetsched.reported", "hetsched.report.page.document"): "Reported.report: pages are made of what is reported",
 }
