@@ -230,7 +230,7 @@ class Course:
         return [row for row in self.rows if row["start_s"] <= time_s < row["end_s"]]
 
     def on(self, time_s: float) -> list[dict[str, Any] | None]:
-        """What runs on each node at an instant."""
+        """Stretch that runs on each node at an instant; None: none does."""
         running = [row for row in self.at(time_s) if row["state"] == "running"]
         return [next((row for row in running if node in row["nodes"]), None) for node in range(NODES)]
 
@@ -288,7 +288,7 @@ class Course:
 
     @cached_property
     def recorded(self) -> pl.DataFrame:
-        """What the engine would have written down of each job."""
+        """Records of the jobs as the engine would have written them down."""
         jobs = range(1, len(self.case.jobs) + 1)
         own = [[row for row in self.rows if row["job_id"] == job] for job in jobs]
         return pl.DataFrame(
@@ -309,7 +309,7 @@ class Course:
 
     @property
     def totals(self) -> dict[str, Any]:
-        """What the engine would have counted."""
+        """Totals as the engine would have counted them."""
         over = self.timeline.filter(pl.col("power_w") > pl.col("budget_w") * (1 + 1e-9), pl.col("lasts_s") > 0)
         job_j = sum(row["energy_j"] for row in self.rows)
         return {
@@ -371,7 +371,7 @@ def by_hand(case: Case) -> Result:
 
 
 def _record(own: list[dict[str, Any]], state: str) -> dict[str, Any]:
-    """What the engine would have written down of a job, from its stretches."""
+    """Record of a job as the engine would have written it down, from its stretches."""
     last = own[-1]
     lost = [row for row in own if state == "failed" or row["attempt"] < last["attempt"]]
     return {

@@ -213,7 +213,7 @@ def prepare(row: dict[str, Any], counts: Counter[str]) -> None:
 
 
 def has_run(row: dict[str, Any]) -> bool:
-    """Whether a job got nodes, by the first column that says so."""
+    """True if a job got nodes, by the first column that says so."""
     state, has = row.get("state") or "", row["has"]
     start, end = row["time"]["start"], row["time"]["end"]
     if state == "PENDING" or ("start" in has and start is None):
@@ -229,7 +229,7 @@ def has_run(row: dict[str, Any]) -> bool:
 
 
 def say_when(row: dict[str, Any]) -> None:
-    """Whether a job waits or runs where the log ends, its start, and its end."""
+    """Adds the start and the end of a job, and if it waits or runs where the log ends."""
     state, ran = row.get("state") or "", row["ran"]
     start, end = row["time"]["start"], row["time"]["end"]
     if "end" not in row["has"] and state not in RUNNING | {"PENDING", "RESV_DEL_HOLD"}:
@@ -244,7 +244,7 @@ def say_when(row: dict[str, Any]) -> None:
 
 
 def say_how_long(row: dict[str, Any]) -> None:
-    """How long a job ran and stood still, and whether its times contradict each other."""
+    """Adds the times for which a job ran and stood still, and if they contradict each other."""
     start, end = row["start_s"], row["end_s"]
     length, elapsed = None if end is None or start is None else end - start, elapsed_of(row)
     row["inconsistent"], row["suspended_s"] = stood_of(row.get("suspended"), length, elapsed)
@@ -257,7 +257,7 @@ def say_how_long(row: dict[str, Any]) -> None:
 
 
 def stood_of(said: float | None, length: float | None, elapsed: float | None) -> tuple[bool, float | None]:
-    """Whether the time that a job stood still contradicts the others, and that time."""
+    """Contradiction between the times of a job, if there is one, and the time that it stood still."""
     if length is None or elapsed is None:
         return False, said
     rest = length - elapsed
@@ -267,7 +267,7 @@ def stood_of(said: float | None, length: float | None, elapsed: float | None) ->
 
 
 def say_how_much(row: dict[str, Any], allocated: Any, requested: Any) -> None:
-    """Nodes, processors, memory and GPUs of a job, each by the first column that says it."""
+    """Adds nodes, processors, memory and GPUs of a job, each by the first column that says it."""
     named_hosts = row.get("nodelist") or []
     sizes = [row.get("nnodes"), row.get("allocnodes"), count(allocated.get("node", "0")), len(named_hosts)]
     sizes += [row.get("reqnodes"), count(requested.get("node", "0"))]
