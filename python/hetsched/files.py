@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
@@ -34,7 +34,11 @@ MALFORMED = (*UNREADABLE, TypeError, LookupError, AttributeError, EOFError, Memo
 """The same of a file whose content is taken apart here: parts of it are missing, or of another type than they were."""
 
 
-def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
+Content = bytes | Callable[[Path], object]
+"""The bytes of a file, or what writes it to a path."""
+
+
+def write_whole(path: Path, content: Content) -> None:
     """Write a file under a temporary name, then rename it, so that no half of it is ever found."""
     if not can_name_a_file(str(path)):
         what = "a zero byte" if "\0" in str(path) else "half a character"
@@ -60,6 +64,14 @@ def write_whole(path: Path, content: bytes | Callable[[Path], object]) -> None:
         if temporary is not path:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def write_files(folder: str | os.PathLike[str], files: Mapping[str, Content]) -> list[str]:
+    """Write files of a folder, from their names to their contents, each as `write_whole`; gives their paths."""
+    paths = {Path(folder) / name: content for name, content in files.items()}
+    for path, content in paths.items():
+        write_whole(path, content)
+    return [str(path) for path in paths]
 
 
 def _regular(path: Path) -> Path:

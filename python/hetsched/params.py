@@ -286,3 +286,8 @@ def entries_of(cls: type[_Entry], given: Iterable[Any], path: str, faults: Fault
         except ConfigError as error:
             faults.extend(error)
     return made
+
+
+def plain_text(value: object) -> str:
+    """A number, text or None as people read it, and as a command line takes it."""
+    return "none" if value is None else f"{value:.12g}" if isinstance(value, float) else str(value)

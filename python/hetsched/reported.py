@@ -1,4 +1,4 @@
-"""Answers that can be written as an HTML page."""
+"""Answers that can be written as an HTML page, and what must be there before one is made."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
+
+from hetsched.checks import Faults
+from hetsched.errors import ConfigError
+
+SUFFIXES = (".html", ".htm")
+"""Endings of a page's name."""
 
 
 class Written(Protocol):
@@ -52,8 +59,35 @@ class Reported(ABC):
         >>> hs.compare(log, machine, ["fcfs", "easy"]).report("comparison.html", title="Backfilling on our machine")
         'comparison.html'
         """
-        # By name: pages are made of answers, so that no module of an answer may know them.
-        document = import_module("hetsched.report.page.document")
-        document.check_path(path)
-        document.require_page()
+        check_path(path)
+        require_page()
         return self._page(title=title).write(path)
+
+
+def page_by_name(
+    module: str, answer: Reported, *, title: str = "", assumed: Sequence[str] = (), command: str = ""
+) -> Written:
+    """The page of an answer by the name of a module in `hetsched.report.page`, for answers that it is made of."""
+    page: Written = import_module(f"hetsched.report.page.{module}").page_of(
+        answer, title=title, assumed=assumed, command=command
+    )
+    return page
+
+
+def check_path(path: str | os.PathLike[str], parameter: str = "path") -> None:
+    """Refuse a path whose name is not one of an HTML file."""
+    faults = Faults()
+    if not isinstance(path, (str, os.PathLike)) or Path(path).suffix.lower() not in SUFFIXES:
+        faults.add(parameter, path, "a path of a file, ending in .html")
+    faults.check()
+
+
+def require_page(parameter: str = "report") -> None:
+    """Check, before long runs, that what pages are made with is there; otherwise a `ConfigError` names `parameter`."""
+    try:
+        import jinja2  # noqa: PLC0415 -- extras, and slow to import
+        import plotly  # noqa: PLC0415
+    except ImportError as error:
+        install = "both: pip install 'hetsched[report]'"
+        raise ConfigError([(parameter, f"an installation without {error.name}", install)]) from None
+    del jinja2, plotly

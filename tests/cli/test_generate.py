@@ -7,7 +7,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.workload import GENERATORS, generate, poisson
-from hetsched.workload.formats import WRITERS
+from hetsched.workload.writers.registry import WRITERS
 
 MIX = "mix=8 stream 1 60; 4 hpcg 2 120"
 NAMES = ", ".join(GENERATORS)

@@ -17,8 +17,9 @@ import polars as pl
 import pytest
 
 from hetsched.errors import RunWarning
-from hetsched.experiments import Report, experiment_named, reproduce, reproduction
+from hetsched.experiments import Report, reproduce, reproduction
 from hetsched.experiments.experiment import Repetition
+from hetsched.experiments.registry import experiment_named
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.runs import MARK
 from hetsched.policy import parse_policy

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hetsched.slurm_bridge.jobs import JobKey, SeenJob
 from hetsched.slurm_bridge.nodes import SeenNode
 from hetsched.slurm_bridge.readings import Reading
+from hetsched.slurm_bridge.standing import JobKey, SeenJob
 
 START_S = 1_795_724_000
 

@@ -11,14 +11,13 @@ from hetsched.live.lock import Held
 from hetsched.slurm_bridge.applications import Applications
 from hetsched.slurm_bridge.bridge import MOST_ERRORS, Bridge
 from hetsched.slurm_bridge.calls import CallError, Slurm
-from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.log import Log, read_log
 from hetsched.slurm_bridge.machine import BridgeMachine
 from hetsched.slurm_bridge.mind import Mind
 from hetsched.slurm_bridge.pace import Pace
 from hetsched.slurm_bridge.readings import Reader
 from hetsched.slurm_bridge.run import run_beats
-from hetsched.slurm_bridge.standing import Site
+from hetsched.slurm_bridge.standing import JobKey, Site
 from hetsched.slurm_bridge.status import status_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")

@@ -15,7 +15,6 @@ from hetsched.slurm_bridge.jobs import (
     COLUMNS,
     MOST_ASKED,
     MOST_ELEMENTS,
-    JobKey,
     JobTables,
     elements_of,
     jobs_of,
@@ -25,7 +24,7 @@ from hetsched.slurm_bridge.jobs import (
 )
 from hetsched.slurm_bridge.nodes import nodes_of
 from hetsched.slurm_bridge.readings import Reader
-from hetsched.slurm_bridge.standing import Site, Standing, standing_of
+from hetsched.slurm_bridge.standing import JobKey, Site, Standing, standing_of
 from hetsched.slurm_bridge.tables import SEPARATOR, Column, TableError, format_of, rows_of
 
 DATA = Path(__file__).parents[1] / "data" / "slurm_bridge"

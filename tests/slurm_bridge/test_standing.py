@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hetsched.slurm_bridge.jobs import JobKey, SeenJob
-from hetsched.slurm_bridge.standing import BAND, FINAL, Site, Standing, standing_of
+from hetsched.slurm_bridge.standing import BAND, FINAL, JobKey, SeenJob, Site, Standing, standing_of
 
 PLAIN = SeenJob(
     JobKey(1, "7", 0),

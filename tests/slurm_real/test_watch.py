@@ -9,9 +9,8 @@ import pytest
 
 import hetsched as hs
 from hetsched.slurm_bridge.calls import Slurm
-from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.readings import Reader
-from hetsched.slurm_bridge.standing import Site, Standing, standing_of
+from hetsched.slurm_bridge.standing import JobKey, Site, Standing, standing_of
 
 
 def hetsched(*words):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hetsched.experiments import experiment_named
 from hetsched.experiments import own_preset as module
 from hetsched.experiments.experiment import Repetition
 from hetsched.experiments.own_preset import OURS, PRESETS, RIVALS, TUNED, Setting
+from hetsched.experiments.registry import experiment_named
 from hetsched.experiments.reproduction import repetition_seeds
 from hetsched.experiments.vahrm.system import HIGH_POWER, relative
 from hetsched.policy import parse_policy

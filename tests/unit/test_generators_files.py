@@ -10,8 +10,8 @@ import hetsched as hs
 from hetsched.errors import OutputError
 from hetsched.testing import workloads
 from hetsched.workload import GENERATORS, generate, poisson, read_jobs
-from hetsched.workload.formats import WRITERS
-from hetsched.workload.formats.swf import LOST_COLUMNS, swf_parts
+from hetsched.workload.writers.registry import WRITERS
+from hetsched.workload.writers.swf import LOST_COLUMNS, swf_parts
 
 
 def ticks(jobs):

@@ -10,7 +10,7 @@ import pytest
 
 import hetsched as hs
 from hetsched.testing import check_schedule
-from hetsched.workload.formats.swf import swf_parts
+from hetsched.workload.writers.swf import swf_parts
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from hetsched.checks import many
-from hetsched.files import write_whole
+from hetsched.files import write_files
 from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.platform import Platform
@@ -123,13 +123,11 @@ class Calibration:
             "scores.csv": self.scores.write_csv().encode(),
             "trials.csv": self.trials.write_csv().encode(),
         }
-        paths = {Path(folder) / name: content for name, content in files.items()}
-        for path, content in paths.items():
-            write_whole(path, content)
+        written = write_files(folder, files)
         if self.events is not None:
-            paths[Path(folder) / EVENTS] = b""
-            self.events.write(Path(folder) / EVENTS)
-        return [str(path) for path in paths]
+            written.append(str(Path(folder) / EVENTS))
+            self.events.write(written[-1])
+        return written
 
     def _repr_html_(self) -> str:
         second = self.scores.filter(half="second").drop("half")

@@ -90,11 +90,7 @@ class CalibrationGiven:
         )
         from hetsched.report.calibrations import report
 
-        for block in report(found):
-            if isinstance(block, str):
-                screen.tell(block)
-            else:
-                screen.show(block)
+        screen.report(report(found))
         files = [] if out is None else found.write(out)
         if out is not None:
             command = next_command("simulate", out, "--no-kill-at-walltime", has_events=found.events is not None)

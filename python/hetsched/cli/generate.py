@@ -27,7 +27,7 @@ def _complete_kind(incomplete: str) -> list[tuple[str, str]]:
 
 
 def _trace(faults: Faults, option: str, text: str) -> str:
-    from hetsched.workload.formats import WRITERS
+    from hetsched.workload.writers.registry import WRITERS
 
     return file_ending_in(WRITERS, faults, option, text)
 

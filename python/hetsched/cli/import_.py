@@ -20,7 +20,7 @@ _OUT_HELP = (
 
 
 def _out(faults: Faults, option: str, text: str) -> str:
-    from hetsched.workload.formats import WRITERS
+    from hetsched.workload.writers.registry import WRITERS
 
     return file_ending_in(WRITERS, faults, option, text)
 

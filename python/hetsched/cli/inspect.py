@@ -62,11 +62,7 @@ def inspect(screen: Screen, faults: Faults, *, log: JobLog, asked: InspectionGiv
         found = hs.inspect(workload, platform, until_s=asked.until_s)
     from hetsched.report.inspections import report
 
-    for block in report(found):
-        if isinstance(block, str):
-            screen.tell(block)
-        else:
-            screen.show(block)
+    screen.report(report(found))
     if asked.out is None:
         screen.tell("with --out DIR these settings are written as files for hetsched validate")
         screen.give(found.to_dict(), [])

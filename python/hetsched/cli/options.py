@@ -66,7 +66,7 @@ def plot(faults: Faults, option: str, text: str) -> str:
 
 def page(faults: Faults, option: str, text: str) -> str:
     """The name of a page that can be written; what pages are made with must be there."""
-    from hetsched.report.page.document import SUFFIXES, require_page
+    from hetsched.reported import SUFFIXES, require_page
 
     require_page(option)
     if not can_name_a_file(text):

@@ -89,7 +89,7 @@ def _as_options(fault: Fault) -> Fault:
 
 def _check_takes(name: str, *, policies: bool, logs: bool) -> None:
     """Refuse policies or logs for an experiment that takes none."""
-    from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named
+    from hetsched.experiments.registry import check_runs_policies, check_takes_logs, experiment_named
 
     experiment = experiment_named(name)
     if policies:

@@ -308,6 +308,14 @@ class Screen:
         if not self.as_json:
             self._print(table)
 
+    def report(self, blocks: Iterable[RenderableType]) -> None:
+        """Sentences and tables, one after the other."""
+        for block in blocks:
+            if isinstance(block, str):
+                self.tell(block)
+            else:
+                self.show(block)
+
     def _print(self, block: RenderableType) -> None:
         if self._console.is_terminal:
             self._console.print(block)

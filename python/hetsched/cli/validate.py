@@ -108,11 +108,7 @@ def validate(
         found, log, assumed = _of_log(screen, inputs, run, policies, asked)
     from hetsched.report.validations import report
 
-    for block in report(found):
-        if isinstance(block, str):
-            screen.tell(block)
-        else:
-            screen.show(block)
+    screen.report(report(found))
     written = [] if asked.out is None else found.write(asked.out)
     written += [] if asked.plot is None else draw_validation(asked.plot, found, log)
     if asked.report is not None:

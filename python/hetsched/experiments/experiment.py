@@ -8,14 +8,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from hetsched.files import write_whole
+from hetsched.files import write_files
 from hetsched.naming import named_in
 from hetsched.policy import Policy
 from hetsched.report.experiment import panel_figure
@@ -295,10 +294,7 @@ class Report(Reported):
             **({"shares.csv": self.shares.write_csv().encode()} if len(self.shares) else {}),
             **(_pictures(self) if can_draw() else {}),
         }
-        paths = {Path(folder) / name: content for name, content in contents.items()}
-        for path, content in paths.items():
-            write_whole(path, content)
-        return [str(path) for path in paths]
+        return write_files(folder, contents)
 
 
 def can_draw() -> bool:

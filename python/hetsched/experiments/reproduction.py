@@ -16,9 +16,9 @@ import polars as pl
 
 from hetsched.checks import Faults
 from hetsched.errors import ConfigError, RunWarning
-from hetsched.experiments import check_runs_policies, check_takes_logs, experiment_named
 from hetsched.experiments.claims import SHAPE_FACTOR, TOLERANCE, number
 from hetsched.experiments.experiment import Experiment, Parameter, Repetition, Report, Row
+from hetsched.experiments.registry import check_runs_policies, check_takes_logs, experiment_named
 from hetsched.experiments.runs import MARK
 from hetsched.experiments.shares import shares_of
 from hetsched.files import json_sha256

@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -20,7 +19,7 @@ from rich.console import Console
 
 from hetsched.analysis import mean_and_half_width
 from hetsched.checks import Faults, plain
-from hetsched.files import write_whole
+from hetsched.files import write_files
 from hetsched.many.executors import Where, check_where
 from hetsched.many.progress import Reporting, check_progress
 from hetsched.many.runs import RunTask, answers_of
@@ -136,13 +135,8 @@ class Provision(Reported):
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write ``guideline.csv`` and, with a log, ``provision.csv`` and ``runs.csv``; gives their names."""
         frames = {"guideline": self.guideline, "provision": self.table, "runs": self.runs}
-        written = []
-        for name, frame in frames.items():
-            if frame is not None:
-                path = Path(folder) / f"{name}.csv"
-                write_whole(path, frame.write_csv().encode())
-                written.append(str(path))
-        return written
+        known = {name: frame for name, frame in frames.items() if frame is not None}
+        return write_files(folder, {f"{name}.csv": frame.write_csv().encode() for name, frame in known.items()})
 
     def to_dict(self) -> dict[str, Any]:
         """Values as JSON holds them: ``summary`` has both readings of the best number of CPUs."""

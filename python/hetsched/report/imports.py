@@ -16,8 +16,8 @@ from hetsched.workload import Workload
 from hetsched.workload.clock import date_text, unix_zero
 from hetsched.workload.formats import Format
 from hetsched.workload.formats.mappings import theirs_by_ours
-from hetsched.workload.formats.swf import LOST_COLUMNS
 from hetsched.workload.schema import COLUMNS
+from hetsched.workload.writers.swf import LOST_COLUMNS
 
 _LABEL = 10
 _GONE = (

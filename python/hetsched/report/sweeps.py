@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from hetsched.report.page.document import check_path, require_page
 from hetsched.report.page.sweeps import page_of_sweep
+from hetsched.reported import check_path, require_page
 
 __all__ = ["write_page"]
 

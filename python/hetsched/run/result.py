@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -15,7 +14,7 @@ import polars as pl
 from hetsched.checks import Faults, many
 from hetsched.naming import named_in
 from hetsched.notebook import card
-from hetsched.reported import Reported, Written
+from hetsched.reported import Reported, Written, page_by_name
 from hetsched.resources import check_threads
 from hetsched.run.batsim_files import write_batsim
 from hetsched.run.concerns import Concern
@@ -245,11 +244,7 @@ class Result(Reported):
         write_files(Path(folder), self._frames, numbers, csv=csv)
 
     def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Written:
-        # By name: pages are made of results, so that no module of a run may know them.
-        page: Written = import_module("hetsched.report.page.runs").page_of(
-            self, title=title, assumed=assumed, command=command
-        )
-        return page
+        return page_by_name("runs", self, title=title, assumed=assumed, command=command)
 
     def to_batsim_csv(self, prefix: str | os.PathLike[str]) -> None:
         """Write the schedule as Batsim does, for evalys and others: files whose names begin with `prefix`.

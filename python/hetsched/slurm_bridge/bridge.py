@@ -14,14 +14,13 @@ from hetsched.policy import Policy
 from hetsched.slurm_bridge import words
 from hetsched.slurm_bridge.difference import Change, difference
 from hetsched.slurm_bridge.hands import Hands
-from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.log import Log
 from hetsched.slurm_bridge.machine import BridgeMachine
 from hetsched.slurm_bridge.mind import Mind
 from hetsched.slurm_bridge.picture import Entry, Phase, Picture
 from hetsched.slurm_bridge.readings import Reading
 from hetsched.slurm_bridge.remembered import Remembered
-from hetsched.slurm_bridge.standing import Site
+from hetsched.slurm_bridge.standing import JobKey, Site
 
 MOST_ERRORS = 10
 """Errors of a policy in a row after which another one takes over."""

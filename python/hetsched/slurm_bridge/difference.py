@@ -20,11 +20,10 @@ from hetsched.live import (
     Submitted,
     Withdrawn,
 )
-from hetsched.slurm_bridge.jobs import JobKey, SeenJob
 from hetsched.slurm_bridge.nodes import SeenNode
 from hetsched.slurm_bridge.picture import Entry, Phase, Picture, Rest
 from hetsched.slurm_bridge.readings import Reading
-from hetsched.slurm_bridge.standing import Site, Standing, standing_of
+from hetsched.slurm_bridge.standing import JobKey, SeenJob, Site, Standing, standing_of
 
 _IN_QUEUE = (Standing.GATED, Standing.RELEASED)
 _STATES = {"COMPLETED": "completed", "TIMEOUT": "timeout", "CANCELLED": "cancelled"}

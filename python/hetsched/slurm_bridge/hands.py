@@ -10,14 +10,13 @@ from hetsched.errors import LiveError
 from hetsched.live.points import point
 from hetsched.slurm_bridge.calls import Answer, Slurm
 from hetsched.slurm_bridge.gate import Gate
-from hetsched.slurm_bridge.jobs import JobKey
 from hetsched.slurm_bridge.log import Log
 from hetsched.slurm_bridge.orders import Order, orders_of
 from hetsched.slurm_bridge.picture import Picture
 from hetsched.slurm_bridge.power_cap import PowerCap
 from hetsched.slurm_bridge.readings import Reading
 from hetsched.slurm_bridge.sleepers import Sleepers
-from hetsched.slurm_bridge.standing import Site
+from hetsched.slurm_bridge.standing import JobKey, Site
 
 MOST_ORDERS = 20
 """Orders a beat; what is left is seen, and ordered, at the next one."""

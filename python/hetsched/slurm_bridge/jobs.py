@@ -1,22 +1,17 @@
-"""Jobs as ``squeue`` shows them, and the knowledge of who is who: ids are given again once Slurm has lost its state."""
+"""Jobs as tables of ``squeue`` and ``sacct`` show them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, islice, pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
 
 from hetsched.checks import shown
 from hetsched.hostlists import HostListError, expanded
 from hetsched.slurm_bridge.calls import Answer, Slurm
+from hetsched.slurm_bridge.standing import JobKey, SeenJob
 from hetsched.slurm_bridge.tables import Column, TableError, format_of, lines_of, row_of, rows_of, whole
-
-if TYPE_CHECKING:
-    from hetsched.slurm_bridge.standing import Site, Standing
 
 _LICENCES_WIDTH = 256
 COLUMNS = (
@@ -55,55 +50,6 @@ _ELEMENTS = re.compile(r"(?P<all>[0-9,:\-]+?)(?P<rest>,?\.\.\.)?(%(?P<most>[0-9]
 _RANGE = re.compile(r"(?P<first>[0-9]{1,10})(?:-(?P<last>[0-9]{1,10})(?::(?P<step>[0-9]{1,10}))?)?")
 _STATE = re.compile(r"[A-Z_]+( by [0-9]+)?\+?")
 _COUNT = re.compile(r"([0-9]+)(?:-[0-9]+)?")
-
-
-class JobKey(NamedTuple):
-    """A job, and no other one that had its id before."""
-
-    submit_s: int
-    id: str
-    """Digits, with the element of an array after an underscore."""
-    uid: int
-
-
-@dataclass(frozen=True)
-class SeenJob:
-    """A job as a reading shows it."""
-
-    key: JobKey
-    state: str
-    reason: str
-    partitions: tuple[str, ...]
-    node_count: int
-    limit_s: float | None
-    """None: without a limit."""
-    eligible_s: int | None
-    """None: not yet known, as for a job that is held or waits for another one."""
-    start_s: int | None
-    restarts: int
-    priority: int
-    is_part: bool
-    """True for a part of a heterogeneous job, and for others that a bridge leaves to Slurm."""
-    constraint: str | None
-    """Features that it asks for itself."""
-    licences: tuple[str, ...]
-    nodes: tuple[str, ...]
-    names_nodes: bool = False
-    """True if it asks for nodes by name."""
-
-    @cached_property
-    def standings(self) -> dict[Site, Standing]:
-        """Its standings by site, as far as they were asked for: a job is the same object in reading after reading."""
-        return {}
-
-    @cached_property
-    def order(self) -> tuple[int, tuple[int, ...]]:
-        """Its place in the order of submission."""
-        return self.key.submit_s, tuple(int(part) for part in self.key.id.split("_"))
-
-    def asks_for(self, licence: str) -> bool:
-        """True if it asks for any of a licence."""
-        return any(one.split(":")[0] == licence for one in self.licences)
 
 
 def read_jobs(slurm: Slurm) -> list[SeenJob]:

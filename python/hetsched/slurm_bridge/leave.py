@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from hetsched.slurm_bridge.calls import Slurm
 from hetsched.slurm_bridge.gate import gate_end_s, remove_gate, remove_reservation
-from hetsched.slurm_bridge.jobs import SeenJob, read_jobs
+from hetsched.slurm_bridge.jobs import read_jobs
 from hetsched.slurm_bridge.orders import open_words
 from hetsched.slurm_bridge.power_cap import NAME as WATTS_CAP
-from hetsched.slurm_bridge.standing import BAND
+from hetsched.slurm_bridge.standing import BAND, SeenJob
 
 
 def leave(slurm: Slurm, partition: str) -> tuple[bool, int]:

@@ -12,8 +12,8 @@ import polars as pl
 from hetsched.checks import Faults, shown
 from hetsched.platform import Platform
 from hetsched.slurm_bridge.applications import Applications
-from hetsched.slurm_bridge.jobs import SeenJob
 from hetsched.slurm_bridge.picture import Entry, Phase
+from hetsched.slurm_bridge.standing import SeenJob
 
 _NODE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
 FOREVER_S = 365 * 86_400.0

@@ -9,10 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hetsched.slurm_bridge.jobs import JobKey, SeenJob
 from hetsched.slurm_bridge.picture import Entry, Phase, Picture
 from hetsched.slurm_bridge.readings import Reading
-from hetsched.slurm_bridge.standing import BAND, GATE, Site, Standing, standing_of
+from hetsched.slurm_bridge.standing import BAND, GATE, JobKey, SeenJob, Site, Standing, standing_of
 
 TOP = 4_294_967_290
 """The priority of a job that is let go while no other waits for its start; each next one has less than all of those."""

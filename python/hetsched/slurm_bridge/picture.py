@@ -8,7 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 
 from hetsched.live import Decision, Reject, Sleep, Start, Wake
-from hetsched.slurm_bridge.jobs import JobKey
+from hetsched.slurm_bridge.standing import JobKey
 
 
 class Phase(Enum):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from hetsched.slurm_bridge.applications import Applications, read_applications
 from hetsched.slurm_bridge.calls import Slurm
-from hetsched.slurm_bridge.jobs import WORDS, JobKey, JobTables, SeenJob, read_accounted_ends, read_ends
+from hetsched.slurm_bridge.jobs import WORDS, JobTables, read_accounted_ends, read_ends
 from hetsched.slurm_bridge.nodes import SeenNode, read_nodes
+from hetsched.slurm_bridge.standing import JobKey, SeenJob
 
 
 @dataclass(frozen=True)

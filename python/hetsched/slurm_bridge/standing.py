@@ -1,11 +1,14 @@
-"""The states of a job next to Slurm, each seen in a reading alone: no memory is needed, so none can be wrong."""
+"""A job as a reading shows it, and its state next to Slurm: no memory is needed, so none can be wrong.
+
+A job is known by more than its id: ids are given again once Slurm has lost its state.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-
-from hetsched.slurm_bridge.jobs import SeenJob
+from functools import cached_property
+from typing import NamedTuple
 
 GATE = "hetsched"
 """The licence that jobs ask for which Slurm is not to start by itself."""
@@ -65,6 +68,55 @@ class Site:
     partition: str
     needs_gate: bool
     """False in a dry run, which takes every job of the partition for one that has the gate."""
+
+
+class JobKey(NamedTuple):
+    """A job, and no other one that had its id before."""
+
+    submit_s: int
+    id: str
+    """Digits, with the element of an array after an underscore."""
+    uid: int
+
+
+@dataclass(frozen=True)
+class SeenJob:
+    """A job as a reading shows it."""
+
+    key: JobKey
+    state: str
+    reason: str
+    partitions: tuple[str, ...]
+    node_count: int
+    limit_s: float | None
+    """None: without a limit."""
+    eligible_s: int | None
+    """None: not yet known, as for a job that is held or waits for another one."""
+    start_s: int | None
+    restarts: int
+    priority: int
+    is_part: bool
+    """True for a part of a heterogeneous job, and for others that a bridge leaves to Slurm."""
+    constraint: str | None
+    """Features that it asks for itself."""
+    licences: tuple[str, ...]
+    nodes: tuple[str, ...]
+    names_nodes: bool = False
+    """True if it asks for nodes by name."""
+
+    @cached_property
+    def standings(self) -> dict[Site, Standing]:
+        """Its standings by site, as far as they were asked for: a job is the same object in reading after reading."""
+        return {}
+
+    @cached_property
+    def order(self) -> tuple[int, tuple[int, ...]]:
+        """Its place in the order of submission."""
+        return self.key.submit_s, tuple(int(part) for part in self.key.id.split("_"))
+
+    def asks_for(self, licence: str) -> bool:
+        """True if it asks for any of a licence."""
+        return any(one.split(":")[0] == licence for one in self.licences)
 
 
 def standing_of(job: SeenJob | None, site: Site) -> Standing:

@@ -493,7 +493,20 @@ class Facts:
     @cached_property
     def drawn(self) -> pl.DataFrame:
         """The same rows, cut where profiles turn, with ``own_w``: jobs' own draw by then, NaN if they have none."""
-        return in_parts(self)
+        return in_parts(self.served, self.profiles, self._profile_factor)
+
+    @property
+    def _profile_factor(self) -> Floats:
+        """Factor by which each started job takes longer in its profile than at nominal speed."""
+        if self.has_given_ends:
+            return np.ones(len(self.asked))
+        return self._as_profiled(self.slowest * self.own_size_ratio)
+
+    def _as_profiled(self, factor: Floats) -> Floats:
+        """Factors of time, those of first runs as long as profiling makes them."""
+        if self.profiling_ratio is None:
+            return factor
+        return np.where(self.profiled, factor * self.profiling_ratio, factor)
 
     @cached_property
     def whole_draw_w(self) -> Floats:
@@ -521,10 +534,8 @@ class Facts:
     @cached_property
     def full_length(self) -> Ints:
         """Length of each started job without a walltime, in microseconds."""
-        slowest = self.slowest * self.own_size_ratio
-        if self.profiling_ratio is not None:
-            slowest = np.where(self.profiled, slowest * self.profiling_ratio, slowest)
-        return _stretched(micros(self.asked["runtime_s"]), slowest) + self.comm
+        factor = self._as_profiled(self.slowest * self.own_size_ratio)
+        return _stretched(micros(self.asked["runtime_s"]), factor) + self.comm
 
     @cached_property
     def limit(self) -> Ints:

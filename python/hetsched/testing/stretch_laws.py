@@ -10,11 +10,18 @@ import polars as pl
 
 from hetsched.run.events import Events
 from hetsched.testing.balance_laws import TOLERANCE, blur, check_balance, check_summary, close
-from hetsched.testing.draws_in_time import own_draws
 from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import check_nodes_of_jobs, check_rows
 from hetsched.testing.shared_stretches import Shares, check_slots
-from hetsched.testing.stretches import Stretches, check_limits, check_pauses, check_sizes, draws_and_factors, resizes
+from hetsched.testing.stretches import (
+    Stretches,
+    check_limits,
+    check_pauses,
+    check_sizes,
+    draws_and_factors,
+    own_draws,
+    resizes,
+)
 from hetsched.units import TICKS_S, floats, micros
 
 _RECORDED = ("profiled", "attempts", "suspended_s", "lost_energy_j", "lowest_cap_w")

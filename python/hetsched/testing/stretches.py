@@ -7,7 +7,7 @@ import polars as pl
 
 from hetsched.platform import VariationTable
 from hetsched.run.stretches import RESIZED
-from hetsched.testing.facts import Facts, Floats, Ints
+from hetsched.testing.facts import Facts, Floats, Ints, Mask
 from hetsched.units import TICKS_S, micros
 
 
@@ -191,3 +191,62 @@ def _bounds(run: Facts, bound_ratio: float | dict[str, float]) -> Floats:
     if not isinstance(bound_ratio, dict):
         return np.full(len(run.asked), bound_ratio)
     return np.array([bound_ratio.get(app, bound_ratio.get("*", 1.0)) for app in run.asked_for("app").to_list()])
+
+
+def own_draws(own: Stretches) -> tuple[Floats, Mask]:
+    """Own draw of each stretch's job in it, W: what its profile says of the place where it is by then, or ``power_w``.
+
+    The mask says of which stretches that is known: of those of a few ticks it is not. Raises AssertionError at a
+    stretch in which a profile says several things.
+    """
+    run = own.run
+    found: Floats = run.asked_for("power_w").cast(pl.Float64).fill_null(0.0).to_numpy()[own.job]
+    known = np.ones(len(found), dtype=np.bool_)
+    if run.profiles is None:
+        return found, known
+    table = run.platform.actual
+    in_watts = np.zeros(len(run.asked), dtype=np.bool_)
+    if table is not None and table.power_w is not None:
+        in_watts = run.row_of_jobs(table) >= 0
+    place = np.flatnonzero(((run.profiles.lengths > 0) & ~in_watts)[own.job] & own.runs)
+    job, ahead = own.job[place], _progress(own)[place]
+    done = ((own.end - own.start) * _pace(own))[place]
+    # Each change of speed rounds the instant of the next turn up.
+    slack = np.minimum(2.0 * (_changes(own)[place] + 1.0), done / 2.0)
+    first, last = (ahead + slack) / TICKS_S, (ahead + done - slack) / TICKS_S
+    middle_w = run.profiles.at(job, (first + last) / 2.0)
+    mean_w = run.profiles.between(job, first, last) / np.where(last > first, last - first, 1.0)
+    several = np.zeros(len(own.job), dtype=np.bool_)
+    several[place] = (last - first > 1e-5) & (np.abs(mean_w - middle_w) > 1e-6 * middle_w)
+    if not run.platform.has_caps:
+        own.refuse(several, "its job's profile changes in it")
+    found = found.copy()
+    # Under a cap nodes may draw the same in several intervals.
+    found[place], known[place] = middle_w, (last - first > 1e-5) & ~several[place]
+    return found, known
+
+
+def _pace(own: Stretches) -> Floats:
+    """Progress of each stretch in its profile, in a tick of the clock."""
+    run = own.run
+    pace: Floats = np.where((own.speed > 0) & run.has_given_ends, 1.0, own.speed)
+    if run.profiling_ratio is None or run.has_given_ends:
+        return pace
+    return np.where(run.profiled[own.job], pace / run.profiling_ratio, pace)
+
+
+def _progress(own: Stretches) -> Floats:
+    """Work of its attempt that was done before each stretch, in ticks at nominal speed."""
+    done = (own.end - own.start) * _pace(own)
+    before = np.cumsum(done) - done
+    first = np.maximum.accumulate(np.where(own.goes_on, 0, np.arange(len(done)))) if len(done) else np.zeros(0, int)
+    found: Floats = before - before[first]
+    return found
+
+
+def _changes(own: Stretches) -> Ints:
+    """Number of the stretch in its attempt."""
+    place = np.arange(len(own.job))
+    first = np.maximum.accumulate(np.where(own.goes_on, 0, place)) if len(place) else place
+    found: Ints = place - first
+    return found

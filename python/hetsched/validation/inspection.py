@@ -8,13 +8,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from hetsched.checks import Faults, many
-from hetsched.files import write_whole
+from hetsched.files import write_files
 from hetsched.naming import named_in
 from hetsched.notebook import card
 from hetsched.platform import Platform
@@ -114,10 +113,7 @@ class Inspection:
             **run_files(self.workload, self.platform, self.policy, self._suggested.comments),
             EVENTS: self._outages.write_csv().encode(),
         }
-        paths = {Path(folder) / name: content for name, content in files.items()}
-        for path, content in paths.items():
-            write_whole(path, content)
-        return [str(path) for path in paths]
+        return write_files(folder, files)
 
     def _repr_html_(self) -> str:
         suggested = self.findings.filter(pl.col("suggestion").is_not_null())

@@ -11,7 +11,7 @@ from hetsched.policy import Policy
 from hetsched.toml import toml
 from hetsched.variation.table import VariationTable
 from hetsched.workload import Workload
-from hetsched.workload.formats import parquet
+from hetsched.workload.writers.tables import parquet
 
 PLATFORM, POLICY, TRACE, EVENTS = "platform.toml", "policy.toml", "trace.parquet", "events.csv"
 
@@ -27,7 +27,7 @@ def run_files(
     return {
         PLATFORM: toml(_content(platform), said.get(PLATFORM)).encode(),
         POLICY: toml({"policy": policy.to_dict()}, said.get(POLICY)).encode(),
-        TRACE: b"".join(parquet.FORMAT.write[".parquet"](workload)),
+        TRACE: b"".join(parquet(workload)),
     }
 
 

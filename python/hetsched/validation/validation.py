@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
@@ -16,7 +15,7 @@ from hetsched.analysis.weeks import FEWEST_WEEKS
 from hetsched.checks import Faults, many
 from hetsched.errors import ConfigError
 from hetsched.features.queues import naming_nodes
-from hetsched.files import write_whole
+from hetsched.files import write_files
 from hetsched.many.progress import Bars, Reporting, check_progress, teller
 from hetsched.naming import named_in
 from hetsched.notebook import card
@@ -177,10 +176,7 @@ class Validation(Reported):
         said = {"policy": self.policy, "scores": dict(self.scores), "notes": list(self.notes)}
         files["validation.json"] = (json.dumps(said, indent=2) + "\n").encode()
         files["jobs.parquet"] = self.jobs.write_parquet
-        paths = {Path(folder) / name: content for name, content in files.items()}
-        for path, content in paths.items():
-            write_whole(path, content)
-        return [str(path) for path in paths]
+        return write_files(folder, files)
 
     def _page(self, *, title: str = "", assumed: Sequence[str] = (), command: str = "") -> Page:
         return page_of_validation(self, title=title, assumed=assumed, command=command)

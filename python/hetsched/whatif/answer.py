@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from rich.console import Console
 from hetsched.analysis import pareto
 from hetsched.analysis.weeks import FEWEST_WEEKS
 from hetsched.checks import few, many
-from hetsched.files import write_whole
+from hetsched.files import write_files
 from hetsched.many.comparison import windows_differ
 from hetsched.naming import named_in
 from hetsched.notebook import card
@@ -107,10 +106,7 @@ class WhatIf(Reported):
             "runs.csv": self.runs.write_csv().encode(),
             "whatif.json": (json.dumps(said, indent=2) + "\n").encode(),
         }
-        paths = {Path(folder) / name: content for name, content in files.items()}
-        for path, content in paths.items():
-            write_whole(path, content)
-        return [str(path) for path in paths]
+        return write_files(folder, files)
 
 
 def answered(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hetsched.checks import Faults
+from hetsched.workload.describe import Log
 from hetsched.zones import DAY_S, changes, zone_or_offset
-
-if TYPE_CHECKING:
-    from hetsched.workload.jobs import Workload
 
 _DATES_S = (1e9, 4.1e9)
 """Range of instants that are certainly seconds since 1970: from 2001 to 2099."""
@@ -23,12 +21,12 @@ _MOVES_CLOCK = ("shift_to_zero", "scale_arrivals")
 """Steps of a workload's history that make its header's dates invalid."""
 
 
-def unix_zero(workload: Workload) -> float | None:
+def unix_zero(log: Log) -> float | None:
     """Time of second 0 of the log's clock, in seconds since 1970, UTC; None if the log does not say."""
-    if str(workload.report.get("read_from", {}).get("submit_s", "")).startswith("dates"):
+    if str(log.report.get("read_from", {}).get("submit_s", "")).startswith("dates"):
         return 0.0
-    submit_s = workload.to_polars()["submit_s"]
-    return zero_said(workload.report, workload.history, float(submit_s[0]) if len(submit_s) else 0.0)
+    submit_s = log.to_polars()["submit_s"]
+    return zero_said(log.report, log.history, float(submit_s[0]) if len(submit_s) else 0.0)
 
 
 def zero_said(report: Mapping[str, Any], history: Iterable[str], first_s: float) -> float | None:
@@ -74,9 +72,9 @@ _NEWER = {
 """Names that headers have and some systems' databases of zones do not have any more."""
 
 
-def wall_clock(workload: Workload) -> WallClock | None:
+def wall_clock(log: Log) -> WallClock | None:
     """The clock by the zone that a log's header names, or that its times were read in; None if it has no such zone."""
-    report, zero_s = workload.report, unix_zero(workload)
+    report, zero_s = log.report, unix_zero(log)
     header: Mapping[str, Any] = report.get("header") or {}
     for name in (header.get("time_zone_name"), report.get("time_zone")):
         faults = Faults()

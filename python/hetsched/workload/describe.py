@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -132,6 +132,24 @@ class Report(Mapping[str, Any]):
     def to_dict(self) -> dict[str, Any]:
         """The counts, as ``summary.json`` holds them."""
         return dict(self._counts)
+
+
+class Log(Protocol):
+    """The parts of a workload that its clock and its files are made of."""
+
+    @property
+    def report(self) -> Report:
+        """Facts that reading or making it has found."""
+        ...
+
+    @property
+    def history(self) -> tuple[str, ...]:
+        """Steps by which it came to be."""
+        ...
+
+    def to_polars(self) -> pl.DataFrame:
+        """The jobs."""
+        ...
 
 
 def coarse_clock(submit_s: pl.Series) -> dict[str, int]:

@@ -24,6 +24,7 @@ from hetsched.workload.profiles import engine_profiles
 from hetsched.workload.sizes import size_columns
 from hetsched.workload.states import with_states
 from hetsched.workload.waits import cleared, engine_columns, has_waits
+from hetsched.workload.writers.registry import write_jobs
 
 
 class Capacity(Protocol):
@@ -390,8 +391,6 @@ class Workload:
         >>> len(workload), workload.report["header"]["max_nodes"]
         (3, 8)
         """
-        from hetsched.workload.formats import write_jobs  # noqa: PLC0415 -- formats are made of workloads
-
         write_jobs(self, path)
 
     def describe(self) -> pl.DataFrame:

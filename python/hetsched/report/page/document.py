@@ -12,13 +12,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hetsched.checks import Faults
-from hetsched.errors import ConfigError
 from hetsched.files import write_whole
 from hetsched.report.page.words import printable
-
-SUFFIXES = (".html", ".htm")
-"""Endings of a page's name."""
+from hetsched.reported import check_path, require_page
 
 RULE = (
     "A line over time has at most {bins:,} intervals of equal length: their means; bands reach from the least to the "
@@ -169,25 +165,6 @@ class Page:
         check_path(path)
         write_whole(Path(path), self.html().encode())
         return str(path)
-
-
-def check_path(path: str | os.PathLike[str], parameter: str = "path") -> None:
-    """Refuse a path whose name is not one of an HTML file."""
-    faults = Faults()
-    if not isinstance(path, (str, os.PathLike)) or Path(path).suffix.lower() not in SUFFIXES:
-        faults.add(parameter, path, "a path of a file, ending in .html")
-    faults.check()
-
-
-def require_page(parameter: str = "report") -> None:
-    """Check, before long runs, that what pages are made with is there; otherwise a `ConfigError` names `parameter`."""
-    try:
-        import jinja2  # noqa: PLC0415 -- extras, and slow to import
-        import plotly  # noqa: PLC0415
-    except ImportError as error:
-        install = "both: pip install 'hetsched[report]'"
-        raise ConfigError([(parameter, f"an installation without {error.name}", install)]) from None
-    del jinja2, plotly
 
 
 @dataclass(frozen=True)

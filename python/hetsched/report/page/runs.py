@@ -13,11 +13,12 @@ import polars as pl
 from hetsched.analysis import METRICS, placement_and_timing, ratios_to_baseline
 from hetsched.checks import many
 from hetsched.report.page import over_time, policies, words
-from hetsched.report.page.document import RULE, Lines, Number, Page, Section, check_path
+from hetsched.report.page.document import RULE, Lines, Number, Page, Section
 from hetsched.report.page.nodes import nodes
 from hetsched.report.page.origin import Origin
 from hetsched.report.page.shown import BINS, RunShown, Shown
 from hetsched.report.page.waits import waits
+from hetsched.reported import check_path
 from hetsched.run.concerns import joined
 from hetsched.run.result import Result
 

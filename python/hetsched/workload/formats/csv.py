@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
@@ -11,7 +10,7 @@ import polars as pl
 from hetsched import _core
 from hetsched.checks import Faults, reason_of, shown
 from hetsched.errors import TraceError
-from hetsched.files import UNREADABLE, for_csv
+from hetsched.files import UNREADABLE
 from hetsched.tables import ENDINGS, CsvText, Record, TableError
 from hetsched.typing import OnBadLine
 from hetsched.workload.formats.mappings import Columns, check_columns, mapped, text_columns
@@ -143,15 +142,6 @@ def _ragged_error(name: str, ragged: Record, text: CsvText) -> TraceError:
     return TraceError(file=name, line=ragged.first, found=f"{len(ragged.fields)} fields", expected=expected)
 
 
-_ROWS_A_PART = 50_000
-
-
-def _parts(workload: Workload) -> Iterator[bytes]:
-    frame = for_csv(workload.to_polars())
-    yield frame.clear().write_csv().encode()
-    yield from (part.write_csv(include_header=False).encode() for part in frame.iter_slices(_ROWS_A_PART))
-
-
 def _names_columns(head: bytes) -> bool:
     """True if the first line names a column that every workload has; JSON may name one of them, too."""
     names = {column.name.encode() for column in COLUMNS.values() if column.is_required}
@@ -164,6 +154,5 @@ FORMAT = Format(
     suffixes=ENDINGS["csv"],
     doc="comma-separated values with hetsched's column names, or with a mapping to them",
     read=read_csv,
-    write={".csv": _parts},
     recognizes=_names_columns,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
@@ -13,11 +12,10 @@ from hetsched import tables
 from hetsched.checks import Faults, reason_of
 from hetsched.errors import TraceError
 from hetsched.files import UNREADABLE
-from hetsched.workload.clock import unix_zero
 from hetsched.workload.formats.mappings import Columns, check_columns, mapped
 from hetsched.workload.formats.raw import Format, Source, as_workload, contents
-from hetsched.workload.formats.swf import in_nodes
 from hetsched.workload.jobs import Workload
+from hetsched.workload.writers.tables import KEPT, NOTE
 
 
 def read_parquet(source: Source, *, columns: Columns = None) -> Workload:
@@ -66,43 +64,20 @@ def read_parquet(source: Source, *, columns: Columns = None) -> Workload:
     return as_workload(own, source=name, sha256=sha256, settings=settings, counts=_noted(data, name))
 
 
-_NOTE = "hetsched"
-"""Key of the file's metadata with what the log says besides its jobs."""
-
-_KEPT = {"header": dict, "node_names": list, "read_from": dict, "time_zone": str}
-"""Parts of a report that a file keeps: of the machine and the clock."""
-
-
 def _noted(data: bytes, name: str) -> dict[str, Any]:
     """Words of the log that a file was made of on its machine and clock; empty if the file does not say it."""
     try:
-        text = pl.read_parquet_metadata(io.BytesIO(data)).get(_NOTE)
+        text = pl.read_parquet_metadata(io.BytesIO(data)).get(NOTE)
         noted = {} if text is None else json.loads(text)
         is_good = isinstance(noted, dict) and all(
-            isinstance(noted[key], kind) for key, kind in _KEPT.items() if key in noted
+            isinstance(noted[key], kind) for key, kind in KEPT.items() if key in noted
         )
     except (*UNREADABLE, ValueError, TypeError):
         is_good = False
     if not is_good:
         expected = "what hetsched writes there, or no such key"
-        raise TraceError(file=name, field=f"metadata `{_NOTE}`", found="something else", expected=expected)
-    return {key: noted[key] for key in _KEPT if key in noted}
-
-
-def _note(workload: Workload) -> dict[str, str]:
-    kept = {key: workload.report[key] for key in _KEPT if workload.report.get(key)}
-    if "header" in kept:
-        kept["header"], _ = in_nodes(workload)
-        if unix_zero(workload) is None:
-            # Its jobs may have been moved since on the clock that the header speaks of.
-            kept["header"] |= {"unix_start_time": None}
-    return {_NOTE: json.dumps(kept)} if kept else {}
-
-
-def _parts(workload: Workload) -> Iterator[bytes]:
-    file = io.BytesIO()
-    workload.to_polars().write_parquet(file, metadata=_note(workload))
-    yield file.getvalue()
+        raise TraceError(file=name, field=f"metadata `{NOTE}`", found="something else", expected=expected)
+    return {key: noted[key] for key in KEPT if key in noted}
 
 
 FORMAT = Format(
@@ -110,6 +85,5 @@ FORMAT = Format(
     suffixes=(".parquet",),
     doc="Apache Parquet with hetsched's column names, or with a mapping to them",
     read=read_parquet,
-    write={".parquet": _parts},
     magic=b"PAR1",
 )

@@ -7,7 +7,7 @@ import inspect
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -32,19 +32,18 @@ Source = str | os.PathLike[str] | bytes
 
 @dataclass(frozen=True)
 class Format:
-    """A format of job logs: its name, the endings of its files' names, and what reads and writes them.
+    """A format of job logs: its name, the endings of its files' names, and what reads them.
 
-    `read` takes a path or content and options by keyword; `write` goes from an ending to what gives a file's content
-    part by part. Formats may share an ending: then the content decides, by `magic`, which is what every file begins
-    with, if anything, or else by `recognizes`, which is true of the first bytes, unpacked, of a text that is in it.
-    `origins` are the names that a format has of its own for what becomes a column, several with blanks between.
+    `read` takes a path or content and options by keyword. Formats may share an ending: then the content decides, by
+    `magic`, which is what every file begins with, if anything, or else by `recognizes`, which is true of the first
+    bytes, unpacked, of a text that is in it. `origins` are the names that a format has of its own for what becomes a
+    column, several with blanks between.
     """
 
     name: str
     suffixes: tuple[str, ...]
     doc: str
     read: Callable[..., Workload]
-    write: Mapping[str, Callable[[Workload], Iterator[bytes]]] = field(default_factory=dict)
     magic: bytes = b""
     recognizes: Callable[[bytes], bool] = field(default=lambda _head: False)
     origins: Mapping[str, str] = field(default_factory=dict)

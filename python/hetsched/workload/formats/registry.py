@@ -1,4 +1,4 @@
-"""Every format of job logs by name, and logs read and written in the format that a name or the content implies.
+"""Every format of job logs by name, and logs read in the format that a name or the content implies.
 
 A new format is a file next to this one with a `Format`, and its name in `FORMATS`.
 """
@@ -6,13 +6,12 @@ A new format is a file next to this one with a `Format`, and its name in `FORMAT
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
-from pathlib import Path, PurePath
+from collections.abc import Collection
+from pathlib import PurePath
 from typing import Any
 
 from hetsched.checks import did_you_mean, listed, shown
 from hetsched.errors import ConfigError
-from hetsched.files import write_whole
 from hetsched.workload.formats import batsim, csv, parquet, pbs, sacct, swf
 from hetsched.workload.formats.raw import Format, Source, head_of, piped
 from hetsched.workload.jobs import Workload
@@ -24,11 +23,6 @@ FORMATS: dict[str, Format] = {
 
 READERS: tuple[str, ...] = tuple(dict.fromkeys(suffix for f in FORMATS.values() for suffix in f.suffixes))
 """Endings of the names of files that can be read."""
-
-WRITERS: dict[str, Callable[[Workload], Iterator[bytes]]] = {
-    suffix: parts for f in FORMATS.values() for suffix, parts in f.write.items()
-}
-"""Makers of a file's content, part by part, by the endings of its name."""
 
 
 def read_jobs(source: Source, *, format: str | None = None, **options: Any) -> Workload:
@@ -76,23 +70,6 @@ def read_jobs(source: Source, *, format: str | None = None, **options: Any) -> W
     if faults:
         raise ConfigError(faults)
     return chosen.read(source, **given)
-
-
-def write_jobs(workload: Workload, path: str | os.PathLike[str]) -> None:
-    """Write a workload as a job log, in the format that the file's name says; as `Workload.write`."""
-    if not isinstance(path, str | os.PathLike):
-        raise ConfigError([("path", shown(path), f"a name ending in {listed(WRITERS)}")])
-    target = Path(path)
-    parts_of = next((own for suffix, own in WRITERS.items() if target.name.lower().endswith(suffix)), None)
-    if parts_of is None:
-        raise ConfigError([("path", shown(str(target)), f"a name ending in {listed(WRITERS)}")])
-    write_whole(target, lambda temporary: _write_parts(temporary, parts_of(workload)))
-
-
-def _write_parts(path: Path, parts: Iterator[bytes]) -> None:
-    # Ctrl-C is answered between two parts; compressing the whole of a log in one call may take half a minute.
-    with path.open("wb") as file:
-        file.writelines(parts)
 
 
 def format_of(source: Source, name: str | None, *, options: Collection[str] = ()) -> Format:

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any
 
 from hetsched.checks import Faults
-from hetsched.params import Parameter, settled
+from hetsched.params import Parameter, plain_text, settled
 from hetsched.workload.generators.distributions import Distribution, distribution_of
 from hetsched.workload.generators.mixes import mix_text, shares_of, shares_text
 
@@ -44,8 +44,7 @@ def as_text(value: object) -> object:
 
 def shown_text(value: object) -> str:
     """A value as people read it, and as a command line takes it."""
-    plain = as_text(value)
-    return "none" if plain is None else f"{plain:.12g}" if isinstance(plain, float) else str(plain)
+    return plain_text(as_text(value))
 
 
 def runtime(doc: str) -> Parameter:
