@@ -100,11 +100,13 @@ bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, the
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(COMMIT) $(BIN)/maturin build --release --locked --out dist
 
-# Linked by zig against an old glibc, so that the wheel also runs where that is all there is.
+# Linked by zig against an old glibc, so that the wheel also runs where that is all there is. Built twice: the second time the
+# compiler knows from the runs of tools/train_extension.py which ways are taken.
 release: $(VENV)/release ## an sdist and a wheel for every Linux with glibc 2.17 or newer, in dist/
+	@PROFILES=yes PYTHON='$(PYTHON)' sh tools/check-tools.sh
 	@rm -rf dist
 	@$(BIN)/maturin sdist --out dist
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(COMMIT) $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(COMMIT) $(BIN)/maturin build --release --pgo --locked --zig --compatibility manylinux_2_17 --out dist
 
 wheel-test: $(VENV)/release ## what `make release` made, as users have it: other Pythons, without Rust
 	@$(BIN)/python tools/try_wheel.py dist

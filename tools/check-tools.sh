@@ -1,6 +1,6 @@
 #!/bin/sh
 # Says in one line each which tools the build lacks and how to get them on Debian; exits 2 if any is missing.
-# Reads $PYTHON, the interpreter to build for.
+# Reads $PYTHON, the interpreter to build for, and $PROFILES: if it is set, a build is to be optimised by profiles.
 set -u
 python=${PYTHON:-python3}
 rust_minor_needed=88
@@ -31,6 +31,10 @@ elif [ -z "$(rust_version)" ]; then
 elif ! rust_version | awk -F . '{ exit !($1 > 1 || $2 >= '$rust_minor_needed') }'; then
     lack "rustc is $(rust_version), 1.$rust_minor_needed or newer is needed" \
         "rustup update stable (apt install rustup, or see rustup.rs)"
+fi
+
+if [ -n "${PROFILES:-}" ] && ! ls "$(rustc --print sysroot 2>/dev/null)"/lib/rustlib/*/bin/llvm-profdata >/dev/null 2>&1; then
+    lack "llvm-profdata of this Rust is missing" "rustup component add llvm-tools"
 fi
 
 command -v cc >/dev/null || lack "a C linker (cc) is missing" "apt install gcc libc6-dev"

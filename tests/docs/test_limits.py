@@ -33,13 +33,6 @@ def sleep_under_a_budget_is_by_counts_alone() -> bool:
     return True
 
 
-def caps_need_whole_nodes() -> bool:
-    shared = hs.Platform.homogeneous(4, 100, 300, slots=2, exclusive=False)
-    with pytest.raises(hs.ConfigError, match="whole nodes"):
-        shared.with_cap_model(static_w=50)
-    return True
-
-
 def no_bound_is_known_under_caps() -> bool:
     with pytest.raises(hs.ConfigError, match="no window's bound is known"):
         hs.simulate(jobs(), PLATFORM.with_cap_model(static_w=50), bound=True)
@@ -84,7 +77,6 @@ HELD = {
     "Under a power budget nodes are switched off only by backfills that count nodes, without allocators and": (
         sleep_under_a_budget_is_by_counts_alone
     ),
-    "Power caps need whole nodes: jobs that share nodes run under none.": caps_need_whole_nodes,
     "No bound on savings in a window is known under caps.": no_bound_is_known_under_caps,
     "Queues have limits, priorities and, under `plan` on nodes that offer the same, urgent jobs.": (
         queues_preempt_by_plan_on_like_nodes

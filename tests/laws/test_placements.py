@@ -18,6 +18,9 @@ ORDERS, BACKFILLS = (
     st.sampled_from([name for name in names_of(role) if name not in ("observed", "plan", "slurm")])
     for role in ("order", "backfill")
 )
+CELLS = ["none", "first-fit", "reservations", {"name": "reservations", "depth": "unbounded"}]
+"""Backfills that count nodes by kind."""
+PARTS = ("assignment", "lowest-id")
 APPS = ["hpcg", "stream", "fft"]
 NODES = 12
 
@@ -70,6 +73,60 @@ def test_coa_starts_the_matching_of_least_weight(
         chosen = weight[rows["row"].to_numpy(), rows["nodes"].to_numpy()].sum()
         expanded = weight[rows["row"].to_numpy()][:, free_after(jobs, now, starts_too=False)]
         assert chosen == pytest.approx(expanded[linear_sum_assignment(expanded)].sum(), rel=1e-12)
+
+
+KINDS = [kind for kind in (0, 1, 2) for _ in range(NODES // 3)]
+"""Memory of each node, in GB."""
+
+
+@given(st.integers(0, 10_000), ORDERS, st.sampled_from(CELLS), st.booleans())
+def test_coa_starts_the_matching_of_least_weight_within_each_jobs_cells(
+    seed: int, order: str, backfill: str | dict[str, object], time_ratio: bool
+) -> None:
+    """Twin: scipy, to which all nodes of a kind beyond a job's number there cost infinitely much."""
+    workload, platform = asking(seed), unlike_machine(seed, time_ratio=time_ratio)
+    jobs = hs.simulate(workload, platform, hs.Policy(order, backfill, "assignment")).jobs
+    asked = workload.to_polars()["memory_gb"]
+    weight = np.array([weights(platform, job) for job in jobs.iter_rows(named=True)])
+    memory = np.array(KINDS)
+    for (now,), started in jobs.with_row_index("row").drop_nulls("start_s").group_by("start_s"):
+        rows = started.select("row", "nodes").explode("nodes")
+        row, nodes = rows["row"].to_numpy(), rows["nodes"].to_numpy()
+        assert (memory[nodes] >= asked.fill_null(0).to_numpy()[row]).all()
+        expanded = np.where(memory[nodes][:, None] == memory, weight[row], np.inf)
+        expanded = expanded[:, free_after(jobs, now, starts_too=False)]
+        assert weight[row, nodes].sum() == pytest.approx(expanded[linear_sum_assignment(expanded)].sum(), rel=1e-12)
+
+
+@given(st.integers(0, 10_000), ORDERS, st.sampled_from(CELLS))
+def test_coa_starts_jobs_on_as_many_nodes_of_each_kind_as_any_placement(
+    seed: int, order: str, backfill: str | dict[str, object]
+) -> None:
+    """Where nodes are equally fast."""
+    workload, platform = asking(seed), unlike_machine(seed, time_ratio=False)
+    one, other = (hs.simulate(workload, platform, hs.Policy(order, backfill, part)).jobs for part in PARTS)
+    assert one["start_s"].equals(other["start_s"])
+    kinds = [
+        [None if nodes is None else sorted(KINDS[node] for node in nodes) for nodes in jobs["nodes"]]
+        for jobs in (one, other)
+    ]
+    assert kinds[0] == kinds[1]
+
+
+def asking(seed: int) -> hs.Workload:
+    """A crowd of which some ask for memory."""
+    frame = crowd(seed, apps=APPS, runtimes=[10.0, 20.0, 35.0, 90.0], unlike=True).to_polars()
+    memory = np.random.default_rng(seed).choice([0.0, 0.0, 1.0, 2.0], len(frame))
+    return hs.Workload.from_polars(frame.with_columns(memory_gb=pl.Series(memory)))
+
+
+def unlike_machine(seed: int, *, time_ratio: bool) -> hs.Platform:
+    """The machine, with memory."""
+    classes = [
+        {"name": f"m{kind}", "count": NODES // 3, "idle_w": 100.0, "tdp_w": 300.0, "memory_gb": kind}
+        for kind in range(3)
+    ]
+    return hs.Platform(classes).with_tables(actual=machine(seed, apps=APPS, time_ratio=time_ratio).actual)
 
 
 def weights(platform: hs.Platform, job: dict[str, object]) -> np.ndarray:

@@ -30,17 +30,19 @@ def tables(watts: dict[float, list[float]]) -> dict[float, hs.VariationTable]:
     }
 
 
-def machine() -> hs.Platform:
+def machine(slots: int = 1) -> hs.Platform:
     own = tables({100.0: [100.0, 100.0], 150.0: [150.0, 150.0], np.inf: [200.0, 200.0]})
-    return hs.Platform.homogeneous(nodes=4, idle_w=50, tdp_w=200).with_tables(actual=own)
+    nodes = hs.Platform.homogeneous(nodes=4, idle_w=50, tdp_w=200, slots=slots, exclusive=slots == 1)
+    return nodes.with_tables(actual=own)
 
 
-def log(apps: list[str], runtime_s: list[float], submit_s: list[float] | None = None) -> hs.Workload:
+def log(
+    apps: list[str], runtime_s: list[float], submit_s: list[float] | None = None, slots: list[int] | None = None
+) -> hs.Workload:
     count = len(apps)
     columns = {"job_id": range(1, count + 1), "submit_s": submit_s or [0.0] * count, "runtime_s": runtime_s}
-    return hs.Workload.from_polars(
-        pl.DataFrame({**columns, "walltime_s": runtime_s, "node_count": [1] * count, "app": apps}, strict=False)
-    )
+    columns |= {"walltime_s": runtime_s, "node_count": [1] * count, "app": apps, "slots": slots or [1] * count}
+    return hs.Workload.from_polars(pl.DataFrame(columns, strict=False))
 
 
 def policy(allocator: Any, budget_w: float, **power: Any) -> hs.Policy:
@@ -72,14 +74,16 @@ def test_one_cap_for_all_as_in_the_worked_example() -> None:
     assert later.jobs["end_s"].to_list() == [50.0, 116.0, 116.0, 116.0]
 
 
+@pytest.mark.parametrize("slots", [1, 4])
 @pytest.mark.parametrize("seed", range(6))
-def test_it_is_the_twin_of_the_named_one(seed: int) -> None:
+def test_it_is_the_twin_of_the_named_one(seed: int, slots: int) -> None:
     rng = np.random.default_rng(seed)
     apps = rng.choice(["cpu", "mem"], 30).tolist()
-    workload = log(apps, rng.integers(1, 60, 30).tolist(), np.sort(rng.integers(0, 300, 30)).tolist())
+    times = rng.integers(1, 60, 30).tolist(), np.sort(rng.integers(0, 300, 30)).tolist()
     budget_w = float(rng.choice([420.0, 500.0, 555.5, 650.0]))
-    own, named = (hs.simulate(workload, machine(), policy(one, budget_w)) for one in (Uniform(), "uniform"))
-    check_schedule(own, workload, machine())
+    workload, nodes = log(apps, *times, rng.integers(1, slots + 1, 30).tolist()), machine(slots)
+    own, named = (hs.simulate(workload, nodes, policy(one, budget_w)) for one in (Uniform(), "uniform"))
+    check_schedule(own, workload, nodes)
     assert own.jobs.equals(named.jobs)
     assert own.timeline.equals(named.timeline)
     assert own.segments.equals(named.segments)
@@ -189,12 +193,10 @@ def test_an_exception_comes_back_as_itself() -> None:
 def test_where_nothing_is_known_of_caps_there_is_no_allocator() -> None:
     plain = hs.Platform.homogeneous(nodes=4, idle_w=50, tdp_w=200)
     modelled = plain.with_cap_model(static_w=50.0)
-    shared = hs.Platform.homogeneous(nodes=4, idle_w=50, tdp_w=200, slots=2, exclusive=False)
     jobs = log(["cpu"], [100.0])
     for platform, message in [
         (plain, "an allocator on a platform without caps"),
         (modelled, r"least_cap_w: found nothing, expected watts a node"),
-        (shared, "an allocator on nodes that jobs share"),
     ]:
         with pytest.raises(hs.ConfigError, match=message):
             hs.simulate(jobs, platform, policy(Told(lambda runs: [150.0]), 800.0))

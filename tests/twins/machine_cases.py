@@ -20,6 +20,7 @@ from power_cases import (
     powers,
     profiles,
     told_draws,
+    unlike_draws,
 )
 
 SPANS = st.sampled_from([0, 1, 3, 5, 8, 13, 13, 21])
@@ -310,7 +311,7 @@ def cases(
     cells: bool = False,
     sleep: bool = False,
     shares: bool = False,
-    shared: bool = True,
+    shared: bool | None = None,
     draws: str | None = None,
     power: str | None = None,
     vahrm: bool = False,
@@ -319,15 +320,19 @@ def cases(
     reserve: bool = False,
     pools: bool = False,
     any_sets: bool = False,
+    matches: bool = False,
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then.
 
-    `shared`: whether nodes may have several slots. `draws`: how nodes draw and how long jobs take: `any`, `alike`,
-    `exact` (alike, and known), `analyzed` or `measured`; `power`: which budgets, as in `powers`; `pools`: whether they
-    may be over several pools; `any_sets`: whether queues may share nodes where these are counted.
+    `shared`: whether nodes have several slots; None: they may. `draws`: how nodes draw and how long jobs take: `any`,
+    `alike`, `exact` (alike, and known), `unlike` (in every node and application), `analyzed` or `measured`; `power`: which
+    budgets, as in `powers`; `pools`: whether they may be over several pools; `any_sets`: whether queues may share nodes
+    where these are counted; `matches`: whether all jobs of a pass are matched to nodes together: with draws that are
+    `unlike` no two matchings weigh the same.
     """
     machine = draw(machines(plan=plan))
-    machine.slots = machine.slots if shared else 1
+    if shared is not None:
+        machine.slots = draw(st.sampled_from([2, 3, 4])) if shared else 1
     if shares:
         machine.order, machine.half_life = "fair-share", draw(HALF_LIVES)
         machine.by = draw(st.sampled_from(["user", "account"]))
@@ -350,8 +355,10 @@ def cases(
         machine.kill = draw(st.booleans())
         draw(unlike(machine))
     if draws in ("any", "alike", "exact"):
-        alike, capped = draws != "any", power is not None and machine.slots == 1 and not sleep
+        alike, capped = draws != "any", power is not None and not sleep
         machine.draws = draw(draws_of(machine.nodes, equal=alike, exact=draws == "exact", capped=capped))
+    elif draws == "unlike":
+        machine.draws = draw(unlike_draws(machine.nodes))
     elif draws is not None:
         machine.draws = draw(told_draws(machine.nodes, analyzed=draws == "analyzed"))
     if malleable:
@@ -367,6 +374,9 @@ def cases(
         machine.switches = draw(switches(machine))
     if power is not None:
         machine.power = draw(powers(machine, kind=power))
+    if not plan and len(machine.sets) > 1 and not machine.has_lanes:
+        # Pools that share nothing have no licences in common.
+        machine.licences = {}
     jobs = draw(jobs_of(machine))
     if draws is not None:
         draw(appetites(machine, jobs, walltimes=power == "foreseen"))
@@ -376,6 +386,11 @@ def cases(
         for job in jobs:
             # It is planned for a microsecond at least where it is an analyzer that says how long.
             job.walltime, job.comm, job.runtime = None, 0, max(job.runtime, SECOND)
+    if matches:
+        machine.matches = True
+        for job in jobs:
+            # One that takes no time has the same weight on all nodes.
+            job.runtime = max(job.runtime, SECOND)
     if malleable:
         draw(sizes_of(machine, jobs))
     if wait and draw(st.booleans()):

@@ -231,7 +231,8 @@ def policy_of(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.P
         parts: dict[str, Any] = {"power": machine.power and part_of(machine.power.rules), "sleep": rest}
         if machine.draws.believed is not None:
             parts["analyzer"] = Believer(machine.draws, jobs)
-        return hs.Policy(order, backfill, "lowest-power" if machine.by_power else "lowest-id", **parts)
+        placement = "assignment" if machine.matches else "lowest-power" if machine.by_power else "lowest-id"
+        return hs.Policy(order, backfill, placement, **parts)
     plan: dict[str, Any] = {
         "name": "plan",
         "depth": depth,

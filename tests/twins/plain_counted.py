@@ -8,11 +8,13 @@ to 18 of that on power in time.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from plain_draws import microwatts_down, microwatts_up
 from plain_jobs import TICK, Job
 from plain_machine import Machine
+from plain_matching import match
 from plain_nodes import Place
 from plain_sizes import resize
 
@@ -92,6 +94,9 @@ class _Pass:
         self.machine, self.pool, self.now = machine, pool, machine.now
         self.made: Plan | None = None
         self.reserved, self.is_blocked = 0, False
+        self.together: list[tuple[Job, dict[Place, int]]] = []
+        """Starts whose nodes are matched together, and how many each has of each cell."""
+        self.need, self.is_by_itself = 0, False
 
     @property
     def plan(self) -> Plan:
@@ -139,16 +144,17 @@ class _Pass:
         least = free if is_bare else self.plan.least(self.now, length)
         split = self.split(job, {thing: min(count, least[thing]) for thing, count in free.items()})
         nodes = None if split is None else self._choose(job, split)
-        power = self.machine.power
+        power, self.is_by_itself = self.machine.power, False
         if nodes is None or power is None:
             return nodes
-        if (need := power.least_draw(job, nodes)) > power.room_to_start():
+        if (need := self._need(job, nodes)) > power.room_to_start():
             if any(other.state == "running" for other in self.machine.jobs):
                 return None
             # Nothing runs, so nothing will end that it could wait for: where it adds least.
-            usable = [number for number in self._idle() if number in self.machine.usable(job)]
-            nodes = sorted(sorted(usable, key=lambda node: (power.least_draw(job, [node]), node))[: job.node_count])
-            need = power.least_draw(job, nodes)
+            usable = [n for n in self._idle() if n in self.machine.usable(job) and self.machine.free(n) >= job.slots]
+            nodes = sorted(sorted(usable, key=lambda node: (power.least_on(job, node), node))[: job.node_count])
+            need, self.is_by_itself = power.least_draw(job, nodes), True
+        self.need = need
         if need > power.room_to_start() or (not is_bare and microwatts_up(need) > least[WATTS]):
             return None
         return nodes
@@ -172,10 +178,37 @@ class _Pass:
             found += sorted(own, key=lambda number: (machine.rank(job, number), number))[:count]
         return sorted(found) if len(found) == job.node_count else None
 
+    def _match(self, starts: Sequence[tuple[Job, dict[Place, int]]]) -> dict[int, list[int]]:
+        """Nodes of jobs that are placed together."""
+        free: dict[Place, list[int]] = {}
+        for number in [*self._idle(), *(node for job, _ in self.together for node in job.nodes)]:
+            free.setdefault(self.cell(number), []).append(number)
+        return match(self.machine, starts, free)
+
+    def _split_on(self, nodes: Sequence[int]) -> dict[Place, int]:
+        return dict(Counter(map(self.cell, nodes)))
+
+    def _need(self, job: Job, nodes: list[int]) -> int:
+        """Watts that it adds: those of its nodes, or by which all that are matched together draw more with it."""
+        power = self.machine.power
+        assert power is not None
+        if not self.machine.matches:
+            return power.least_draw(job, nodes)
+        starts = [*self.together, (job, self._split_on(nodes))]
+        found, before = self._match(starts), sum(power.running_least_draw(other) for other, _ in self.together)
+        return max(0, sum(power.least_draw(other, found[other.row]) for other, _ in starts) - before)
+
     def _start(self, job: Job, nodes: list[int], started_by: str | None) -> None:
         self.machine.begin(job, nodes, started_by)
+        held = self._held(job)
+        if self.machine.matches and not self.is_by_itself:
+            self.together.append((job, self._split_on(nodes)))
+            held |= {WATTS: self.need} if self.machine.power is not None else {}
         if self.made is not None:
-            self.made.take(self.now, self.machine.length(job), self._held(job))
+            self.made.take(self.now, self.machine.length(job), held)
+        found = self._match(self.together) if self.together else {}
+        for other, _ in self.together:
+            self.machine.move(other, found[other.row])
 
     def _reserve(self, job: Job) -> bool:
         """Holds what it takes at the earliest instant; False if there is none."""

@@ -151,6 +151,8 @@ class Pace:
     """When its work is done."""
     due: int = 0
     """When it is planned to end."""
+    begun_in: tuple[int, int] | None = None
+    """The instant and its pass."""
     is_new: bool = True
     """Started in this instant: its ends go by what is in force when that is over."""
     is_first: bool = False
@@ -158,6 +160,8 @@ class Pace:
     factor: float = 1.0
     predicted: float = 1.0
     energy: int = 0
+    charged: int = 0
+    """Its energy before the present stretch."""
     since: int = 0
     stretch: Stretch | None = None
     caps: list[float] = field(default_factory=list)
@@ -181,7 +185,7 @@ class Pace:
 
 
 class Stretch(NamedTuple):
-    """Facts that stay the same during a segment."""
+    """Facts that stay the same during a segment; the draw only of whole nodes."""
 
     nodes: tuple[int, ...]
     cap_w: float | None
@@ -191,13 +195,14 @@ class Stretch(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A stretch of an attempt, from when until when."""
+    """A stretch of an attempt, from when until when, and its energy."""
 
     job: int
     attempt: int
     start: int
     end: int
     stretch: Stretch
+    energy: int
 
 
 ORDERS: dict[str, Callable[[Job], float]] = {

@@ -10,8 +10,8 @@ microseconds, energies whole picowatts times microseconds. Its parts:
 * `plain_paces`: how long runs take; `plain_meter`: what is drawn, and the stretches of runs;
 * passes: `plain_windows` (`plan`, which names nodes), `plain_counted` (backfills that count), `plain_rest` (nodes that
   sleep), `plain_power` (budgets, caps and emergencies), `plain_sleepy_power` (nodes that sleep under a budget);
-* what decides: `plain_sizes` (nodes of jobs that run), `plain_shares` (fair share), `plain_vahrm` (its order and first
-  runs), `plain_draws` (what nodes draw).
+* what decides: `plain_matching` (nodes of all jobs of a pass together), `plain_sizes` (nodes of jobs that run),
+  `plain_shares` (fair share), `plain_vahrm` (its order and first runs), `plain_draws` (what nodes draw).
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ class Machine:
     kill: bool = True
     by_power: bool = False
     """Whether jobs get the nodes that draw least for them, not the lowest."""
+    matches: bool = False
+    """Whether all jobs of a pass are matched to nodes together, as `plain_matching` says."""
     offers: list[Offer] | None = None
     licences: dict[str, int] = field(default_factory=dict)
     world: Sequence[Happening] = ()
@@ -85,6 +87,8 @@ class Machine:
     steps: list[tuple[int, str, int]] = field(default_factory=list)
     """Instant, kind and node of what nodes that sleep do."""
     segments: list[Segment] = field(default_factory=list)
+    drawn: list[tuple[int, int]] = field(default_factory=list)
+    """Picowatts of the whole machine under a budget from each of these instants on."""
     quiet: list[tuple[int, int, int]] = field(default_factory=list)
     """From when until when nodes that serve no job draw how many picowatts."""
 
@@ -363,11 +367,18 @@ class Machine:
     def begin(self, job: Job, nodes: list[int], started_by: str | None = None) -> None:
         """Starts a job now."""
         job.state, job.start, job.end, job.nodes, job.suspended = "running", self.now, None, nodes, 0
-        job.run = Pace(since=self.now)
+        job.run = Pace(since=self.now, begun_in=(self.now, self.round))
         job.attempts += 1
         is_new = job.joined_in == (self.now, self.round)
         job.started_by = started_by or ("immediate" if is_new else "reservation")
         job.run.is_first = self.vahrm is not None and self.vahrm.is_first(job)
+        self.occupy(job, nodes, 1)
+        tell_end(self, job)
+
+    def move(self, job: Job, nodes: list[int]) -> None:
+        """One that has just started gets other nodes, as others start with it."""
+        self.occupy(job, job.nodes, -1)
+        job.nodes = nodes
         self.occupy(job, nodes, 1)
         tell_end(self, job)
 

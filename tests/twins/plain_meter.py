@@ -17,19 +17,13 @@ if TYPE_CHECKING:
 def pass_time(machine: Machine, until: int) -> None:
     """Rule 22: what is drawn until then."""
     span = until - machine.now
-    if span > 0 and machine.slots == 1:
+    if span > 0:
         for job in machine.running:
-            job.run.energy += drawn(job, machine.now, until)
+            job.run.energy += job_draw(machine, job) * span
         serving = {number for job in machine.running for number in job.nodes}
         idle = sum(node_draw(machine, number) for number in range(machine.nodes) if number not in serving)
         machine.quiet.append((machine.now, until, idle))
     machine.now = until
-
-
-def drawn(job: Job, since: int, until: int) -> int:
-    """Energy of a job over a stretch in which nothing of it changes."""
-    assert job.run.stretch is not None
-    return job.run.stretch.picowatts * (until - since)
 
 
 def node_draw(machine: Machine, number: int) -> int:
@@ -43,6 +37,8 @@ def node_draw(machine: Machine, number: int) -> int:
 
 def settle(machine: Machine) -> None:
     """The instant is over: caps count now (rule 7), and a segment ends where something has changed."""
+    if machine.power is not None:
+        machine.drawn.append((machine.now, machine.power.actual_draw()))
     for job in [job for job in machine.jobs if job.is_there]:
         run = job.run
         if job.state == "running":
@@ -56,7 +52,7 @@ def settle(machine: Machine) -> None:
         if stretch != run.stretch:
             if run.stretch is not None and run.since < machine.now:
                 close_segment(machine, job)
-            run.since, run.stretch = machine.now, stretch
+            run.since, run.stretch, run.charged = machine.now, stretch, run.energy
             run.still_until = run.paused if job.state == "running" else machine.now
 
 
@@ -66,18 +62,21 @@ def _stretch(machine: Machine, job: Job) -> Stretch:
     cap_w = None if inf in caps else sum(caps) / len(caps)
     if job.state == "suspended":
         return Stretch(tuple(job.nodes), cap_w, 0.0, 0, "suspended")
-    return Stretch(tuple(job.nodes), cap_w, 1.0 / time_factor(machine, job), job_draw(machine, job), "running")
+    # On shared nodes what it pays changes as others come and go: that ends no stretch.
+    draw = job_draw(machine, job) if machine.slots == 1 else 0
+    return Stretch(tuple(job.nodes), cap_w, 1.0 / time_factor(machine, job), draw, "running")
 
 
 def close_segment(machine: Machine, job: Job) -> None:
     """Up to now; an attempt that is over in its first instant has this one."""
     stretch, run = job.run.stretch or _stretch(machine, job), job.run
-    still = min(run.still_until, machine.now)
+    still, energy = min(run.still_until, machine.now), run.energy - run.charged
     if still > run.since:
-        paused = stretch._replace(speed_ratio=0.0)
-        machine.segments.append(Segment(job.row, job.attempts, run.since, still, paused))
+        paused, part = stretch._replace(speed_ratio=0.0), stretch.picowatts * (still - run.since)
+        machine.segments.append(Segment(job.row, job.attempts, run.since, still, paused, part))
+        energy -= part
     if machine.now > still or machine.now == run.since:
-        machine.segments.append(Segment(job.row, job.attempts, max(run.since, still), machine.now, stretch))
+        machine.segments.append(Segment(job.row, job.attempts, max(run.since, still), machine.now, stretch, energy))
 
 
 def runs(machine: Machine) -> dict[int, list[tuple[int, int, int]]]:

@@ -110,12 +110,29 @@ def end_of_part(job: Job, factor: float) -> float:
     return anchor + stretched((job.parts[part][1] - over) * job.interval, factor)
 
 
+def whole_draw(machine: Machine, job: Job, number: int) -> int:
+    """Actual draw of a node that serves this job alone, with all its slots."""
+    return machine.draws.actual_draw(job.app, number, in_force(job, number), own_draw(job))
+
+
+def shares(machine: Machine, number: int) -> dict[int, int]:
+    """Picowatts of a node that each running job on it pays, by row: rule 44.
+
+    Its slots' part of what the whole node would draw for it, and as large a part of what the free slots draw idle as
+    it has of the slots in use. Each part is rounded down.
+    """
+    there = [job for job in machine.running if number in job.nodes]
+    used = sum(job.slots for job in there)
+    unused = machine.draws.idle(number) * (machine.slots - used) // machine.slots
+    return {
+        job.row: whole_draw(machine, job, number) * job.slots // machine.slots + unused * job.slots // used
+        for job in there
+    }
+
+
 def job_draw(machine: Machine, job: Job) -> int:
     """All its nodes together, actual; a suspended job draws nothing."""
-    if job.state != "running":
-        return 0
-    own_w = own_draw(job)
-    return sum(machine.draws.actual_draw(job.app, node, in_force(job, node), own_w) for node in job.nodes)
+    return sum(shares(machine, number)[job.row] for number in job.nodes) if job.state == "running" else 0
 
 
 def go_on(machine: Machine, job: Job) -> None:

@@ -20,7 +20,7 @@ from plain_draws import WATT, ceiling, later, microwatts_up, stretched
 from plain_jobs import Job
 from plain_machine import Machine
 from plain_meter import node_draw
-from plain_paces import end_of_part, in_force, job_draw, own_draw, predicted_factor, tell_end
+from plain_paces import end_of_part, in_force, job_draw, predicted_factor, tell_end, whole_draw
 from plain_sizes import resize
 
 
@@ -61,7 +61,7 @@ def power_pass(machine: Machine) -> None:
         count_pass(machine)
     if machine.vahrm is not None:
         machine.vahrm.learn()
-    has_started = any(job.start == machine.now and job.run.is_new for job in machine.running)
+    has_started = any(job.run.begun_in == (machine.now, machine.round) for job in machine.running)
     if power.is_allocators_turn(has_started=has_started or resumed or has_resized):
         power.allocate()
     for job in machine.running:
@@ -117,12 +117,16 @@ class Power:
         return self._predicted(job, nodes, cap, is_first=is_first)
 
     def _predicted(self, job: Job, nodes: Sequence[int], cap: Callable[[int], float], *, is_first: bool) -> int:
-        draws, total = self.machine.draws, 0
-        for node in nodes:
-            at = cap(node)
-            watts = min(draws.tdp_w, at) if is_first else draws.predicted_w(job.app, node, at)
-            total += draws.beyond_idle(watts, node)
-        return total
+        return self._held(job, sum(self._on(job, node, cap(node), is_first=is_first) for node in nodes))
+
+    def _on(self, job: Job, node: int, cap: float, *, is_first: bool) -> int:
+        """Predicted beyond idle on a whole node."""
+        draws = self.machine.draws
+        return draws.beyond_idle(min(draws.tdp_w, cap) if is_first else draws.predicted_w(job.app, node, cap), node)
+
+    def _held(self, job: Job, whole: int) -> int:
+        """Watts of its slots, of those of whole nodes: rule 45."""
+        return whole * job.slots // self.machine.slots
 
     def _least_cap(self, job: Job, node: int) -> float:
         """Under which it runs when the allocator has done its worst."""
@@ -132,12 +136,17 @@ class Power:
         """Least watts of a waiting job."""
         return self._beyond_idle(job, nodes, lambda node: min(job.own_cap, self.least_caps[job.row][node]))
 
+    def least_on(self, job: Job, node: int) -> int:
+        """The same of a whole node: by this nodes are compared."""
+        is_first = self.machine.vahrm is not None and self.machine.vahrm.is_first(job)
+        return self._on(job, node, min(job.own_cap, self.least_caps[job.row][node]), is_first=is_first)
+
     def running_least_draw(self, job: Job) -> int:
         return self._beyond_idle(job, job.nodes, lambda node: self._least_cap(job, node))
 
     def best_least_draw(self, job: Job) -> int:
         """Least watts on the nodes where these are fewest."""
-        return sum(sorted(self.least_draw(job, [node]) for node in self.machine.usable(job))[: job.node_count])
+        return self._held(job, sum(sorted(self.least_on(job, n) for n in self.machine.usable(job))[: job.node_count]))
 
     def mean_least_draw(self, job: Job) -> int:
         """Microwatts of as many nodes as it has, on average over all that may serve it."""
@@ -159,11 +168,8 @@ class Power:
     def fits_idle(self, job: Job, at: int, *, is_first: bool) -> bool:
         """On the idle machine, by the highest budget from then on."""
         least = self.least_caps[job.row]
-        each = [
-            self._predicted(job, [node], lambda n: min(job.own_cap, least[n]), is_first=is_first)
-            for node in self.machine.usable(job)
-        ]
-        return sum(sorted(each)[: job.fewest]) <= self.budget.highest_from(at) - self.idle_draw
+        each = [self._on(job, n, min(job.own_cap, least[n]), is_first=is_first) for n in self.machine.usable(job)]
+        return self._held(job, sum(sorted(each)[: job.fewest])) <= self.budget.highest_from(at) - self.idle_draw
 
     # The budget, and what a plan has of it: rules 10, 15 and 16.
 
@@ -365,7 +371,7 @@ class Power:
         """The first to suffer first: rule 31."""
         if self.rules.victims == "lowest-priority":
             return sorted(among, key=self.machine.order_key(), reverse=True)
-        return sorted(among, key=lambda job: (job.start, job.submit, job.row), reverse=True)
+        return sorted(among, key=lambda job: (job.start, job.eligible, job.row), reverse=True)
 
     def _lower(self, job: Job) -> None:
         """Rule 30."""
@@ -388,9 +394,8 @@ class Power:
         if job.run.is_new:
             tell_end(machine, job)
             job.run.is_new = False
-        own_w, draws = own_draw(job), machine.draws
-        each = [draws.actual_draw(job.app, n, in_force(job, n), own_w) - draws.idle(n) for n in job.nodes]
-        job.run.asks = sum(max(one, 0) for one in each)
+        each = [whole_draw(machine, job, number) - machine.draws.idle(number) for number in job.nodes]
+        job.run.asks = self._held(job, sum(max(one, 0) for one in each))
         machine.suspend(job)
         self._tell("suspend", before, job)
 

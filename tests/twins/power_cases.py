@@ -8,6 +8,7 @@ from math import ceil, inf
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 from plain_budget import BudgetRow
 from plain_draws import SECOND, Draws, Model, Row, Tables
 from plain_jobs import Job
@@ -106,6 +107,27 @@ def draws_of(
 
 
 @st.composite
+def unlike_draws(draw: st.DrawFn, nodes: int) -> Draws:
+    """Draws and factors of which no sum equals another but by design, and predictions that are off."""
+    chance = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def table() -> Tables:
+        return {inf: {app: (watts().tolist(), factors().tolist()) for app in APPS}}
+
+    def watts() -> Any:
+        # Whole microwatts: rounding decides nothing.
+        return chance.integers(100_000_000, 300_000_000, nodes) / 1e6
+
+    def factors() -> Any:
+        return chance.uniform(1.0, 1.5, nodes) if has_factors else np.ones(nodes)
+
+    has_factors = draw(st.booleans())
+    actual = table()
+    idle_w = draw(st.lists(IDLES, min_size=nodes, max_size=nodes))
+    return Draws(idle_w, actual, actual if draw(st.booleans()) else table())
+
+
+@st.composite
 def told_draws(draw: st.DrawFn, nodes: int, *, analyzed: bool) -> Draws:
     """Jobs bring their own draw; some are measured in time, or an analyzer says what they draw and how caps slow."""
     watts = st.fixed_dictionaries(dict.fromkeys(APPS, st.sampled_from(WATTS[1:])))
@@ -139,7 +161,7 @@ def appetites(draw: st.DrawFn, machine: Machine, jobs: list[Job], *, walltimes: 
     """Applications, own caps, communication, and walltimes close to what jobs take; `walltimes`: all have one."""
     margins = st.sampled_from([-2, 0, 0, 1, 4, 20] if walltimes else [None, None, None, -2, 0, 0, 1, 4, 20])
     caps = allowed_caps(machine.draws)
-    own = st.none() | st.none() | st.sampled_from(caps) if caps and machine.slots == 1 else st.none()
+    own = st.none() | st.none() | st.sampled_from(caps) if caps else st.none()
     for job in jobs:
         job.app, job.cap_w, margin = draw(st.sampled_from(APPS)), draw(own), draw(margins)
         job.comm = draw(st.sampled_from([0, 0, 0, 2])) * SECOND
@@ -191,20 +213,20 @@ def budget_rows(draw: st.DrawFn, machine: Machine, *, known: bool = False) -> li
 
 @st.composite
 def powers(draw: st.DrawFn, machine: Machine, *, kind: str = "all") -> Power:
-    """Budgets in time; where something can be capped allocators, where jobs get whole nodes emergencies.
+    """Budgets in time, and where no nodes sleep emergencies; where something can be capped also allocators.
 
     `kind`: `all` parameters, `foreseen` budgets without steps, or a `static` one.
     """
     own_w = draw(budgets(machine, ample=True))
     if kind == "static":
         return Power(Rules(own_w))
-    is_whole = machine.slots == 1 and machine.sleep is None
-    caps = allowed_caps(machine.draws) if is_whole else []
+    stays_on = machine.sleep is None
+    caps = allowed_caps(machine.draws) if stays_on else []
     levels = draw(st.lists(st.sampled_from(caps), min_size=1, unique=True).map(sorted)) if caps else None
     if levels is not None and machine.draws.model is None and draw(st.booleans()):
         levels = None  # the finite caps of the tables
     allocator = draw(st.sampled_from(["static", "uniform", "equal-slowdown"])) if caps else "static"
-    chosen = draw(st.sampled_from(MEASURES)) if kind == "all" and is_whole else ()
+    chosen = draw(st.sampled_from(MEASURES)) if kind == "all" and stays_on else ()
     foresight = st.sampled_from([0, 0, 3 * SECOND, 10 * SECOND, inf])
     rules = Rules(
         budget_w=own_w,

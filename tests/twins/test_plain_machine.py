@@ -75,6 +75,19 @@ def test_counted_nodes_that_queues_share_agree(case: Case) -> None:
     agrees(*case)
 
 
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(plan=False, matches=True, draws="unlike", shared=False, cells=True)
+    | cases(plan=False, matches=True, draws="unlike", shared=False, cells=True, wait=True, outages=True)
+    | cases(plan=False, matches=True, draws="unlike", shared=False, wait=True, outages=True)
+    | cases(plan=False, matches=True, draws="unlike", shared=False, queues=True, cells=True)
+    | cases(plan=False, matches=True, draws="unlike", shared=False, queues=True, any_sets=True, cells=True, wait=True)
+)
+def test_jobs_that_are_matched_to_nodes_together_agree(case: Case) -> None:
+    """Each has the nodes of the matching of least weight that another solver finds, within the cells of its split."""
+    agrees(*case)
+
+
 @given(cases(plan=False, sleep=True) | cases(plan=False, sleep=True, queues=True, wait=True, outages=True))
 def test_counted_nodes_that_sleep_agree(case: Case) -> None:
     agrees(*case)

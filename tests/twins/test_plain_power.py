@@ -6,15 +6,20 @@ from collections import Counter
 from itertools import pairwise
 from math import inf
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from machine_agreement import agrees, make
 from machine_cases import cases
+from machine_engine import inputs_of, run
 from plain_draws import SECOND, Draws, ceiling
 from plain_jobs import Job
 from plain_machine import Machine
 from plain_power import Power, Rules
+from polars.testing import assert_frame_equal
 from power_cases import APPS
+
+from hetsched.testing import check_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -41,6 +46,14 @@ def test_an_analyzers_draws_are_planned_with_and_not_charged(case: Case) -> None
 @given(cases(shared=False, draws="measured", power="all"))
 def test_draws_measured_in_time_are_charged_as_they_were(case: Case) -> None:
     agrees(*case)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(cases(shared=True, draws="any", power="all"))
+def test_power_in_time_agrees_on_nodes_that_jobs_share(case: Case) -> None:
+    """Rules 44 and 45: caps, allocators and emergencies of jobs that have some slots of a node."""
+    agrees(*case)
+    keeps_the_laws(case[0])
 
 
 # With other features of the machine.
@@ -88,6 +101,17 @@ def test_power_in_time_agrees_on_nodes_that_differ(case: Case) -> None:
     agrees(*case)
 
 
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(shared=False, draws="unlike", matches=True, power="static", cells=True)
+    | cases(shared=False, draws="unlike", matches=True, power="all", cells=True, wait=True)
+    | cases(shared=False, draws="unlike", matches=True, power="all", cells=True, queues=True, pools=True, any_sets=True)
+)
+def test_jobs_that_are_matched_to_nodes_together_agree_under_a_budget(case: Case) -> None:
+    """What all of them draw together decides whether one more starts with them."""
+    agrees(*case)
+
+
 @given(cases(shared=False, draws="any", power="all", vahrm=True, queues=True, wait=True))
 def test_power_in_time_agrees_where_long_waits_go_first(case: Case) -> None:
     agrees(*case)
@@ -119,7 +143,7 @@ def keeps_the_laws(machine: Machine) -> None:
     """Energy balances, work is done once, no job is lost, no node serves two, and segments follow and differ."""
     by_job = Counter(dict.fromkeys(range(len(machine.jobs)), 0))
     for row in machine.segments:
-        by_job[row.job] += row.stretch.picowatts * (row.end - row.start)
+        by_job[row.job] += row.energy
     assert [by_job[job.row] for job in machine.jobs] == [job.energy for job in machine.jobs]
     for job in machine.jobs:
         assert job.lost_energy <= job.energy
@@ -127,8 +151,10 @@ def keeps_the_laws(machine: Machine) -> None:
         assert job.state not in {"completed", "timeout"} or len(set(job.nodes)) == job.node_count
         _did_its_work(machine, job)
     for node in range(machine.nodes):
-        taken = sorted((row.start, row.end) for row in machine.segments if node in row.stretch.nodes)
-        assert all(before[1] <= after[0] for before, after in pairwise(taken))
+        there = [row for row in machine.segments if node in row.stretch.nodes]
+        for time in {row.start for row in there}:
+            taken = sum(machine.jobs[row.job].slots for row in there if row.start <= time < row.end)
+            assert taken <= machine.slots
     for before, after in pairwise(machine.segments):
         if (before.job, before.attempt) == (after.job, after.attempt):
             assert before.end == after.start
@@ -161,14 +187,7 @@ def power_of(machine: Machine) -> Power:
 def keeps_within(machine: Machine) -> bool:
     """True if the machine never draws more than the budget in force."""
     budget = power_of(machine).budget
-    times = sorted({time for row in machine.segments for time in (row.start, row.end)} | set(power_of(machine).ends))
-    for time in times:
-        now = [row for row in machine.segments if row.stretch.state == "running" and row.start <= time < row.end]
-        serving = {node for row in now for node in row.stretch.nodes}
-        idle = sum(machine.draws.idle(node) for node in range(machine.nodes) if node not in serving)
-        if idle + sum(row.stretch.picowatts for row in now) > ceiling(budget.watts(time)):
-            return False
-    return True
+    return all(drawn <= ceiling(budget.watts(time)) for time, drawn in machine.drawn)
 
 
 def is_monotone(draws: Draws) -> bool:
@@ -184,7 +203,18 @@ def is_monotone(draws: Draws) -> bool:
     )
 
 
-@given(cases(shared=False, draws="exact", power="foreseen"))
+def never_below_idle(draws: Draws) -> bool:
+    """True if a node at work never draws less than an idle one, under whatever cap."""
+    slowest = draws.model and draws.model.least_speed_ratio
+    return all(
+        idle <= (watts if draws.model is None or slowest is None else draws.model.at_speed(watts, slowest))
+        for by_app in draws.actual.values()
+        for row in by_app.values()
+        for idle, watts in zip(draws.idle_w, row[0], strict=True)
+    )
+
+
+@given(cases(shared=None, draws="exact", power="foreseen"))
 def test_what_is_known_in_advance_is_never_exceeded(case: Case) -> None:
     if is_monotone(case[0].draws):
         agrees(*case)
@@ -207,3 +237,61 @@ def test_the_planned_start_of_the_head_never_moves_back(case: Case) -> None:
     for place, (_, row, promised) in enumerate(power.promises):
         start = jobs[row].start
         assert start is None or start <= promised + 1 + len(power.promises[place + 1 :])
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(cases(shared=True, draws="exact", power="all") | cases(shared=True, draws="exact", power="foreseen"))
+def test_runs_on_shared_nodes_keep_the_laws_of_all_runs(case: Case) -> None:
+    """Each stretch, node and row of the timeline follows from tables, caps and slots; no budget is exceeded unseen."""
+    machine, jobs = case
+    if is_monotone(machine.draws) and never_below_idle(machine.draws):
+        inputs = inputs_of(machine, jobs)
+        result = run(machine, jobs, inputs=inputs)
+        check_schedule(result, inputs.workload, inputs.platform, events=inputs.events)
+
+
+# Next to whole nodes.
+
+
+def same_frames(here: pl.DataFrame | None, there: pl.DataFrame | None, what: str) -> None:
+    """Equal to the bit, but for means that are energies over lengths where nodes are shared."""
+    if here is None or there is None:
+        assert here is there, what
+        return
+    means = [name for name in ("power_w", "mean_power_w") if name in here.columns and what != "timeline"]
+    columns = [name for name in here.columns if name != "slots"]
+    assert columns == [name for name in there.columns if name != "slots"], what
+    exact = [name for name in columns if name not in means]
+    assert_frame_equal(here.select(exact), there.select(exact), check_exact=True)
+    assert_frame_equal(here.select(means), there.select(means), rel_tol=1e-12, abs_tol=1e-12)
+
+
+@settings(max_examples=3 * settings().max_examples)
+@given(
+    cases(shared=False, draws="any", power="all")
+    | cases(shared=False, draws="measured", power="all", wait=True)
+    | cases(shared=False, draws="analyzed", power="all")
+    | cases(shared=False, draws="any", power="all", vahrm=True, shares=True)
+    | cases(shared=False, draws="alike", power="all", vahrm=True, first_runs=True)
+)
+def test_a_whole_node_is_a_shared_one_of_which_a_job_has_all_slots(case: Case) -> None:
+    """The engine against itself: what it says of whole nodes is its twin on nodes of three slots."""
+    machine, jobs = case
+    whole = run(machine, jobs)
+    machine.slots = 3
+    for job in jobs:
+        job.slots = 3
+    shared = run(machine, jobs)
+    for name in ("jobs", "nodes", "timeline", "events"):
+        same_frames(getattr(shared, name), getattr(whole, name), name)
+    assert shared.has_segments == whole.has_segments
+    if whole.has_segments and not any(job.profile_w for job in jobs):
+        # Draws measured in time end stretches on whole nodes only.
+        # Nor has a stretch of no length a mean there.
+        lasting = [frame.filter(pl.col("end_s") > pl.col("start_s")) for frame in (shared.segments, whole.segments)]
+        same_frames(lasting[0], lasting[1], "segments")
+    unlike = {"offered_load", "platform"}
+    here, there = shared.summary(), whole.summary()
+    assert {name: here[name] for name in here if name not in unlike} == {
+        name: there[name] for name in there if name not in unlike
+    }

@@ -206,8 +206,8 @@ GPU = jobs_of(constraint=["gpu", None], node_count=[1, 3])
             "policy.backfill: found `patience`, expected one of none, first-fit, reservations",
         ),
         (
-            hs.Policy("fcfs", "none", "assignment"),
-            "policy.placement: found `assignment`, expected one of lowest-id, random",
+            hs.Policy("fcfs", "none", "opportunity-cost"),
+            "policy.placement: found `opportunity-cost`, expected one of lowest-id, random",
         ),
         (hs.Policy("fcfs", "none", "pools"), "policy.placement: found `pools`"),
         (hs.Policy("fcfs", "none", "sliding-window"), "policy.placement: found `sliding-window`"),

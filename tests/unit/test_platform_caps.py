@@ -157,15 +157,18 @@ def test_faults_of_a_cap_model(model: dict[str, Any], message: str) -> None:
         hs.Platform(PLAIN.classes, cap_model=model)
 
 
+def test_nodes_that_jobs_share_have_caps_too() -> None:
+    shared = hs.Platform.homogeneous(nodes=2, idle_w=50, tdp_w=250, slots=4, exclusive=False)
+    assert shared.with_cap_model(static_w=50).has_caps
+    assert shared.with_tables(actual=TABLES).has_caps
+    assert not shared.has_caps
+
+
 def test_faults_of_what_does_not_go_together() -> None:
     with pytest.raises(hs.ConfigError, match="a model with tables by cap"):
         BY_CAP.with_cap_model(static_w=50)
     with pytest.raises(hs.ConfigError, match="a model with tables by cap"):
         MODEL.with_tables(actual=TABLES)
-    shared = hs.Platform.homogeneous(nodes=2, idle_w=50, tdp_w=250, slots=4, exclusive=False)
-    for capped in (lambda: shared.with_cap_model(static_w=50), lambda: shared.with_tables(actual=TABLES)):
-        with pytest.raises(hs.ConfigError, match=r"exclusive: found .*, expected true: power caps need whole nodes"):
-            capped()
     with pytest.raises(hs.ConfigError, match=r"bound_ratio: found nothing for mem, expected a share"):
         PLAIN.with_tables(actual=FREE).with_cap_model(static_w=50, bound_ratio={"cpu": 1.0})
     with pytest.raises(hs.ConfigError, match=r"cap_model\.static: found `5`"):

@@ -232,7 +232,7 @@ def test_rule_6_counts_go_by_the_queues_that_have_the_nodes() -> None:
     ("policy", "more", "what"),
     [
         (hs.Policy("fcfs", "patience"), {}, "policy.backfill: found `patience`, expected one of"),
-        ("coa", {}, "policy.placement: found `assignment`, expected one of"),
+        ("swa", {}, "policy.placement: found `sliding-window`, expected one of"),
         ("easy:sleep=timeout", {"boot_s": 1.0}, "policy.sleep: found `timeout`, expected none, or the backfill plan"),
         ("easy", {"exclusive": False, "slots": 2}, "policy.backfill: found `reservations`, expected plan or slurm"),
     ],

@@ -23,8 +23,6 @@ ByCap = Mapping[float, VariationTable]
 ANY_APP = "*"
 """The application that stands for all that have no row, or no share, of their own."""
 
-_WHOLE_NODES = "true: power caps need whole nodes"
-
 
 @dataclass(frozen=True)
 class CapTables:
@@ -203,14 +201,12 @@ def _check_apps(bound_ratio: Any, apps: tuple[str, ...], faults: Faults) -> None
         faults.note("bound_ratio", f"nothing for {listed(missing)}", expected)
 
 
-def _check_together(*, has_tables: bool, has_model: bool, exclusive: bool, faults: Faults) -> None:
-    """Note what does not go together: tables by cap next to a model, caps of shared nodes."""
+def _check_together(*, has_tables: bool, has_model: bool, faults: Faults) -> None:
+    """Note what does not go together: tables by cap next to a model."""
     if has_tables and has_model:
         faults.note(
             "cap_model", "a model with tables by cap", "one of the two; a model goes with single tables or none"
         )
-    if (has_tables or has_model) and exclusive is False:
-        faults.add("exclusive", exclusive, _WHOLE_NODES)
 
 
 def _sum_of(tables: tuple[tuple[float, VariationTable], ...]) -> str:
@@ -235,7 +231,6 @@ class Draws:
         cap_model: CapModel | Mapping[str, Any] | None,
         *,
         nodes: int,
-        exclusive: bool,
         faults: Faults,
     ) -> Draws:
         """Draws in one form; notes what is invalid, or does not fit the nodes."""
@@ -249,7 +244,7 @@ class Draws:
         if by_cap is None:
             predicted = _plain_tables(actual, predicted, faults)
         model = _checked_model(cap_model, nodes, () if actual is None else actual.apps, faults)
-        _check_together(has_tables=by_cap is not None, has_model=model is not None, exclusive=exclusive, faults=faults)
+        _check_together(has_tables=by_cap is not None, has_model=model is not None, faults=faults)
         assert not isinstance(predicted, Mapping)
         return cls(actual, predicted, by_cap, model)
 

@@ -118,7 +118,7 @@ class Platform:
         named = None if queues is None else queue_list(queues, "queues", faults)
         if named is not None and not faults.found:
             check_queues(named, nodes, "queues", faults)
-        draws = Draws.checked(actual, predicted, cap_model, nodes=nodes, exclusive=exclusive, faults=faults)
+        draws = Draws.checked(actual, predicted, cap_model, nodes=nodes, faults=faults)
         faults.check()
         self._classes = tuple(made)
         self._exclusive = exclusive
@@ -389,7 +389,7 @@ class Platform:
         ------
         ConfigError
             If a table has another number of nodes than the platform, or the two differ in applications or in their
-            power caps; if tables by cap lack the one without a cap, or come with a cap model, or the nodes are shared.
+            power caps; if tables by cap lack the one without a cap, or come with a cap model.
 
         Examples
         --------
@@ -436,7 +436,7 @@ class Platform:
         Raises
         ------
         ConfigError
-            If a value is invalid, the platform has tables by cap, or its nodes are shared; lists all faults.
+            If a value is invalid, or the platform has tables by cap; lists all faults.
 
         Examples
         --------

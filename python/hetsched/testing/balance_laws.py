@@ -203,8 +203,8 @@ def check_budget(run: Facts) -> None:
 
 
 def _must_keep(run: Facts) -> bool:
-    """True if the policy knows enough to keep the budget: all draws, of whole nodes, on or switched off by it."""
-    if run.budget is None or not run.platform.exclusive or not run.in_service or not run.budget.is_exact:
+    """True if the policy knows enough to keep the budget: all draws of nodes that are on, or switched off by it."""
+    if run.budget is None or not run.in_service or not run.budget.is_exact:
         return False
     # A first run counts with its nodes' TDP, whatever it draws.
     over_tdp = run.whole_draw_w > run.platform.tdp_w[run.drawn["node"].to_numpy()]

@@ -64,6 +64,27 @@ class Books:
         seconds: Floats = np.maximum(self.until - self.since, 0) / TICKS_S
         return seconds
 
+    @classmethod
+    def of(cls, run: Facts, served: tuple[Ints, ...], whole_w: Floats) -> Books:
+        """Books of jobs on nodes: node, start, end and slots of each, and what it would draw there alone."""
+        node, start, end, slots = served
+        watts = whole_w * slots / run.slots_per_node
+        everyone = np.arange(run.platform.nodes)
+        opening = np.full(len(everyone), run.window[0])
+        nothing = np.zeros(len(everyone))
+        at_node = np.concatenate([everyone, node, node])
+        at = np.concatenate([opening, end, start])
+        used = np.concatenate([nothing, -slots, slots]).astype(np.int64)
+        drawn = np.concatenate([nothing, -watts, watts])
+        in_order = np.lexsort((at, at_node))
+        at_node, at = at_node[in_order], at[in_order]
+        last = np.append(at_node[1:] != at_node[:-1], True)
+        until = np.minimum(np.where(last, run.window[1], np.append(at[1:], 0)), run.window[1])
+        used_now = np.cumsum(used[in_order])
+        unused_w = run.platform.idle_w[at_node] * (run.slots_per_node - used_now) / run.slots_per_node
+        drawn_now = np.where(used_now > 0, np.cumsum(drawn[in_order]), 0.0)
+        return cls(at_node, at, until, used_now, drawn_now + unused_w, unused_w)
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -538,20 +559,5 @@ class Facts:
     @cached_property
     def books(self) -> Books:
         """All nodes' intervals in the window, by node and then by time; some are of length zero."""
-        node, start, end, slots = (self.drawn[name].to_numpy() for name in ("node", "start", "end", "slots"))
-        watts = self.whole_draw_w * slots / self.slots_per_node
-        everyone = np.arange(self.platform.nodes)
-        opening = np.full(len(everyone), self.window[0])
-        nothing = np.zeros(len(everyone))
-        at_node = np.concatenate([everyone, node, node])
-        at = np.concatenate([opening, end, start])
-        used = np.concatenate([nothing, -slots, slots]).astype(np.int64)
-        drawn = np.concatenate([nothing, -watts, watts])
-        in_order = np.lexsort((at, at_node))
-        at_node, at = at_node[in_order], at[in_order]
-        last = np.append(at_node[1:] != at_node[:-1], True)
-        until = np.minimum(np.where(last, self.window[1], np.append(at[1:], 0)), self.window[1])
-        used_now = np.cumsum(used[in_order])
-        unused_w = self.platform.idle_w[at_node] * (self.slots_per_node - used_now) / self.slots_per_node
-        drawn_now = np.where(used_now > 0, np.cumsum(drawn[in_order]), 0.0)
-        return Books(at_node, at, until, used_now, drawn_now + unused_w, unused_w)
+        columns = (self.drawn[name].to_numpy() for name in ("node", "start", "end", "slots"))
+        return Books.of(self, tuple(columns), self.whole_draw_w)

@@ -30,7 +30,7 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     over its limit; jobs that depend on others end as these let them; attempts that were lost cost what is said, and no
     job runs on a node that is down. Nodes that sleep make no step that they cannot make, take their time, serve no job
     before they are on, and cost what their states cost. Under a power budget, summary and timeline agree about it; and
-    where predictions are exact and jobs get whole nodes, the system never draws more.
+    where predictions are exact, the system never draws more.
 
     Where jobs do not run in one stretch (power caps, emergencies, budgets in time) the segments are checked: those of
     an attempt abut and cover it, no node serves two, each draws and is as fast as tables or model say under its cap,
@@ -71,9 +71,9 @@ def check_schedule(result: Result, workload: Workload, platform: Platform, *, ev
     run, segments = Facts(result, workload, platform), result.segments
     for law in _OF_FEATURES:
         law(run)
-    # Where jobs share nodes there are no caps and no emergencies; attempts that a failure ended run in one stretch.
-    is_capped = result.has_segments and len(segments) and platform.exclusive and not run.has_outages
-    is_stretched = is_capped and not run.makes_way
+    # Attempts that a failure ended run in one stretch; on shared nodes so do others but under caps and in emergencies.
+    may_change = platform.exclusive or not {"lowest_cap_w", "suspended_s"}.isdisjoint(run.jobs.columns)
+    is_stretched = result.has_segments and len(segments) and may_change and not run.has_outages and not run.makes_way
     if is_stretched:
         check_stretches(run, segments, events)
     if not is_stretched or (run.profiles is not None and "attempts" not in run.jobs.columns):

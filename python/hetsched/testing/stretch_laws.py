@@ -12,6 +12,7 @@ from hetsched.run.events import Events
 from hetsched.testing.balance_laws import TOLERANCE, blur, check_balance, check_summary, close
 from hetsched.testing.facts import Facts, Floats
 from hetsched.testing.laws import check_nodes_of_jobs, check_rows
+from hetsched.testing.shared_stretches import Shares, check_slots
 from hetsched.testing.stretches import (
     Stretches,
     check_limits,
@@ -35,16 +36,20 @@ def check_stretches(run: Facts, segments: pl.DataFrame, events: Events | None) -
     check_attempts_of_stretches(own)
     check_sizes(own)
     check_states_of_stretches(own)
-    _check_no_node_serves_two(own)
-    _check_draws(own)
+    shares = None if run.platform.exclusive else Shares(own)
+    if shares is None:
+        _check_no_node_serves_two(own)
+    else:
+        check_slots(own)
+    _check_draws(own, shares)
     _check_work(own)
     _check_walltimes(own)
     check_limits(own)
     _check_energies(own)
     check_balance(run)
     if run.all_powered:
-        _check_nodes(own)
-        _check_power(own)
+        _check_nodes(own, shares)
+        _check_power(own, shares)
     check_summary(run)
     _check_happened(own)
     _check_budget(own, events)
@@ -144,8 +149,9 @@ def _has_one_cap_a_job(own: Stretches) -> bool:
     return isinstance(allocator, str | None) and (allocator != "equal-slowdown" or own.run.platform.cap_model is None)
 
 
-def _check_draws(own: Stretches) -> None:
+def _check_draws(own: Stretches, shares: Shares | None) -> None:
     """A stretch draws, and is as fast as, the tables or the model say of its nodes under its cap."""
+    alone_w, blur_w = (own.power_w, 0.0) if shares is None else (shares.alone_w, shares.blur_w)
     run, served = own.run, own.by_node()
     place, node = served["place"].to_numpy(), served["node"].to_numpy()
     count = np.bincount(place, minlength=len(own.job))
@@ -161,9 +167,9 @@ def _check_draws(own: Stretches) -> None:
     judged = own.runs & (own.lasts_s > 0) & is_told
     exact, bounded = judged & known, judged & ~known
     moves = own.speed > 0
-    own.refuse(exact & (np.abs(own.power_w - power_w) > TOLERANCE * power_w), "its nodes draw other watts")
+    own.refuse(exact & (np.abs(alone_w - power_w) > TOLERANCE * power_w + blur_w), "its nodes draw other watts")
     own.refuse(exact & moves & (np.abs(own.speed - speed) > TOLERANCE), "its slowest node has another speed")
-    own.refuse(bounded & (own.power_w > power_w * (1 + TOLERANCE)), "it draws more than without caps")
+    own.refuse(bounded & (alone_w > power_w * (1 + TOLERANCE) + blur_w), "it draws more than without caps")
     own.refuse(bounded & (own.speed > speed * (1 + TOLERANCE)), "it is faster than without caps")
 
 
@@ -235,12 +241,14 @@ def _check_energies(own: Stretches) -> None:
     )
 
 
-def _check_nodes(own: Stretches) -> None:
+def _check_nodes(own: Stretches, shares: Shares | None) -> None:
     """Each node is busy while a job runs on it, and idle otherwise, also under a suspended one."""
     run, served = own.run, own.by_node()
     place, node = served["place"].to_numpy(), served["node"].to_numpy()
     busy_s = np.zeros(run.platform.nodes)
     np.add.at(busy_s, node, np.where(own.runs, own.lasts_s, 0.0)[place])
+    if shares is not None:
+        busy_s = shares.busy_s
     window_s = (run.window[1] - run.window[0]) / TICKS_S
     recorded = run.result.nodes
     for name, there in (("busy_s", busy_s), ("idle_s", window_s - busy_s)):
@@ -253,7 +261,7 @@ def _check_nodes(own: Stretches) -> None:
     assert close(here, system_j), f"energy_j is {here}, segments and idle nodes make it {system_j}"
 
 
-def _check_power(own: Stretches) -> None:
+def _check_power(own: Stretches, shares: Shares | None) -> None:
     """The timeline's watts and busy nodes are those of the stretches that run, and of the idle nodes."""
     run, timeline = own.run, own.run.result.timeline
     served = own.by_node()
@@ -272,14 +280,22 @@ def _check_power(own: Stretches) -> None:
     row = np.searchsorted(times, instants, side="right") - 1
     order = np.argsort(at, kind="stable")
     until = np.searchsorted(at[order], instants, side="right")
-    for name, each, base in (
-        ("power_w", own.power_w - idle_w, float(run.platform.idle_w.sum())),
-        ("busy_nodes", count, 0.0),
-    ):
+
+    def over_time(each: Floats) -> Floats:
         change = np.concatenate([each[lasting], -each[lasting]])[order]
-        there = base + np.concatenate([[0.0], np.cumsum(change)])[until]
+        total: Floats = np.concatenate([[0.0], np.cumsum(change)])[until]
+        return total
+
+    alone_w, blur_w = (own.power_w, np.zeros(len(own.job))) if shares is None else (shares.alone_w, shares.blur_w)
+    more_w = over_time(own.part * (alone_w - idle_w))
+    expected = {
+        "power_w": float(run.platform.idle_w.sum()) + more_w,
+        "busy_nodes": over_time(count) if shares is None else shares.busy_nodes(instants),
+    }
+    blurs = over_time(own.part * blur_w)
+    for name, there in expected.items():
         here = timeline[name].to_numpy()[row]
-        wrong = np.flatnonzero(np.abs(here - there) > 1e-6 + TOLERANCE * np.abs(there).max(initial=0.0))
+        wrong = np.flatnonzero(np.abs(here - there) > 1e-6 + blurs + TOLERANCE * np.abs(there).max(initial=0.0))
         if len(wrong):
             when = instants[wrong[0]] / TICKS_S
             raise AssertionError(f"at {when} s: {name} is {here[wrong[0]]}, the segments make it {there[wrong[0]]}")

@@ -26,6 +26,8 @@ class Stretches:
         self.power_w, self.energy_j = segments["power_w"].to_numpy(), segments["energy_j"].to_numpy()
         self.cap_w = segments["cap_w"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         self.lasts_s: Floats = (self.end - self.start) / TICKS_S
+        self.slots: Ints = run.slots[self.job]
+        self.part: Floats = self.slots / run.slots_per_node
         same = (self.job[1:] == self.job[:-1]) & (self.attempt[1:] == self.attempt[:-1])
         self.goes_on = np.append(False, same) if len(self.job) else np.zeros(0, dtype=np.bool_)
         last_attempt = np.zeros(len(run.start), dtype=np.int64)

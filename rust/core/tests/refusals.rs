@@ -84,20 +84,7 @@ const CASES: &[Case] = &[
     ),
     ((F::NamesNodes, F::FirstRuns), "vahrm:first_run=true plan lowest-id - -", PLAIN, &[("{backfill}", "plan")]),
     ((F::SlurmLoops, F::SharedNodes), "fcfs slurm lowest-id - -", Setting { shared: true, ..PLAIN }, &[]),
-    (
-        (F::Allocator, F::SharedNodes),
-        "fcfs none lowest-id system-budget:allocator=uniform -",
-        Setting { shared: true, ..PLAIN },
-        &[],
-    ),
-    (
-        (F::Steps, F::SharedNodes),
-        "fcfs none lowest-id system-budget:on_excess=[kill] -",
-        Setting { shared: true, ..PLAIN },
-        &[],
-    ),
     ((F::CountsAlike, F::UnlikeNodes), "fcfs patience lowest-id - -", Setting { unlike: true, ..PLAIN }, &[]),
-    ((F::JointPlacement, F::UnlikeNodes), "fcfs none assignment - -", Setting { unlike: true, ..PLAIN }, &[]),
     ((F::Resizing, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, resizes: true, ..PLAIN }, &[]),
     (
         (F::Preemption, F::UnlikeNodes),

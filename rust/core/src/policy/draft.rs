@@ -167,9 +167,16 @@ impl<'a> Draft<'a> {
         &self.memory.free_parts
     }
 
-    /// Planned end, use of cells and licences, and watts of each start so far.
-    pub fn started(&self) -> impl Iterator<Item = (SimTime, &NodesByCell, Watts)> {
-        self.memory.splits.iter().map(|(put, at, split)| (*at, split, self.memory.puts[*put].watts))
+    /// Planned end, use of cells and licences, and microwatts of each start so far.
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &NodesByCell, i64)> {
+        self.memory.splits.iter().map(|(put, at, split)| (*at, split, self.microwatts(self.memory.puts[*put].release)))
+    }
+
+    /// Microwatts that a start gives back at its planned end.
+    fn microwatts(&self, release: (SimTime, u32)) -> i64 {
+        let ends = &self.memory.ends;
+        let index = ends.partition_point(|end| (end.at, end.row) < release);
+        ends.get(index).map_or(0, |end| end.claim.microwatts)
     }
 
     /// Use of cells and licences by the last start, if there has been one.
@@ -182,14 +189,23 @@ impl<'a> Draft<'a> {
     pub fn divide(&mut self, cells: &Cells, waiting: &Waiting) {
         let Some(Decision::Start(start)) = self.out.list().last() else { return };
         let split = cells.split_on(start.job, self.out.nodes_of(start));
+        self.take(waiting, split);
+    }
+
+    /// Starts a job whose nodes are chosen later, with [`Draft::place`]; `split` is its use of cells and licences, where
+    /// nodes differ.
+    pub fn count(&mut self, waiting: &Waiting, split: Option<NodesByCell>) {
+        self.book(waiting, waiting.units, Watts::ZERO);
+        if let Some(split) = split {
+            self.take(waiting, split);
+        }
+    }
+
+    /// Notes the use of cells and licences by the last start.
+    fn take(&mut self, waiting: &Waiting, split: NodesByCell) {
         change(&mut self.memory.free_parts, &split, -1);
         let at = self.view.now.saturating_add(waiting.length);
         self.memory.splits.push((self.memory.puts.len() - 1, at, split));
-    }
-
-    /// Starts a job whose nodes are chosen later, with [`Draft::place`].
-    pub fn count(&mut self, waiting: &Waiting) {
-        self.book(waiting, waiting.units, Watts::ZERO);
     }
 
     /// Gives jobs that were counted their nodes, as `choose` moves them from the free ones to the end of a list, one
@@ -323,7 +339,7 @@ mod tests {
             return;
         }
         if counted {
-            draft.count(&waiting);
+            draft.count(&waiting, None);
             return;
         }
         let watts = Watts::of_system(f64::from(row));

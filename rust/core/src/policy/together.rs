@@ -4,8 +4,11 @@
 //! nothing is matched while even the hungriest nodes would keep the jobs within the room, nor as soon as not even the
 //! best nodes would.
 
+use crate::algo::horizon::NodesByCell;
 use crate::algo::node_set::NodeSet;
+use crate::cluster::shares::Shares;
 use crate::error::Result;
+use crate::platform::cells::Cells;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::beyond_idle;
 use crate::policy::budget::prices::Price;
@@ -16,7 +19,9 @@ use crate::workload::JobId;
 /// Jobs that start together so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Together {
-    pub(super) jobs: Vec<JobId>,
+    jobs: Vec<JobId>,
+    /// Nodes of each cell that each of them gets, where nodes differ; otherwise empty.
+    splits: Vec<NodesByCell>,
     /// Bounds of their draw beyond idle: on the best nodes there are, and on the hungriest.
     least: Watts,
     most: Watts,
@@ -27,10 +32,12 @@ pub(super) struct Together {
 }
 
 /// A job that would join the list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Joining {
     job: JobId,
     price: Price,
+    /// Nodes of each cell that it gets, and its licences, where nodes differ.
+    pub(super) split: Option<NodesByCell>,
     /// Draw of the list with this job, if it is known.
     sum: Option<Watts>,
 }
@@ -42,16 +49,79 @@ pub(super) struct Host<'a> {
     pub(super) free: &'a NodeSet,
 }
 
+/// Jobs that are matched to nodes together, each with its nodes of each cell where nodes differ.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Starts<'a> {
+    pub(super) jobs: &'a [JobId],
+    splits: &'a [NodesByCell],
+}
+
+impl Starts<'_> {
+    /// Moves the nodes of the jobs from `free` to the end of `nodes`, one job's after the other's.
+    pub(super) fn place(
+        self,
+        ask: &Ask<'_>,
+        placement: &mut dyn Placement,
+        free: &mut NodeSet,
+        nodes: &mut Vec<u32>,
+    ) -> Result<()> {
+        match ask.view.shares.map(Shares::cells) {
+            Some(cells) => self.place_by_cell(cells, ask, placement, free, nodes),
+            None => {
+                let all: Vec<_> = self.jobs.iter().map(|&job| (job, ask.view.jobs.node_count(job))).collect();
+                placement.match_all(ask, &all, free, nodes)
+            }
+        }
+    }
+
+    /// The same cell by cell: each job gets as many nodes of each as its split says.
+    fn place_by_cell(
+        self,
+        cells: &Cells,
+        ask: &Ask<'_>,
+        placement: &mut dyn Placement,
+        free: &mut NodeSet,
+        nodes: &mut Vec<u32>,
+    ) -> Result<()> {
+        let mut of_jobs = vec![Vec::new(); self.jobs.len()];
+        let (mut own, mut found) = (NodeSet::empty(free.capacity()), Vec::new());
+        for (cell, all) in (0..).zip(cells.sets()) {
+            let parts: Vec<_> = self.splits.iter().map(|split| count_in(split, cell)).collect();
+            let here: Vec<_> = self.jobs.iter().copied().zip(parts.iter().copied()).filter(|part| part.1 > 0).collect();
+            if here.is_empty() {
+                continue;
+            }
+            own.copy_common(free, all);
+            found.clear();
+            placement.match_all(ask, &here, &mut own, &mut found)?;
+            free.remove_all(&found);
+            let mut left = found.as_slice();
+            for (job, count) in of_jobs.iter_mut().zip(parts) {
+                job.extend_from_slice(left.split_off(..count as usize).unwrap_or_default());
+            }
+        }
+        nodes.extend(of_jobs.iter().flatten());
+        Ok(())
+    }
+}
+
+/// Number of nodes of a cell in a split.
+fn count_in(split: &NodesByCell, cell: u16) -> u32 {
+    let count = split.iter().find(|(thing, _)| *thing == cell).map_or(0, |(_, count)| *count);
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 impl Joining {
-    /// A job at this price.
-    pub(super) fn new(job: JobId, price: Price) -> Self {
-        Self { job, price, sum: None }
+    /// A job at this price, on so many nodes of each cell where nodes differ.
+    pub(super) fn new(job: JobId, price: Price, split: Option<NodesByCell>) -> Self {
+        Self { job, price, split, sum: None }
     }
 }
 
 impl Together {
     pub(super) fn clear(&mut self) {
         self.jobs.clear();
+        self.splits.clear();
         (self.least, self.most, self.sum) = (Watts::ZERO, Watts::ZERO, Some(Watts::ZERO));
     }
 
@@ -74,7 +144,7 @@ impl Together {
     }
 
     pub(super) fn push(&mut self, joining: &Joining) {
-        self.jobs.push(joining.job);
+        self.add(joining);
         self.least += joining.price.least;
         self.most += joining.price.most;
         self.sum = joining.sum;
@@ -87,13 +157,24 @@ impl Together {
         }
         self.free.copy_from(host.free);
         self.nodes.clear();
-        host.placement.match_all(&host.ask, &self.jobs, &mut self.free, &mut self.nodes)?;
+        let Self { jobs, splits, free, nodes, .. } = self;
+        Starts { jobs, splits }.place(&host.ask, host.placement, free, nodes)?;
         let mut left = self.nodes.as_slice();
         let watts = self.jobs.iter().map(|&job| {
             let own = left.split_off(..host.ask.view.jobs.node_count(job) as usize).unwrap_or_default();
             (job, beyond_idle(&host.ask, job, own))
         });
         Ok(watts.collect())
+    }
+
+    /// The jobs of the list, and where they start.
+    pub(super) fn starts(&self) -> Starts<'_> {
+        Starts { jobs: &self.jobs, splits: &self.splits }
+    }
+
+    fn add(&mut self, joining: &Joining) {
+        self.jobs.push(joining.job);
+        self.splits.extend(joining.split.clone());
     }
 
     /// Draw of the list beyond idle.
@@ -110,9 +191,10 @@ impl Together {
         if let Some(sum) = joining.sum {
             return Ok(sum);
         }
-        self.jobs.push(joining.job);
+        self.add(joining);
         let matched = self.matched(host);
         self.jobs.pop();
+        self.splits.truncate(self.jobs.len());
         let sum = matched?.iter().map(|(_, watts)| *watts).sum();
         joining.sum = Some(sum);
         Ok(sum)

@@ -191,7 +191,7 @@ pub fn tables_with_caps(
         }
     };
     let (actual, predicted) = (Actual(actual), Predicted(predicted, KnownDraws::default()));
-    actual.check_own_caps(platform, workload)?;
+    actual.check_own_caps(workload)?;
     Ok((actual, predicted))
 }
 

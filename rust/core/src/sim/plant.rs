@@ -21,7 +21,7 @@ use crate::sim::lives::{Course, Life, Settled};
 use crate::sim::segments::{Held, Segments, Stretch};
 use crate::sim::sharing::Sharing;
 use crate::units::{Joules, SimDuration, SimTime, Watts};
-use crate::workload::{JobId, Part, Workload};
+use crate::workload::{AppId, JobId, Part, Workload};
 
 /// The true machine and its meter.
 #[derive(Clone, Debug)]
@@ -227,13 +227,14 @@ impl Plant {
     /// Puts a run on nodes that it shares, and sets their draws to those of all runs on them.
     fn join_nodes(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
         let (now, need) = (cluster.now(), Jobs::new(&self.workload).need(run.job, &self.platform));
-        let draws = self.actual.of_job_under(self.workload.app(run.job), self.own(id, run.job), run.caps.own_w);
-        let Some(sharing) = &mut self.sharing else { return };
-        for &node in cluster.runs().nodes(run) {
-            sharing.settle(&self.meter, node, now);
-            let draw = sharing.join(&self.platform, node, id, need, draws.on(node));
-            self.meter.set(now, node, Class::Busy, draw);
-        }
+        let (app, own) = (self.workload.app(run.job), self.own(id, run.job));
+        let Self { sharing, meter, actual, platform, .. } = self;
+        let Some(sharing) = sharing else { return };
+        on_each(actual, (app, own), cluster, run, |node, whole| {
+            sharing.settle(meter, node, now);
+            let draw = sharing.join(platform, node, id, need, whole);
+            meter.set(now, node, Class::Busy, draw);
+        });
     }
 
     /// Takes a run off nodes that it shares.
@@ -310,21 +311,9 @@ impl Plant {
 
     /// Sets the draws of a run's nodes to what they are now.
     fn redraw(&mut self, cluster: &Cluster, id: RunId, run: &Run) {
-        if self.sharing.is_none() {
-            let energy = self.draw_under_caps(cluster, id, run);
-            if let Some(life) = self.life(id) {
-                life.draw(energy);
-            }
-            return;
-        }
-        let (now, own) = (cluster.now(), self.own(id, run.job));
-        let Self { sharing, meter, actual, platform, workload, .. } = self;
-        let draws = actual.of_job_under(workload.app(run.job), own, run.caps.own_w);
-        let Some(sharing) = sharing else { return };
-        for &node in cluster.runs().nodes(run) {
-            sharing.settle(meter, node, now);
-            let draw = sharing.redraw(platform, node, id, draws.on(node));
-            meter.set(now, node, Class::Busy, draw);
+        let energy = self.draw_under_caps(cluster, id, run);
+        if let Some(life) = self.life(id) {
+            life.draw(energy);
         }
     }
 
@@ -345,22 +334,24 @@ impl Plant {
     /// Follows a change of a run's caps: sets the draws of its nodes under the new ones.
     pub(super) fn recap(&mut self, cluster: &Cluster, id: RunId) {
         let Some(run) = cluster.runs().get(id).filter(|run| run.suspension.is_none()) else { return };
-        let energy = self.draw_under_caps(cluster, id, run);
-        if let Some(life) = self.life(id) {
-            life.draw(energy);
-        }
+        self.redraw(cluster, id, run);
         self.touched.push(id);
     }
 
-    /// Sets the draws of a run's nodes under its caps; returns the energy drawn since their last change.
+    /// Sets the draws of a run's nodes under its caps; returns the energy drawn since their last change. On shared nodes
+    /// a run's energy is counted with that of all runs on them, and this is zero.
     fn draw_under_caps(&mut self, cluster: &Cluster, id: RunId, run: &Run) -> Joules {
-        let (app, own) = (self.workload.app(run.job), self.own(id, run.job));
-        let (mut energy, mut alike) = (Joules::ZERO, ForAlike::default());
-        for (&node, cap_w) in cluster.runs().nodes(run).iter().zip(cluster.caps(run)) {
-            let like = self.actual.alike(node).map(|like| (like, cap_w.to_bits()));
-            let draw = alike.of(like, || self.actual.of_job_under(app, own, cap_w).on(node));
-            energy += self.meter.set(cluster.now(), node, Class::Busy, draw);
-        }
+        let (app, own, now) = (self.workload.app(run.job), self.own(id, run.job), cluster.now());
+        let Self { sharing, meter, actual, platform, .. } = self;
+        let mut energy = Joules::ZERO;
+        on_each(actual, (app, own), cluster, run, |node, draw| match sharing {
+            None => energy += meter.set(now, node, Class::Busy, draw),
+            Some(sharing) => {
+                sharing.settle(meter, node, now);
+                let shared = sharing.redraw(platform, node, id, draw);
+                meter.set(now, node, Class::Busy, shared);
+            }
+        });
         energy
     }
 
@@ -383,17 +374,23 @@ impl Plant {
         self.touched.push(id);
     }
 
-    /// Suspends a run: its nodes idle. Returns their draw above idle until now.
+    /// Suspends a run: its nodes idle, or its slots of them. Returns their draw above idle until now.
     pub(super) fn suspend(&mut self, cluster: &Cluster, id: RunId) -> Watts {
         let Some(run) = cluster.runs().get(id) else { return Watts::ZERO };
-        let (mut energy, mut beyond, now) = (Joules::ZERO, Watts::ZERO, cluster.now());
+        let (mut energy, now, nodes) = (Joules::ZERO, cluster.now(), cluster.runs().nodes(run));
+        let above_idle = |node: u32, draw: Watts| draw.max(self.platform.idle_of(node)) - self.platform.idle_of(node);
+        let drawn = |node: u32| match &self.sharing {
+            Some(sharing) => sharing.whole(node, id),
+            None => self.meter.node_draw(node),
+        };
+        let whole = nodes.iter().map(|&node| above_idle(node, drawn(node))).sum();
+        let beyond = Jobs::new(&self.workload).held(run.job, &self.platform, whole);
         if self.sharing.is_some() {
             self.leave_nodes(cluster, id, run);
-        }
-        for &node in cluster.runs().nodes(run).iter().filter(|_| self.sharing.is_none()) {
-            let idle = self.platform.node(node).idle;
-            beyond += self.meter.node_draw(node).max(idle) - idle;
-            energy += self.meter.set(now, node, Class::Idle, idle);
+        } else {
+            for &node in nodes {
+                energy += self.meter.set(now, node, Class::Idle, self.platform.idle_of(node));
+            }
         }
         if let Some(life) = self.life(id) {
             life.draw(energy);
@@ -685,6 +682,30 @@ impl Plant {
     fn is_cut(&self, run: &Run, nodes: &[u32], ran: SimDuration, whole: SimDuration) -> bool {
         let is_observed = self.workload.observed_length(run.job).is_some();
         ran < whole && (!is_observed || self.limit(run, nodes).is_some_and(|limit| ran >= limit))
+    }
+}
+
+/// Calls `act` with each node of a run, and its draw if it served that run alone: under the caps in force, by the job's
+/// application and own draw.
+fn on_each(
+    actual: &Actual,
+    (app, own): (Option<AppId>, KnownDraw),
+    cluster: &Cluster,
+    run: &Run,
+    mut act: impl FnMut(u32, Watts),
+) {
+    let nodes = cluster.runs().nodes(run);
+    if run.caps.on_all() == Some(f64::INFINITY) {
+        let draws = actual.of_job_under(app, own, f64::INFINITY);
+        for &node in nodes {
+            act(node, draws.on(node));
+        }
+        return;
+    }
+    let mut alike = ForAlike::default();
+    for (&node, cap_w) in nodes.iter().zip(cluster.caps(run)) {
+        let like = actual.alike(node).map(|like| (like, cap_w.to_bits()));
+        act(node, alike.of(like, || actual.of_job_under(app, own, cap_w).on(node)));
     }
 }
 

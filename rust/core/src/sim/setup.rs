@@ -236,24 +236,23 @@ impl Setup<'_> {
     /// Gives a budget the tables, and checks that the caps it sets are possible for all jobs.
     fn teach(&self, parts: &mut Parts, actual: &Actual, predicted: &Predicted) -> Result<()> {
         let Some(power) = &mut parts.power else { return Ok(()) };
-        power.learn(predicted, self.platform)?;
+        power.learn(predicted)?;
         self.check_levels(actual, "policy.power.caps_w", power.levels())
     }
 
-    /// Checks a host's allocator: it needs whole nodes, known effects of caps, and a lowest cap that is possible for
-    /// all jobs.
+    /// Checks a host's allocator: it needs known effects of caps, and a lowest cap that is possible for all jobs.
     fn check_allocator(&self, allocator: &dyn Allocator, actual: &Actual, predicted: &Predicted) -> Result<()> {
         let least = match allocator.least() {
             LeastCaps::Watts(watts) => Some(watts),
             LeastCaps::None | LeastCaps::Slowdown(..) => None,
         };
-        check_caps(self.platform, predicted.caps_kind(), least)?;
+        check_caps(predicted.caps_kind(), least)?;
         let least = least.or(predicted.levels().first().copied());
         self.check_levels(actual, LEAST, least.as_slice())
     }
 
     fn check_levels(&self, actual: &Actual, parameter: &str, levels: &[f64]) -> Result<()> {
-        let faults = actual.check_levels(self.platform, self.workload, parameter, levels);
+        let faults = actual.check_levels(self.workload, parameter, levels);
         if faults.is_empty() { Ok(()) } else { Err(ConfigError { faults }.into()) }
     }
 
@@ -353,11 +352,8 @@ impl Setup<'_> {
 /// Name of an allocator's lowest cap in errors.
 const LEAST: &str = "policy.power.allocator.least_cap_w";
 
-fn check_caps(platform: &Platform, caps: Option<CapsKind>, least: Option<f64>) -> Result<()> {
+fn check_caps(caps: Option<CapsKind>, least: Option<f64>) -> Result<()> {
     let parameter = "policy.power.allocator";
-    if !platform.is_exclusive() {
-        return Err(refusal(Feature::Allocator, Feature::SharedNodes, ""));
-    }
     match caps {
         None => {
             let expected = "a platform with tables by cap or a cap model, which say what a cap does";

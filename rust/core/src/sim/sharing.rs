@@ -71,6 +71,12 @@ impl Sharing {
         self.share_out(platform, node)
     }
 
+    /// Draw of a node with a run on all its slots, as it was set last; zero if the run is not there.
+    pub(super) fn whole(&self, node: u32, run: RunId) -> Watts {
+        let own = self.residents[node as usize].iter().find(|resident| resident.run == run);
+        own.map_or(Watts::ZERO, |resident| resident.whole)
+    }
+
     /// Takes a run off a node; returns the node's draw then, if any run is left.
     pub(super) fn leave(&mut self, platform: &Platform, node: u32, run: RunId) -> Option<Watts> {
         self.residents[node as usize].retain(|resident| resident.run != run);

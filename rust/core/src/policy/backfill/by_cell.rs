@@ -118,25 +118,26 @@ impl ByCell {
     }
 
     /// Forgets all promises: running jobs, and those started in this pass, end as planned.
-    fn reset(&mut self, desk: &Desk<'_>, shares: &Shares) {
+    fn reset(&mut self, desk: &mut Desk<'_>, shares: &Shares) -> Result<()> {
         self.refused.resize(shares.cells().wants(), Staircase::default());
         self.refused.iter_mut().for_each(Staircase::clear);
         self.bounds.forget();
         let width = shares.cells().width();
-        self.watts = desk.watts_left().map(|_| u16::try_from(width).unwrap_or(u16::MAX));
+        self.watts = desk.counts_watts().then(|| u16::try_from(width).unwrap_or(u16::MAX));
+        let left = self.watts.is_some().then(|| desk.free()).transpose()?.map(|free| free.microwatts);
         self.free.clear();
         self.free.extend_from_slice(desk.free_parts());
-        self.free.extend(desk.watts_left());
-        self.most = desk.watts_left().map_or(0, |free| desk.most_planned(free));
+        self.free.extend(left);
+        self.most = left.map_or(0, |free| desk.most_planned(free));
         let base = self.base.of(desk.view, shares, self.free.len());
         self.profile.copy(base, &self.free);
         let mut overdue = vec![0; self.free.len()];
         self.base.add_overdue(desk.view, &mut overdue);
         self.profile.lift(&overdue);
-        for (at, split, watts) in desk.started() {
+        for (at, split, microwatts) in desk.started() {
             self.profile.add_from(at, split, 1);
             if let Some(thing) = self.watts {
-                self.profile.add_from(at, &[(thing, watts.microwatts_down())], 1);
+                self.profile.add_from(at, &[(thing, microwatts)], 1);
             }
         }
         if let Some(thing) = self.watts {
@@ -144,6 +145,7 @@ impl ByCell {
                 self.profile.add_from(change.at, &[(thing, change.claim.microwatts)], 1);
             }
         }
+        Ok(())
     }
 
     /// Split that the job would take if it started now alongside the promises made so far; none if it does not fit.
@@ -174,7 +176,7 @@ impl ByCell {
         }
         let Some(split) = self.fits_now(desk, cells, waiting) else { return Ok(None) };
         let Some(mut offer) = desk.offer_in(waiting, &split)? else { return Ok(None) };
-        let mut split = desk.offered();
+        let mut split = desk.offered(&offer);
         if let Some(thing) = self.watts {
             let microwatts = desk.claim(&mut offer)?.microwatts;
             if !self.has_watts(now, waiting.length, microwatts) || !self.has_cells(now, waiting.length, &split) {
@@ -265,7 +267,7 @@ impl ByCell {
         if queue.first_fit(Place::FRONT, Self::room(desk, cells)).is_none() {
             return Ok(());
         }
-        self.reset(desk, shares);
+        self.reset(desk, shares)?;
         let most = i64::from(desk.view.platform.len());
         self.floors.resize(cells.wants(), Floors::default());
         self.floors.iter_mut().for_each(|floors| floors.reset(now, most));
@@ -302,7 +304,7 @@ impl ByCell {
         while let Some(found) = queue.first_fit(course.candidate, room) {
             desk.examine()?;
             if !std::mem::replace(&mut is_reset, true) {
-                self.reset(desk, shares);
+                self.reset(desk, shares)?;
             }
             let Some(&waiting) = queue.get(found) else { break };
             course.candidate = found;

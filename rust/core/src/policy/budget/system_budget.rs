@@ -9,7 +9,6 @@ use crate::policy::allocator::uniform::Uniform;
 use crate::policy::emergency::relief::Relief;
 use crate::policy::emergency::{Emergencies, Step};
 use crate::policy::governing::Governance;
-use crate::policy::registry::refused::{Feature, Features};
 use crate::power::budgets::Foresight;
 use crate::power::caps::CapsKind;
 use crate::power::pvt::Predicted;
@@ -69,15 +68,6 @@ impl SystemBudget {
         self.split != Split::Static || self.emergencies.steps.contains(&Step::LowerCaps)
     }
 
-    /// Checks that nodes are whole where caps or steps need it.
-    fn check_shared(&self, platform: &Platform) -> Result<()> {
-        Features::default()
-            .with(Feature::SharedNodes, !platform.is_exclusive())
-            .with(Feature::Allocator, self.split != Split::Static)
-            .with(Feature::Steps, !self.emergencies.steps.is_empty())
-            .check()
-    }
-
     /// The ceiling of the system's predicted draw on this platform.
     ///
     /// # Errors
@@ -113,8 +103,7 @@ impl SystemBudget {
     ///
     /// # Errors
     /// If a cap that may be set is invalid there, or if nothing is known of caps and some are needed.
-    pub fn learn(&mut self, predicted: &Predicted, platform: &Platform) -> Result<()> {
-        self.check_shared(platform)?;
+    pub fn learn(&mut self, predicted: &Predicted) -> Result<()> {
         if self.sets_levels() && self.caps_w.is_none() {
             self.caps_w = Some(predicted.levels().to_vec());
         }

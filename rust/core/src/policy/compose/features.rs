@@ -21,7 +21,6 @@ pub(super) fn of(parts: &mut Parts, platform: &Platform, some_nodes: bool, gover
         .with(Feature::CountsNodes, !names_nodes)
         .with(Feature::OwnCandidates, parts.backfill.has_own_order())
         .with(Feature::StarvationLimit, parts.backfill.first_after().is_some())
-        .with(Feature::JointPlacement, parts.placement.is_joint())
         .with(Feature::SharedNodes, !platform.is_exclusive())
 }
 

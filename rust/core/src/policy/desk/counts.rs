@@ -58,12 +58,6 @@ impl Desk<'_> {
         merged(self.added().iter().copied(), self.outlook.changes())
     }
 
-    /// Microwatts that a plan has after the jobs placed so far, where the budget may bind.
-    #[must_use]
-    pub fn watts_left(&self) -> Option<i64> {
-        self.planned().map(Watts::microwatts_down)
-    }
-
     /// Watts that a plan has after the jobs placed so far, including those withheld from starts of this pass.
     fn planned(&self) -> Option<Watts> {
         self.left().map(|left| left + self.view.withheld)

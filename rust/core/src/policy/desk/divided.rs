@@ -30,15 +30,21 @@ impl Desk<'_> {
         self.draft.free_parts()
     }
 
-    /// Starts of this pass: planned end, split over cells and licences, and watts.
-    pub fn started(&self) -> impl Iterator<Item = (SimTime, &NodesByCell, Watts)> {
+    /// Starts of this pass: planned end, split over cells and licences, and microwatts, as of the last call of
+    /// [`Desk::free`] for those that are placed together.
+    pub fn started(&self) -> impl Iterator<Item = (SimTime, &NodesByCell, i64)> {
         self.draft.started()
     }
 
     /// Split of the last offer's job over cells and licences.
     #[must_use]
-    pub fn offered(&self) -> NodesByCell {
-        self.draft.last_split().cloned().unwrap_or_default()
+    pub fn offered(&self, offer: &Offer) -> NodesByCell {
+        match &offer.terms {
+            Terms::Joining(joining) => joining.split.as_ref(),
+            Terms::Placed(_) | Terms::OnFirst(_) => self.draft.last_split(),
+        }
+        .cloned()
+        .unwrap_or_default()
     }
 
     /// Offer to start a waiting job now on any free nodes that can serve it; none if these are too few.
@@ -52,7 +58,8 @@ impl Desk<'_> {
     }
 
     /// Offer to start a waiting job now on a number of nodes of each cell, which are free; none if the placement
-    /// refuses, or too few watts are left. Where nothing runs, it goes where watts suffice, if they do anywhere.
+    /// refuses, or too few watts are left. Where nothing runs, it goes where watts suffice, if they do anywhere. A joint
+    /// placement gives it these numbers of nodes at the end of the pass.
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
@@ -61,16 +68,36 @@ impl Desk<'_> {
         if self.left().is_some_and(|left| self.least_watts(waiting) > left) {
             return Ok(None);
         }
-        let (mark, alone) = (self.draft.mark(), self.nothing_runs());
+        let mark = self.draft.mark();
+        let terms = if self.is_joint {
+            self.terms_together(waiting, Some(split))?
+        } else {
+            self.terms_in(waiting, cells, split)?
+        };
+        self.offers += 1;
+        let Some(terms) = terms else { return Ok(None) };
+        let offer = Offer { waiting: *waiting, number: self.offers, mark, terms };
+        if self.watch.is_some() { self.unless_too_long(offer) } else { Ok(Some(offer)) }
+    }
+
+    /// Places a job by itself, on a number of nodes of each cell.
+    fn terms_in(&mut self, waiting: &Waiting, cells: &Cells, split: &NodesByCell) -> Result<Option<Terms>> {
+        let alone = self.nothing_runs();
         let mut placed = self.place_in(waiting, cells, &Where::In(split))?;
         *self.is_choosy |= placed == Err(Refusal::Refused);
         if placed == Err(Refusal::There) && alone {
             placed = self.place_in(waiting, cells, &Where::WhereItAddsLeast)?;
         }
-        self.offers += 1;
-        let Ok(watts) = placed else { return Ok(None) };
-        let offer = Offer { waiting: *waiting, number: self.offers, mark, terms: Terms::Placed(watts) };
-        if self.watch.is_some() { self.unless_too_long(offer) } else { Ok(Some(offer)) }
+        Ok(placed.ok().map(Terms::Placed))
+    }
+
+    /// Places a job by itself on the nodes that can serve it where it adds the fewest watts, of whatever cells.
+    pub(super) fn place_where_it_adds_least(
+        &mut self,
+        waiting: &Waiting,
+        cells: &Cells,
+    ) -> Result<std::result::Result<Watts, Refusal>> {
+        self.place_in(waiting, cells, &Where::WhereItAddsLeast)
     }
 
     /// Places a job and returns its watts there.

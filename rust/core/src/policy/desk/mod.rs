@@ -194,7 +194,7 @@ impl<'a> Desk<'a> {
         }
         let mark = self.draft.mark();
         let terms = if self.is_joint {
-            self.terms_together(waiting)?
+            self.terms_together(waiting, None)?
         } else if self.draft.serving(job).len() < self.view.jobs.node_count(job) {
             None
         } else {
@@ -358,11 +358,11 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// If the placement fails or the host interrupts.
     pub fn finish(mut self, queue: &FitList) -> Result<i64> {
-        let (ask, jobs, counts) = (self.ask, &self.together.jobs, self.power.is_some());
-        if self.placement.is_joint() && !jobs.is_empty() {
+        let (ask, starts, counts) = (self.ask, self.together.starts(), self.power.is_some());
+        if self.placement.is_joint() && !starts.jobs.is_empty() {
             let joint = &mut *self.placement;
             let watts = |job, nodes: &[u32]| if counts { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
-            self.draft.place(jobs, |free, nodes| joint.match_all(&ask, jobs, free, nodes), watts)?;
+            self.draft.place(starts.jobs, |free, nodes| starts.place(&ask, joint, free, nodes), watts)?;
         }
         if self.turns.finish(self.view, queue) {
             self.draft.note_overtaking(|job| self.turns.overtakes(job));
@@ -392,8 +392,8 @@ impl<'a> Desk<'a> {
                 self.draft.put(&waiting, choose)?;
             }
             Terms::Joining(joining) => {
-                self.draft.count(&waiting);
                 self.together.push(&joining);
+                self.draft.count(&waiting, joining.split);
             }
         }
         if !self.quotas.is_empty() {

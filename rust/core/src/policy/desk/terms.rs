@@ -1,7 +1,9 @@
 //! Making of an offer: where the job would go, and whether the watts that it takes there are left.
 
 use crate::algo::fit_list::Waiting;
+use crate::algo::horizon::NodesByCell;
 use crate::cluster::counted::Estimate;
+use crate::cluster::shares::Shares;
 use crate::error::Result;
 use crate::policy::budget::draw::take_cheapest;
 use crate::policy::budget::prices::Price;
@@ -43,14 +45,15 @@ impl Desk<'_> {
     }
 
     /// Terms to join the list that is placed at the end, if that stays within the room with one more job. On an idle
-    /// machine the job is placed by itself where it adds the fewest watts, if that is the only way.
-    pub(super) fn terms_together(&mut self, waiting: &Waiting) -> Result<Option<Terms>> {
-        let job = JobId(waiting.key.row);
+    /// machine the job is placed by itself where it adds the fewest watts, if that is the only way. `split`: its nodes of
+    /// each cell, and its licences, where nodes differ.
+    pub(super) fn terms_together(&mut self, waiting: &Waiting, split: Option<&NodesByCell>) -> Result<Option<Terms>> {
+        let (job, split) = (JobId(waiting.key.row), split.cloned());
         let (Some(room), Some(power)) = (self.left(), &mut self.power) else {
-            return Ok(Some(Terms::Joining(Box::new(Joining::new(job, Price::default())))));
+            return Ok(Some(Terms::Joining(Box::new(Joining::new(job, Price::default(), split)))));
         };
         let price = power.prices.in_class(&self.ask, job, waiting.class);
-        let mut joining = Joining::new(job, price);
+        let mut joining = Joining::new(job, price, split);
         if let Some((together, mut host)) = self.host()
             && together.fits(&mut joining, room, &mut host)?
         {
@@ -59,7 +62,11 @@ impl Desk<'_> {
         if !self.nothing_runs() || price.least > room {
             return Ok(None);
         }
-        Ok(self.place(waiting, How::WhereItAddsLeast, i64::MAX)?.ok().map(Terms::Placed))
+        let placed = match self.view.shares.map(Shares::cells) {
+            Some(cells) => self.place_where_it_adds_least(waiting, cells)?,
+            None => self.place(waiting, How::WhereItAddsLeast, i64::MAX)?,
+        };
+        Ok(placed.ok().map(Terms::Placed))
     }
 
     /// Places a job; where watts are counted, only if they are within the room and at most `most` microwatts.

@@ -4,6 +4,10 @@
 //! there, and the matching of least total weight is the plan. A job of q nodes is q rows (eq. 11). Where nodes differ
 //! in speed such a job waits for its slowest node, so its rows are only a surrogate of the energy of the run. Jobs with
 //! the same weights on all nodes are one type; the columns of a type go out in id order, to jobs in queue order.
+//!
+//! Where nodes differ in what jobs ask for, it is asked once per cell, for the nodes that each job has there. As these
+//! numbers are given, and the weight of a matching is the sum over its rows, the matchings of least weight in each cell
+//! are together one of least weight.
 
 use std::collections::BTreeMap;
 
@@ -79,12 +83,12 @@ struct Types {
 }
 
 impl Types {
-    fn gather(&mut self, view: &View<'_>, starts: &[JobId], rates: &mut Rates) {
+    fn gather(&mut self, view: &View<'_>, starts: &[(JobId, u32)], rates: &mut Rates) {
         self.index.clear();
         self.kinds.clear();
         self.counts.clear();
         self.of.clear();
-        for &job in starts {
+        for &(job, count) in starts {
             let kind = Kind::of(view, job, rates);
             let key = (kind.rates, kind.running.to_bits(), kind.communicating.to_bits());
             let index = *self.index.entry(key).or_insert(self.kinds.len());
@@ -92,7 +96,7 @@ impl Types {
                 self.kinds.push(kind);
                 self.counts.push(0);
             }
-            self.counts[index] += view.jobs.node_count(job);
+            self.counts[index] += count;
             self.of.push(index);
         }
     }
@@ -153,7 +157,7 @@ impl ByMatching {
 
 impl Placement for ByMatching {
     fn choose(&mut self, ask: &Ask<'_>, job: JobId, free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<Choice> {
-        self.match_all(ask, &[job], free, nodes)?;
+        self.match_all(ask, &[(job, ask.view.jobs.node_count(job))], free, nodes)?;
         Ok(Choice::Chosen)
     }
 
@@ -161,7 +165,13 @@ impl Placement for ByMatching {
         true
     }
 
-    fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()> {
+    fn match_all(
+        &mut self,
+        ask: &Ask<'_>,
+        jobs: &[(JobId, u32)],
+        free: &mut NodeSet,
+        nodes: &mut Vec<u32>,
+    ) -> Result<()> {
         let view = ask.view;
         self.types.gather(view, jobs, &mut self.rates);
         self.weigh(free)?;
@@ -169,9 +179,8 @@ impl Placement for ByMatching {
         let matching = assign_types_unless(&costs, &self.types.counts, &mut || (view.interrupted)())?;
         debug_assert_eq!(certify_types(&costs, &self.types.counts, &matching), Ok(()));
         let mut left: Vec<_> = matching.columns.iter().map(|columns| columns.iter()).collect();
-        for (&job, &kind) in jobs.iter().zip(&self.types.of) {
-            let count = view.jobs.node_count(job) as usize;
-            for &column in left[kind].by_ref().take(count) {
+        for (&(_, count), &kind) in jobs.iter().zip(&self.types.of) {
+            for &column in left[kind].by_ref().take(count as usize) {
                 let node = self.nodes[column as usize];
                 free.remove(node);
                 nodes.push(node);

@@ -90,14 +90,20 @@ pub trait Placement: DynClone + Send + Sync {
         false
     }
 
-    /// Moves nodes of `free` to the end of `nodes`: as many as each of `jobs` asks for, one job's after the other's.
+    /// Moves nodes of `free` to the end of `nodes`: as many as stand with each of `jobs`, one job's after the other's.
     /// Only a joint placement is asked.
     ///
     /// `free` holds enough nodes for all of them, and only such as can serve each.
     ///
     /// # Errors
     /// If the nodes cannot be found, or if the host interrupts.
-    fn match_all(&mut self, ask: &Ask<'_>, jobs: &[JobId], free: &mut NodeSet, nodes: &mut Vec<u32>) -> Result<()> {
+    fn match_all(
+        &mut self,
+        ask: &Ask<'_>,
+        jobs: &[(JobId, u32)],
+        free: &mut NodeSet,
+        nodes: &mut Vec<u32>,
+    ) -> Result<()> {
         let _ = (ask, jobs, free, nodes);
         Err(SimulationError("a placement that chooses nodes job by job was asked to match several".to_owned()).into())
     }

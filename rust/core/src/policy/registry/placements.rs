@@ -58,7 +58,8 @@ pub const PLACEMENTS: &[Row<dyn Placement>] = &[
         "the matching of this pass's jobs to the free nodes that is predicted to take the least energy",
         assignment,
     )
-    .reading_draws(ReadsDraws::WithFactors),
+    .reading_draws(ReadsDraws::WithFactors)
+    .knowing_cells(),
     Row::<dyn Placement>::new(
         "sliding-window",
         "free nodes of like predicted speed: the best within the first window of ranks that holds enough",

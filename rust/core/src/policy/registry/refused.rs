@@ -21,11 +21,7 @@ pub enum Feature {
     SleepUnderBudget,
     /// A budget.
     Budget,
-    /// An allocator of watts.
-    Allocator,
-    /// Steps that are taken if the draw exceeds the budget.
-    Steps,
-    /// An allocator or such steps.
+    /// An allocator of watts, or steps that are taken if the draw exceeds the budget.
     Governance,
     /// A backfill that names the nodes of jobs.
     NamesNodes,
@@ -41,8 +37,6 @@ pub enum Feature {
     SlurmLoops,
     /// A placement that is not the default.
     OtherPlacement,
-    /// A placement that matches all jobs together.
-    JointPlacement,
     /// A placement that may refuse a job.
     PlacementWaits,
     /// An order of the backfill's own.
@@ -183,32 +177,11 @@ pub const REFUSED: &[RefusedPair] = &[
         "whole nodes (exclusive=True): Slurm's scheduler is known for jobs of whole nodes",
     ),
     pair(
-        Feature::Allocator,
-        Feature::SharedNodes,
-        "policy.power.allocator",
-        "an allocator on nodes that jobs share",
-        "whole nodes: exclusive = true",
-    ),
-    pair(
-        Feature::Steps,
-        Feature::SharedNodes,
-        "policy.power.on_excess",
-        "steps on nodes that jobs share",
-        "whole nodes: exclusive = true",
-    ),
-    pair(
         Feature::CountsAlike,
         Feature::UnlikeNodes,
         "policy.backfill",
         "a part that counts all nodes alike",
         "one that counts nodes by cell, or plans with named nodes",
-    ),
-    pair(
-        Feature::JointPlacement,
-        Feature::UnlikeNodes,
-        "policy.placement",
-        "a part that matches all jobs together",
-        "one that places them one by one",
     ),
     pair(
         Feature::Resizing,
@@ -326,8 +299,6 @@ impl Feature {
             Self::SleepByPlan => "a sleep part with `plan`",
             Self::SleepUnderBudget => "a sleep part with a power part",
             Self::Budget => "a power part",
-            Self::Allocator => "an allocator",
-            Self::Steps => "steps in `on_excess`",
             Self::Governance => "an allocator, or steps in `on_excess`",
             Self::NamesNodes => "`plan` or `slurm`",
             Self::PlacesItself => "`plan`",
@@ -338,7 +309,6 @@ impl Feature {
             Self::CountsNoBoots => "`observed` or `patience`",
             Self::SlurmLoops => "`slurm`",
             Self::OtherPlacement => "a placement other than `lowest-id`",
-            Self::JointPlacement => "`assignment`",
             Self::PlacementWaits => "`on_miss=wait`",
             Self::OwnCandidates => "a backfill's `order`",
             Self::StarvationLimit => "`starvation_limit_s`",

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::error::{ConfigError, Fault, Result, config};
-use crate::platform::Platform;
 use crate::power::caps::CapModel;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::capped::{Caps, Model};
@@ -47,16 +46,7 @@ impl Actual {
     /// Faults of caps of these watts for any job, such as the levels of an allocator: at most one per cap, stating
     /// watts that would do for all jobs.
     #[must_use]
-    pub fn check_levels(
-        &self,
-        platform: &Platform,
-        workload: &Workload,
-        parameter: &str,
-        levels: &[f64],
-    ) -> Vec<Fault> {
-        if !platform.is_exclusive() && !levels.is_empty() {
-            return vec![shared(parameter)];
-        }
+    pub fn check_levels(&self, workload: &Workload, parameter: &str, levels: &[f64]) -> Vec<Fault> {
         let of_level = |&level: &f64| {
             let wrong = hungriest(workload, |_| level)
                 .into_iter()
@@ -69,26 +59,12 @@ impl Actual {
     }
 
     /// Checks the caps that jobs ask for.
-    pub(super) fn check_own_caps(&self, platform: &Platform, workload: &Workload) -> Result<()> {
+    pub(super) fn check_own_caps(&self, workload: &Workload) -> Result<()> {
         let capped = hungriest(workload, |job| workload.cap_w(job));
         let of_job = |job| format!("cap_w of job {}", workload.job_id(job));
-        let faults: Vec<_> = match capped.first() {
-            Some(&(job, _)) if !platform.is_exclusive() => vec![shared(&of_job(job))],
-            _ => {
-                let checked =
-                    capped.iter().filter_map(|&(job, cap_w)| self.check_cap(workload, job, &of_job(job), cap_w));
-                checked.take(MOST_FAULTS).collect()
-            }
-        };
+        let checked = capped.iter().filter_map(|&(job, cap_w)| self.check_cap(workload, job, &of_job(job), cap_w));
+        let faults: Vec<_> = checked.take(MOST_FAULTS).collect();
         if faults.is_empty() { Ok(()) } else { Err(ConfigError { faults }.into()) }
-    }
-}
-
-fn shared(parameter: &str) -> Fault {
-    Fault {
-        parameter: parameter.to_owned(),
-        value: "a cap on a platform of shared nodes".to_owned(),
-        expected: "whole nodes: `exclusive=True`".to_owned(),
     }
 }
 
