@@ -325,10 +325,10 @@ def cases(
     """A machine and its jobs with some features; waits and outages are left out now and then.
 
     `shared`: whether nodes have several slots; None: they may. `draws`: how nodes draw and how long jobs take: `any`,
-    `alike`, `exact` (alike, and known), `unlike` (in every node and application), `analyzed` or `measured`; `power`: which
-    budgets, as in `powers`; `pools`: whether they may be over several pools; `any_sets`: whether queues may share nodes
-    where these are counted; `matches`: whether all jobs of a pass are matched to nodes together: with draws that are
-    `unlike` no two matchings weigh the same.
+    `alike`, `exact` (alike, and known), `unlike` (in every node and application), `analyzed` or `measured`; `power`:
+    which budgets, as in `powers`; `pools`: whether they may be over several pools; `any_sets`: whether queues may share
+    nodes where these are counted; `matches`: whether all jobs of a pass are matched to nodes together: with draws that
+    are `unlike` no two matchings weigh the same.
     """
     machine = draw(machines(plan=plan))
     if shared is not None:
