@@ -7,10 +7,12 @@ no watts. Times are whole ticks (the tests use microseconds). The engine must ag
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from math import ceil, inf
-from typing import NamedTuple, Protocol
+from math import ceil
+from typing import Any, NamedTuple, Protocol
 
 
 class Job(NamedTuple):
@@ -171,135 +173,181 @@ CANDIDATES: dict[str, Callable[[int, int], int]] = {
 }
 
 
-def schedule(
-    jobs: Sequence[Job],
-    machine: Machine,
-    *,
-    depth: float | None = None,
-    order: str = "fcfs",
-    candidates: str | None = None,
-    kill_at_walltime: bool = True,
-    kill_grace: int = 0,
-    stretch: bool = False,
-    time_ratio: Sequence[float] | None = None,
-    predicted_ratio: Sequence[float] | None = None,
-    groups: Sequence[Sequence[tuple[str, float]]] | None = None,
-) -> Schedule:
-    """Runs the jobs to the end.
+@dataclass(frozen=True)
+class Rules:
+    """Rules that a schedule keeps."""
 
-    `depth`: how many blocked jobs hold a reservation. None: nobody overtakes, the first that does not fit blocks the
-    rest; 0: whoever fits starts; 1: EASY; inf: conservative. `time_ratio`: how much longer than nominal a job takes on
-    each node, the slowest of its nodes deciding (named nodes only). `kill_grace`: how long after its walltime a job is
-    killed. `stretch`: walltimes, and planned lengths, were meant for nominal nodes: a job is killed after as many times
-    its walltime as its slowest node takes, and planned, by `predicted_ratio` (else `time_ratio`), for the slowest of
-    all nodes until the pass in which it starts is over, then for the slowest of its own. `groups`: those
-    that each job is in, and how many of each may run at once; who is beyond that at its turn is passed over.
-    `candidates`: the order of those behind the last of `depth` reservations, by planned length and what is counted of
-    them; None: they stay in policy order.
-    """
-    n = len(jobs)
-    done = Schedule([None] * n, [None] * n, [None] * n, ["pending"] * n, [None] * n)
-    key = ORDERS[order]
-    arrivals = sorted(range(n), key=lambda j: jobs[j].submit)  # stable: equal submits keep the trace's order
-    arrived = 0
-    queue: list[tuple[int, int, int]] = []  # (key, submit, job), in policy order
-    running: list[tuple[int, int, int]] = []  # (planned end, job, width), by planned end
-    ends: list[tuple[int, int]] = []  # (end, job), a heap
-    predicted = predicted_ratio or time_ratio
-    planned = [stretched(job.planned(), max(predicted) if stretch and predicted else 1.0) for job in jobs]
+    depth: float | None = None
+    """Blocked jobs that hold a reservation: None: nobody overtakes, the first that does not fit blocks the rest; 0:
+    whoever fits starts; 1: EASY; inf: conservative."""
+    order: str = "fcfs"
+    candidates: str | None = None
+    """The order of those behind the last of `depth` reservations, by planned length and what is counted of them; None:
+    they stay in policy order."""
+    kill_at_walltime: bool = True
+    kill_grace: int = 0
+    """Time after its walltime at which a job is killed."""
+    stretch: bool = False
+    """Walltimes, and planned lengths, were meant for nominal nodes: a job is killed after as many times its walltime as
+    its slowest node takes, and planned, by `predicted_ratio` (else `time_ratio`), for the slowest of all nodes until
+    the pass in which it starts is over, then for the slowest of its own."""
+    time_ratio: Sequence[float] | None = None
+    """Times as long as on a nominal node that a job takes on each node, the slowest of its nodes deciding (named nodes
+    only)."""
+    predicted_ratio: Sequence[float] | None = None
+    groups: Sequence[Sequence[tuple[str, float]]] | None = None
+    """Groups that each job is in, and how many of each may run at once; who is beyond that at its turn is passed
+    over."""
 
-    def slowest(ratio: Sequence[float] | None, nodes: list[int]) -> float:
-        return 1.0 if ratio is None else max(ratio[node] for node in nodes)
+    @property
+    def planned_ratio(self) -> Sequence[float] | None:
+        """Times as long as on a nominal node that jobs are planned for, where walltimes stretch."""
+        return (self.predicted_ratio or self.time_ratio) if self.stretch else None
 
-    def start(j: int, now: int, nodes: list[int], started_by: str) -> None:
-        job, factor = jobs[j], slowest(time_ratio, nodes)
+
+def slowest(ratio: Sequence[float] | None, nodes: Sequence[int]) -> float:
+    return 1.0 if ratio is None else max(ratio[node] for node in nodes)
+
+
+class Course:
+    """A run of jobs on a machine, instant by instant."""
+
+    def __init__(self, jobs: Sequence[Job], machine: Machine, rules: Rules) -> None:
+        n = len(jobs)
+        self.jobs, self.machine, self.rules = jobs, machine, rules
+        self.done = Schedule([None] * n, [None] * n, [None] * n, ["pending"] * n, [None] * n)
+        # Stable: equal submits keep the trace's order.
+        self.arrivals = deque(sorted(range(n), key=lambda j: jobs[j].submit))
+        self.queue: list[tuple[int, int, int]] = []  # (key, submit, job), in policy order
+        self.running: list[tuple[int, int, int]] = []  # (planned end, job, width), by planned end
+        self.ends: list[tuple[int, int]] = []  # (end, job), a heap
+        longest = max(rules.planned_ratio or [1.0])
+        self.planned = [stretched(job.planned(), longest) for job in jobs]
+
+    def to_the_end(self) -> Schedule:
+        while self.ends or self.arrivals:
+            now = self.next_instant()
+            while self.ends and self.ends[0][0] == now:
+                self.finish(heappop(self.ends)[1])
+            submitted = self.submit(now)
+            before = set(self.running) if self.rules.planned_ratio else set()
+            self.one_pass(now, submitted)  # a job of length zero that it starts ends now: the next round's first event
+            if self.rules.planned_ratio:
+                for _, j, _ in [job for job in self.running if job not in before]:
+                    self.plan_on_its_nodes(j)
+        return self.done
+
+    def next_instant(self) -> int:
+        ends = [self.ends[0][0]] if self.ends else []
+        return min(ends + ([self.jobs[self.arrivals[0]].submit] if self.arrivals else []))
+
+    def submit(self, now: int) -> set[int]:
+        """The jobs that join the queue at an instant; those that the machine could never hold are rejected."""
+        submitted = set()
+        while self.arrivals and self.jobs[self.arrivals[0]].submit == now:
+            j = self.arrivals.popleft()
+            job = self.jobs[j]
+            if self.machine.could_hold(job):
+                insort(self.queue, (ORDERS[self.rules.order](job._replace(walltime=self.planned[j])), job.submit, j))
+                submitted.add(j)
+            else:
+                self.done.state[j] = "rejected"
+        return submitted
+
+    def start(self, j: int, now: int, nodes: list[int], started_by: str) -> None:
+        length, is_killed = self.length_on(self.jobs[j], nodes)
+        self.machine.take(self.jobs[j], nodes)
+        insort(self.running, (now + self.planned[j], j, self.machine.width(self.jobs[j])))
+        heappush(self.ends, (now + length, j))
+        done = self.done
+        done.start[j], done.end[j], done.started_by[j], done.nodes[j] = now, now + length, started_by, nodes
+        done.state[j] = "timeout" if is_killed else "completed"
+
+    def length_on(self, job: Job, nodes: list[int]) -> tuple[int, bool]:
+        """Time for which a job runs on some nodes, and if it is killed then."""
+        rules, factor = self.rules, slowest(self.rules.time_ratio, nodes)
         length = stretched(job.runtime, factor)
-        limit = inf if job.walltime is None else stretched(job.walltime, factor if stretch else 1.0) + kill_grace
-        killed = kill_at_walltime and length > limit
-        end = now + int(min(length, limit) if killed else length)
-        machine.take(job, nodes)
-        insort(running, (now + planned[j], j, machine.width(job)))
-        heappush(ends, (end, j))
-        done.start[j], done.end[j], done.started_by[j], done.nodes[j] = now, end, started_by, nodes
-        done.state[j] = "timeout" if killed else "completed"
+        if job.walltime is None or not rules.kill_at_walltime:
+            return length, False
+        limit = stretched(job.walltime, factor if rules.stretch else 1.0) + rules.kill_grace
+        return min(length, limit), length > limit
 
-    def finish(j: int) -> None:
-        job = jobs[j]
-        machine.give_back(job, done.nodes[j] or [])
-        del running[bisect_left(running, ((done.start[j] or 0) + planned[j], j, 0))]
+    def finish(self, j: int) -> None:
+        self.machine.give_back(self.jobs[j], self.done.nodes[j] or [])
+        del self.running[bisect_left(self.running, ((self.done.start[j] or 0) + self.planned[j], j, 0))]
 
-    def plan_on_its_nodes(j: int) -> None:
+    def plan_on_its_nodes(self, j: int) -> None:
         """A job that has started is planned for the nodes that it got."""
-        started, width = done.start[j] or 0, machine.width(jobs[j])
-        running.remove((started + planned[j], j, width))
-        planned[j] = stretched(jobs[j].planned(), slowest(predicted, done.nodes[j] or []))
-        insort(running, (started + planned[j], j, width))
+        started, width = self.done.start[j] or 0, self.machine.width(self.jobs[j])
+        self.running.remove((started + self.planned[j], j, width))
+        self.planned[j] = stretched(self.jobs[j].planned(), slowest(self.rules.planned_ratio, self.done.nodes[j] or []))
+        insort(self.running, (started + self.planned[j], j, width))
 
-    def is_held(j: int) -> bool:
-        limits = groups[j] if groups else ()
-        names = [group for _, other, _ in running for group, _ in (groups or [])[other]] if limits else []
-        return any(names.count(group) >= limit for group, limit in limits)
+    def is_held(self, j: int) -> bool:
+        groups = self.rules.groups
+        if groups is None:
+            return False
+        names = [group for _, other, _ in self.running for group, _ in groups[other]]
+        return any(names.count(group) >= limit for group, limit in groups[j])
 
-    def one_pass(now: int, submitted: set[int]) -> None:
+    def one_pass(self, now: int, submitted: set[int]) -> None:
         plan: Plan | None = None
         reservations, place = 0, 0  # place: whose turn it is
         held = 0  # how many before it are passed over: the others before it stay queued
-        while place < len(queue) and machine.free > 0:
-            j = queue[place][-1]
-            job = jobs[j]
-            if is_held(j):
+        while place < len(self.queue) and self.machine.free > 0:
+            j = self.queue[place][-1]
+            if self.is_held(j):
                 place, held = place + 1, held + 1
                 continue
-            width, length = machine.width(job), planned[j]
-            nodes = machine.find(job)
-            # Who takes no time delays nobody: a job of length zero needs its nodes and nothing of the plan.
-            if nodes is not None and (plan is None or length == 0 or plan.fits_now(width, length)):
-                start(j, now, nodes, "backfill" if place > held else "immediate" if j in submitted else "reservation")
-                if plan is not None:
-                    plan.hold(now, width, length)
-                del queue[place]
+            nodes = self.nodes_now(j, plan)
+            if nodes is not None:
+                by = "backfill" if place > held else "immediate" if j in submitted else "reservation"
+                self.start_by_plan(j, now, nodes, by, plan)
+                del self.queue[place]
                 continue
-            if depth is None:
+            if self.rules.depth is None:
                 return
-            if reservations < depth:
-                plan = plan or Plan(now, machine.free, running)
-                plan.hold(plan.earliest(width, length), width, max(length, 1))  # at least its instant
+            if reservations < self.rules.depth:
+                plan = plan or Plan(now, self.machine.free, self.running)
+                self.reserve(j, plan)
                 reservations += 1
-                if reservations == depth and candidates is not None:
-                    overtake(now, plan, queue[place + 1 :])
+                if reservations == self.rules.depth and self.rules.candidates is not None:
+                    self.overtake(now, plan, self.queue[place + 1 :])
                     return
             place += 1
 
-    def overtake(now: int, plan: Plan, others: list[tuple[int, int, int]]) -> None:
-        by = CANDIDATES[str(candidates)]
-        turns = sorted(others, key=lambda place: (by(machine.width(jobs[place[-1]]), planned[place[-1]]), *place[1:]))
-        for j in (place[-1] for place in turns):
-            width, length = machine.width(jobs[j]), planned[j]
-            nodes = None if is_held(j) else machine.find(jobs[j])
-            if nodes is not None and (length == 0 or plan.fits_now(width, length)):
-                start(j, now, nodes, "backfill")
-                plan.hold(now, width, length)
-                queue[:] = [place for place in queue if place[-1] != j]
+    def nodes_now(self, j: int, plan: Plan | None) -> list[int] | None:
+        """Nodes on which a job may start at once; None: on none."""
+        nodes, length = self.machine.find(self.jobs[j]), self.planned[j]
+        # Who takes no time delays nobody: a job of length zero needs its nodes and nothing of the plan.
+        if nodes is None or plan is None or length == 0:
+            return nodes
+        return nodes if plan.fits_now(self.machine.width(self.jobs[j]), length) else None
 
-    while ends or arrived < n:
-        now = min(
-            ends[0][0] if ends else inf,
-            jobs[arrivals[arrived]].submit if arrived < n else inf,
-        )
-        submitted = set()
-        while ends and ends[0][0] == now:
-            finish(heappop(ends)[1])
-        while arrived < n and jobs[arrivals[arrived]].submit == now:
-            j = arrivals[arrived]
-            arrived += 1
-            if machine.could_hold(jobs[j]):
-                first = key(jobs[j]._replace(walltime=planned[j]))
-                insort(queue, (first, jobs[j].submit, j))
-                submitted.add(j)
-            else:
-                done.state[j] = "rejected"
-        before = set(running) if stretch else set()
-        one_pass(int(now), submitted)  # a job of length zero that it starts ends at `now`: the next round's first event
-        for _, j, _ in [job for job in running if job not in before] if stretch and predicted else []:
-            plan_on_its_nodes(j)
-    return done
+    def start_by_plan(self, j: int, now: int, nodes: list[int], started_by: str, plan: Plan | None) -> None:
+        self.start(j, now, nodes, started_by)
+        if plan is not None:
+            plan.hold(now, self.machine.width(self.jobs[j]), self.planned[j])
+
+    def reserve(self, j: int, plan: Plan) -> None:
+        width, length = self.machine.width(self.jobs[j]), self.planned[j]
+        plan.hold(plan.earliest(width, length), width, max(length, 1))  # at least its instant
+
+    def overtake(self, now: int, plan: Plan, others: list[tuple[int, int, int]]) -> None:
+        """Starts what fits of those behind the last reservation, in the order of candidates."""
+        by = CANDIDATES[str(self.rules.candidates)]
+
+        def turn(place: tuple[int, int, int]) -> tuple[int, ...]:
+            return by(self.machine.width(self.jobs[place[-1]]), self.planned[place[-1]]), *place[1:]
+
+        for place in sorted(others, key=turn):
+            j = place[-1]
+            nodes = None if self.is_held(j) else self.nodes_now(j, plan)
+            if nodes is not None:
+                self.start_by_plan(j, now, nodes, "backfill", plan)
+                self.queue.remove(place)
+
+
+def schedule(jobs: Sequence[Job], machine: Machine, **rules: Any) -> Schedule:
+    """Runs the jobs to the end, by `Rules`."""
+    return Course(jobs, machine, Rules(**rules)).to_the_end()
