@@ -96,7 +96,7 @@ const CASES: &[Case] = &[
         Setting { shared: true, ..PLAIN },
         &[],
     ),
-    ((F::CountsAlike, F::UnlikeNodes), "fcfs patience lowest-id - -", Setting { unlike: true, ..PLAIN }, &[]),
+    ((F::CountsAlike, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, shared: true, ..PLAIN }, &[]),
     ((F::Resizing, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, resizes: true, ..PLAIN }, &[]),
     (
         (F::Preemption, F::UnlikeNodes),
@@ -112,8 +112,8 @@ const CASES: &[Case] = &[
         &[],
     ),
     (
-        (F::SeveralSets, F::StarvationLimit),
-        "vahrm none lowest-id - -",
+        (F::SeveralSets, F::OwnCandidates),
+        "fcfs reservations:order=shortest lowest-id - -",
         Setting { queues: &[&[0, 1], &[1, 2]], ..PLAIN },
         &[],
     ),
