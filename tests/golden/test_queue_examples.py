@@ -166,6 +166,43 @@ def test_rule_6_maintenance_takes_a_node_from_its_pool_until_it_is_over() -> Non
     assert starts(result) == [0.0, 90.0, 21.0, 100.0]
 
 
+def test_rule_6_a_job_that_starves_keeps_those_of_its_own_set_waiting() -> None:
+    # Job 2 waits for both nodes of its queue, and starves from 21 on. Job 4 of the same queue may not have node 1 at
+    # 52, nor before job 2 has started at 100. Jobs 5 and 6 of the other queue start, on the node that both have, too.
+    queues = [hs.Queue("a", "0-1"), hs.Queue("b", "1-2")]
+    rows: list[Row] = [
+        (0, 100, 100, 1, "a"),
+        (1, 10, 10, 2, "a"),
+        (2, 50, 50, 1, "a"),
+        (30, 10, 10, 1, "a"),
+        (31, 10, 10, 1, "b"),
+        (60, 5, 5, 2, "b"),
+    ]
+    for limit_s, fourth_s in ((20, 110.0), ("none", 52.0)):
+        order = {"name": "vahrm", "beta": 0.0, "starvation_limit_s": limit_s}
+        result = hs.simulate(jobs(*rows), machine(3, *queues), hs.Policy(order, "first-fit"))
+        assert starts(result) == [0.0, 100.0, 2.0, fourth_s, 31.0, 62.0 if limit_s == "none" else 60.0]
+        assert nodes(result)[:3] == [[0], [0, 1], [1]]
+
+
+def test_rule_6_long_waits_of_each_set_hold_reservations() -> None:
+    # Job 2 of queue a has waited for more than 20 s by 52, and job 4 of queue b, too: each holds nodes of its own set
+    # from 100 on, when jobs 1 and 3 end. Job 5 would keep job 2 waiting on node 1; job 6 is done before that.
+    queues = [hs.Queue("a", "0-1"), hs.Queue("b", "2-3"), hs.Queue("c", "1-2")]
+    rows: list[Row] = [
+        (0, 100, 100, 1, "a"),
+        (1, 10, 10, 2, "a"),
+        (2, 98, 98, 1, "b"),
+        (3, 10, 10, 2, "b"),
+        (52, 60, 60, 1, "c"),
+        (52, 40, 40, 1, "c"),
+    ]
+    patience = {"name": "patience", "patience_s": 20}
+    result = run(jobs(*rows), machine(4, *queues), patience)
+    assert starts(result) == [0.0, 100.0, 2.0, 100.0, 110.0, 52.0]
+    assert nodes(result)[:4] == [[0], [0, 1], [3], [2, 3]]
+
+
 def test_rule_9_a_plan_concentrates_or_spreads_jobs_by_queue() -> None:
     queues = [hs.Queue("pack", "0-3"), hs.Queue("thin", "0-3", allocation="spread")]
     rows: list[Row] = [(0, 9, 9, 1, "thin"), (1, 9, 9, 1, "thin"), (2, 9, 9, 1, "pack"), (3, 9, 9, 2, "thin")]

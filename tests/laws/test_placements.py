@@ -102,7 +102,7 @@ def test_coa_starts_the_matching_of_least_weight_within_each_jobs_cells(
 def test_coa_starts_jobs_on_as_many_nodes_of_each_kind_as_any_placement(
     seed: int, order: str, backfill: str | dict[str, object]
 ) -> None:
-    """Where nodes are equally fast."""
+    """Nodes are equally fast, so that they matter to no start."""
     workload, platform = asking(seed), unlike_machine(seed, time_ratio=False)
     one, other = (hs.simulate(workload, platform, hs.Policy(order, backfill, part)).jobs for part in PARTS)
     assert one["start_s"].equals(other["start_s"])

@@ -56,6 +56,9 @@ def jobs_of(draw: st.DrawFn, machine: Machine) -> list[Job]:
     # Some runs pass midnight, where a day's shutdowns begin again.
     begins, later = ([0, 3, 86_350], [0, 0, 0, 1, 4, 11, 40, 100]) if machine.sleep else ([0, 3], [0, 0, 1, 4, 11])
     lengths = seconds(0, 40)
+    if machine.candidates is not None and not machine.plan:
+        # So many wait that there are some behind the last reservation.
+        count, later = draw(st.sampled_from([12, 20])), [0, 0, 0, 1, 4]
     if machine.power is not None:
         # Within the time in which budgets change.
         begins, later, lengths = [0, 0, 3], [0, 0, 0, 1, 2, 4], SPANS.map(lambda value: value * SECOND)
@@ -224,6 +227,7 @@ def worlds(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> list[Happening
     return sorted(world, key=lambda one: (one.time, one.kind in ("failed", "maintenance")))
 
 
+PATIENCES = [0, 0, SECOND, 4 * SECOND, 9_500_000, 30 * SECOND, inf]
 MARGINS = st.sampled_from([0, 0, 1, 3, 7, 20])
 HALF_LIVES = st.sampled_from([inf, 604_800 * SECOND, 20 * SECOND, 3 * SECOND, SECOND // 4])
 
@@ -321,6 +325,8 @@ def cases(
     pools: bool = False,
     any_sets: bool = False,
     matches: bool = False,
+    candidates: bool = False,
+    patience: bool = False,
 ) -> tuple[Machine, list[Job]]:
     """A machine and its jobs with some features; waits and outages are left out now and then.
 
@@ -328,11 +334,16 @@ def cases(
     `alike`, `exact` (alike, and known), `unlike` (in every node and application), `analyzed` or `measured`; `power`:
     which budgets, as in `powers`; `pools`: whether they may be over several pools; `any_sets`: whether queues may share
     nodes where these are counted; `matches`: whether all jobs of a pass are matched to nodes together: with draws that
-    are `unlike` no two matchings weigh the same.
+    are `unlike` no two matchings weigh the same; `candidates`: whether the jobs behind the last reservation are looked
+    at in another order; `patience`: whether all start that fit, and long waits hold reservations.
     """
     machine = draw(machines(plan=plan))
     if shared is not None:
         machine.slots = draw(st.sampled_from([2, 3, 4])) if shared else 1
+    if candidates or patience:
+        machine.depth = draw(st.sampled_from([1, 1, 2, 3]))
+        machine.candidates = draw(st.sampled_from(sorted(ORDERS))) if candidates else None
+        machine.patience = draw(st.sampled_from(PATIENCES)) if patience else None
     if shares:
         machine.order, machine.half_life = "fair-share", draw(HALF_LIVES)
         machine.by = draw(st.sampled_from(["user", "account"]))

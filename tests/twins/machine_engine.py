@@ -225,6 +225,9 @@ def policy_of(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.P
         by_name = {None: "none", 0: "first-fit"}.get(machine.depth)
         candidates = {} if machine.candidates is None else {"order": machine.candidates}
         backfill: Any = by_name or {"name": "reservations", "depth": depth, **candidates}
+        if machine.patience is not None:
+            patience_s = "none" if machine.patience == inf else machine.patience / SECOND
+            backfill = {"name": "patience", "patience_s": patience_s, "depth": depth}
         if machine.sizing is not None:
             backfill = {"name": backfill} if isinstance(backfill, str) else backfill
             backfill["sizing"] = Resizer(machine)

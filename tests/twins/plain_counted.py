@@ -93,7 +93,10 @@ class _Pass:
     def __init__(self, machine: Machine, pool: tuple[int, ...]) -> None:
         self.machine, self.pool, self.now = machine, pool, machine.now
         self.made: Plan | None = None
-        self.reserved, self.is_blocked = 0, False
+        self.blocked, self.closed = set[int](), set[int]()
+        """Lanes in which a job has no place, and of which no more may start."""
+        self.held = Counter[int]()
+        """Reservations by lane."""
         self.together: list[tuple[Job, dict[Place, int]]] = []
         """Starts whose nodes are matched together, and how many each has of each cell."""
         self.need, self.is_by_itself = 0, False
@@ -106,25 +109,65 @@ class _Pass:
         return self.made
 
     def run(self) -> None:
-        machine, turns = self.machine, waiting(self.machine, self.pool)
+        machine, turns = self.machine, self.turns()
+        if machine.patience is not None:
+            self._run_with_patience(turns, machine.patience)
+            return
         late = [] if machine.vahrm is None else machine.vahrm.starving(turns)
+        turns = [*late, *(job for job in turns if job not in late)]
         while turns:
             job = turns.pop(0)
-            if machine.is_full(job):
+            lane, is_late = self.lane(job), job in late
+            if lane in self.closed or machine.is_full(job) or self._starts(job, is_late=is_late):
                 continue
-            is_late = job in late
-            nodes = self._nodes_for(job)
-            if nodes is not None:
-                self._start(job, nodes, "backfill" if self.is_blocked else "reservation" if is_late else None)
-                continue
-            self.is_blocked = True
-            machine.blocked.add(job.row)
             if machine.depth is None or is_late:
-                return
-            if self.reserved < machine.depth and self._reserve(job):
-                self.reserved += 1
-                if self.reserved == machine.depth and machine.candidates is not None:
+                self.closed.add(lane)
+            elif self.held[lane] < machine.depth and self._reserve(job):
+                self.held[lane] += 1
+                if self.held[lane] == machine.depth and machine.candidates is not None:
                     turns.sort(key=self._candidate)
+
+    def _run_with_patience(self, turns: Sequence[Job], patience: float) -> None:
+        """Long waits go first, the longest of all at the front, then all that fit in policy order."""
+        machine = self.machine
+        long = [job for job in turns if self.now - (job.eligible or 0) > patience]
+        tried = set[int]()
+        for job in sorted(long, key=lambda job: (job.eligible or 0, job.row)):
+            lane = self.lane(job)
+            if self.held[lane] != machine.depth and not machine.is_full(job):
+                tried.add(job.row)
+                if not self._starts(job, is_late=True):
+                    self._reserve(job)
+                    self.held[lane] += 1
+        overtakes, blocked = set(self.blocked), list[Job]()
+        for job in turns:
+            if job.row not in tried and not machine.is_full(job) and not self._starts(job):
+                blocked.append(job)
+        # Nobody overtakes a job of which as many are running in the end as may.
+        waiting = [job for job in blocked if not machine.is_full(job)]
+        for place, job in enumerate(turns):
+            if job.row not in tried and job.started_by == "backfill" and job.start == self.now and job.is_there:
+                passes = any(turns.index(other) < place and self.lane(other) == self.lane(job) for other in waiting)
+                if not passes and self.lane(job) not in overtakes:
+                    machine.tell_start(job, None)
+
+    def _starts(self, job: Job, *, is_late: bool = False) -> bool:
+        """Starts it if it has a place."""
+        lane, nodes = self.lane(job), self._nodes_for(job)
+        if nodes is None:
+            self.blocked.add(lane)
+            self.machine.blocked.add(job.row)
+            return False
+        self._start(job, nodes, "backfill" if lane in self.blocked else "reservation" if is_late else None)
+        return True
+
+    def turns(self) -> list[Job]:
+        """Queued jobs in policy order."""
+        return waiting(self.machine, self.pool)
+
+    def lane(self, job: Job) -> int:
+        """Jobs of which one that waits keeps others waiting."""
+        return 0
 
     def cell(self, number: int) -> Place:
         """Nodes of which only the number counts."""
@@ -222,7 +265,7 @@ class _Pass:
             least = self.plan.least(at, length)
             split = self.split(job, least)
             if split is not None and (power is None or need[HELD] <= least[WATTS]):
-                if power is not None and self.reserved == 0:
+                if power is not None and not self.held.total():
                     power.promises.append((self.now, job.row, at))
                 amounts: Amounts = {cell: count * job.slots for cell, count in split.items()}
                 self.plan.take(at, length, amounts | dict(job.licences) | need)
@@ -293,22 +336,12 @@ class _LanedPass(_Pass):
         """The plainest first, of these those that are in the fewest sets, then those with the lowest numbers."""
         return self.cells[number]
 
-    def run(self) -> None:
-        machine = self.machine
-        blocked, closed, held = set[int](), set[int](), dict.fromkeys(range(len(machine.sets)), 0)
-        for job in machine.in_order():
-            lane = machine.sets.index(tuple(machine.queue_of(job).nodes))
-            if lane in closed or machine.is_full(job):
-                continue
-            if (nodes := self._nodes_for(job)) is not None:
-                self._start(job, nodes, "backfill" if lane in blocked else None)
-                continue
-            blocked.add(lane)
-            machine.blocked.add(job.row)
-            if machine.depth is None:
-                closed.add(lane)
-            elif held[lane] < machine.depth and self._reserve(job):
-                held[lane], self.reserved = held[lane] + 1, self.reserved + 1
+    def turns(self) -> list[Job]:
+        return self.machine.in_order()
+
+    def lane(self, job: Job) -> int:
+        """Each set has one."""
+        return self.machine.sets.index(tuple(self.machine.queue_of(job).nodes))
 
 
 def candidate(machine: Machine, job: Job) -> int:

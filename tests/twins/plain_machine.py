@@ -50,7 +50,10 @@ MOST_INSTANTS, MOST_ROUNDS = 20_000, 2_000
 
 @dataclass
 class Machine:
-    """Nodes of equal slots. `depth`: None blocks all behind the head, 0 starts all that fit, k holds k reservations."""
+    """Nodes of equal slots. `depth`: None blocks all behind the head, 0 starts all that fit, k holds k reservations.
+
+    `patience`: all start that fit, but of those that have waited longer than this the first `depth` hold reservations.
+    """
 
     nodes: int
     slots: int = 1
@@ -61,6 +64,7 @@ class Machine:
     by: str = "user"
     """Name of the column that says whose jobs are."""
     depth: float | None = inf
+    patience: float | None = None
     plan: bool = True
     horizon: int = 2_592_000_000_000
     interval: int = 0
@@ -369,11 +373,15 @@ class Machine:
         job.state, job.start, job.end, job.nodes, job.suspended = "running", self.now, None, nodes, 0
         job.run = Pace(since=self.now, begun_in=(self.now, self.round))
         job.attempts += 1
-        is_new = job.joined_in == (self.now, self.round)
-        job.started_by = started_by or ("immediate" if is_new else "reservation")
+        self.tell_start(job, started_by)
         job.run.is_first = self.vahrm is not None and self.vahrm.is_first(job)
         self.occupy(job, nodes, 1)
         tell_end(self, job)
+
+    def tell_start(self, job: Job, started_by: str | None) -> None:
+        """Notes why it has started; None: it had its turn."""
+        is_new = job.joined_in == (self.now, self.round)
+        job.started_by = started_by or ("immediate" if is_new else "reservation")
 
     def move(self, job: Job, nodes: list[int]) -> None:
         """One that has just started gets other nodes, as others start with it."""

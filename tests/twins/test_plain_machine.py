@@ -13,7 +13,7 @@ from machine_agreement import agrees
 from machine_cases import cases, named
 from machine_engine import run
 from plain_draws import SECOND
-from plain_jobs import Job
+from plain_jobs import ORDERS, Job
 from plain_machine import Machine
 from plain_nodes import Offer
 
@@ -72,6 +72,50 @@ def test_counting_backfills_agree_where_nodes_differ_and_fail(case: Case) -> Non
 )
 def test_counted_nodes_that_queues_share_agree(case: Case) -> None:
     """Each set has a head and reservations of its own, which count nodes by the sets that have them."""
+    agrees(*case)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(plan=False, queues=True, any_sets=True, shared=False, patience=True)
+    | cases(plan=False, queues=True, any_sets=True, shared=False, patience=True, cells=True, wait=True)
+)
+def test_long_waits_of_each_set_hold_reservations_where_queues_share_nodes(case: Case) -> None:
+    agrees(*case)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(plan=False, candidates=True, cells=True)
+    | cases(plan=False, candidates=True, cells=True, wait=True, outages=True, shares=True)
+    | cases(plan=False, candidates=True, cells=True, matches=True, draws="unlike", shared=False, wait=True)
+)
+def test_candidates_in_an_order_of_their_own_agree_where_nodes_differ(case: Case) -> None:
+    agrees(*case)
+
+
+@pytest.mark.parametrize("candidates", sorted(ORDERS))
+@pytest.mark.parametrize("depth", [1, 2])
+def test_candidates_in_a_crowd_for_several_kinds_agree(candidates: str, depth: int) -> None:
+    chance = np.random.default_rng(depth)
+    offers = [Offer(frozenset({f"f{kind}"}), 0, 1) for kind in range(3) for _ in range(3)]
+    jobs = []
+    for row in range(30):
+        runtime, kind = int(chance.integers(1, 40)) * SECOND, int(chance.integers(0, 4))
+        job = Job(row, 0, runtime, runtime * int(chance.integers(1, 4)), int(chance.integers(1, 4)))
+        job.wish = None if kind == 3 else named(f"f{kind}")
+        jobs.append(job)
+    agrees(Machine(len(offers), depth=depth, plan=False, candidates=candidates, offers=offers), jobs)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(plan=False, patience=True, shared=False, wait=True, outages=True)
+    | cases(plan=False, patience=True, cells=True)
+    | cases(plan=False, patience=True, cells=True, wait=True, outages=True, shares=True)
+    | cases(plan=False, patience=True, cells=True, matches=True, draws="unlike", shared=False, wait=True)
+)
+def test_long_waits_that_hold_reservations_agree_where_nodes_differ(case: Case) -> None:
     agrees(*case)
 
 

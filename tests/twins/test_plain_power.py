@@ -108,7 +108,7 @@ def test_power_in_time_agrees_on_nodes_that_differ(case: Case) -> None:
     | cases(shared=False, draws="unlike", matches=True, power="all", cells=True, queues=True, pools=True, any_sets=True)
 )
 def test_jobs_that_are_matched_to_nodes_together_agree_under_a_budget(case: Case) -> None:
-    """What all of them draw together decides whether one more starts with them."""
+    """The draw of all of them together decides whether one more starts with them."""
     agrees(*case)
 
 

@@ -7,7 +7,7 @@ from math import inf
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from machine_agreement import agrees
 from machine_cases import cases
 from plain_draws import SECOND, Draws
@@ -60,6 +60,17 @@ def test_vahrm_agrees_where_nodes_sleep(case: Case) -> None:
 
 @given(cases(shared=False, draws="any", vahrm=True, cells=True, outages=True, wait=True))
 def test_vahrm_agrees_on_nodes_that_differ_and_fail(case: Case) -> None:
+    agrees(*case)
+
+
+@settings(max_examples=3 * settings().max_examples)
+@given(
+    cases(shared=False, draws="any", vahrm=True, queues=True, any_sets=True, wait=True, outages=True)
+    | cases(shared=False, draws="any", vahrm=True, queues=True, any_sets=True, cells=True, wait=True)
+    | cases(shared=False, draws="any", vahrm=True, queues=True, any_sets=True, pools=True, power="all")
+)
+def test_vahrm_agrees_where_queues_share_nodes_or_a_budget(case: Case) -> None:
+    """A job that starves goes before all others, and keeps those of its own set waiting."""
     agrees(*case)
 
 

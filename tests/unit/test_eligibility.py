@@ -202,10 +202,6 @@ GPU = jobs_of(constraint=["gpu", None], node_count=[1, 3])
     ("policy", "message"),
     [
         (
-            hs.Policy("fcfs", "patience"),
-            "policy.backfill: found `patience`, expected one of none, first-fit, reservations",
-        ),
-        (
             hs.Policy("fcfs", "none", "opportunity-cost"),
             "policy.placement: found `opportunity-cost`, expected one of lowest-id, random",
         ),

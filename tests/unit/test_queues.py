@@ -231,7 +231,6 @@ def test_rule_6_counts_go_by_the_queues_that_have_the_nodes() -> None:
 @pytest.mark.parametrize(
     ("policy", "more", "what"),
     [
-        (hs.Policy("fcfs", "patience"), {}, "policy.backfill: found `patience`, expected one of"),
         ("swa", {}, "policy.placement: found `sliding-window`, expected one of"),
         ("easy:sleep=timeout", {"boot_s": 1.0}, "policy.sleep: found `timeout`, expected none, or the backfill plan"),
         ("easy", {"exclusive": False, "slots": 2}, "policy.backfill: found `reservations`, expected plan or slurm"),
@@ -245,12 +244,10 @@ def test_rule_7_not_all_parts_count_by_queues(policy: Any, more: dict[str, Any],
     assert "queues `a` (nodes 0-1) and `b` (nodes 1-3) share some nodes and not all" in faults(error)[0]
 
 
-def test_rule_7_a_job_starves_in_one_set_only() -> None:
+def test_rule_7_candidates_stand_in_policy_order() -> None:
     machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "1-3"))
-    with pytest.raises(
-        hs.ConfigError, match=r'^policy\.order\.starvation_limit_s: found a limit, expected "none" where'
-    ):
-        hs.simulate(workload("a"), machine, "vahrm:budget_w=1000")
+    with pytest.raises(hs.ConfigError, match=r'^policy\.backfill\.order: found an order, expected "policy" where'):
+        hs.simulate(workload("a"), machine, "easy:backfill.order=shortest")
 
 
 def test_rule_6_a_budget_over_several_pools_is_one() -> None:

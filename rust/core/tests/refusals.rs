@@ -84,7 +84,7 @@ const CASES: &[Case] = &[
     ),
     ((F::NamesNodes, F::FirstRuns), "vahrm:first_run=true plan lowest-id - -", PLAIN, &[("{backfill}", "plan")]),
     ((F::SlurmLoops, F::SharedNodes), "fcfs slurm lowest-id - -", Setting { shared: true, ..PLAIN }, &[]),
-    ((F::CountsAlike, F::UnlikeNodes), "fcfs patience lowest-id - -", Setting { unlike: true, ..PLAIN }, &[]),
+    ((F::CountsAlike, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, shared: true, ..PLAIN }, &[]),
     ((F::Resizing, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, resizes: true, ..PLAIN }, &[]),
     (
         (F::Preemption, F::UnlikeNodes),
@@ -100,8 +100,8 @@ const CASES: &[Case] = &[
         &[],
     ),
     (
-        (F::SeveralSets, F::StarvationLimit),
-        "vahrm none lowest-id - -",
+        (F::SeveralSets, F::OwnCandidates),
+        "fcfs reservations:order=shortest lowest-id - -",
         Setting { queues: &[&[0, 1], &[1, 2]], ..PLAIN },
         &[],
     ),

@@ -231,6 +231,14 @@ impl Cells {
         self.serves(self.number(job), node)
     }
 
+    /// The nodes among these that can serve the job.
+    #[must_use]
+    pub fn serving(&self, job: JobId, nodes: &NodeSet) -> NodeSet {
+        let mut own = NodeSet::empty(nodes.capacity());
+        own.insert_all(&nodes.iter().filter(|&node| self.may_use(job, node)).collect::<Vec<_>>());
+        own
+    }
+
     /// Need of cells and licences of a job of so many nodes.
     #[must_use]
     pub fn wish(&self, job: JobId, count: u32) -> Wish<'_> {

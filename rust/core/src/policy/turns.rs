@@ -1,5 +1,7 @@
 //! Counts overtaking: a start overtakes if an earlier job in policy order stays queued.
 
+use std::collections::BTreeSet;
+
 use crate::algo::fit_list::{FitList, QueueKey};
 use crate::policy::View;
 use crate::workload::JobId;
@@ -11,25 +13,26 @@ pub(super) struct Turns {
     in_order: Vec<QueueKey>,
     /// Rows of jobs that are known to overtake one that stays queued.
     overtaking: Vec<u32>,
-    /// True if a job that goes before all others stays queued.
-    blocked: bool,
+    /// Lanes in which a job that goes before all others stays queued.
+    blocked: BTreeSet<usize>,
 }
 
 impl Turns {
     pub(super) fn clear(&mut self) {
         self.in_order.clear();
         self.overtaking.clear();
-        self.blocked = false;
+        self.blocked.clear();
     }
 
-    /// Notes that a job that goes before all others stays queued: every job that starts after this overtakes it.
-    pub(super) fn block(&mut self) {
-        self.blocked = true;
+    /// Notes that a job that goes before all others stays queued: every job of its lane that starts after this overtakes
+    /// it.
+    pub(super) fn block(&mut self, lane: usize) {
+        self.blocked.insert(lane);
     }
 
     /// Notes a start in policy order.
-    pub(super) fn start(&mut self, key: QueueKey) {
-        if self.blocked {
+    pub(super) fn start(&mut self, lane: usize, key: QueueKey) {
+        if self.blocked.contains(&lane) {
             self.overtaking.push(key.row);
         } else {
             self.in_order.push(key);
@@ -37,8 +40,8 @@ impl Turns {
     }
 
     /// Notes the start of a job that goes before all others: only those for which the pass was blocked go ahead of it.
-    pub(super) fn start_first(&mut self, key: QueueKey) {
-        if self.blocked {
+    pub(super) fn start_first(&mut self, lane: usize, key: QueueKey) {
+        if self.blocked.contains(&lane) {
             self.overtaking.push(key.row);
         }
     }

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::Desk;
-use crate::workload::JobId;
 
 /// Strict order.
 #[derive(Clone, Copy, Debug)]
@@ -32,13 +31,13 @@ impl Backfill for NoBackfill {
 
 /// Starts jobs of each lane from its front while they fit.
 fn start_in_lanes(desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-    let mut open = vec![true; desk.view.lanes()];
+    let mut open: Vec<_> = (0..desk.view.lanes()).map(|lane| !desk.closed().contains(&lane)).collect();
     let mut place = queue.settled(Place::FRONT);
     while open.contains(&true)
         && let Some(&waiting) = queue.get(place)
     {
         desk.examine()?;
-        let is_open = &mut open[desk.view.lane(JobId(waiting.key.row))];
+        let is_open = &mut open[desk.lane(&waiting)];
         let offer = if *is_open { desk.offer(&waiting)? } else { None };
         *is_open &= offer.is_some();
         place = match offer {

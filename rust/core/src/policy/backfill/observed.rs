@@ -78,6 +78,10 @@ impl Backfill for OnObservedStart {
         Ok(())
     }
 
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        Some(Box::new(*self))
+    }
+
     fn queue_in(&mut self, order: &dyn Order) {
         self.in_order = order.is_as_observed();
     }

@@ -3,44 +3,51 @@
 //!
 //! Greedy first fit keeps the machine busy but can starve large jobs. Here the jobs that have waited longer than
 //! `patience` go first, the longest wait first; those of them that do not fit are planned at their earliest time, and
-//! no job that starts now may delay them.
+//! no job that starts now may delay them. Where queues have several sets of nodes, as many of each set hold reservations.
 
 use std::collections::BTreeSet;
 
 use crate::algo::fit_list::{FitList, Place, QueueKey, Waiting};
 use crate::error::Result;
 use crate::policy::backfill::Backfill;
+use crate::policy::backfill::cell_plan::CellPlan;
+use crate::policy::backfill::held::Held;
 use crate::policy::backfill::plan::Plan;
+use crate::policy::backfill::promises::Promises;
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
+/// The backfill: the `depth` longest waits beyond `patience` hold reservations.
+#[must_use]
+pub fn with_patience(patience: SimDuration, depth: usize, suited_first: bool) -> Box<dyn Backfill> {
+    Box::new(Patience { limit: patience, depth, suited_first, plan: Plan::of_many(), reserved: BTreeSet::new() })
+}
+
 /// First fit with bounded waiting.
 #[derive(Clone, Debug)]
-pub struct Patience {
+struct Patience<P> {
     limit: SimDuration,
     depth: usize,
     suited_first: bool,
-    plan: Plan,
+    plan: P,
     /// Jobs that hold a reservation.
     reserved: BTreeSet<QueueKey>,
 }
 
-impl Patience {
-    /// The `depth` longest waits beyond `patience` hold reservations.
-    #[must_use]
-    pub fn new(patience: SimDuration, depth: usize, suited_first: bool) -> Self {
-        Self { limit: patience, depth, suited_first, plan: Plan::of_many(), reserved: BTreeSet::new() }
-    }
-
+impl<P: Promises> Patience<P> {
     /// Starts or plans the jobs that have waited long enough.
     fn serve_patient(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let mut patient = Patient::new(desk, queue, self.limit, self.depth);
-        let mut candidate = Place::FRONT;
-        while self.reserved.len() < self.depth {
+        let (mut candidate, mut held) = (Place::FRONT, Held::of(desk, self.depth));
+        while !held.are_all_full() {
             let Some(key) = patient.next(desk, queue) else { break };
             desk.examine()?;
             let Some(place) = queue.place_of(key) else { break };
             let Some(waiting) = queue.get(place).copied() else { break };
+            let lane = desk.lane(&waiting);
+            if held.is_full(lane) {
+                continue;
+            }
             if let Some(mut offer) = self.offer(desk, &waiting)? {
                 self.note(desk, &waiting, &mut offer)?;
                 desk.accept_first(offer)?;
@@ -52,9 +59,10 @@ impl Patience {
             if self.reserved.is_empty() {
                 self.plan.reset(desk)?;
             }
-            desk.block();
-            self.plan.reserve(desk, &waiting, 1);
+            desk.block(&waiting);
+            self.plan.reserve(desk, &waiting);
             self.reserved.insert(key);
+            held.add(lane);
             // If nothing fits alongside the promises made so far, nothing will alongside more of them.
             let Some(next) = self.plan.next_that_may(desk, queue, candidate)? else { break };
             candidate = next;
@@ -159,7 +167,7 @@ impl Patient {
     }
 }
 
-impl Backfill for Patience {
+impl<P: Promises> Backfill for Patience<P> {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         self.reserved.clear();
         self.serve_patient(desk, queue)?;
@@ -169,7 +177,9 @@ impl Backfill for Patience {
         self.sweep(desk, queue, false)
     }
 
-    fn first_after(&self) -> Option<SimDuration> {
-        Some(self.limit)
+    fn by_cell(&self) -> Option<Box<dyn Backfill>> {
+        let &Self { limit, depth, suited_first, .. } = self;
+        let (plan, reserved) = (CellPlan::default(), BTreeSet::new());
+        Some(Box::new(Patience { limit, depth, suited_first, plan, reserved }))
     }
 }

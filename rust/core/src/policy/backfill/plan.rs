@@ -108,15 +108,6 @@ impl Plan {
         self.shadow.as_mut().filter(|_| self.is_short)
     }
 
-    /// Offer to start a waiting job now, if that delays none of the promises made so far.
-    pub(super) fn offer(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
-        let mut offer = None;
-        if !self.fits_now(desk, waiting, &mut offer)? {
-            return Ok(None);
-        }
-        if offer.is_some() { Ok(offer) } else { desk.offer(waiting) }
-    }
-
     /// True if a waiting job can start now without breaking the promises made so far, as far as counts tell. Where
     /// watts are counted this requires an offer: the given one or a new one, which is left in `offer` if the job fits.
     pub(super) fn fits_now(

@@ -9,7 +9,6 @@ use crate::algo::partial_plan::PartialPlan;
 use crate::algo::releases::Claim;
 use crate::error::Result;
 use crate::policy::backfill::by_cell::ByCell;
-use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::course::Course;
 use crate::policy::backfill::kept::Kept;
 use crate::policy::backfill::plan::{Plan, TICK};
@@ -38,8 +37,6 @@ pub struct Reservations {
     worth: Worth,
     /// Jobs that are promised their starts together.
     alike: Vec<Waiting>,
-    /// Index of the jobs that may not hold a reservation, where they are looked at in an order of their own.
-    candidates: Option<Index>,
 }
 
 impl Reservations {
@@ -49,15 +46,7 @@ impl Reservations {
         let kept = (depth == usize::MAX).then(Kept::default);
         let plan = if depth == 1 { Plan::of_one() } else { Plan::of_many() };
         let (partial, standing, alike) = (PartialPlan::default(), StandingPlan::default(), Vec::new());
-        Self { depth, puts_off: true, plan, kept, partial, standing, worth: Worth::default(), alike, candidates: None }
-    }
-
-    /// Has the jobs behind the last reservation looked at in another order. With `usize::MAX` reservations there are
-    /// none.
-    #[must_use]
-    pub fn looking_in(self, order: Candidates) -> Self {
-        let candidates = (self.depth != usize::MAX).then(|| Index::new(order));
-        Self { candidates, ..self }
+        Self { depth, puts_off: true, plan, kept, partial, standing, worth: Worth::default(), alike }
     }
 
     /// Uses a profile of the future even for one reservation: the slow twin of the textbook's short cut.
@@ -96,7 +85,6 @@ impl Reservations {
         // A job of length zero may start where others cannot.
         self.puts_off
             && !self.plan.may_be_short()
-            && self.candidates.is_none()
             && desk.only_counts()
             && !desk.counts_watts()
             && queue.shortest() > SimDuration::ZERO
@@ -236,63 +224,6 @@ impl Reservations {
             }
         }
         Ok(())
-    }
-
-    /// Goes through the jobs in policy order up to the last that is promised a start, then through those behind it in
-    /// the order of `index`.
-    fn in_two_orders(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, index: &mut Index) -> Result<()> {
-        let (mut place, mut held) = (Place::FRONT, 0);
-        while held < self.depth {
-            let Some(&waiting) = queue.get(place) else { return Ok(()) };
-            desk.examine()?;
-            if let Some(mut offer) = self.offer_beside(desk, &waiting)? {
-                self.plan.start(desk, &waiting, &mut offer)?;
-                place = start(desk, queue, place, offer)?;
-            } else {
-                held += self.reserve(desk, &[waiting]);
-                place = queue.after(place);
-            }
-        }
-        self.start_candidates(desk, queue, place, index)
-    }
-
-    /// Starts the jobs from `from` on that fit alongside the promises, in the order of `index`.
-    fn start_candidates(
-        &mut self,
-        desk: &mut Desk<'_>,
-        queue: &mut FitList,
-        from: Place,
-        index: &mut Index,
-    ) -> Result<()> {
-        let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
-        let mut at = Place::FRONT;
-        while let Some(found) = self.plan.next(desk, index.list(), at) {
-            desk.examine()?;
-            let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
-                at = index.pass_over(found, desk.has_quotas());
-                continue;
-            };
-            // A start may also fill groups of jobs that stand before it in the queue and have yet to be looked at.
-            let offer =
-                if waiting.key < first || desk.is_held(&waiting) { None } else { self.offer_beside(desk, &waiting)? };
-            if let Some(mut offer) = offer {
-                self.plan.start(desk, &waiting, &mut offer)?;
-                start(desk, queue, place, offer)?;
-                at = index.remove_at(found);
-            } else {
-                at = index.list().after(found);
-            }
-        }
-        Ok(())
-    }
-
-    /// Offer to start a job now alongside the promises made so far, if it fits.
-    fn offer_beside(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
-        let mut offer = None;
-        if !self.plan.fits_now(desk, waiting, &mut offer)? {
-            return Ok(None);
-        }
-        if offer.is_some() { Ok(offer) } else { desk.offer(waiting) }
     }
 
     /// Last job that has to be planned before it is certain that the candidate can start; none if it is certain
@@ -449,14 +380,7 @@ impl Backfill for Reservations {
             return self.planned_in_part(desk, queue);
         }
         self.reset(desk)?;
-        match self.candidates.take() {
-            None => self.planned(desk, queue, Place::FRONT),
-            Some(mut index) => {
-                let done = self.in_two_orders(desk, queue, &mut index);
-                self.candidates = Some(index);
-                done
-            }
-        }
+        self.planned(desk, queue, Place::FRONT)
     }
 
     fn note_left(&mut self, _job: JobId) {
@@ -465,30 +389,17 @@ impl Backfill for Reservations {
 
     fn note_queued(&mut self, waiting: &Waiting) {
         self.standing.join(waiting.key);
-        if let Some(index) = &mut self.candidates {
-            index.join(waiting);
-        }
     }
 
-    fn note_sorted(&mut self, queue: &FitList) {
+    fn note_sorted(&mut self, _queue: &FitList) {
         self.standing.end();
-        if let Some(index) = &mut self.candidates {
-            index.sort(queue);
-        }
-    }
-
-    fn has_own_order(&self) -> bool {
-        self.candidates.is_some()
     }
 
     fn beside_sleep(&self) -> Option<Box<dyn Backfill>> {
-        self.candidates.is_none().then(|| Box::new(Woken::reserving(self.depth)) as Box<dyn Backfill>)
+        Some(Box::new(Woken::reserving(self.depth)))
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {
-        if self.has_own_order() {
-            return None;
-        }
         Some(Box::new(ByCell::new(self.depth)))
     }
 

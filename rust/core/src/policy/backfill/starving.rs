@@ -1,5 +1,5 @@
 //! Starvation: jobs that have waited too long are served before all others, the longest wait first (VAHRM, section
-//! III-B).
+//! III-B). Where queues have several sets of nodes, one that does not fit keeps only those of its own set waiting.
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::Result;
@@ -47,11 +47,35 @@ impl Starving {
         }
         Ok(true)
     }
+
+    /// The same in lanes: one that does not fit closes its lane. False if all are closed.
+    fn serve_lanes(&self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
+        let mut last = (SimTime::from_micros(i64::MIN), 0);
+        while desk.closed().len() < desk.view.lanes()
+            && let Some(key) = queue.oldest_after(last).filter(|key| desk.view.now - key.submit > self.limit)
+        {
+            desk.examine()?;
+            last = (key.submit, key.row);
+            let Some((place, waiting)) = queue.place_of(key).and_then(|place| Some((place, *queue.get(place)?))) else {
+                break;
+            };
+            match desk.offer(&waiting)? {
+                Some(offer) => {
+                    queue.remove_at(place);
+                    desk.accept_first(offer)?;
+                    desk.hold_back(queue, key, true);
+                }
+                None => desk.close_lane(&waiting),
+            }
+        }
+        Ok(desk.closed().len() < desk.view.lanes())
+    }
 }
 
 impl Backfill for Starving {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        if self.serve(desk, queue)? { self.others.select(desk, queue) } else { Ok(()) }
+        let goes_on = if desk.view.lanes() > 1 { self.serve_lanes(desk, queue)? } else { self.serve(desk, queue)? };
+        if goes_on { self.others.select(desk, queue) } else { Ok(()) }
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {

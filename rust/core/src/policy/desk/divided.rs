@@ -65,7 +65,7 @@ impl Desk<'_> {
     /// If the placement fails or the host interrupts.
     pub fn offer_in(&mut self, waiting: &Waiting, split: &NodesByCell) -> Result<Option<Offer>> {
         let Some(cells) = self.view.shares.map(Shares::cells) else { return Ok(None) };
-        if self.left().is_some_and(|left| self.least_watts(waiting) > left) {
+        if self.is_closed(waiting) || self.left().is_some_and(|left| self.least_watts(waiting) > left) {
             return Ok(None);
         }
         let mark = self.draft.mark();
@@ -114,9 +114,7 @@ impl Desk<'_> {
             let first = nodes.len();
             match to {
                 Where::WhereItAddsLeast => {
-                    let mut own = NodeSet::empty(free.capacity());
-                    own.insert_all(&free.iter().filter(|&node| cells.may_use(job, node)).collect::<Vec<_>>());
-                    take_cheapest(&ask, job, &mut own, nodes);
+                    take_cheapest(&ask, job, &mut cells.serving(job, free), nodes);
                     free.remove_all(&nodes[first..]);
                 }
                 Where::In(split) => {

@@ -10,11 +10,14 @@ mod refusals;
 mod steering;
 mod terms;
 
+use std::collections::BTreeSet;
+
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Release, merged};
 use crate::cluster::runs::RunId;
+use crate::cluster::shares::Shares;
 use crate::error::{Error, Result, SimulationError};
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::Power;
@@ -124,6 +127,8 @@ pub struct Desk<'a> {
     order: Option<&'a mut dyn Order>,
     /// True if jobs are placed together at the end.
     is_joint: bool,
+    /// Lanes of which no more jobs may start in this pass.
+    closed: BTreeSet<usize>,
     /// True if watts count and jobs get the free nodes with the lowest ids: their watts are known before they are placed.
     gives_first: bool,
     offers: u32,
@@ -166,6 +171,7 @@ impl<'a> Desk<'a> {
             unrest: std::mem::replace(unrest, Unrest { is_cut: false, ..*unrest }),
             quotas,
             order: None,
+            closed: BTreeSet::new(),
             offers: 0,
             examined: 0,
         }
@@ -186,7 +192,7 @@ impl<'a> Desk<'a> {
     /// If a placement fails or the host interrupts.
     pub fn offer_within(&mut self, waiting: &Waiting, most: i64) -> Result<Option<Offer>> {
         let job = JobId(waiting.key.row);
-        if waiting.units > self.draft.free_units() {
+        if waiting.units > self.draft.free_units() || self.is_closed(waiting) {
             return Ok(None);
         }
         if self.view.shares.is_some() {
@@ -241,7 +247,7 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// If another offer was made since.
     pub fn accept(&mut self, offer: Offer) -> Result<()> {
-        self.turns.start(offer.waiting.key);
+        self.turns.start(self.lane(&offer.waiting), offer.waiting.key);
         self.carry_out(offer)
     }
 
@@ -250,7 +256,7 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// If another offer was made since.
     pub fn accept_first(&mut self, offer: Offer) -> Result<()> {
-        self.turns.start_first(offer.waiting.key);
+        self.turns.start_first(self.lane(&offer.waiting), offer.waiting.key);
         self.carry_out(offer)
     }
 
@@ -260,17 +266,43 @@ impl<'a> Desk<'a> {
         self.draft.rollback(offer.mark);
     }
 
-    /// Notes that a job that goes before all others stays queued: every job that starts after this overtakes it.
-    pub fn block(&mut self) {
-        self.turns.block();
+    /// Notes that a job that goes before all others stays queued: every job of its lane that starts after this overtakes
+    /// it.
+    pub fn block(&mut self, waiting: &Waiting) {
+        self.turns.block(self.lane(waiting));
+    }
+
+    /// Lane of a waiting job.
+    #[must_use]
+    pub fn lane(&self, waiting: &Waiting) -> usize {
+        self.view.lane(JobId(waiting.key.row))
+    }
+
+    /// Closes the lane of a waiting job: no more of its jobs are offered a start in this pass.
+    pub fn close_lane(&mut self, waiting: &Waiting) {
+        self.closed.insert(self.lane(waiting));
+    }
+
+    /// Lanes that are closed.
+    #[must_use]
+    pub fn closed(&self) -> &BTreeSet<usize> {
+        &self.closed
+    }
+
+    /// True if the lane of a waiting job is closed.
+    fn is_closed(&self, waiting: &Waiting) -> bool {
+        !self.closed.is_empty() && self.closed.contains(&self.lane(waiting))
     }
 
     /// True if the free nodes suit a waiting job that fits on them. Nodes that it is offered count as free.
     pub fn suits(&mut self, waiting: &Waiting, offer: Option<&Offer>) -> bool {
         let (ask, job) = (self.ask, JobId(waiting.key.row));
         let mark = offer.map_or_else(|| self.draft.mark(), |offer| offer.mark);
-        let placement = &mut *self.placement;
-        self.draft.look_back(mark, job, |free| placement.judge(&ask, job, free) == Verdict::Suits)
+        let (placement, cells) = (&mut *self.placement, self.view.shares.map(Shares::cells));
+        self.draft.look_back(mark, job, |free| {
+            let own = cells.map(|cells| cells.serving(job, free));
+            placement.judge(&ask, job, own.as_ref().unwrap_or(free)) == Verdict::Suits
+        })
     }
 
     /// Lends the desk the order in which jobs stand.

@@ -7,8 +7,9 @@ use crate::policy::backfill::first_fit::FirstFit;
 use crate::policy::backfill::named::NamedPlan;
 use crate::policy::backfill::none::NoBackfill;
 use crate::policy::backfill::observed::OnObservedStart;
-use crate::policy::backfill::patience::Patience;
+use crate::policy::backfill::patience::with_patience;
 use crate::policy::backfill::reservations::Reservations;
+use crate::policy::backfill::two_orders::in_two_orders;
 use crate::policy::registry::row::{Accompanied, Beside, Need, Row};
 use crate::policy::registry::slurm;
 use crate::policy::timing::Timing;
@@ -51,7 +52,8 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         "patience",
         "every job that fits starts, those that suit the free nodes first; long waits hold reservations",
         patience,
-    ),
+    )
+    .knowing_cells(),
 ];
 
 /// Number of jobs, or all of them.
@@ -73,16 +75,16 @@ const RESERVED: Param<Option<u32>> = depth(
     "number of blocked jobs that hold a reservation, which no job may delay; 1 is EASY, unbounded is conservative",
 );
 const OVERTAKING: Param<Option<Candidates>> = candidates(
-    "the order in which jobs are looked at that may overtake those with reservations; with `depth` 1, shortest is EASY-SJBF; only on nodes that do not differ in what jobs ask for, and without a sleep part",
+    "the order in which jobs are looked at that may overtake those with reservations; with `depth` 1, shortest is EASY-SJBF; without a sleep part, and not where nodes are counted for several sets of queues",
 );
 
 fn reservations(params: &mut Params, _seed: u64) -> Box<dyn Backfill> {
-    let made = Reservations::new(jobs(params.take(&RESERVED)));
-    let order = params.take(&OVERTAKING);
-    Box::new(match order {
-        Some(order) => made.looking_in(order),
-        None => made,
-    })
+    let (depth, order) = (jobs(params.take(&RESERVED)), params.take(&OVERTAKING));
+    match order {
+        // With a reservation for every job there are none behind the last.
+        Some(order) if depth != usize::MAX => in_two_orders(depth, order),
+        _ => Box::new(Reservations::new(depth)),
+    }
 }
 
 const PLANNED: Param<Option<u32>> = depth(
@@ -128,5 +130,5 @@ const SUITED_FIRST: Param<bool> = Param::flag(
 fn patience(params: &mut Params, _seed: u64) -> Box<dyn Backfill> {
     let limit = params.take(&PATIENCE).unwrap_or(SimDuration::FOREVER);
     let depth = jobs(params.take(&PATIENT));
-    Box::new(Patience::new(limit, depth, params.take(&SUITED_FIRST)))
+    with_patience(limit, depth, params.take(&SUITED_FIRST))
 }

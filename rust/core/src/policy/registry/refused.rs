@@ -29,7 +29,7 @@ pub enum Feature {
     PlacesItself,
     /// A backfill that counts nodes.
     CountsNodes,
-    /// A backfill that counts all nodes alike.
+    /// A backfill that counts slots of shared nodes, wherever they are.
     CountsAlike,
     /// A backfill that does not count the watts of nodes that boot.
     CountsNoBoots,
@@ -180,8 +180,8 @@ pub const REFUSED: &[RefusedPair] = &[
         Feature::CountsAlike,
         Feature::UnlikeNodes,
         "policy.backfill",
-        "a part that counts all nodes alike",
-        "one that counts nodes by cell, or plans with named nodes",
+        "a part that counts slots, wherever they are",
+        "plan, which names nodes: jobs share them, and they differ in what jobs ask for",
     ),
     pair(
         Feature::Resizing,
@@ -213,10 +213,11 @@ pub const REFUSED: &[RefusedPair] = &[
     ),
     pair(
         Feature::SeveralSets,
-        Feature::StarvationLimit,
-        "policy.order.starvation_limit_s",
-        "a limit",
-        "\"none\" where nodes of several queues are counted by set: a job that starves goes before those of its own set only",
+        Feature::OwnCandidates,
+        "policy.backfill.order",
+        "an order",
+        "\"policy\" where nodes of several queues are counted by set: the jobs behind the last reservation of one set may \
+         stand among those of another that still reserve",
     ),
     pair(
         Feature::LiveMachine,
@@ -303,9 +304,7 @@ impl Feature {
             Self::NamesNodes => "`plan` or `slurm`",
             Self::PlacesItself => "`plan`",
             Self::CountsNodes => "a backfill that counts nodes",
-            Self::CountsAlike => {
-                "`observed`, `patience`, or a backfill with an `order`; on shared nodes any but `plan`"
-            }
+            Self::CountsAlike => "on nodes that jobs share any backfill but `plan`",
             Self::CountsNoBoots => "`observed` or `patience`",
             Self::SlurmLoops => "`slurm`",
             Self::OtherPlacement => "a placement other than `lowest-id`",
