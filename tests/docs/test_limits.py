@@ -24,8 +24,8 @@ def jobs(**columns: list[object]) -> hs.Workload:
 def sleep_under_a_budget_is_by_counts_alone() -> bool:
     budget = {"name": "system-budget", "pcr": 0.9}
     capped = hs.Platform.homogeneous(4, 100, 300, off_w=5, boot_s=60, shutdown_s=60).with_cap_model(static_w=50)
-    with pytest.raises(hs.ConfigError, match="backfill `plan` counts no watts"):
-        hs.Policy("fcfs", "plan", power=budget, sleep="timeout")
+    with pytest.raises(hs.ConfigError, match="first-fit or reservations with a power part"):
+        hs.simulate(jobs(), capped, hs.Policy("fcfs", "plan", power=budget, sleep="timeout"))
     for more in ({"allocator": "equal-slowdown"}, {"on_excess": ["kill"]}):
         policy = hs.Policy("fcfs", "reservations", power=budget | more, sleep="timeout")
         with pytest.raises(hs.ConfigError, match="none with an allocator or steps in on_excess"):
@@ -47,8 +47,11 @@ def queues_preempt_by_plan_on_like_nodes() -> bool:
         hs.simulate(workload, platform, "easy")
     kinds = [hs.NodeClass("cpu", 1, 100, 300, gpus=0), hs.NodeClass("gpu", 1, 100, 300, gpus=2)]
     unlike = hs.Platform(kinds, queues=[hs.Queue("a", "0-1"), hs.Queue("u", "0-1", priority=1, preempts=["a"])])
-    with pytest.raises(hs.ConfigError, match="suspended jobs share what nodes differ in"):
+    unclear = "suspended jobs share watts, or what nodes differ in"
+    with pytest.raises(hs.ConfigError, match=unclear):
         hs.simulate(jobs(queue=["a", "u"], device=["gpu", "cpu"]), unlike, hs.Policy("fcfs", "plan"))
+    with pytest.raises(hs.ConfigError, match=unclear):
+        hs.simulate(workload, platform, hs.Policy("fcfs", "plan", power="system-budget"))
     return not hasattr(hs.Queue, "shares")
 
 
@@ -58,11 +61,9 @@ def a_job_draws_a_constant_power() -> bool:
     return result.segments.select("job_id", "power_w").rows() == [(1, 200.0), (2, 300.0)]
 
 
-def unlike_nodes_share_by_plan_without_a_budget() -> bool:
+def unlike_nodes_share_by_plan() -> bool:
     kinds = [hs.NodeClass("cpu", 2, 100, 300, slots=2, gpus=0), hs.NodeClass("gpu", 2, 100, 300, slots=2, gpus=2)]
-    workload, budget = jobs(device=["gpu", "cpu"]), {"name": "system-budget", "pcr": 0.9}
-    with pytest.raises(hs.ConfigError, match=r"policy\.power"):
-        hs.simulate(workload, hs.Platform(kinds, exclusive=False), hs.Policy("fcfs", "plan", power=budget))
+    workload = jobs(device=["gpu", "cpu"])
     with pytest.raises(hs.ConfigError, match=r"policy\.backfill: found `reservations`, expected plan"):
         hs.simulate(workload, hs.Platform(kinds, exclusive=False), "easy")
     shared = hs.simulate(workload, hs.Platform(kinds, exclusive=False), hs.Policy("fcfs", "plan"))
@@ -78,12 +79,12 @@ HELD = {
         sleep_under_a_budget_is_by_counts_alone
     ),
     "No bound on savings in a window is known under caps.": no_bound_is_known_under_caps,
-    "Queues have limits, priorities and, under `plan` on nodes that offer the same, urgent jobs.": (
+    "Queues have limits, priorities and, under `plan` on nodes that offer the same and without a power budget,": (
         queues_preempt_by_plan_on_like_nodes
     ),
     "A job draws a constant power as long as its caps stay as they are,": a_job_draws_a_constant_power,
     "Where jobs ask for features, GPUs, memory or licences that differ by node, shared nodes need the": (
-        unlike_nodes_share_by_plan_without_a_budget
+        unlike_nodes_share_by_plan
     ),
     "Linux only.": it_is_for_linux,
 }

@@ -60,10 +60,12 @@ def agrees(machine: Machine, jobs: list[Job], sleep: Any = "timeout", *, nodes: 
 
 def make(machine: Machine, jobs: list[Job]) -> Machine:
     """The reference machine's run."""
-    counted = count_pass if machine.sleep is None else counted_pass_and_rest
+    one_pass = count_pass if machine.sleep is None else counted_pass_and_rest
     if machine.power is not None:
-        counted = power_pass if machine.sleep is None else sleepy_pass
-    machine.run(jobs, named_pass if machine.plan else counted)
+        one_pass = power_pass if machine.sleep is None else sleepy_pass
+    elif machine.plan:
+        one_pass = named_pass
+    machine.run(jobs, one_pass)
     return machine
 
 

@@ -221,6 +221,9 @@ def policy_of(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.P
         order = {"name": order, "half_life_s": half_life_s, "by": machine.by}
     if machine.vahrm is not None:
         order = order_of(machine.vahrm)
+    parts: dict[str, Any] = {"power": machine.power and part_of(machine.power.rules), "sleep": rest}
+    if machine.draws.believed is not None:
+        parts["analyzer"] = Believer(machine.draws, jobs)
     if not machine.plan:
         by_name = {None: "none", 0: "first-fit"}.get(machine.depth)
         candidates = {} if machine.candidates is None else {"order": machine.candidates}
@@ -231,9 +234,6 @@ def policy_of(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.P
         if machine.sizing is not None:
             backfill = {"name": backfill} if isinstance(backfill, str) else backfill
             backfill["sizing"] = Resizer(machine)
-        parts: dict[str, Any] = {"power": machine.power and part_of(machine.power.rules), "sleep": rest}
-        if machine.draws.believed is not None:
-            parts["analyzer"] = Believer(machine.draws, jobs)
         placement = "assignment" if machine.matches else "lowest-power" if machine.by_power else "lowest-id"
         return hs.Policy(order, backfill, placement, **parts)
     plan: dict[str, Any] = {
@@ -243,7 +243,7 @@ def policy_of(machine: Machine, jobs: list[Job], sleep: Any = "timeout") -> hs.P
         "interval_s": machine.interval // SECOND,
         "order": machine.candidates or "policy",
     }
-    return hs.Policy(order, plan, sleep=rest)
+    return hs.Policy(order, plan, **parts)
 
 
 def order_of(vahrm: Vahrm) -> dict[str, Any]:

@@ -206,8 +206,8 @@ class Machine:
         return not self.plan and len(self.sets) > 1 and (overlap or self.power is not None)
 
     def all_nodes(self, job: Job) -> Sequence[int]:
-        """Nodes that rules mean by "all": those of a job's queue, or all where several sets share anything."""
-        return range(self.nodes) if self.has_lanes else self.queue_of(job).nodes
+        """Nodes that rules mean by "all": those of a job's queue, or all where several sets may share anything."""
+        return range(self.nodes) if self.has_lanes or self.plan else self.queue_of(job).nodes
 
     @property
     def running(self) -> list[Job]:

@@ -22,6 +22,7 @@ from plain_machine import Machine
 from plain_meter import node_draw
 from plain_paces import end_of_part, in_force, job_draw, predicted_factor, tell_end, whole_draw
 from plain_sizes import resize
+from plain_windows import named_pass
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def power_pass(machine: Machine) -> None:
     resumed = power.recover()
     has_resized = power.is_recovered and resize(machine, power.room())
     if power.is_recovered:
-        count_pass(machine)
+        one_pass = named_pass if machine.plan else count_pass
+        one_pass(machine)
     if machine.vahrm is not None:
         machine.vahrm.learn()
     has_started = any(job.run.begun_in == (machine.now, machine.round) for job in machine.running)
@@ -192,6 +194,10 @@ class Power:
         taken = self.idle_draw + self.surplus
         self.ahead = {time: watts - taken for time, watts in self.budget_believed().items()}
 
+    def at(self, time: int) -> int:
+        """Picowatts that may be drawn beyond idle at a time."""
+        return self.ahead[max(since for since in self.ahead if since <= time)]
+
     @property
     def most(self) -> int:
         """The most that a plan has once all that runs has ended: rule 18."""
@@ -235,7 +241,7 @@ class Power:
         for _ in range(self.ends.count(machine.now)):
             self._tell("budget", self.actual_draw(), value=self.budget.watts(machine.now))
         if machine.now not in self.ends:
-            return bool(interval and machine.now % interval == 0)
+            return bool(interval and machine.running and machine.now % interval == 0)
         for job in [job for job in machine.jobs if job.state == "queued"]:
             if not self.could_ever_run(job, machine.now):
                 job.state, job.ended_at = "failed" if job.attempts else "rejected", machine.now
@@ -343,7 +349,7 @@ class Power:
             is_looked_at = self.rules.on_excess and (interval == 0 or machine.now % interval == 0)
             has_acted = bool(is_looked_at) and self._look()
             waits = any(job.state in ("queued", "suspended") for job in machine.jobs)
-            is_stuck = waits and not machine.happens() and not self._ends_to_come()
+            is_stuck = waits and machine.owed is None and not machine.happens() and not self._ends_to_come()
             is_due = is_stuck and (has_acted or not was_asked)
             if not is_due and not has_news(machine):
                 return

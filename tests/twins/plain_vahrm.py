@@ -39,7 +39,7 @@ class Vahrm:
 
     def place(self, job: Job) -> float:
         """Least first: the highest priority."""
-        draws, nodes = self.machine.draws, self.machine.queue_of(job).nodes
+        draws, nodes = self.machine.draws, self.machine.all_nodes(job)
         is_first = self.is_first(job)
         watts = [draws.tdp_w if is_first else draws.predicted_w(job.app, node, job.own_cap) for node in nodes]
         length = job.planned if self.by_walltime else job.runtime

@@ -3,6 +3,8 @@
 Where nodes sleep: rules 9 and 18.
 
 Where nodes differ: rules 5 and 8 to 10 of the page's section on them.
+
+Under a budget: rules 48 to 51 of the page on power in time.
 """
 
 from __future__ import annotations
@@ -25,9 +27,13 @@ class Hold(NamedTuple):
     start: int
     end: float
     job: Job | None = None
+    picowatts: int = 0
+
+    def is_at(self, at: int) -> bool:
+        return self.start <= at < self.end
 
     def has(self, node: int, at: int) -> bool:
-        return node in self.nodes and self.start <= at < self.end
+        return node in self.nodes and self.is_at(at)
 
 
 def named_pass(machine: Machine) -> None:
@@ -52,8 +58,14 @@ class _Pass:
             if not machine.is_full(job):
                 self._serve_urgent(job)
         for job in machine.in_order("suspended"):
-            self._look_at_suspended(job)
+            # Under a budget it is emergencies that suspend jobs, and recovery that resumes them.
+            if machine.power is None:
+                self._look_at_suspended(job)
         waiting = [job for job in waiting if not machine.queue_of(job).preempts]
+        late = [] if machine.vahrm is None else machine.vahrm.starving(waiting)
+        if not all(self._serve_late(job) for job in late if not machine.is_full(job)):
+            return
+        waiting = [job for job in waiting if job not in late]
         while waiting:
             if self.reserved >= (machine.depth or 0) and machine.candidates is not None:
                 # All that may be planned for later are: the others have their turns in an order of their own.
@@ -62,13 +74,21 @@ class _Pass:
             if not machine.is_full(job):
                 self._settle(job, self._earliest(job, self._holds()))
 
+    def _serve_late(self, job: Job) -> bool:
+        """One that has waited too long starts now, or nobody does."""
+        found = self._earliest(job, self._holds())
+        if found is None or found[0] > self.now:
+            return False
+        self.machine.begin(job, found[1], "reservation")
+        return True
+
     def _candidate(self, job: Job) -> tuple[int, int, int, int]:
         machine = self.machine
         return -machine.queue_of(job).priority, candidate(machine, job), job.eligible or 0, job.row
 
     def _settle(self, job: Job, found: tuple[int, list[int]] | None) -> None:
         """Rule 10."""
-        machine, length = self.machine, max(TICK, job.planned)
+        machine, length = self.machine, self._length(job)
         if found is not None and found[0] == self.now and not any(is_away(machine, number) for number in found[1]):
             machine.begin(job, found[1], "backfill" if self.stay else None)
             return
@@ -79,7 +99,11 @@ class _Pass:
         if found[0] > self.now and self.reserved >= (machine.depth or 0):
             return
         self.reserved += 1
-        self.promised.append(Hold(found[1], job.slots, found[0], found[0] + length, job))
+        takes = 0 if machine.power is None else machine.power.least_draw(job, found[1])
+        self.promised.append(Hold(found[1], job.slots, found[0], found[0] + length, job, takes))
+
+    def _length(self, job: Job) -> int:
+        return max(TICK, self.machine.length(job))
 
     def _serve_urgent(self, job: Job) -> None:
         """Rule 33."""
@@ -96,7 +120,7 @@ class _Pass:
         """Nodes that an urgent job starts on, once others have made way."""
         machine = self.machine
         own = machine.usable(job)
-        during = self._during(holds, self.now, max(TICK, job.planned))
+        during = self._during(holds, self.now, self._length(job))
         fits = [node for node in own if self._has_room(node, job, holds, during)]
         nodes = sorted(sorted(fits, key=lambda node: (self._used(node), node))[: job.node_count])
         for node in nodes:
@@ -136,17 +160,30 @@ class _Pass:
 
         In a pass that has looked at the suspended jobs they hold what was promised to them, and nothing else.
         """
-        holds = [*self.promised, *self._outages(), *self._away()]
+        holds = [*self.promised, *self._outages(), *self._away(), *self._withheld()]
         looked = {hold.job.row for hold in self.promised if hold.job is not None}
         for job in self.machine.jobs:
             if without is not None and job.queue in without:
                 continue
             if job.state == "running":
-                end = self.now + max(TICK, self._left(job))
-                holds.append(Hold(job.nodes, job.slots, self.now, end, job))
+                holds.append(self._run(job))
             elif job.state == "suspended" and without is not None and job.row not in looked:
                 holds.append(Hold(job.nodes, job.slots, self.now, inf, job))
         return holds
+
+    def _run(self, job: Job) -> Hold:
+        """Rule 44."""
+        power = self.machine.power
+        if power is None:
+            return Hold(job.nodes, job.slots, self.now, self.now + max(TICK, self._left(job)), job)
+        end = max(self.now + TICK, self.machine.release(job))
+        return Hold(job.nodes, job.slots, self.now, end, job, power.running_least_draw(job))
+
+    def _withheld(self) -> list[Hold]:
+        """Rule 20: watts that nobody starts with in this pass."""
+        power = self.machine.power
+        watts = 0 if power is None else power.withheld
+        return [Hold([], 0, self.now, self.now + TICK, None, watts)] if watts else []
 
     def _outages(self) -> list[Hold]:
         """Rule 8: no repair is expected; rule 31: what is announced is known."""
@@ -187,7 +224,8 @@ class _Pass:
 
     def _changes(self, holds: list[Hold]) -> list[int]:
         edges = [edge for hold in holds for edge in (hold.start, hold.end)]
-        return sorted({self.now, *(int(edge) for edge in edges if self.now < edge < inf)})
+        believed = () if self.machine.power is None else self.machine.power.ahead
+        return sorted({self.now, *(int(edge) for edge in (*edges, *believed) if self.now < edge < inf)})
 
     def _during(self, holds: list[Hold], at: int, length: int) -> list[int]:
         return [at, *(change for change in self._changes(holds) if at < change < at + length)]
@@ -217,8 +255,11 @@ class _Pass:
         )
 
     def _earliest(self, job: Job, holds: list[Hold]) -> tuple[int, list[int]] | None:
-        """Rule 9: the earliest time, and the plainest nodes, of these the fullest then."""
-        machine, length = self.machine, max(TICK, job.planned)
+        """Rule 9: the earliest time, and the plainest nodes, of these the fullest then.
+
+        Under a budget the first at which these or, if they take too much, the cheapest have the watts: rule 49.
+        """
+        machine, length = self.machine, self._length(job)
         sign = -1 if machine.queue_of(job).spreads else 1
         changes, usable = self._changes(holds), machine.usable(job)
         of_node = {node: [hold for hold in holds if node in hold.nodes] for node in usable}
@@ -232,5 +273,19 @@ class _Pass:
                     node: (machine.cell(node), self._claim(node, job), sign * self._free(node, of_node[node], at), node)
                     for node in fits
                 }
-                return at, sorted(sorted(fits, key=ranks.__getitem__)[: job.node_count])
+                nodes = self._affordable(job, sorted(fits, key=ranks.__getitem__), holds, during)
+                if nodes is not None:
+                    return at, sorted(nodes)
         return None
+
+    def _affordable(self, job: Job, ranked: list[int], holds: list[Hold], during: list[int]) -> list[int] | None:
+        """The first nodes or, if these take more watts than are left at some instant, the cheapest."""
+        first, power = ranked[: job.node_count], self.machine.power
+        if power is None:
+            return first
+        # A stable sort: of nodes that cost the same, the first.
+        cheapest = sorted(ranked, key=lambda node: power.least_draw(job, [node]))[: job.node_count]
+        left = min(
+            power.at(instant) - sum(hold.picowatts for hold in holds if hold.is_at(instant)) for instant in during
+        )
+        return next((nodes for nodes in (first, cheapest) if power.least_draw(job, nodes) <= left), None)

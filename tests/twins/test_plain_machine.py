@@ -245,11 +245,9 @@ class Lowest:
         return free[: job.node_count]
 
 
-def test_a_plan_lets_no_other_part_choose_nodes_or_count_watts() -> None:
+def test_a_plan_lets_no_other_part_choose_nodes() -> None:
     with pytest.raises(hs.ConfigError, match=r"policy\.placement: found `random`, expected lowest-id"):
         hs.Policy("fcfs", "plan", "random")
-    with pytest.raises(hs.ConfigError, match=r"policy\.power: found `system-budget`, expected none"):
-        hs.Policy("fcfs", "plan", power={"name": "system-budget", "budget_w": 500})
     with pytest.raises(hs.ConfigError, match=r"policy\.placement: found `Lowest`, expected nothing"):
         hs.Policy("fcfs", "plan", Lowest())
     with pytest.raises(hs.ConfigError, match=r"policy\.order\.first_run"):

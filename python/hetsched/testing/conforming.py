@@ -198,8 +198,8 @@ def _policies_with(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
         "power": st.sampled_from(_BUDGETS),
     }
     if isinstance(name := own.get("backfill"), str) and parts()["backfill", name]["chooses_nodes"]:
-        # It leaves nothing to choose to a placement, and counts no watts.
-        others = {"order": others["order"]}
+        # It leaves nothing to choose to a placement.
+        others = {"order": others["order"]} | ({"power": others["power"]} if name == "plan" else {})
     if (sizing := own.pop("sizing", None)) is not None:
         others["backfill"] = st.sampled_from([{"name": one, "sizing": sizing} for one in _BACKFILLS])
     if "sleep" in own:

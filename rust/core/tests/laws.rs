@@ -147,7 +147,7 @@ proptest! {
     #[test]
     fn a_budget_that_cannot_bind_changes_nothing(
         jobs in jobs(),
-        (order, backfill, placement) in policy_names().prop_filter("counts nodes", |names| !chooses_nodes(BACKFILLS[names.1].name)),
+        (order, backfill, placement) in policy_names().prop_filter("counts watts", |names| BACKFILLS[names.1].plans_watts || !chooses_nodes(BACKFILLS[names.1].name)),
     ) {
         let names = [ORDERS[order].name, BACKFILLS[backfill].name, PLACEMENTS[placement].name];
         let budget = under_budget(names, 2.0, 7, &platform(5, 3, true));
@@ -270,7 +270,7 @@ proptest! {
     }
 
     /// A plan of named nodes that goes on with the one of the pass before, on windows that follow the runs, equals one
-    /// made from nothing, node by node.
+    /// made from nothing, node by node, with a budget and without.
     #[test]
     fn a_plan_of_nodes_that_is_kept_is_the_one_made_anew(
         jobs in prop_oneof![jobs(), jobs_that_end_as_planned(), jobs_that_end_early(), jobs_that_come_one_by_one()],
@@ -279,12 +279,18 @@ proptest! {
         (kill_at_walltime, exclusive) in (any::<bool>(), prop::bool::weighted(0.7)),
         order in 0..ORDERS.len(),
         outages in prop::collection::vec((0..5_u32, 60..260_i64, 1..50_i64), 0..3),
+        pcr in prop_oneof![2 => Just(None), 1 => Just(Some(0.5)), 1 => Just(Some(0.7))],
     ) {
         let go = |make: fn(usize, SimDuration) -> NamedPlan| {
+            let machine = platform(5, 3, exclusive);
             let horizon = horizon_s.map_or(SimDuration::FOREVER, |seconds| SimDuration::from_micros(seconds * 1_000_000));
-            let policy = with_backfill(ORDERS[order].name, Box::new(make(depth, horizon)));
+            let (order, backfill) = (ORDERS[order].name, Box::new(make(depth, horizon)));
+            let policy = match pcr {
+                Some(pcr) => with_backfill_under(order, backfill, "lowest-id", pcr, &machine),
+                None => with_backfill(order, backfill),
+            };
             let options = Options { kill_at_walltime, ..Options::default() };
-            let mut simulation = simulation(&jobs, platform(5, 3, exclusive), policy, options);
+            let mut simulation = simulation_with_table(&jobs, machine, policy, options);
             for &(node, from, length) in &outages {
                 let at = |seconds: i64| SimTime::from_micros(seconds * 1_000_000);
                 simulation.schedule(at(from), Event::NodeFailed(node));

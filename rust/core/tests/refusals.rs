@@ -69,7 +69,7 @@ const CASES: &[Case] = &[
         Setting { queues: &[&[0, 1]], ..PLAIN },
         &[],
     ),
-    ((F::SleepUnderBudget, F::CountsNoBoots), "fcfs patience lowest-id system-budget timeout", PLAIN, &[]),
+    ((F::SleepUnderBudget, F::CountsNoBoots), "fcfs plan lowest-id system-budget timeout", PLAIN, &[]),
     (
         (F::PlacesItself, F::OtherPlacement),
         "fcfs plan random - -",
@@ -77,7 +77,7 @@ const CASES: &[Case] = &[
         &[("{backfill}", "plan"), ("{placement}", "random")],
     ),
     (
-        (F::NamesNodes, F::Budget),
+        (F::PlansNoWatts, F::Budget),
         "fcfs slurm lowest-id system-budget -",
         PLAIN,
         &[("{backfill}", "slurm"), ("{power}", "system-budget")],
@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
     ((F::CountsAlike, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, shared: true, ..PLAIN }, &[]),
     ((F::Resizing, F::UnlikeNodes), "fcfs none lowest-id - -", Setting { unlike: true, resizes: true, ..PLAIN }, &[]),
     (
-        (F::Preemption, F::UnlikeNodes),
+        (F::Preemption, F::BeyondSlots),
         "fcfs plan lowest-id - -",
         Setting { unlike: true, queues: ALL, preempts: true, ..PLAIN },
         &[],
@@ -247,7 +247,13 @@ fn every_row_has_a_case_and_a_pair_of_its_own() {
 
 #[test]
 fn the_same_policies_are_set_up_where_nothing_refuses_them() {
-    for policy in ["fcfs none lowest-id - timeout", "fcfs plan lowest-id - timeout", "fcfs none assignment - -"] {
+    for policy in [
+        "fcfs none lowest-id - timeout",
+        "fcfs plan lowest-id - timeout",
+        "fcfs none assignment - -",
+        "fcfs plan lowest-id system-budget -",
+        "fcfs plan lowest-id system-budget:on_excess=[kill] -",
+    ] {
         assert_eq!(message(policy, PLAIN), format!("`{policy}` is set up"));
     }
 }

@@ -152,9 +152,14 @@ pub(crate) fn with_backfill_under(
     Box::new(Composed::new("test", parts, platform).expect("the idle machine is within the budget"))
 }
 
-/// Parts under a budget; a backfill that counts no watts is replaced by one that does.
+/// Parts under a budget; a backfill that counts no watts is replaced by one that does, and `plan` has the default placement.
 fn parts_under(names: [&str; 3], pcr: f64, seed: u64) -> Parts {
-    let [order, backfill, placement] = names.map(|name| part(if chooses_nodes(name) { "reservations" } else { name }));
+    let [order, backfill, placement] = match names {
+        [order, "plan", _] => [order, "plan", "lowest-id"],
+        [order, backfill, placement] if chooses_nodes(backfill) => [order, "reservations", placement],
+        names => names,
+    }
+    .map(part);
     let params = [("pcr".to_owned(), Value::Float(pcr))].into();
     let power = Some(PartSpec { name: "system-budget".into(), params });
     let spec = PolicySpec { name: "under a budget".into(), order, backfill, placement, power, sleep: None };

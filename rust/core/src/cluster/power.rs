@@ -275,7 +275,7 @@ impl Cluster {
         let running = self.runs.iter().filter(|(_, run)| run.suspension.is_none());
         let mut all: Vec<_> = running
             .map(|(_, run)| {
-                let at = retimed(run.planned_end, self.now, run.least_pace / run.pace);
+                let at = run.latest_end(self.now);
                 Release { at, row: run.job.0, claim: run.claim }
             })
             .collect();
@@ -286,6 +286,14 @@ impl Cluster {
                 foreseen.insert(release);
             }
         }
+    }
+}
+
+impl Run {
+    /// Planned end if from `now` on the least caps are in force, which is the worst that an allocator may do (rule 16).
+    #[must_use]
+    pub fn latest_end(&self, now: SimTime) -> SimTime {
+        retimed(self.planned_end, now, self.least_pace / self.pace)
     }
 }
 

@@ -272,7 +272,10 @@ impl Conductor {
                 if rounds.is_multiple_of(LOOK_EVERY) && look(self.progress(plant)) {
                     return Err(Error::Interrupted);
                 }
-                self.instant.beat = false;
+                if std::mem::take(&mut self.instant.beat) && self.governs {
+                    // It is due for another reason than submissions, which an interval may gather.
+                    self.passes.note_round(false);
+                }
                 if self.decide(now, plant, look)? {
                     return Ok(true);
                 }

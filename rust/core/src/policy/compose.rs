@@ -262,7 +262,10 @@ impl Policy for Composed {
     fn divide(&mut self, _cells: &Arc<Cells>, exclusive: bool) -> Result<()> {
         let backfill = if exclusive { self.parts.backfill.by_cell() } else { self.parts.backfill.by_node() };
         let features = std::mem::take(&mut self.features);
-        self.features = features.with(Feature::UnlikeNodes, true).with(Feature::CountsAlike, backfill.is_none());
+        self.features = features
+            .with(Feature::UnlikeNodes, true)
+            .with(Feature::BeyondSlots, true)
+            .with(Feature::CountsAlike, backfill.is_none());
         self.features.check()?;
         if let Some(backfill) = backfill {
             self.parts.backfill = backfill;

@@ -11,7 +11,7 @@ use crate::algo::releases::{Claim, Release};
 use crate::error::Result;
 use crate::platform::cells::Cells;
 use crate::platform::slots::Slots;
-use crate::policy::{Decision, Decisions, View};
+use crate::policy::{Decision, Decisions, Start, View};
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
@@ -159,6 +159,11 @@ impl<'a> Draft<'a> {
         }
         self.book(waiting, units, watts);
         Ok(Some(watts))
+    }
+
+    /// Starts so far that have their nodes.
+    pub fn begun(&self) -> impl Iterator<Item = (&Start, &[u32])> {
+        self.out.starts().map(|start| (start, self.out.nodes_of(start)))
     }
 
     /// Free amounts of each cell and licence that the starts so far leave, where nodes differ.

@@ -173,13 +173,15 @@ impl PolicySpec {
     fn check(&self, order: &Beside) -> Result<()> {
         let Self { backfill, placement, power, .. } = self;
         let row = backfills().find(|row| row.name == backfill.name);
-        let (names, lets_place) = row.map_or((false, false), |row| (row.chooses_nodes, row.lets_place));
+        let is = |fact: fn(&Row<dyn Backfill>) -> bool| row.is_some_and(fact);
+        let names = is(|row| row.chooses_nodes);
         let waits = placement.params.get("on_miss") == Some(&Value::Text("wait".to_owned()));
         let features = Features::default()
             .with(Feature::Sleep, self.sleep.is_some())
             .with(Feature::Budget, power.is_some())
             .with(Feature::NamesNodes, names)
-            .with(Feature::PlacesItself, names && !lets_place)
+            .with(Feature::PlansNoWatts, names && !is(|row| row.plans_watts))
+            .with(Feature::PlacesItself, names && !is(|row| row.lets_place))
             .with(Feature::OtherPlacement, placement.name != "lowest-id")
             .with(Feature::PlacementWaits, waits)
             .with(Feature::FirstRuns, order.profiling_ratio.is_some());

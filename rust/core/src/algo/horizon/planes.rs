@@ -1,14 +1,15 @@
 //! Free capacity of each node in a window of time.
 //!
 //! Where jobs get whole nodes, a node is free or not. Where they share nodes, there is a table of free amounts for each
-//! thing that they share: slots, and on nodes that differ GPUs and memory. Licences belong to no node.
+//! thing that they share: slots, and on nodes that differ GPUs and memory. Licences belong to no node, nor do the watts
+//! of a budget.
 
 use std::iter::zip;
 use std::ops::Range;
 
 use crate::algo::horizon::SlotTable;
 use crate::algo::node_set::NodeSet;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, Watts};
 
 /// Most things of which a job may need an amount on each node.
 pub const THINGS: usize = 3;
@@ -40,6 +41,9 @@ pub struct NodeNeed<'a> {
     pub cells: Option<&'a [u16]>,
     /// Licences: the kind, counted behind the cells, and the number.
     pub licences: &'a [(u16, i64)],
+    /// Watts: when nodes are looked for, the least that it takes on any; when they are held, what it takes there. None:
+    /// watts do not count.
+    pub watts: Option<Watts>,
     /// Time for which the job holds them.
     pub length: SimDuration,
 }
@@ -49,7 +53,7 @@ impl<'a> NodeNeed<'a> {
     #[must_use]
     pub fn of_slots(nodes: u32, slots: i64, length: SimDuration) -> Self {
         let (groups, amounts) = (Groups::default(), [slots, 0, 0]);
-        Self { groups, nodes, amounts, queue: None, cells: None, licences: &[], length }
+        Self { groups, nodes, amounts, queue: None, cells: None, licences: &[], watts: None, length }
     }
 
     /// The nodes of its queue; none: all.
@@ -80,7 +84,7 @@ impl<'a> NodeNeed<'a> {
     }
 }
 
-/// Free capacity of each node in a window of time, and free licences.
+/// Free capacity of each node in a window of time, and free licences and watts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Planes {
     /// Number of free nodes of each of the first queues, where jobs get whole nodes.
@@ -90,6 +94,8 @@ pub struct Planes {
     /// Free amounts of each thing on each node; empty: jobs get whole nodes.
     tables: Vec<SlotTable>,
     licences: Vec<i64>,
+    /// Watts that are left; below zero where more is promised than there is.
+    watts: Watts,
 }
 
 /// Amounts that a job takes of each of some nodes, prepared for many windows.
@@ -107,7 +113,7 @@ impl Planes {
     pub fn fill_whole(&mut self, groups: Groups<'_>, free: &NodeSet, licences: &[i64]) {
         self.open.copy_from(free);
         self.tables.clear();
-        self.fill_licences(licences);
+        self.fill_common(licences);
         self.counts = counted(groups, &self.open);
     }
 
@@ -129,24 +135,37 @@ impl Planes {
             filled += 1;
         }
         self.tables.truncate(filled);
-        self.fill_licences(licences);
+        self.fill_common(licences);
         self.counts = [0; COUNTED];
     }
 
-    fn fill_licences(&mut self, licences: &[i64]) {
+    /// Licences as given; no watts.
+    fn fill_common(&mut self, licences: &[i64]) {
         self.licences.clear();
         self.licences.extend_from_slice(licences);
+        self.watts = Watts::ZERO;
     }
 
     /// Makes this equal to `other`, keeping its memory.
     pub fn copy_from(&mut self, other: &Self) {
-        self.counts = other.counts;
+        (self.counts, self.watts) = (other.counts, other.watts);
         self.open.copy_from(&other.open);
         self.tables.truncate(other.tables.len());
         let known = self.tables.len();
         zip(&mut self.tables, &other.tables).for_each(|(table, other)| table.copy_from(other));
         self.tables.extend_from_slice(&other.tables[known..]);
-        self.fill_licences(&other.licences);
+        self.licences.clone_from(&other.licences);
+    }
+
+    /// Watts that are left.
+    #[must_use]
+    pub fn watts(&self) -> Watts {
+        self.watts
+    }
+
+    /// Adds watts.
+    pub fn add_watts(&mut self, watts: Watts) {
+        self.watts += watts;
     }
 
     /// True if jobs get whole nodes.
@@ -177,7 +196,8 @@ impl Planes {
         self.count(need).is_some()
     }
 
-    /// True if there are as many nodes as the job needs, each with what it asks of a node, and its licences.
+    /// True if there are as many nodes as the job needs, each with what it asks of a node, and its licences and
+    /// least watts.
     #[must_use]
     #[inline]
     pub fn suffices(&self, need: &NodeNeed<'_>) -> bool {
@@ -185,7 +205,7 @@ impl Planes {
             Some(count) => count >= need.nodes,
             None => self.has(need),
         };
-        enough && self.has_licences(need)
+        enough && self.has_common(need)
     }
 
     /// True if there are as many nodes as needed, found by a look at nodes.
@@ -207,12 +227,15 @@ impl Planes {
             })
     }
 
+    /// True if there is what belongs to no node: its licences and least watts.
     #[inline]
-    fn has_licences(&self, need: &NodeNeed<'_>) -> bool {
-        need.licences.is_empty() || need.kinds().all(|(kind, number)| self.licences[kind] >= number)
+    fn has_common(&self, need: &NodeNeed<'_>) -> bool {
+        let is_licensed = need.licences.is_empty() || need.kinds().all(|(kind, number)| self.licences[kind] >= number);
+        is_licensed && need.watts.is_none_or(|watts| watts <= self.watts)
     }
 
-    /// Sets `nodes` to those that have what the job asks for; true if there are as many as it needs, and its licences.
+    /// Sets `nodes` to those that have what the job asks for; true if there are as many as it needs, and its licences
+    /// and least watts.
     pub fn fitting(&self, need: &NodeNeed<'_>, nodes: &mut NodeSet) -> bool {
         match need.own() {
             Some(own) => nodes.copy_common(&self.open, own),
@@ -225,7 +248,8 @@ impl Planes {
     }
 
     /// Sets `nodes` to those that are free in all of these windows, of a machine whose jobs get whole nodes, among those
-    /// that a job may take; true if there are as many as it needs. Licences are not looked at.
+    /// that a job may take; true if there are as many as it needs. Licences and watts are not
+    /// looked at.
     pub fn free_in_all<'p>(
         windows: impl Iterator<Item = &'p Self> + Clone,
         need: &NodeNeed<'_>,
@@ -241,7 +265,7 @@ impl Planes {
     }
 
     /// Keeps of `nodes`, which a job may take, those that have what it asks for in this window, too; true if there are
-    /// still as many as it needs, and its licences.
+    /// still as many as it needs, and its licences and least watts.
     pub fn keep_fitting(&self, need: &NodeNeed<'_>, nodes: &mut NodeSet) -> bool {
         if self.is_whole() || self.open.len() < self.open.capacity() {
             nodes.keep_common(&self.open);
@@ -253,7 +277,7 @@ impl Planes {
         for (table, amount) in zip(&self.tables, need.amounts) {
             nodes.keep(|group| table.having(group, amount));
         }
-        nodes.len() >= need.nodes && self.has_licences(need)
+        nodes.len() >= need.nodes && self.has_common(need)
     }
 
     /// Prepares what a job takes of each of `nodes`, in the memory of `set`.
@@ -278,6 +302,7 @@ impl Planes {
         }
         zip(&mut self.tables, lot.need.amounts).for_each(|(table, amount)| table.add(lot.nodes, -amount));
         lot.need.kinds().for_each(|(kind, number)| self.licences[kind] -= number);
+        lot.need.watts.into_iter().for_each(|watts| self.watts -= watts);
     }
 
     /// Gives back what was taken.
@@ -289,6 +314,7 @@ impl Planes {
         }
         zip(&mut self.tables, lot.need.amounts).for_each(|(table, amount)| table.add(lot.nodes, amount));
         lot.need.kinds().for_each(|(kind, number)| self.licences[kind] += number);
+        lot.need.watts.into_iter().for_each(|watts| self.watts += watts);
     }
 
     /// Makes a node of which nothing was free free again, with so many slots.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::algo::horizon::planes::Lot;
 use crate::algo::horizon::{Groups, NodeNeed, Planes};
 use crate::algo::node_set::NodeSet;
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, Watts};
 
 /// Free capacity from now on, by node.
 #[derive(Clone, Debug)]
@@ -48,6 +48,15 @@ pub enum What<'a> {
     Held(NodeNeed<'a>),
     /// All of it: the node was out of service, and has so many slots.
     Node(i64),
+}
+
+/// Capacity that is free throughout some windows.
+#[derive(Clone, Copy, Debug)]
+pub struct Throughout<'n> {
+    /// Nodes that have what is needed of a node.
+    pub nodes: &'n NodeSet,
+    /// Watts that are left, where they count.
+    pub watts: Watts,
 }
 
 impl Windows {
@@ -140,13 +149,12 @@ impl Windows {
     /// The earliest instant at or after `from` and not after `until`, itself or a window's beginning, at which `need`
     /// is free for its length and `pick` accepts.
     ///
-    /// `pick` gets what is free at the instant and the nodes that have enough throughout; it returns whether it took
-    /// any.
+    /// `pick` gets what is free at the instant, and what is free throughout; it returns whether it took any nodes.
     pub fn earliest(
         &mut self,
         need: &NodeNeed<'_>,
         (from, until): (SimTime, SimTime),
-        mut pick: impl FnMut(&Planes, &NodeSet) -> bool,
+        mut pick: impl FnMut(&Planes, Throughout<'_>) -> bool,
     ) -> Option<SimTime> {
         let mut common = std::mem::take(&mut self.scratch);
         let found = self.earliest_with(&mut common, need, (from, until), &mut pick);
@@ -154,12 +162,14 @@ impl Windows {
         found
     }
 
-    /// True if `need` is free from the first window's beginning on for its length.
-    pub fn may_start(&mut self, need: &NodeNeed<'_>) -> bool {
+    /// True if `need` is free from the first window's beginning on for its length, and `suits` says the same of what is
+    /// free throughout.
+    pub fn may_start(&mut self, need: &NodeNeed<'_>, suits: impl FnOnce(Throughout<'_>) -> bool) -> bool {
         let mut common = std::mem::take(&mut self.scratch);
         let windows = 0..self.end(0, self.all[0].begins, need);
         let may = windows.clone().all(|index| !self.is_short(index, need))
-            && self.too_few_up_to(windows, need, &mut common).is_none();
+            && self.too_few_up_to(windows.clone(), need, &mut common).is_none()
+            && suits(self.throughout(windows, need, &common));
         self.scratch = common;
         may
     }
@@ -169,7 +179,7 @@ impl Windows {
         common: &mut NodeSet,
         need: &NodeNeed<'_>,
         (from, until): (SimTime, SimTime),
-        pick: &mut impl FnMut(&Planes, &NodeSet) -> bool,
+        pick: &mut impl FnMut(&Planes, Throughout<'_>) -> bool,
     ) -> Option<SimTime> {
         let mut first = self.in_force(from);
         // Windows before `end` have been looked at, and those from `sound` on have enough each, as far as counts tell.
@@ -190,13 +200,19 @@ impl Windows {
                 sound
             } else if let Some(bad) = self.too_few_up_to(first..end, need, common) {
                 self.after(first, bad, need, common)
-            } else if pick(self.free(first), common) {
+            } else if pick(self.free(first), self.throughout(first..end, need, common)) {
                 return Some(start);
             } else {
                 first + 1
             };
         }
         None
+    }
+
+    /// Capacity that is free in all of these windows, of which `nodes` are the nodes.
+    fn throughout<'n>(&self, windows: Range<usize>, need: &NodeNeed<'_>, nodes: &'n NodeSet) -> Throughout<'n> {
+        let least = need.watts.and_then(|_| windows.map(|index| self.free(index).watts()).min());
+        Throughout { nodes, watts: least.unwrap_or_default() }
     }
 
     /// Index behind the last window through which a job runs that starts at `start`, given one through which it does.
@@ -252,6 +268,13 @@ impl Windows {
         let lot = self.first().lot(need, nodes, &mut set);
         self.change(at, need.length, |free| change(free, &lot));
         self.scratch = set;
+    }
+
+    /// Adds watts from `at` on, which may be below zero.
+    pub fn add_watts(&mut self, at: SimTime, watts: Watts) {
+        let first = self.split(at.max(self.all[0].begins));
+        (first..self.all.len()).for_each(|index| self.free_mut(index).add_watts(watts));
+        self.join(first);
     }
 
     /// Brings a node that is out of service back from `at` on, with so many slots.
@@ -355,12 +378,13 @@ mod tests {
         (0..windows.len()).map(|index| (windows.all[index].begins, windows.free(index).clone())).collect()
     }
 
-    /// An instant of the twin: what is free of each node, the nodes that are closed, and free licences.
+    /// An instant of the twin: what is free of each node, the nodes that are closed, and free licences and microwatts.
     #[derive(Clone, PartialEq)]
     struct Instant {
         free: Vec<[i64; THINGS]>,
         closed: Vec<bool>,
         licences: i64,
+        watts: i64,
     }
 
     /// Twin: what is free in every microsecond.
@@ -380,14 +404,20 @@ mod tests {
                     }
                 }
                 instant.licences += sign * need.licences.iter().map(|(_, number)| number).sum::<i64>();
+                instant.watts += sign * need.watts.map_or(0, Watts::microwatts_down);
             }
+        }
+
+        /// The instants through which a job runs that starts at `start`.
+        fn run_through(&self, start: i64, need: &NodeNeed<'_>) -> &[Instant] {
+            let first = usize::try_from(start).unwrap();
+            let last = first + usize::try_from(need.length.micros()).unwrap().max(1);
+            &self.0[first..last.min(self.0.len())]
         }
 
         /// The nodes that have what is needed throughout, if the licences are there, too.
         fn free_throughout(&self, start: i64, need: &NodeNeed<'_>) -> Option<Vec<u32>> {
-            let first = usize::try_from(start).unwrap();
-            let last = first + usize::try_from(need.length.micros()).unwrap().max(1);
-            let during = &self.0[first..last.min(self.0.len())];
+            let during = self.run_through(start, need);
             let may = |node: u32| {
                 need.queue.is_none_or(|queue| need.groups.queues[queue].contains(node))
                     && need.cells.is_none_or(|cells| {
@@ -406,23 +436,34 @@ mod tests {
             during.iter().all(|instant| instant.licences >= licences).then(|| (0..NODES).filter(has).collect())
         }
 
-        fn earliest(&self, from: i64, need: &NodeNeed<'_>, likes: impl Fn(u32) -> bool) -> Option<(SimTime, Vec<u32>)> {
+        /// The earliest start on the lowest nodes, if they have the watts throughout that they take.
+        fn earliest(
+            &self,
+            from: i64,
+            need: &NodeNeed<'_>,
+            likes: impl Fn(u32) -> bool,
+            takes: impl Fn(&[u32]) -> i64,
+        ) -> Option<(SimTime, Vec<u32>)> {
             (from..INSTANTS).find_map(|start| {
                 let chosen = self.free_throughout(start, need)?.into_iter().filter(|&node| likes(node));
                 let mut nodes = Vec::new();
-                lowest(chosen, need, &mut nodes).then(|| (at(start), nodes))
+                let is_there = lowest(chosen, need, &mut nodes)
+                    && self.run_through(start, need).iter().all(|instant| takes(&nodes) <= instant.watts);
+                is_there.then(|| (at(start), nodes))
             })
         }
     }
 
-    /// Nodes, amounts, queue, cells, licences; length, first instant; true if the job takes even nodes only.
-    type Wish = (u32, [i64; THINGS], Option<usize>, Option<Vec<u16>>, i64, i64, i64, bool);
+    /// Nodes, amounts, queue, cells, licences; length, first instant; true if the job takes even nodes only; microwatts on
+    /// an even node, half as many as on an odd one.
+    type Wish = (u32, [i64; THINGS], Option<usize>, Option<Vec<u16>>, i64, i64, i64, bool, i64);
 
     /// Plans, holds and drops in both, wish by wish.
     fn agrees(
         is_whole: bool,
         running: &[i64],
         closed: &[(i64, i64, u32)],
+        budget: &[(i64, i64)],
         wishes: &[Wish],
     ) -> Result<(), TestCaseError> {
         let (queues, cells) = ([set(&[0, 1, 2, 3]), set(&[2, 3, 4, 5])], [set(&[1, 4]), set(&[0, 2, 3, 5])]);
@@ -432,8 +473,12 @@ mod tests {
         // A job runs alone on each of some nodes until its end.
         let mut running: Vec<_> = (0..NODES).zip(running).map(|(node, &end)| (end, [node])).collect();
         running.sort_unstable();
-        let instant =
-            Instant { free: vec![stock; NODES as usize], closed: vec![false; NODES as usize], licences: LICENCES };
+        let instant = Instant {
+            free: vec![stock; NODES as usize],
+            closed: vec![false; NODES as usize],
+            licences: LICENCES,
+            watts: 0,
+        };
         let mut twin = Instants(vec![instant; usize::try_from(INSTANTS).unwrap()]);
         let mut free = Planes::default();
         if is_whole {
@@ -452,23 +497,38 @@ mod tests {
             windows.close(groups, at(start), lasting(length), node);
             twin.during(start, length).iter_mut().for_each(|instant| instant.closed[node as usize] = true);
         }
+        for &(start, watts) in budget {
+            windows.add_watts(at(start), Watts::of_microwatts(watts));
+            twin.during(start, INSTANTS).iter_mut().for_each(|instant| instant.watts += watts);
+        }
         let (mut held, mut copy): (Vec<(SimTime, NodeNeed<'_>, Vec<u32>)>, _) = (Vec::new(), windows.clone());
         let licences: Vec<_> = wishes.iter().map(|wish| [(2_u16, wish.4)]).collect();
         for (index, (wish, licences)) in wishes.iter().zip(&licences).enumerate() {
-            let &(nodes, amounts, queue, ref cells, _, length, from, fussy) = wish;
+            let &(nodes, amounts, queue, ref cells, _, length, from, fussy, draw) = wish;
             let amounts = if is_whole { stock } else { amounts };
             let cells = cells.as_deref();
-            let need = NodeNeed { groups, nodes, amounts, queue, cells, licences, length: lasting(length) };
+            let takes = |nodes: &[u32]| nodes.iter().map(|node| draw * (1 + i64::from(node % 2))).sum::<i64>();
+            let watts = (!budget.is_empty()).then(|| Watts::of_microwatts(draw * i64::from(nodes)));
+            let need = NodeNeed { groups, nodes, amounts, queue, cells, licences, watts, length: lasting(length) };
             let likes = |node: u32| !fussy || node.is_multiple_of(2);
-            let now = twin.free_throughout(0, &need).is_some_and(|nodes| nodes.len() >= need.nodes as usize);
-            prop_assert_eq!(windows.may_start(&need), now);
+            let least = twin.run_through(0, &need).iter().map(|instant| instant.watts).min().unwrap();
+            let now = twin.free_throughout(0, &need).is_some_and(|nodes| nodes.len() >= need.nodes as usize)
+                && watts.is_none_or(|watts| watts.microwatts_down() <= least);
+            let suits = |found: Throughout<'_>| {
+                assert!(watts.is_none() || found.watts == Watts::of_microwatts(least), "the least on the way");
+                true
+            };
+            prop_assert_eq!(windows.may_start(&need, suits), now);
             let mut out = Vec::new();
             let found = windows.earliest(&need, (at(from), SimTime::NEVER), |_, free| {
-                lowest(free.iter().filter(|&node| likes(node)), &need, &mut out)
+                lowest(free.nodes.iter().filter(|&node| likes(node)), &need, &mut out)
+                    && (watts.is_none() || Watts::of_microwatts(takes(&out)) <= free.watts)
             });
             let found = found.map(|start| (start, out));
-            prop_assert_eq!(&found, &twin.earliest(from, &need, likes));
+            let takes = |nodes: &[u32]| if watts.is_some() { takes(nodes) } else { i64::MIN };
+            prop_assert_eq!(&found, &twin.earliest(from, &need, likes, takes));
             if let Some((start, nodes)) = found {
+                let need = NodeNeed { watts: watts.map(|_| Watts::of_microwatts(takes(&nodes))), ..need };
                 windows.hold(start, &need, &nodes);
                 twin.change(start.micros(), &need, &nodes, -1);
                 held.push((start, need, nodes));
@@ -486,7 +546,8 @@ mod tests {
             windows.drop(start, &need, &nodes);
         }
         let ends: std::collections::BTreeSet<_> = running.iter().map(|run| run.0).filter(|&end| end > 0).collect();
-        prop_assert!(!closed.is_empty() || windows.len() == ends.len() + 1, "what is dropped leaves no trace");
+        let is_plain = closed.is_empty() && budget.is_empty();
+        prop_assert!(!is_plain || windows.len() == ends.len() + 1, "what is dropped leaves no trace");
         Ok(())
     }
 
@@ -495,10 +556,10 @@ mod tests {
             (0..=STOCK[0], 0..=STOCK[1], 0..=STOCK[2]).prop_map(|(slots, gpus, memory)| [slots, gpus, memory]);
         let cells = prop_oneof![Just(vec![0]), Just(vec![1]), Just(vec![1, 0])];
         let of = (prop::option::of(0..2_usize), prop::option::of(cells), 0..=LICENCES);
-        let when = (0..25_i64, 0..30_i64, any::<bool>());
+        let when = (0..25_i64, 0..30_i64, any::<bool>(), 0..4_i64);
         let wish = (1..=NODES, amounts, of, when).prop_map(
-            |(nodes, amounts, (queue, cells, licences), (length, from, fussy))| {
-                (nodes, amounts, queue, cells, licences, length, from, fussy)
+            |(nodes, amounts, (queue, cells, licences), (length, from, fussy, draw))| {
+                (nodes, amounts, queue, cells, licences, length, from, fussy, draw)
             },
         );
         prop::collection::vec(wish, 0..24)
@@ -513,9 +574,13 @@ mod tests {
                 Just(Vec::new()),
                 prop::collection::vec((0..60_i64, 1..40_i64, 0..NODES), 0..4),
             ],
+            budget in prop_oneof![
+                Just(Vec::new()),
+                prop::collection::vec((0..60_i64, -6..9_i64), 1..5),
+            ],
             wishes in wishes(),
         ) {
-            agrees(is_whole, &running, &closed, &wishes)?;
+            agrees(is_whole, &running, &closed, &budget, &wishes)?;
         }
     }
 
@@ -538,8 +603,8 @@ mod tests {
         windows.hold(at(10), &outage, &[0]);
         let first = |windows: &mut Windows, wish: &NodeNeed<'_>| {
             let mut out = Vec::new();
-            let found =
-                windows.earliest(wish, (at(0), SimTime::NEVER), |_, free| lowest(free.iter().take(1), wish, &mut out));
+            let found = windows
+                .earliest(wish, (at(0), SimTime::NEVER), |_, free| lowest(free.nodes.iter().take(1), wish, &mut out));
             found.map(|start| (start, out))
         };
         assert_eq!(first(&mut windows, &slots(1, 1, 11)), Some((at(0), vec![1])));
@@ -563,7 +628,8 @@ mod tests {
         assert_eq!(windows.len(), 1);
         let wish = slots(2, 1, 1);
         let mut out = Vec::new();
-        let all = windows.earliest(&wish, (at(0), SimTime::NEVER), |_, free| lowest(free.iter(), &wish, &mut out));
+        let all =
+            windows.earliest(&wish, (at(0), SimTime::NEVER), |_, free| lowest(free.nodes.iter(), &wish, &mut out));
         assert_eq!((all, out), (Some(at(10)), vec![0, 1]));
     }
 }

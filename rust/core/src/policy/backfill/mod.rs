@@ -48,6 +48,14 @@ pub trait Backfill: DynClone + Send + Sync {
     /// If a placement fails or the host interrupts.
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()>;
 
+    /// Offer to start a job now that goes before all others.
+    ///
+    /// # Errors
+    /// If a placement fails or the host interrupts.
+    fn offer_first(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
+        desk.offer(waiting)
+    }
+
     /// Notes the order in which the queue will stand; called once, before the run.
     fn queue_in(&mut self, order: &dyn Order) {
         let _ = order;

@@ -14,19 +14,19 @@ mod reach;
 pub(in crate::policy) mod urgent;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
-use crate::algo::horizon::Windows;
+use crate::algo::horizon::{NodeNeed, Windows};
 use crate::error::Result;
-use crate::policy::View;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::base::Base;
 use crate::policy::backfill::named::bounds::Bounds;
 use crate::policy::backfill::named::future::{Future, are_on, units_back_now};
 use crate::policy::backfill::named::lasting::Lasting;
-use crate::policy::backfill::named::needs::{are_alike, need};
+use crate::policy::backfill::named::needs::{are_alike, need, need_of};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
+use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::{Backfill, start};
-use crate::policy::desk::Desk;
+use crate::policy::desk::{Desk, Offer};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -101,11 +101,14 @@ impl NamedPlan {
             self.lasting.end();
         }
         self.memory.base.begin(view);
-        let as_planned = self.memory.base.is_as_planned() && view.outages.known(view.now).next().is_none();
-        let mut reach = self.reach(view, queue, 0);
+        let as_planned = self.memory.base.is_as_planned()
+            && view.outages.known(view.now).next().is_none()
+            && desk.added().is_empty();
+        let level = desk.outlook().map(|outlook| outlook.now() + view.claimed);
+        let mut reach = self.reach(desk, queue, 0);
         if as_planned
             && reach.is_one()
-            && let Some((place, planned)) = self.lasting.goes_on_from(queue)
+            && let Some((place, planned)) = self.lasting.goes_on_from(queue, level)
             && let Some(future) = Future::of_last(view, &mut self.memory)
         {
             let promises = Promises::of_last(view, future, &mut self.memory);
@@ -113,22 +116,24 @@ impl NamedPlan {
         }
         self.lasting.end();
         let now = self.memory.base.first();
-        let rest = (&*queue, Place::FRONT, Room::of(desk.free_units() + back_now));
+        let rest = (&*queue, Place::FRONT, room(desk, back_now));
         let may_start = |waiting: &Waiting| back_now > 0 || now.is_none_or(|now| now.suffices(&need(view, waiting)));
         if reach.goes_on(view, rest, self.depth > 0, may_start)
             && let Some(future) = Future::of(view, &mut self.memory)
         {
-            let may_last = self.may_last(view, &future, &reach);
-            self.lasting.begin(may_last);
-            let promises = Promises::new(view, future, &mut self.memory);
+            let may_last = self.may_last(desk, &future, &reach);
+            self.lasting.begin(may_last, level);
+            let mut promises = Promises::new(view, future.power(desk.outlook()), &mut self.memory);
+            hold_begun(desk, &mut promises);
             self.fill(desk, queue, (promises, reach), (Place::FRONT, 0))?;
         }
         Ok(())
     }
 
     /// True if a plan that begins now may outlive its pass.
-    fn may_last(&self, view: &View<'_>, future: &Future<'_>, reach: &Reach) -> bool {
-        are_alike(view)
+    fn may_last(&self, desk: &Desk<'_>, future: &Future<'_>, reach: &Reach) -> bool {
+        are_alike(desk.view)
+            && desk.has_steady_watts()
             && self.memory.base.is_followed()
             && future.is_undisturbed()
             && reach.is_one()
@@ -137,9 +142,10 @@ impl NamedPlan {
     }
 
     /// Reach of a plan, given the number of jobs planned already.
-    fn reach(&self, view: &View<'_>, queue: &FitList, planned: usize) -> Reach {
+    fn reach(&self, desk: &Desk<'_>, queue: &FitList, planned: usize) -> Reach {
         let counts = planned.saturating_add(queue.len()) > self.depth;
-        Reach::new(view, view.shares.is_none() && !counts, &self.awaited)
+        let is_apart = desk.view.shares.is_none() && !counts && !desk.counts_watts();
+        Reach::new(desk.view, is_apart, &self.awaited)
     }
 
     /// Plans the jobs from a place on, given the number of jobs planned already.
@@ -152,9 +158,9 @@ impl NamedPlan {
     ) -> Result<()> {
         let (view, now, back_now) = (desk.view, desk.view.now, units_back_now(desk.view));
         loop {
-            let room = Room::of(desk.free_units() + back_now);
-            let (rest, plans) = ((&*queue, place, room), planned < self.depth);
-            if !reach.goes_on(view, rest, plans, |waiting| promises.may_start(waiting)) {
+            let (rest, plans) = ((&*queue, place, room(desk, back_now)), planned < self.depth);
+            let may_start = |waiting: &Waiting| promises.may_start(waiting, desk.on_nodes(waiting).as_ref());
+            if !reach.goes_on(view, rest, plans, may_start) {
                 break;
             }
             if let Some(mut index) = self.candidates.take_if(|_| !plans) {
@@ -171,7 +177,7 @@ impl NamedPlan {
                 continue;
             }
             let until = if plans { now.saturating_add(self.horizon) } else { now };
-            let found = promises.add(&waiting, until);
+            let found = promises.add(&waiting, until, desk.on_nodes(&waiting).as_ref());
             reach.pass(&waiting, found);
             if let Some(at) = found {
                 self.note((at, JobId(waiting.key.row)), promises.nodes(), &mut reach);
@@ -186,7 +192,7 @@ impl NamedPlan {
                 }
                 place = start(desk, queue, place, offer)?;
             } else {
-                if found.is_none() && plans {
+                if (found.is_none() && plans) || (found.is_some() && !promises.are_first()) {
                     self.lasting.end();
                 }
                 self.lasting.pass(&waiting, found.is_some());
@@ -208,15 +214,17 @@ impl NamedPlan {
     ) -> Result<()> {
         let Some(first) = queue.get(from).map(|waiting| waiting.key) else { return Ok(()) };
         let (now, back_now, mut at) = (desk.view.now, units_back_now(desk.view), Place::FRONT);
-        while let Some(found) = index.list().first_fit(at, Room::of(desk.free_units() + back_now)) {
+        while let Some(found) = index.list().first_fit(at, room(desk, back_now)) {
             desk.examine()?;
             let Some((place, waiting)) = index.in_queue(found, queue).and_then(|at| Some((at, *queue.get(at)?))) else {
                 at = index.pass_over(found, desk.has_quotas());
                 continue;
             };
             // A start may also fill groups of jobs that stand before it in the queue and have yet to be looked at.
-            let has_turn = waiting.key >= first && !desk.is_held(&waiting) && promises.may_start(&waiting);
-            if !has_turn || promises.add(&waiting, now) != Some(now) {
+            let has_turn = waiting.key >= first && !desk.is_held(&waiting);
+            let on = desk.on_nodes(&waiting);
+            let fits = has_turn && promises.may_start(&waiting, on.as_ref());
+            if !fits || promises.add(&waiting, now, on.as_ref()) != Some(now) {
                 at = index.list().after(found);
             } else if are_on(desk.view, promises.nodes()) {
                 let Some(offer) = desk.offer_on(&waiting, promises.nodes())? else { break };
@@ -249,6 +257,22 @@ impl NamedPlan {
     }
 }
 
+/// Room in which jobs may start now, with the units of nodes that wake up in no time.
+fn room(desk: &Desk<'_>, back_now: i64) -> Room {
+    Room::of(desk.free_units() + back_now).within(desk.left())
+}
+
+/// Holds what jobs have taken that have started in this pass before anything was planned.
+fn hold_begun(desk: &Desk<'_>, promises: &mut Promises<'_>) {
+    let (view, counts) = (desk.view, desk.counts_watts());
+    for (start, nodes) in desk.begun() {
+        let end = desk.added().iter().find(|end| end.row == start.job.0).map_or(view.now, |end| end.at);
+        let watts = counts.then_some(start.granted);
+        let need = NodeNeed { watts, ..need_of(view, start.job, nodes.len(), (end - view.now).max(TICK)) };
+        promises.hold(view.now, &need, nodes);
+    }
+}
+
 impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let front = queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
@@ -257,6 +281,23 @@ impl Backfill for NamedPlan {
             return self.make_with_urgent(desk, queue, queues);
         }
         self.make(desk, queue)
+    }
+
+    fn offer_first(&mut self, desk: &mut Desk<'_>, waiting: &Waiting) -> Result<Option<Offer>> {
+        let view = desk.view;
+        if waiting.units > desk.free_units() {
+            return Ok(None);
+        }
+        // It belongs to no plan that goes on.
+        self.lasting.end();
+        self.memory.base.begin(view);
+        let Some(future) = Future::of(view, &mut self.memory) else { return Ok(None) };
+        let mut promises = Promises::new(view, future.power(desk.outlook()), &mut self.memory);
+        hold_begun(desk, &mut promises);
+        let found = promises.add(waiting, view.now, desk.on_nodes(waiting).as_ref());
+        let offer = if found.is_some() { desk.offer_on(waiting, promises.nodes())? } else { None };
+        promises.leave(&mut self.memory);
+        Ok(offer)
     }
 
     fn by_cell(&self) -> Option<Box<dyn Backfill>> {

@@ -40,7 +40,7 @@ impl Starving {
             let Some((place, waiting)) = queue.place_of(key).and_then(|place| Some((place, *queue.get(place)?))) else {
                 break;
             };
-            let Some(offer) = desk.offer(&waiting)? else { return Ok(false) };
+            let Some(offer) = self.others.offer_first(desk, &waiting)? else { return Ok(false) };
             queue.remove_at(place);
             desk.accept_first(offer)?;
             desk.hold_back(queue, key, true);

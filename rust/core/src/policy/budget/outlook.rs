@@ -18,6 +18,8 @@ pub fn change(at: SimTime, microwatts: i64) -> Release {
 pub struct Outlook {
     /// Microwatts that each change releases, or takes if negative, in order of time.
     changes: Vec<Release>,
+    /// The same changes, not rounded.
+    steps: Vec<(SimTime, Watts)>,
     falls: bool,
     now: Watts,
     /// Highest room left by running jobs at any time to come.
@@ -32,7 +34,10 @@ impl Outlook {
     pub fn new(now: Watts, later: impl Iterator<Item = (SimTime, Watts)>) -> Self {
         let first = now.microwatts_down();
         let (mut last, mut outlook) = (first, Self { now, most: now, ..Self::default() });
+        let mut before = now;
         for (at, room) in later {
+            outlook.steps.push((at, room - before));
+            before = room;
             let microwatts = room.microwatts_down();
             outlook.falls |= microwatts < last;
             outlook.most = outlook.most.max(room);
@@ -53,6 +58,12 @@ impl Outlook {
     #[must_use]
     pub fn changes(&self) -> &[Release] {
         &self.changes
+    }
+
+    /// The same changes, not rounded: watts that each adds, or takes if below zero.
+    #[must_use]
+    pub fn steps(&self) -> &[(SimTime, Watts)] {
+        &self.steps
     }
 
     /// True if the budget falls at some instant: a job that fits now may then not fit for its whole length.

@@ -9,10 +9,12 @@ use crate::algo::node_set::NodeSet;
 use crate::cluster::counted::Estimate;
 use crate::cluster::shares::Shares;
 use crate::platform::Platform;
+use crate::platform::queues::Queues;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::{beyond_idle, counted};
 use crate::policy::budget::firsts::Firsts;
+use crate::policy::budget::on_nodes::{OnEach, OnNodes};
 use crate::policy::class::JobClass;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -39,6 +41,8 @@ struct Alike {
     estimate: Estimate,
     /// Number of their want, where nodes differ in what jobs ask for.
     want: usize,
+    /// Number of their queue, where that has some of the nodes.
+    queue: Option<u16>,
     /// Slowdown by the system's caps, as bits, where a model gives it: their least watts follow from it.
     bound_ratio: Option<u64>,
 }
@@ -156,10 +160,11 @@ impl Prices {
     fn own(&self, ask: &Ask<'_>, job: JobId, estimate: Estimate) -> Price {
         let (view, count) = (ask.view, ask.view.jobs.node_count(job));
         let counted = counted(ask, job, estimate);
-        let (least, most, all, nodes) = match counted.constant().filter(|_| view.shares.is_none()) {
-            Some(draw) => self.of_constant(draw, count as usize),
-            None => of_draws(serving(view, job).map(|node| counted.on(node)).collect(), count as usize),
-        };
+        let (least, most, all, nodes) =
+            match counted.constant().filter(|_| view.shares.is_none() && own_nodes(view, job).is_none()) {
+                Some(draw) => self.of_constant(draw, count as usize),
+                None => of_draws(serving(view, job).map(|node| counted.on(node)).collect(), count as usize),
+            };
         Price::new(view, job, (least, most), (all, nodes))
     }
 
@@ -188,6 +193,16 @@ impl Prices {
             Some(on) => ask.view.held(job, nodes.iter().map(|&node| on[node as usize]).sum()),
             None => beyond_idle(ask, job, nodes),
         }
+    }
+
+    /// Watts beyond idle of a queued job of a class on any nodes.
+    pub fn on_nodes<'a>(&'a mut self, ask: &Ask<'a>, job: JobId, class: ClassId) -> OnNodes<'a> {
+        let price = self.in_class(ask, job, class);
+        let on = match self.of_nodes(class) {
+            Some(on) => OnEach::Known(on),
+            None => OnEach::Counted(counted(ask, job, ask.estimate(job))),
+        };
+        OnNodes { view: ask.view, job, price, on }
     }
 
     /// Watts beyond idle of the jobs of a class on each node; none for jobs that are like no other.
@@ -240,8 +255,9 @@ impl Alike {
         let is_any = estimate == Estimate::Tdp && class.under.is_none() && !view.predicted.has_caps();
         let class = if is_any { JobClass::ANY } else { class };
         let want = view.shares.map_or(0, |shares| shares.cells().number(job));
+        let queue = own_nodes(view, job).and(view.queues).map(|queues| queues.number(job));
         let bound_ratio = view.predicted.bound_ratio(view.jobs.app(job), view.known_draw(job)).map(f64::to_bits);
-        Self { class, estimate, want, bound_ratio }
+        Self { class, estimate, want, queue, bound_ratio }
     }
 }
 
@@ -303,6 +319,13 @@ fn of_draws(mut watts: Vec<Watts>, count: usize) -> (Watts, Watts, Watts, usize)
 
 /// The nodes that can serve the job, ascending.
 fn serving<'a>(view: &View<'a>, job: JobId) -> impl Iterator<Item = u32> + use<'a> {
-    let cells = view.shares.map(Shares::cells);
-    (0..view.platform.len()).filter(move |&node| cells.is_none_or(|cells| cells.may_use(job, node)))
+    let (cells, own) = (view.shares.map(Shares::cells), own_nodes(view, job));
+    let may_use = move |node: &u32| cells.is_none_or(|cells| cells.may_use(job, *node));
+    (0..view.platform.len()).filter(may_use).filter(move |&node| own.is_none_or(|own| own.contains(node)))
+}
+
+/// Nodes of the job's queue, if these are some of the nodes and cells do not say so.
+fn own_nodes<'a>(view: &View<'a>, job: JobId) -> Option<&'a NodeSet> {
+    let queues = view.queues.filter(|queues| queues.lanes() == 1)?;
+    Queues::sets(queues).get(usize::from(queues.number(job))).filter(|own| own.len() < view.platform.len())
 }

@@ -22,6 +22,7 @@ pub(super) fn of(parts: &mut Parts, platform: &Platform, some_nodes: bool, gover
         .with(Feature::OwnCandidates, parts.backfill.has_own_order())
         .with(Feature::StarvationLimit, parts.backfill.first_after().is_some())
         .with(Feature::SharedNodes, !platform.is_exclusive())
+        .with(Feature::BeyondSlots, parts.power.is_some())
 }
 
 /// Checks that a node of the idle machine can boot under a ceiling (page on sleep under a budget, rule 3).

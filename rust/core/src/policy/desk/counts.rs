@@ -3,10 +3,14 @@
 use crate::algo::fit_list::{ByClass, Room, Waiting};
 use crate::algo::releases::{Claim, Release, merged};
 use crate::error::Result;
+use crate::policy::Start;
+use crate::policy::budget::on_nodes::OnNodes;
+use crate::policy::budget::outlook::Outlook;
 use crate::policy::desk::refusals::State;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::policy::sleep::wake_plan::{Need, WakePlan};
 use crate::units::{SimDuration, SimTime, Watts};
+use crate::workload::JobId;
 
 impl Desk<'_> {
     /// Free units that no start of this pass has taken.
@@ -73,6 +77,30 @@ impl Desk<'_> {
     #[must_use]
     pub fn expects_a_fall(&self) -> bool {
         self.outlook.falls()
+    }
+
+    /// Outlook on the watts that running jobs leave, where the budget may bind.
+    #[must_use]
+    pub fn outlook(&self) -> Option<&Outlook> {
+        self.room.map(|_| &self.outlook)
+    }
+
+    /// True if as many watts are left in the next pass, but for what starts and ends: no change of the budget is known, and
+    /// none are withheld.
+    #[must_use]
+    pub fn has_steady_watts(&self) -> bool {
+        self.room.is_none() || self.outlook.steps().is_empty() && self.view.withheld == Watts::ZERO
+    }
+
+    /// Watts of a waiting job on any nodes, where they count.
+    pub fn on_nodes(&mut self, waiting: &Waiting) -> Option<OnNodes<'_>> {
+        let power = self.power.as_mut().filter(|_| self.room.is_some())?;
+        Some(power.prices.on_nodes(&self.ask, JobId(waiting.key.row), waiting.class))
+    }
+
+    /// Starts of this pass on their nodes, each with its watts.
+    pub fn begun(&self) -> impl Iterator<Item = (&Start, &[u32])> {
+        self.draft.begun()
     }
 
     /// True if the budget may bind.

@@ -214,16 +214,18 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// Offer to start a waiting job now on the given nodes, which are free; no watts are counted.
+    /// Offer to start a waiting job now on the given nodes, which are free, and whose watts are left where they count.
     ///
     /// # Errors
     /// None; a draft may fail where nodes are chosen.
     pub fn offer_on(&mut self, waiting: &Waiting, nodes: &[u32]) -> Result<Option<Offer>> {
-        let mark = self.draft.mark();
+        let (mark, ask, job) = (self.draft.mark(), self.ask, JobId(waiting.key.row));
+        let power = self.power.as_ref();
+        let watts = power.map_or(Watts::ZERO, |power| power.prices.on(&ask, job, waiting.class, nodes));
         let placed = self.draft.put(waiting, |free, chosen| {
             free.remove_all(nodes);
             chosen.extend_from_slice(nodes);
-            Ok(Some(Watts::ZERO))
+            Ok(Some(watts))
         })?;
         self.offers += 1;
         let terms = placed.map(Terms::Placed);

@@ -33,6 +33,7 @@ pub const BACKFILLS: &[Row<dyn Backfill>] = &[
         plan,
     )
     .choosing_nodes()
+    .planning_watts()
     .knowing_cells(),
     Row::<dyn Backfill>::new(
         "slurm",

@@ -33,6 +33,8 @@ pub enum Feature {
     CountsAlike,
     /// A backfill that does not count the watts of nodes that boot.
     CountsNoBoots,
+    /// A backfill that names the nodes of jobs, and plans no watts there.
+    PlansNoWatts,
     /// Slurm's scheduler.
     SlurmLoops,
     /// A placement that is not the default.
@@ -53,6 +55,8 @@ pub enum Feature {
     SharedNodes,
     /// Nodes that differ in what jobs ask for.
     UnlikeNodes,
+    /// Jobs that share more than slots: nodes differ in what they ask for, or there is a budget.
+    BeyondSlots,
     /// A queue that preempts others.
     Preemption,
     /// Queues of some of the nodes.
@@ -156,11 +160,11 @@ pub const REFUSED: &[RefusedPair] = &[
         "lowest-id, the default: backfill `{backfill}` chooses the nodes",
     ),
     pair(
-        Feature::NamesNodes,
+        Feature::PlansNoWatts,
         Feature::Budget,
         "policy.power",
         "`{power}`",
-        "none: backfill `{backfill}` counts no watts; reservations does",
+        "none: backfill `{backfill}` counts no watts; plan and reservations do",
     ),
     pair(
         Feature::NamesNodes,
@@ -192,10 +196,10 @@ pub const REFUSED: &[RefusedPair] = &[
     ),
     pair(
         Feature::Preemption,
-        Feature::UnlikeNodes,
+        Feature::BeyondSlots,
         "queues.preempts",
         "queues that make way",
-        "nothing: it is not known yet how suspended jobs share what nodes differ in",
+        "nothing: it is not known yet how suspended jobs share watts, or what nodes differ in",
     ),
     pair(
         Feature::Preemption,
@@ -305,7 +309,8 @@ impl Feature {
             Self::PlacesItself => "`plan`",
             Self::CountsNodes => "a backfill that counts nodes",
             Self::CountsAlike => "on nodes that jobs share any backfill but `plan`",
-            Self::CountsNoBoots => "`observed` or `patience`",
+            Self::CountsNoBoots => "`observed`, `patience` or `plan`",
+            Self::PlansNoWatts => "`slurm`",
             Self::SlurmLoops => "`slurm`",
             Self::OtherPlacement => "a placement other than `lowest-id`",
             Self::PlacementWaits => "`on_miss=wait`",
@@ -316,6 +321,7 @@ impl Feature {
             Self::Agent => "an agent",
             Self::SharedNodes => "nodes that jobs share",
             Self::UnlikeNodes => "nodes that differ in what jobs ask for",
+            Self::BeyondSlots => "nodes that differ in what jobs ask for, or a power part",
             Self::Preemption => "a queue that preempts others",
             Self::SomeNodes => "queues of some of the nodes",
             Self::SeveralSets => "queues of several sets of nodes that overlap, or under a budget",

@@ -21,6 +21,8 @@ pub struct Row<T: ?Sized> {
     pub chooses_nodes: bool,
     /// True if it may leave the choice of nodes to a placement, although it names nodes.
     pub lets_place: bool,
+    /// True if it plans with the watts of a budget on the nodes that it names.
+    pub plans_watts: bool,
     /// True if it distinguishes nodes that differ in what jobs ask for.
     pub knows_cells: bool,
     make: Make<T>,
@@ -98,6 +100,7 @@ impl<T: ?Sized> Row<T> {
             needs: &[],
             chooses_nodes: false,
             lets_place: false,
+            plans_watts: false,
             knows_cells: false,
             make,
         }
@@ -151,6 +154,13 @@ impl<T: ?Sized> Row<T> {
     #[must_use]
     pub const fn letting_place(mut self) -> Self {
         self.lets_place = true;
+        self
+    }
+
+    /// The same for a backfill that plans with the watts of a budget on the nodes that it names.
+    #[must_use]
+    pub const fn planning_watts(mut self) -> Self {
+        self.plans_watts = true;
         self
     }
 

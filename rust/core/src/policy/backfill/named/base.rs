@@ -12,7 +12,7 @@ use crate::policy::View;
 use crate::policy::backfill::named::future::in_service;
 use crate::policy::backfill::named::needs::{fill_now, need_of};
 use crate::policy::backfill::plan::TICK;
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// Free nodes over time if all running jobs end as planned; those that should have ended by now end a tick later. A
@@ -48,15 +48,22 @@ struct Held {
     run: Option<RunId>,
     job: JobId,
     until: SimTime,
+    watts: Watts,
     nodes: Vec<u32>,
 }
 
 impl Held {
-    const NOTHING: Self = Self { run: None, job: JobId(0), until: SimTime::NEVER, nodes: Vec::new() };
+    const NOTHING: Self =
+        Self { run: None, job: JobId(0), until: SimTime::NEVER, watts: Watts::ZERO, nodes: Vec::new() };
 
     /// Its need for the rest of its time.
     fn need<'a>(&self, view: &View<'a>) -> NodeNeed<'a> {
-        need_of(view, self.job, self.nodes.len(), self.until - view.now)
+        NodeNeed { watts: Some(self.watts), ..need_of(view, self.job, self.nodes.len(), self.until - view.now) }
+    }
+
+    /// True if it is the claim of this run.
+    fn is_of(&self, view: &View<'_>, run: &Run) -> bool {
+        until(view, run) == self.until && watts(run) == self.watts && view.runs.nodes(run) == self.nodes
     }
 }
 
@@ -65,9 +72,18 @@ fn can_follow(view: &View<'_>) -> bool {
     view.standby.is_none() && view.outages.are_none()
 }
 
-/// Instant at which a run gives its nodes back.
+/// Instant at which a run gives its nodes back, in the worst case that the policy may cause: never for one that is
+/// suspended.
 fn until(view: &View<'_>, run: &Run) -> SimTime {
-    run.planned_end.max(view.now.saturating_add(TICK))
+    if run.suspension.is_some() {
+        return SimTime::NEVER;
+    }
+    run.latest_end(view.now).max(view.now.saturating_add(TICK))
+}
+
+/// Watts that a run holds: none while it is suspended.
+fn watts(run: &Run) -> Watts {
+    if run.suspension.is_some() { Watts::ZERO } else { run.watts }
 }
 
 impl Base {
@@ -86,7 +102,7 @@ impl Base {
         let (job, until) = (JobId(waiting.key.row), view.now.saturating_add(waiting.length));
         let mut nodes = nodes.to_vec();
         nodes.sort_unstable();
-        self.started.push(Held { run: None, job, until, nodes });
+        self.started.push(Held { job, until, nodes, ..Held::NOTHING });
     }
 
     /// Begins a pass: brings the windows up to now, or makes the first of them.
@@ -114,9 +130,10 @@ impl Base {
     pub(super) fn windows(&mut self, view: &View<'_>) -> Option<&Windows> {
         let windows = self.windows.as_mut()?;
         if self.state == State::Begun {
-            let ends = view.runs.iter().map(|(_, run)| {
+            let ends = view.runs.iter().filter(|(_, run)| run.suspension.is_none()).map(|(_, run)| {
                 let nodes = view.runs.nodes(run);
-                let need = need_of(view, run.job, nodes.len(), SimDuration::ZERO);
+                let need =
+                    NodeNeed { watts: Some(run.watts), ..need_of(view, run.job, nodes.len(), SimDuration::ZERO) };
                 NodeReturn { at: until(view, run), nodes, what: What::Held(need) }
             });
             in_service(windows, view, ends.collect());
@@ -138,7 +155,7 @@ impl Base {
         for (slot, held) in (0..).zip(&mut self.held) {
             let Some(id) = held.run else { continue };
             let run = view.runs.get(id);
-            if run.is_none_or(|run| until(view, run) != held.until || view.runs.nodes(run) != held.nodes) {
+            if run.is_none_or(|run| !held.is_of(view, run)) {
                 debug_assert_eq!(id.slot(), slot, "claims stand in the slots of their runs");
                 windows.drop(now, &held.need(view), &held.nodes);
                 held.run = None;
@@ -175,7 +192,7 @@ impl Base {
             self.held.resize(slot + 1, Held::NOTHING);
         }
         let held = &mut self.held[slot];
-        (held.run, held.job, held.until) = (Some(id), run.job, until(view, run));
+        (held.run, held.job, held.until, held.watts) = (Some(id), run.job, until(view, run), watts(run));
         held.nodes.clear();
         held.nodes.extend_from_slice(nodes);
     }

@@ -4,7 +4,8 @@ use crate::algo::fit_list::Waiting;
 use crate::policy::View;
 use crate::policy::backfill::named::needs::likeness;
 use crate::policy::backfill::plan::TICK;
-use crate::units::{SimDuration, SimTime};
+use crate::policy::budget::on_nodes::OnNodes;
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// Request of a job, and its group: jobs of one group may take the same nodes.
@@ -15,6 +16,25 @@ pub(in crate::policy::backfill) struct Like {
     amount: i64,
     nodes: u32,
     length: SimDuration,
+    takes: Takes,
+}
+
+/// Watts that a job takes, where they count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Takes {
+    /// Class of jobs that take the same on each node; none: it is like no other.
+    class: Option<usize>,
+    /// On the nodes where it takes least, of as many as it needs.
+    least: Watts,
+    /// On those where it takes most.
+    most: Watts,
+}
+
+impl Takes {
+    /// True if so many nodes that have the watts for the other job have them for this one, too.
+    fn is_within(&self, other: &Self) -> bool {
+        self.most <= other.least || self.class.is_some() && self.class == other.class
+    }
 }
 
 /// Lower bounds on the starts of jobs. A plan only fills up, so a job that dominates another in every need fits no
@@ -24,17 +44,22 @@ pub(in crate::policy::backfill) struct Bounds(Vec<(usize, Vec<(Like, SimTime)>)>
 
 impl Like {
     pub(in crate::policy::backfill) fn new(group: usize, amount: i64, nodes: u32, length: SimDuration) -> Self {
-        Self { group, amount, nodes, length }
+        Self { group, amount, nodes, length, takes: Takes::default() }
     }
 
-    pub(super) fn of(view: &View<'_>, waiting: &Waiting) -> Self {
+    pub(super) fn of(view: &View<'_>, waiting: &Waiting, on: Option<&OnNodes<'_>>) -> Self {
         let job = JobId(waiting.key.row);
         let (group, slots) = likeness(view, job);
-        Self::new(group, i64::from(slots), view.jobs.node_count(job), waiting.length.max(TICK))
+        let of = |on: &OnNodes<'_>| Takes { class: waiting.class.index(), least: on.least(), most: on.most() };
+        let takes = on.map(of).unwrap_or_default();
+        Self { takes, ..Self::new(group, i64::from(slots), view.jobs.node_count(job), waiting.length.max(TICK)) }
     }
 
     fn is_within(&self, other: &Self) -> bool {
-        self.amount <= other.amount && self.nodes <= other.nodes && self.length <= other.length
+        self.amount <= other.amount
+            && self.nodes <= other.nodes
+            && self.length <= other.length
+            && self.takes.is_within(&other.takes)
     }
 }
 

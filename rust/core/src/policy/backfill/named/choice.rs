@@ -4,6 +4,7 @@ use crate::algo::horizon::{NodeNeed, Planes};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::standby::Standby;
 use crate::policy::View;
+use crate::policy::budget::on_nodes::OnNodes;
 use crate::workload::JobId;
 
 /// Rule by which a job takes nodes: sorted by [`Claim`], then by cell, then fullest or emptiest first, then lowest.
@@ -46,11 +47,26 @@ impl<'a> Choice<'a> {
         if free.is_whole() && self.need.cells.is_none() && self.kept.is_empty() && self.asleep.is_none() {
             return throughout.copy_lowest(self.need.nodes, chosen);
         }
-        let fullness = |node| if self.spreads { -free.slots_of(node) } else { free.slots_of(node) };
-        let key = |(place, node)| (self.claim(node), place, fullness(node), node);
-        let nodes = self.need.by_cell(throughout).map(key);
+        self.take_first(throughout, chosen, |place, node| self.place_of(free, place, node));
+    }
+
+    /// The same for the nodes where the job takes the fewest watts; of those alike in that, the first by the rule.
+    pub(super) fn cheapest(&self, free: &Planes, throughout: &NodeSet, on: &OnNodes<'_>, chosen: &mut Vec<u32>) {
+        chosen.clear();
+        self.take_first(throughout, chosen, |place, node| (on.on_whole(node), self.place_of(free, place, node)));
+    }
+
+    /// Place of a node of the cell at `place` in the order in which the job takes nodes; lowest numbers break ties.
+    fn place_of(&self, free: &Planes, place: usize, node: u32) -> (Claim, usize, i64) {
+        let slots = free.slots_of(node);
+        (self.claim(node), place, if self.spreads { -slots } else { slots })
+    }
+
+    /// Appends as many nodes as the job needs, least by `key`, then by number.
+    fn take_first<K: Ord>(&self, nodes: &NodeSet, chosen: &mut Vec<u32>, key: impl Fn(usize, u32) -> K) {
+        let nodes = self.need.by_cell(nodes).map(|(place, node)| (key(place, node), node));
         if self.need.nodes == 1 {
-            return chosen.extend(nodes.min().map(|(.., node)| node));
+            return chosen.extend(nodes.min().map(|(_, node)| node));
         }
         let mut keyed: Vec<_> = nodes.collect();
         let count = (self.need.nodes as usize).min(keyed.len());
@@ -59,7 +75,7 @@ impl<'a> Choice<'a> {
             keyed.truncate(count);
         }
         keyed.sort_unstable();
-        chosen.extend(keyed.iter().map(|&(.., node)| node));
+        chosen.extend(keyed.iter().map(|&(_, node)| node));
     }
 
     fn claim(&self, node: u32) -> Claim {

@@ -1,6 +1,6 @@
 //! Free nodes from now on, before any promise: running jobs end, and nodes come and go.
 
-use crate::algo::horizon::windows::{NodeReturn, What};
+use crate::algo::horizon::windows::{NodeReturn, Throughout, What};
 use crate::algo::horizon::{NodeNeed, Planes, Windows};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::standby::Standby;
@@ -9,7 +9,8 @@ use crate::policy::View;
 use crate::policy::backfill::named::Memory;
 use crate::policy::backfill::named::needs::groups;
 use crate::policy::backfill::plan::TICK;
-use crate::units::{SimDuration, SimTime};
+use crate::policy::budget::outlook::Outlook;
+use crate::units::{SimDuration, SimTime, Watts};
 
 /// Free nodes over time. Maintenance is applied only as far ahead as needed: its windows may be known for years.
 pub(super) struct Future<'a> {
@@ -55,6 +56,22 @@ impl<'a> Future<'a> {
         Some(Self::new(view, windows, view.outages.known(view.now)))
     }
 
+    /// Adds the watts that a budget leaves running jobs, now and as it is known to change (page on power in time, rule
+    /// 48). What recovery withholds from starts counts as taken for a moment.
+    pub(super) fn power(mut self, outlook: Option<&Outlook>) -> Self {
+        let Some(outlook) = outlook else { return self };
+        let (now, withheld) = (self.view.now, self.view.withheld);
+        self.windows.add_watts(now, outlook.now() + self.view.claimed);
+        for &(at, watts) in outlook.steps() {
+            self.windows.add_watts(at, watts);
+        }
+        if withheld > Watts::ZERO {
+            self.windows.add_watts(now, Watts::ZERO - withheld);
+            self.windows.add_watts(now.saturating_add(TICK), withheld);
+        }
+        self
+    }
+
     /// Applies the maintenance that begins before an instant.
     fn look(&mut self, until: SimTime) {
         while let Some(window) = self.next.filter(|window| window.from < until) {
@@ -65,17 +82,17 @@ impl<'a> Future<'a> {
     }
 
     /// Calls [`Windows::may_start`] for the length of the need.
-    pub(super) fn may_start(&mut self, need: &NodeNeed<'_>) -> bool {
+    pub(super) fn may_start(&mut self, need: &NodeNeed<'_>, suits: impl FnOnce(Throughout<'_>) -> bool) -> bool {
         self.look(self.view.now.saturating_add(need.length));
-        self.windows.may_start(need)
+        self.windows.may_start(need, suits)
     }
 
-    /// Calls [`Windows::earliest`] as far ahead as it takes, where `pick` takes any nodes.
+    /// Calls [`Windows::earliest`] as far ahead as it takes.
     pub(super) fn earliest(
         &mut self,
         need: &NodeNeed<'_>,
         (mut from, until): (SimTime, SimTime),
-        mut pick: impl FnMut(&Planes, &NodeSet) -> bool,
+        mut pick: impl FnMut(&Planes, Throughout<'_>) -> bool,
     ) -> Option<SimTime> {
         self.look(from.saturating_add(need.length));
         loop {

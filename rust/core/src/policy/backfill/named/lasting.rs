@@ -7,15 +7,22 @@
 //! choose, but these would not have chosen it, as they did not: of fewer nodes, with the same lowest ones among them, they
 //! choose the same.
 //!
+//! Under a budget the same holds as long as as many watts are left in all: a plan counts them exactly, so those of a start
+//! are those of its run. A job that was not given the first nodes, as these took too much, may be given others by a new
+//! plan: then nothing lasts.
+//!
 //! This holds where a job's nodes are the lowest of those that are free throughout. On shared nodes a start changes which
 //! node is fullest, and with it the choice of the jobs ahead of it.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
+use crate::units::Watts;
 
 /// Jobs that had their turn in a plan, for as long as a new one would be the same.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lasting {
     is_whole: bool,
+    /// Watts that the budget leaves beyond the idle machine, where they count.
+    level: Option<Watts>,
     /// Number of jobs that are planned for later.
     planned: usize,
     /// Jobs that had their turn and still wait, in the queue's order.
@@ -23,9 +30,9 @@ pub(super) struct Lasting {
 }
 
 impl Lasting {
-    /// Begins a new plan, which may last or not.
-    pub(super) fn begin(&mut self, may_last: bool) {
-        self.is_whole = may_last;
+    /// Begins a new plan, which may last or not, with so many watts in all.
+    pub(super) fn begin(&mut self, may_last: bool, level: Option<Watts>) {
+        (self.is_whole, self.level) = (may_last, level);
         self.planned = 0;
         self.passed.clear();
     }
@@ -47,9 +54,9 @@ impl Lasting {
     }
 
     /// First place behind all jobs that had their turn, and the number of those that are planned for later; none if they
-    /// do not stand at the front of the queue, each as it was.
-    pub(super) fn goes_on_from(&self, queue: &FitList) -> Option<(Place, usize)> {
-        if !self.is_whole {
+    /// do not stand at the front of the queue, each as it was, or if there are other watts.
+    pub(super) fn goes_on_from(&self, queue: &FitList, level: Option<Watts>) -> Option<(Place, usize)> {
+        if !self.is_whole || self.level != level {
             return None;
         }
         let mut place = queue.settled(Place::FRONT);

@@ -6,7 +6,7 @@ use crate::cluster::shares::Shares;
 use crate::platform::queues::Queues;
 use crate::policy::View;
 use crate::policy::backfill::plan::TICK;
-use crate::units::SimDuration;
+use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
 /// Sets of nodes to which needs refer.
@@ -28,6 +28,7 @@ pub(super) fn need_of<'a>(view: &View<'a>, job: JobId, nodes: usize, length: Sim
         queue: view.queues.map(|queues| usize::from(queues.number(job))),
         cells: want.map(|want| &want.cells[..]),
         licences: want.map_or(&[], |want| &want.licences),
+        watts: None,
         length,
     }
 }
@@ -50,8 +51,14 @@ pub(super) fn are_alike(view: &View<'_>) -> bool {
     view.platform.is_exclusive() && view.shares.is_none()
 }
 
-/// Makes `planes` the capacity that is free now.
+/// Makes `planes` the capacity that is free now. Of watts it has what runs take, below zero: what a budget leaves is added
+/// where it counts.
 pub(super) fn fill_now(view: &View<'_>, planes: &mut Planes) {
+    fill_free(view, planes);
+    planes.add_watts(Watts::ZERO - view.claimed);
+}
+
+fn fill_free(view: &View<'_>, planes: &mut Planes) {
     if view.platform.is_exclusive() {
         return planes.fill_whole(groups(view), view.slots.holding(1), licences(view));
     }

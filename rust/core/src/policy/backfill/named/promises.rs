@@ -1,7 +1,8 @@
 //! Promises of the plan of a pass, job by job.
 
 use crate::algo::fit_list::Waiting;
-use crate::algo::horizon::Planes;
+use crate::algo::horizon::windows::Throughout;
+use crate::algo::horizon::{NodeNeed, Planes};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
 use crate::policy::backfill::named::Memory;
@@ -9,6 +10,7 @@ use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::named::choice::Choice;
 use crate::policy::backfill::named::future::{Future, asleep};
 use crate::policy::backfill::named::needs::need;
+use crate::policy::budget::on_nodes::OnNodes;
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -20,6 +22,10 @@ pub(super) struct Promises<'a> {
     asleep: Option<NodeSet>,
     /// Nodes promised last.
     nodes: Vec<u32>,
+    /// True if these are those that the job takes first, whatever they cost.
+    are_first: bool,
+    /// Scratch memory: nodes that a job would take.
+    cheapest: Vec<u32>,
 }
 
 impl<'a> Promises<'a> {
@@ -32,24 +38,50 @@ impl<'a> Promises<'a> {
     /// Goes on with the promises of an earlier pass.
     pub(super) fn of_last(view: &'a View<'a>, future: Future<'a>, memory: &mut Memory) -> Self {
         let bounds = std::mem::take(&mut memory.bounds);
-        Self { view, future, bounds, asleep: asleep(view), nodes: Vec::new() }
+        Self { view, future, bounds, asleep: asleep(view), nodes: Vec::new(), are_first: true, cheapest: Vec::new() }
     }
 
-    /// True if a job may start now. Once false it stays false: promises only fill the plan up.
-    pub(super) fn may_start(&mut self, waiting: &Waiting) -> bool {
-        let is_bound = self.bounds.of(&Like::of(self.view, waiting)) > self.view.now;
-        !is_bound && self.future.may_start(&need(self.view, waiting))
+    /// True if a job may start now, given its watts where they count. Once false it stays false: promises only fill the
+    /// plan up.
+    pub(super) fn may_start(&mut self, waiting: &Waiting, on: Option<&OnNodes<'_>>) -> bool {
+        if self.bounds.of(&Like::of(self.view, waiting, on)) > self.view.now {
+            return false;
+        }
+        let (need, cheapest) = (self.need(waiting, on), &mut self.cheapest);
+        let choice = Choice::new(self.view, &need, JobId(waiting.key.row), None);
+        self.future.may_start(&need, |throughout| {
+            on.is_none_or(|on| {
+                on.are_same_anywhere() || {
+                    choice.cheapest(&Planes::default(), throughout.nodes, on, cheapest);
+                    on.on_all(cheapest.iter().copied()) <= throughout.watts
+                }
+            })
+        })
     }
 
-    /// Promises a job the first nodes at the earliest instant at which it fits, if that is not after `until`.
-    pub(super) fn add(&mut self, waiting: &Waiting, until: SimTime) -> Option<SimTime> {
-        let (need, like) = (need(self.view, waiting), Like::of(self.view, waiting));
+    fn need(&self, waiting: &Waiting, on: Option<&OnNodes<'_>>) -> NodeNeed<'a> {
+        NodeNeed { watts: on.map(OnNodes::least), ..need(self.view, waiting) }
+    }
+
+    /// Promises a job the first nodes at the earliest instant at which it fits, if that is not after `until`. Where watts
+    /// count (`on`), it is the first at which some nodes have them: if the first nodes do not, it gets the cheapest.
+    pub(super) fn add(&mut self, waiting: &Waiting, until: SimTime, on: Option<&OnNodes<'_>>) -> Option<SimTime> {
+        let (need, like) = (self.need(waiting, on), Like::of(self.view, waiting, on));
         let from = self.bounds.of(&like).max(self.view.now);
         let choice = Choice::new(self.view, &need, JobId(waiting.key.row), self.asleep.as_ref());
-        let nodes = &mut self.nodes;
-        let pick = |free: &Planes, throughout: &NodeSet| {
-            choice.of(free, throughout, nodes);
-            true
+        let (nodes, are_first, mut taken) = (&mut self.nodes, &mut self.are_first, need.watts);
+        *are_first = true;
+        let pick = |free: &Planes, throughout: Throughout<'_>| {
+            choice.of(free, throughout.nodes, nodes);
+            let Some(on) = on else { return true };
+            let mut watts = on.on_all(nodes.iter().copied());
+            *are_first = watts <= throughout.watts;
+            if !*are_first {
+                choice.cheapest(free, throughout.nodes, on, nodes);
+                watts = on.on_all(nodes.iter().copied());
+            }
+            taken = Some(watts);
+            watts <= throughout.watts
         };
         let found = if from > until { None } else { self.future.earliest(&need, (from, until), pick) };
         let at = found.unwrap_or(SimTime::NEVER);
@@ -57,9 +89,19 @@ impl<'a> Promises<'a> {
             self.bounds.note(like, at);
         }
         if found.is_some() {
-            self.future.hold(at, &need, &self.nodes);
+            self.future.hold(at, &NodeNeed { watts: taken, ..need }, &self.nodes);
         }
         found
+    }
+
+    /// Holds the nodes of a job that has started in this pass before anything was planned.
+    pub(super) fn hold(&mut self, at: SimTime, need: &NodeNeed<'_>, nodes: &[u32]) {
+        self.future.hold(at, need, nodes);
+    }
+
+    /// True if the job that was promised nodes last got those that it takes first.
+    pub(super) fn are_first(&self) -> bool {
+        self.are_first
     }
 
     /// The nodes that were promised last.

@@ -217,7 +217,7 @@ mod tests {
             let plans = planned < case.depth;
             if only_what_matters {
                 let rest = (&case.queue, place, Room::of(i64::MAX));
-                if !reach.goes_on(view, rest, plans, |waiting| promises.may_start(waiting)) {
+                if !reach.goes_on(view, rest, plans, |waiting| promises.may_start(waiting, None)) {
                     break;
                 }
             }
@@ -225,7 +225,7 @@ mod tests {
             if only_what_matters && !reach.needs(view, waiting, plans) {
                 continue;
             }
-            let found = promises.add(waiting, if plans { SimTime::NEVER } else { view.now });
+            let found = promises.add(waiting, if plans { SimTime::NEVER } else { view.now }, None);
             reach.pass(waiting, found);
             let Some(at) = found else { continue };
             for &node in promises.nodes() {

@@ -7,9 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{FitList, Place, QueueKey};
-use crate::algo::horizon::windows::{NodeReturn, What};
+use crate::algo::horizon::windows::{NodeReturn, Throughout, What};
 use crate::algo::horizon::{NodeNeed, Planes, Windows};
-use crate::algo::node_set::NodeSet;
 use crate::cluster::runs::{Run, RunId};
 use crate::error::Result;
 use crate::platform::queues::Queues;
@@ -66,7 +65,7 @@ impl NamedPlan {
         queues: &'a Queues,
     ) -> Result<()> {
         let mut urgent = Urgent::new(desk.view, queues);
-        let mut reach = self.reach(desk.view, queue, 0);
+        let mut reach = self.reach(desk, queue, 0);
         let (mut place, mut planned) = (Place::FRONT, 0);
         while let Some(&waiting) = queue.get(place) {
             let job = JobId(waiting.key.row);
@@ -132,8 +131,8 @@ impl<'a> Urgent<'a> {
     fn find(&mut self, job: JobId, need: &NodeNeed<'_>, until: SimTime) -> Option<(SimTime, Vec<u32>)> {
         let (now, asleep) = (self.view.now, asleep(self.view));
         let choice = Choice::new(self.view, need, job, asleep.as_ref());
-        let choose = |nodes: &mut Vec<u32>, free: &Planes, throughout: &NodeSet| {
-            choice.of(free, throughout, nodes);
+        let choose = |nodes: &mut Vec<u32>, free: &Planes, throughout: Throughout<'_>| {
+            choice.of(free, throughout.nodes, nodes);
             true
         };
         let mut nodes = Vec::new();
@@ -143,8 +142,8 @@ impl<'a> Urgent<'a> {
         let number = self.queues.number(job);
         self.leave_out(number);
         let (without, used) = (self.without.get_mut(&number)?, &self.used);
-        let emptiest = |nodes: &mut Vec<u32>, throughout: &NodeSet| {
-            nodes.extend(throughout.iter());
+        let emptiest = |nodes: &mut Vec<u32>, throughout: Throughout<'_>| {
+            nodes.extend(throughout.nodes.iter());
             nodes.sort_by_key(|&node| (used[node as usize], node));
             nodes.truncate(need.nodes as usize);
             nodes.sort_unstable();
@@ -242,7 +241,8 @@ impl<'a> Urgent<'a> {
             let nodes = view.runs.nodes(run);
             let left = run.suspension.map_or_else(|| run.planned_end.max(now) - now, |suspension| suspension.left);
             let need = NodeNeed { length: left.max(TICK), ..self.for_ever(run) };
-            let have_room = |_: &Planes, throughout: &NodeSet| nodes.iter().all(|&node| throughout.contains(node));
+            let have_room =
+                |_: &Planes, throughout: Throughout<'_>| nodes.iter().all(|&node| throughout.nodes.contains(node));
             let found = self.running.earliest(&need, (now, SimTime::NEVER), have_room);
             let until = found.unwrap_or(SimTime::NEVER).saturating_add(need.length);
             if until == now.saturating_add(need.length) {
