@@ -50,6 +50,7 @@ impl Recovery<'_> {
     ) -> bool {
         let suspensions = suspended.into_iter().rev();
         let mut all: Vec<_> = suspensions.filter_map(|id| Some((id, view.runs.get(id)?.suspension?))).collect();
+        all.sort_by_key(|(_, suspension)| suspension.since);
         all.retain(|&(id, suspension)| {
             let is_hopeless = suspension.asks > self.ever;
             if is_hopeless {
@@ -57,7 +58,6 @@ impl Recovery<'_> {
             }
             !is_hopeless
         });
-        all.sort_by_key(|(_, suspension)| suspension.since);
         for (id, suspension) in all {
             if suspension.asks > self.room {
                 return false;
