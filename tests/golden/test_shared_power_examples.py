@@ -56,10 +56,10 @@ def test_a_fall_of_the_budget_lowers_the_cap_of_one_job_on_a_node() -> None:
 
 def test_a_suspended_job_keeps_its_slots_and_the_others_bear_what_these_draw() -> None:
     # From 20 to 60 150 W are left of the 200. Without job 2 the node draws 100 W for job 1 and 25 for the other slots,
-    # which job 1 bears. Job 3 finds no free slot until 100, though there are the watts for it after 60.
+    # which job 1 bears. Job 2 asks for 75 W, all that 200 W leave next to job 1. Job 3 finds no free slot before 100.
     # Job 1: 125 * 10 + 100 * 10 + 125 * 40 + 100 * 40; job 3: 50 + 3 * 12.5 for 10 s.
     jobs = [job(0, 100, 100, 1, slots=2), job(10, 50, 50, 1, slots=2), job(30, 10, 10, 1, slots=1)]
-    result = run(jobs, 1000, budget(20, 150, 60), platform=shared(), on_excess=["suspend"])
+    result = run(jobs, 200, budget(20, 150, 60), platform=shared(), on_excess=["suspend"])
     assert told(result, "suspend", "resume") == [(20, "suspend", 2, None), (60, "resume", 2, None)]
     assert [column(result, name) for name in ("start_s", "end_s")] == [[0, 10, 100], [100, 100, 110]]
     assert column(result, "energy_j") == [11_250, 5000, 875]

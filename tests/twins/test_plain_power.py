@@ -38,12 +38,12 @@ def test_power_in_time_agrees(case: Case) -> None:
     keeps_the_laws(case[0])
 
 
-@given(cases(shared=False, draws="analyzed", power="all"))
+@given(cases(draws="analyzed", power="all"))
 def test_an_analyzers_draws_are_planned_with_and_not_charged(case: Case) -> None:
     agrees(*case)
 
 
-@given(cases(shared=False, draws="measured", power="all"))
+@given(cases(draws="measured", power="all"))
 def test_draws_measured_in_time_are_charged_as_they_were(case: Case) -> None:
     agrees(*case)
 
@@ -59,7 +59,7 @@ def test_power_in_time_agrees_on_nodes_that_jobs_share(case: Case) -> None:
 # With other features of the machine.
 
 
-@given(cases(shared=False, draws="any", power="all", queues=True))
+@given(cases(draws="any", power="all", queues=True))
 def test_a_budget_is_that_of_the_platform_whose_other_nodes_idle(case: Case) -> None:
     """Queues have some of the nodes, limits, priorities and orders of their own."""
     agrees(*case)
@@ -88,10 +88,7 @@ def test_a_budget_over_queues_that_share_nodes_agrees(case: Case) -> None:
     agrees(*case)
 
 
-@given(
-    cases(shared=False, draws="any", power="all", wait=True)
-    | cases(shared=False, draws="any", power="all", shares=True)
-)
+@given(cases(draws="any", power="all", wait=True) | cases(draws="any", power="all", shares=True))
 def test_power_in_time_agrees_where_jobs_wait_for_others_or_share_fairly(case: Case) -> None:
     agrees(*case)
 
@@ -112,7 +109,7 @@ def test_jobs_that_are_matched_to_nodes_together_agree_under_a_budget(case: Case
     agrees(*case)
 
 
-@given(cases(shared=False, draws="any", power="all", vahrm=True, queues=True, wait=True))
+@given(cases(draws="any", power="all", vahrm=True, queues=True, wait=True))
 def test_power_in_time_agrees_where_long_waits_go_first(case: Case) -> None:
     agrees(*case)
 

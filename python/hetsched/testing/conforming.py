@@ -216,7 +216,7 @@ def _policies_with(own: dict[str, Any]) -> st.SearchStrategy[Policy]:
 @st.composite
 def _capped(draw: st.DrawFn, least_w: float) -> tuple[Workload, Platform]:
     """Jobs of known applications on a machine with tables by cap, the lowest of which is `least_w`."""
-    nodes = draw(st.integers(1, 4))
+    nodes, slots = draw(st.integers(1, 4)), draw(st.sampled_from([1, 1, 3]))
     row = st.lists(st.sampled_from([least_w, 1.7 * least_w, 2 * least_w]), min_size=nodes, max_size=nodes)
     full_w = np.array([draw(row) for _ in APPS])
     slower = {least_w: draw(st.sampled_from([1.0, 2.0])), 1.5 * least_w: 1.0, math.inf: 1.0}
@@ -224,8 +224,9 @@ def _capped(draw: st.DrawFn, least_w: float) -> tuple[Workload, Platform]:
         cap_w: VariationTable(APPS, power_w=np.minimum(full_w, cap_w), time_ratio=np.full_like(full_w, factor))
         for cap_w, factor in slower.items()
     }
-    platform = Platform.homogeneous(nodes=nodes, idle_w=least_w / 2, tdp_w=2 * least_w).with_tables(actual=tables)
-    jobs = draw(workloads(max_nodes=4)).to_polars()
+    plain = Platform.homogeneous(nodes, least_w / 2, 2 * least_w, slots=slots, exclusive=slots == 1)
+    platform = plain.with_tables(actual=tables)
+    jobs = draw(workloads(max_slots=slots, max_nodes=4)).to_polars()
     # Whole seconds: the mean draw of a stretch of a microsecond is as inexact as its length.
     jobs = jobs.with_columns(pl.col("app").fill_null(APPS[0]), pl.col("^(submit|runtime|walltime|comm)_s$").ceil())
     return Workload.from_polars(jobs), platform
@@ -236,11 +237,10 @@ def _cases(draw: st.DrawFn, compositions: st.SearchStrategy[Policy]) -> _Case:
     policy = draw(compositions)
     if "allocator" in policy.own:
         return _Case(*draw(_capped(getattr(policy.own["allocator"], "least_cap_w", None) or 100.0)), policy)
-    # Emergencies and allocators need whole nodes, and so do counted ones that sleep, and Slurm's scheduler.
-    power = policy.parts["power"] or {}
+    # Counted nodes that sleep need to be whole, and so do those of Slurm's scheduler.
     backfill = (policy.parts["backfill"] or {}).get("name", "none")
     counts = "backfill" in policy.own or not parts()["backfill", backfill]["chooses_nodes"]
-    is_whole = power.get("on_excess") or backfill == "slurm" or (policy._puts_to_sleep and counts)
+    is_whole = backfill == "slurm" or (policy._puts_to_sleep and counts)
     slots = 1 if is_whole else draw(st.sampled_from([1, 3]))
     workload = draw(workloads(max_slots=slots, max_nodes=4, observed="observed_starts" in policy.needs))
     return _Case(workload, draw(platforms(max_slots=slots, max_nodes=4)), policy)

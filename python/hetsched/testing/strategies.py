@@ -343,11 +343,7 @@ def policies(
     )
     if (order, backfill, placement, power) != (None, None, None, None):
         return compositions
-    # Emergencies need whole nodes, which not all platforms give.
     named = [
-        policy for policy in map(Policy.preset, presets()["name"]) if not (policy.parts["power"] or {}).get("on_excess")
+        policy for policy in map(Policy.preset, presets()["name"]) if observed or "observed_starts" not in policy.needs
     ]
-    return (
-        st.sampled_from([policy for policy in named if observed or "observed_starts" not in policy.needs])
-        | compositions
-    )
+    return st.sampled_from(named) | compositions

@@ -274,8 +274,8 @@ def _check_power(own: Stretches, shares: Shares | None) -> None:
     end = own.end + own.goes_beyond
     at, times = np.concatenate([own.start[lasting], end[lasting]]), micros(timeline["time_s"])
     instants = np.unique(np.concatenate([times, at[(at >= run.window[0]) & (at <= run.window[1])]]))
-    if run.profiles is not None and run.is_stopped:
-        # A profile that turns where the run is stopped has no stretch there.
+    if run.is_stopped and (run.profiles is not None or shares is not None):
+        # A profile that turns where the run is stopped has no stretch there; one of no length has no mean watts.
         instants = instants[instants < run.window[1]]
     row = np.searchsorted(times, instants, side="right") - 1
     order = np.argsort(at, kind="stable")

@@ -267,13 +267,13 @@ impl Running {
         self.column(py, |_, run| run.caps.emergency_w)
     }
 
-    /// Predicted draw of each beyond its idle nodes if an allocator caps it, W: under one cap for all, one per job, or
-    /// one for each of `nodes`.
+    /// Predicted draw of each beyond idle if an allocator caps it, W: of its nodes, or of its slots on shared ones. Under
+    /// one cap for all, one per job, or one for each of `nodes`; caps are in watts of a whole node.
     fn draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.under(cap_w, |view, run, cap| draw_of(view, run, cap).watts())
     }
 
-    /// Predicted draw of each of `nodes` then, including its idle draw, W.
+    /// Predicted draw of each of `nodes` then, including its idle draw, W; of shared ones with the job on all slots.
     fn node_draw_w<'py>(&self, cap_w: &Bound<'py, PyAny>) -> Floats<'py> {
         self.many_under(cap_w, |view, run, cap, values| {
             let (of, caps) = (view.profile(run.job), run.caps.allotting(cap.clone()));
