@@ -340,8 +340,7 @@ impl Feature {
                 "`observed`, `patience`, or a backfill with an `order`; on shared nodes any but `plan`"
             }
             Self::CountsNoBoots => "`observed`, `patience` or `plan`",
-            Self::PlansNoWatts => "`slurm`",
-            Self::SlurmLoops => "`slurm`",
+            Self::PlansNoWatts | Self::SlurmLoops => "`slurm`",
             Self::OtherPlacement => "a placement other than `lowest-id`",
             Self::JointPlacement => "`assignment`",
             Self::PlacementWaits => "`on_miss=wait`",
