@@ -69,6 +69,12 @@ impl<E> EventHeap<E> {
         }
     }
 
+    /// The events with their instants, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (SimTime, &E)> {
+        let all = self.heap.iter().map(|each| &each.0).chain(&self.last);
+        all.flat_map(|each| each.events.iter().map(|event| (each.at, event)))
+    }
+
     /// The instant of the next event.
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
