@@ -324,7 +324,7 @@ impl Feature {
             Self::NamesNodes => "`plan` or `slurm`",
             Self::PlacesItself => "`plan`",
             Self::CountsNodes => "a backfill that counts nodes",
-            Self::CountsAlike => "on nodes that jobs share any backfill but `plan`",
+            Self::CountsAlike => "any backfill but `plan` on nodes that jobs share",
             Self::CountsNoBoots => "`observed` or `patience`",
             Self::SlurmLoops => "`slurm`",
             Self::OtherPlacement => "a placement other than `lowest-id`",
