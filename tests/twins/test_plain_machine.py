@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from machine_agreement import agrees
 from machine_cases import cases, named
 from machine_engine import run
-from plain_draws import SECOND
-from plain_jobs import ORDERS, Job
+from plain_draws import SECOND, Draws
+from plain_jobs import ORDERS, Job, Queue
 from plain_machine import Machine
 from plain_nodes import Offer
+from plain_vahrm import Vahrm
+from power_cases import APPS
 
 import hetsched as hs
 
@@ -220,6 +222,36 @@ def test_deep_queues_for_several_kinds_agree(depth: float, seed: int) -> None:
         job.wish = None if kind == kinds else named(f"f{kind}")
         jobs.append(job)
     agrees(Machine(len(offers), depth=depth, plan=False, offers=offers, licences={"m": 2}), jobs)
+
+
+def crowd(seed: int, queues: list[Queue]) -> list[Job]:
+    """Thirty jobs that come faster than they are done."""
+    chance, jobs, submit = np.random.default_rng(seed), list[Job](), 0
+    for row in range(30):
+        submit += int(chance.integers(0, 5)) * SECOND
+        runtime, queue = int(chance.integers(1, 40)) * SECOND, queues[int(chance.integers(0, len(queues)))]
+        size = int(chance.integers(1, len(queue.nodes) + 1))
+        job = Job(row, submit, runtime, runtime * int(chance.integers(1, 4)), size, queue=queue.name)
+        job.app = str(chance.choice(APPS))
+        jobs.append(job)
+    return jobs
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rule", ["starvation", "patience", "matching"])
+def test_crowds_in_queues_that_share_nodes_agree(rule: str, seed: int) -> None:
+    queues = [Queue("a", [0, 1, 2, 3]), Queue("b", [2, 3, 4, 5]), Queue("c", [4, 5, 6])]
+    machine = Machine(7, depth=(1, 2, 3)[seed % 3], plan=False, queues=queues)
+    if rule == "starvation":
+        machine.vahrm, machine.order = Vahrm(beta=0.0, by_walltime=False, starvation_limit=20 * SECOND), "vahrm"
+        machine.depth = (None, 0, 1, 2, 3, inf)[seed]
+    elif rule == "patience":
+        machine.patience = 20 * SECOND
+    else:
+        chance = np.random.default_rng(seed)
+        rows = {app: (chance.uniform(100.0, 300.0, 7).round(6).tolist(), [1.0] * 7) for app in APPS}
+        machine.matches, machine.draws = True, Draws([50.0] * 7, {inf: rows}, {inf: rows})
+    agrees(machine, crowd(seed, queues))
 
 
 def test_small_jobs_pass_a_whole_node_job_where_they_do_not_delay_it() -> None:

@@ -6,7 +6,6 @@
 
 use crate::algo::horizon::NodesByCell;
 use crate::algo::node_set::NodeSet;
-use crate::cluster::shares::Shares;
 use crate::error::Result;
 use crate::platform::cells::Cells;
 use crate::policy::analyzer::Ask;
@@ -65,13 +64,11 @@ impl Starts<'_> {
         free: &mut NodeSet,
         nodes: &mut Vec<u32>,
     ) -> Result<()> {
-        match ask.view.shares.map(Shares::cells) {
-            Some(cells) => self.place_by_cell(cells, ask, placement, free, nodes),
-            None => {
-                let all: Vec<_> = self.jobs.iter().map(|&job| (job, ask.view.jobs.node_count(job))).collect();
-                placement.match_all(ask, &all, free, nodes)
-            }
+        if let Some(shares) = ask.view.shares {
+            return self.place_by_cell(shares.cells(), ask, placement, free, nodes);
         }
+        let all: Vec<_> = self.jobs.iter().map(|&job| (job, ask.view.jobs.node_count(job))).collect();
+        placement.match_all(ask, &all, free, nodes)
     }
 
     /// The same cell by cell: each job gets as many nodes of each as its split says.

@@ -308,7 +308,7 @@ impl Feature {
             Self::NamesNodes => "`plan` or `slurm`",
             Self::PlacesItself => "`plan`",
             Self::CountsNodes => "a backfill that counts nodes",
-            Self::CountsAlike => "on nodes that jobs share any backfill but `plan`",
+            Self::CountsAlike => "any backfill but `plan` on nodes that jobs share",
             Self::CountsNoBoots => "`observed`, `patience` or `plan`",
             Self::PlansNoWatts | Self::SlurmLoops => "`slurm`",
             Self::OtherPlacement => "a placement other than `lowest-id`",
