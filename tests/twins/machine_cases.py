@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 import hypothesis.strategies as st
-from plain_draws import SECOND
+from plain_draws import SECOND, Draws
 from plain_jobs import ORDERS, Job, Queue, Wish
 from plain_machine import Machine
 from plain_nodes import Happening, Offer, Sleep, Switch
@@ -303,115 +304,149 @@ def sizes_of(draw: st.DrawFn, machine: Machine, jobs: list[Job]) -> None:
         )
 
 
-@st.composite
-def cases(
-    draw: st.DrawFn,
-    *,
-    plan: bool = False,
-    queues: bool = False,
-    urgent: bool = False,
-    wait: bool = False,
-    outages: bool = False,
-    cells: bool = False,
-    sleep: bool = False,
-    shares: bool = False,
-    shared: bool | None = None,
-    draws: str | None = None,
-    power: str | None = None,
-    vahrm: bool = False,
-    first_runs: bool = False,
-    malleable: bool = False,
-    reserve: bool = False,
-    pools: bool = False,
-    any_sets: bool = False,
-    matches: bool = False,
-    candidates: bool = False,
-    patience: bool = False,
-) -> tuple[Machine, list[Job]]:
-    """A machine and its jobs with some features; waits and outages are left out now and then.
+@dataclass(frozen=True)
+class Asked:
+    """Features of a case."""
 
-    `shared`: whether nodes have several slots; None: they may. `draws`: how nodes draw and how long jobs take: `any`,
-    `alike`, `exact` (alike, and known), `unlike` (in every node and application), `analyzed` or `measured`; `power`:
-    which budgets, as in `powers`; `pools`: whether they may be over several pools; `any_sets`: whether queues may share
-    nodes where these are counted; `matches`: whether all jobs of a pass are matched to nodes together: with draws that
-    are `unlike` no two matchings weigh the same; `candidates`: whether the jobs behind the last reservation are looked
-    at in another order; `patience`: whether all start that fit, and long waits hold reservations.
-    """
-    machine = draw(machines(plan=plan))
-    if shared is not None:
-        machine.slots = draw(st.sampled_from([2, 3, 4])) if shared else 1
-    if candidates or patience:
-        machine.depth = draw(st.sampled_from([1, 1, 2, 3]))
-        machine.candidates = draw(st.sampled_from(sorted(ORDERS))) if candidates else None
-        machine.patience = draw(st.sampled_from(PATIENCES)) if patience else None
-    if shares:
-        machine.order, machine.half_life = "fair-share", draw(HALF_LIVES)
-        machine.by = draw(st.sampled_from(["user", "account"]))
-    if vahrm:
-        machine.vahrm, machine.order, machine.by_power = draw(VAHRMS), "vahrm", draw(st.booleans()) and not plan
-        machine.vahrm.profiling_ratio = draw(RATIOS) if first_runs else None
-        if sleep and power is not None:
-            # No rule says what long waits do to wake plans under a budget.
-            machine.vahrm.starvation_limit = inf
-    if sleep:
-        # Nodes that are counted sleep only if jobs get whole ones.
-        machine.slots, machine.candidates = machine.slots if plan else 1, None
-        machine.nodes = draw(st.integers(2, 6) if plan else st.integers(1, 9))
-        machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
-        times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
-        machine.sleep = draw(sleeps(machine.nodes, *times))
-    if machine.sleep is not None and reserve:
-        machine.sleep = with_reserve(machine.sleep, draw(st.sampled_from([0.02, 0.08, 0.3, 1.0])))
-    if cells:
+    plan: bool = False
+    queues: bool = False
+    urgent: bool = False
+    wait: bool = False
+    outages: bool = False
+    cells: bool = False
+    sleep: bool = False
+    shares: bool = False
+    shared: bool | None = None
+    """True if nodes have several slots; None: they may."""
+    draws: str | None = None
+    """Word for how nodes draw and how long jobs take: `any`, `alike`, `exact` (alike, and known), `unlike` (in every
+    node and application), `analyzed` or `measured`."""
+    power: str | None = None
+    """Budgets, as in `powers`."""
+    vahrm: bool = False
+    first_runs: bool = False
+    malleable: bool = False
+    reserve: bool = False
+    pools: bool = False
+    """True if budgets may be over several pools."""
+    any_sets: bool = False
+    """True if queues may share nodes where these are counted."""
+    matches: bool = False
+    """True if all jobs of a pass are matched to nodes together: with draws that are `unlike` no two matchings weigh the
+    same."""
+    candidates: bool = False
+    """True if the jobs behind the last reservation are looked at in another order."""
+    patience: bool = False
+    """True if all start that fit, and long waits hold reservations."""
+
+
+@st.composite
+def cases(draw: st.DrawFn, **features: Any) -> tuple[Machine, list[Job]]:
+    """A machine and its jobs with the features of `Asked`; waits and outages are left out now and then."""
+    asked = Asked(**features)
+    machine = draw(machines(plan=asked.plan))
+    if asked.shared is not None:
+        machine.slots = draw(st.sampled_from([2, 3, 4])) if asked.shared else 1
+    draw(turns(machine, asked))
+    if asked.sleep:
+        draw(rests(machine, asked))
+    if asked.cells:
         machine.kill = draw(st.booleans())
         draw(unlike(machine))
-    if draws in ("any", "alike", "exact"):
-        alike, capped = draws != "any", power is not None and not sleep
-        machine.draws = draw(draws_of(machine.nodes, equal=alike, exact=draws == "exact", capped=capped))
-    elif draws == "unlike":
-        machine.draws = draw(unlike_draws(machine.nodes))
-    elif draws is not None:
-        machine.draws = draw(told_draws(machine.nodes, analyzed=draws == "analyzed"))
-    if malleable:
+    if asked.draws is not None:
+        machine.draws = draw(ways_to_draw(machine, asked))
+    if asked.malleable:
         # Sizes go with whole nodes of one pool that are alike in what jobs ask for.
         machine.slots, machine.sizing = 1, draw(st.builds(Sizing, st.integers(0, 99), st.sampled_from([0.2, 0.6, 1.0])))
-    if queues or urgent:
-        all_nodes = malleable or (reserve and not plan)
-        one_pool = (power is not None and not pools) or all_nodes
-        machine.queues = draw(
-            queues_of(machine, urgent=urgent, one_pool=one_pool, all_nodes=all_nodes, any_sets=any_sets)
-        )
-    if sleep and power is not None:
+    draw(queues_and_budgets(machine, asked))
+    jobs = draw(jobs_of(machine))
+    draw(demands(machine, jobs, asked))
+    # A policy with a budget takes no other events.
+    if asked.outages and asked.power is None and draw(st.sampled_from([True, True, False])):
+        machine.world = draw(worlds(machine, jobs))
+    return machine, jobs
+
+
+@st.composite
+def turns(draw: st.DrawFn, machine: Machine, asked: Asked) -> None:
+    """The order in which jobs come to their turns, and who may start before those ahead."""
+    if asked.candidates or asked.patience:
+        machine.depth = draw(st.sampled_from([1, 1, 2, 3]))
+        machine.candidates = draw(st.sampled_from(sorted(ORDERS))) if asked.candidates else None
+        machine.patience = draw(st.sampled_from(PATIENCES)) if asked.patience else None
+    if asked.shares:
+        machine.order, machine.half_life = "fair-share", draw(HALF_LIVES)
+        machine.by = draw(st.sampled_from(["user", "account"]))
+    if asked.vahrm:
+        machine.vahrm, machine.order, machine.by_power = draw(VAHRMS), "vahrm", draw(st.booleans()) and not asked.plan
+        machine.vahrm.profiling_ratio = draw(RATIOS) if asked.first_runs else None
+        if asked.sleep and asked.power is not None:
+            # No rule says what long waits do to wake plans under a budget.
+            machine.vahrm.starvation_limit = inf
+
+
+@st.composite
+def rests(draw: st.DrawFn, machine: Machine, asked: Asked) -> None:
+    """Nodes that sleep, with a reserve or without."""
+    # Nodes that are counted sleep only if jobs get whole ones.
+    machine.slots, machine.candidates = machine.slots if asked.plan else 1, None
+    machine.nodes = draw(st.integers(2, 6) if asked.plan else st.integers(1, 9))
+    machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
+    times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
+    machine.sleep = draw(sleeps(machine.nodes, *times))
+    if asked.reserve:
+        machine.sleep = with_reserve(machine.sleep, draw(st.sampled_from([0.02, 0.08, 0.3, 1.0])))
+
+
+def ways_to_draw(machine: Machine, asked: Asked) -> st.SearchStrategy[Draws]:
+    """Draws of nodes by their word."""
+    if asked.draws in ("any", "alike", "exact"):
+        is_exact, capped = asked.draws == "exact", asked.power is not None and not asked.sleep
+        return draws_of(machine.nodes, equal=asked.draws != "any", exact=is_exact, capped=capped)
+    if asked.draws == "unlike":
+        return unlike_draws(machine.nodes)
+    return told_draws(machine.nodes, analyzed=asked.draws == "analyzed")
+
+
+@st.composite
+def queues_and_budgets(draw: st.DrawFn, machine: Machine, asked: Asked) -> None:
+    """Queues over pools of nodes, switches of nodes, and budgets."""
+    if asked.queues or asked.urgent:
+        all_nodes = asked.malleable or (asked.reserve and not asked.plan)
+        one_pool = (asked.power is not None and not asked.pools) or all_nodes
+        kinds = {"one_pool": one_pool, "all_nodes": all_nodes, "any_sets": asked.any_sets}
+        machine.queues = draw(queues_of(machine, urgent=asked.urgent, **kinds))
+    if asked.sleep and asked.power is not None:
         machine.switches = draw(switches(machine))
-    if power is not None:
-        machine.power = draw(powers(machine, kind=power))
-    if not plan and len(machine.sets) > 1 and not machine.has_lanes:
+    if asked.power is not None:
+        machine.power = draw(powers(machine, kind=asked.power))
+    if not asked.plan and len(machine.sets) > 1 and not machine.has_lanes:
         # Pools that share nothing have no licences in common.
         machine.licences = {}
-    jobs = draw(jobs_of(machine))
-    if draws is not None:
-        draw(appetites(machine, jobs, walltimes=power == "foreseen"))
-    if draws == "measured":
+
+
+@st.composite
+def demands(draw: st.DrawFn, machine: Machine, jobs: list[Job], asked: Asked) -> None:
+    """Draws, sizes, waits and wishes of jobs, and which are first runs."""
+    if asked.draws is not None:
+        draw(appetites(machine, jobs, walltimes=asked.power == "foreseen"))
+    if asked.draws == "measured":
         draw(profiles(jobs))
-    if draws == "analyzed":
+    if asked.draws == "analyzed":
         for job in jobs:
             # It is planned for a microsecond at least where it is an analyzer that says how long.
             job.walltime, job.comm, job.runtime = None, 0, max(job.runtime, SECOND)
-    if matches:
+    if asked.matches:
         machine.matches = True
         for job in jobs:
             # One that takes no time has the same weight on all nodes.
             job.runtime = max(job.runtime, SECOND)
-    if malleable:
+    if asked.malleable:
         draw(sizes_of(machine, jobs))
-    if wait and draw(st.booleans()):
+    if asked.wait and draw(st.booleans()):
         draw(waits(jobs))
-    if cells:
+    if asked.cells:
         draw(wishes(machine, jobs))
-    if first_runs:
+    if asked.first_runs:
         for job in jobs:
             job.first_run, job.cancel = draw(st.sampled_from([None, None, True, False])), None
-    # A policy with a budget takes no other events.
-    if outages and power is None and draw(st.sampled_from([True, True, False])):
-        machine.world = draw(worlds(machine, jobs))
-    return machine, jobs
