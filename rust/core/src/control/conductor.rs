@@ -446,11 +446,11 @@ impl Conductor {
     pub fn is_stuck(&self, plant: &impl Plant) -> bool {
         let waits = self.cluster().queued() > 0 || self.cluster().suspended() > 0;
         let none_waits = self.waiting.as_ref().is_none_or(|waiting| waiting.next_time().is_none());
-        waits && plant.is_still() && none_waits && !self.calls.iter().any(|(at, call)| self.matters(at, call))
+        waits && plant.is_still() && none_waits && !self.calls.iter().any(|(at, &call)| self.matters(at, call))
     }
 
     /// True if a call will make a pass: one that was put off may have been made by now.
-    fn matters(&self, at: SimTime, call: &Call) -> bool {
+    fn matters(&self, at: SimTime, call: Call) -> bool {
         match call {
             Call::Timer => true,
             Call::PassDue => self.passes.is_owed(at),
