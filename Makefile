@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 EXTENSION := python/hetsched/_core.abi3.so
 RELEASE := $(VENV)/extension-release
 GATE := $(VENV)/extension-gate
+TRAINING := target/training
+COUNTED := $(TRAINING)/counted.profdata
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust \( -name '*.rs' -o -name Cargo.toml \) -type f)
 
 # Another environment that happens to be active must not be built for, nor found by cargo or maturin. What Python compiles
@@ -100,13 +102,23 @@ bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, the
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(COMMIT) $(BIN)/maturin build --release --locked --out dist
 
-# Linked by zig against an old glibc, so that the wheel also runs where that is all there is. Built twice: the second time the
-# compiler knows from the runs of tools/train_extension.py which ways are taken.
-release: $(VENV)/release ## an sdist and a wheel for every Linux with glibc 2.17 or newer, in dist/
-	@PROFILES=yes PYTHON='$(PYTHON)' sh tools/check-tools.sh
+# Linked by zig against an old glibc, so that the wheel also runs where that is all there is, and compiled for the ways that
+# the training runs have shown to be common.
+release: $(VENV)/release $(COUNTED) ## an sdist and a wheel for every Linux with glibc 2.17 or newer, in dist/
 	@rm -rf dist
 	@$(BIN)/maturin sdist --out dist
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(COMMIT) $(BIN)/maturin build --release --pgo --locked --zig --compatibility manylinux_2_17 --out dist
+	@PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS='-Cprofile-use=$(CURDIR)/$(COUNTED)' $(COMMIT) \
+		$(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
+
+# By the system's linker, as zig's takes no counters.
+$(COUNTED): $(RUST_SOURCES) tools/train_extension.py | $(VENV)/demo
+	@PROFILES=yes PYTHON='$(PYTHON)' sh tools/check-tools.sh
+	@rm -rf $(TRAINING)/*.profraw $(TRAINING)/wheel $(TRAINING)/site
+	@RUSTFLAGS='-Cprofile-generate=$(CURDIR)/$(TRAINING)' \
+		$(BIN)/maturin build --release --locked --target-dir $(TRAINING)/target --out $(TRAINING)/wheel
+	@$(BIN)/python -m pip install --quiet --no-deps --target $(TRAINING)/site $(TRAINING)/wheel/*.whl
+	@PYTHONPATH=$(TRAINING)/site $(BIN)/python tools/train_extension.py
+	@"$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata merge --output $@ $(TRAINING)/*.profraw
 
 wheel-test: $(VENV)/release ## what `make release` made, as users have it: other Pythons, without Rust
 	@$(BIN)/python tools/try_wheel.py dist
