@@ -9,6 +9,7 @@ RELEASE := $(VENV)/extension-release
 GATE := $(VENV)/extension-gate
 TRAINING := target/training
 COUNTED := $(TRAINING)/counted.profdata
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust \( -name '*.rs' -o -name Cargo.toml \) -type f)
 
 # Another environment that happens to be active must not be built for, nor found by cargo or maturin. What Python compiles
@@ -110,12 +111,13 @@ release: $(VENV)/release $(COUNTED) ## an sdist and a wheel for every Linux with
 	@PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS='-Cprofile-use=$(CURDIR)/$(COUNTED)' $(COMMIT) \
 		$(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
 
-# By the system's linker, as zig's takes no counters.
+# By the system's linker, as zig's takes no counters. Counts are kept by symbol, and symbols differ between builds with and without
+# a target: zig's has one.
 $(COUNTED): $(RUST_SOURCES) tools/train_extension.py | $(VENV)/demo
 	@PROFILES=yes PYTHON='$(PYTHON)' sh tools/check-tools.sh
 	@rm -rf $(TRAINING)/*.profraw $(TRAINING)/wheel $(TRAINING)/site
 	@RUSTFLAGS='-Cprofile-generate=$(CURDIR)/$(TRAINING)' \
-		$(BIN)/maturin build --release --locked --target-dir $(TRAINING)/target --out $(TRAINING)/wheel
+		$(BIN)/maturin build --release --locked --target $(HOST) --target-dir $(TRAINING)/target --out $(TRAINING)/wheel
 	@$(BIN)/python -m pip install --quiet --no-deps --target $(TRAINING)/site $(TRAINING)/wheel/*.whl
 	@PYTHONPATH=$(TRAINING)/site $(BIN)/python tools/train_extension.py
 	@"$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata merge --output $@ $(TRAINING)/*.profraw
