@@ -9,7 +9,6 @@ RELEASE := $(VENV)/extension-release
 GATE := $(VENV)/extension-gate
 TRAINING := target/training
 COUNTED := $(TRAINING)/counted.profdata
-HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust \( -name '*.rs' -o -name Cargo.toml \) -type f)
 
 # Another environment that happens to be active must not be built for, nor found by cargo or maturin. What Python compiles
@@ -23,7 +22,7 @@ export PIP_REQUIRE_VIRTUALENV := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-python test-extension test-slurm check-python docs fuzz bench wheel release wheel-test lock clean check-tools
+.PHONY: help demo test test-python test-extension test-slurm check-python docs fuzz bench wheel optimised-wheel release wheel-test lock clean check-tools
 
 help: ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -103,24 +102,25 @@ bench: $(RELEASE) $(VENV)/dev ## speed: whole runs against other simulators, the
 wheel: $(VENV)/demo ## a wheel for CPython 3.10 and newer, in dist/
 	@$(COMMIT) $(BIN)/maturin build --release --locked --out dist
 
-# Linked by zig against an old glibc, so that the wheel also runs where that is all there is, and compiled for the ways that
-# the training runs have shown to be common.
-release: $(VENV)/release $(COUNTED) ## an sdist and a wheel for every Linux with glibc 2.17 or newer, in dist/
-	@rm -rf dist
-	@$(BIN)/maturin sdist --out dist
-	@PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS='-Cprofile-use=$(CURDIR)/$(COUNTED)' $(COMMIT) \
-		$(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
+# Built twice: the second time the compiler knows from the training runs which ways are common. Not by zig, whose linker takes no
+# counters: what is counted goes by symbols, and these differ between the two ways to build.
+optimised-wheel: $(VENV)/demo $(COUNTED) ## the same, faster: compiled for what is common (needs llvm-tools)
+	@RUSTFLAGS='-Cprofile-use=$(CURDIR)/$(COUNTED)' $(COMMIT) $(BIN)/maturin build --release --locked --out dist
 
-# By the system's linker, as zig's takes no counters. Counts are kept by symbol, and symbols differ between builds with and without
-# a target: zig's has one.
 $(COUNTED): $(RUST_SOURCES) tools/train_extension.py | $(VENV)/demo
 	@PROFILES=yes PYTHON='$(PYTHON)' sh tools/check-tools.sh
 	@rm -rf $(TRAINING)/*.profraw $(TRAINING)/wheel $(TRAINING)/site
 	@RUSTFLAGS='-Cprofile-generate=$(CURDIR)/$(TRAINING)' \
-		$(BIN)/maturin build --release --locked --target $(HOST) --target-dir $(TRAINING)/target --out $(TRAINING)/wheel
+		$(BIN)/maturin build --release --locked --target-dir $(TRAINING)/target --out $(TRAINING)/wheel
 	@$(BIN)/python -m pip install --quiet --no-deps --target $(TRAINING)/site $(TRAINING)/wheel/*.whl
 	@PYTHONPATH=$(TRAINING)/site $(BIN)/python tools/train_extension.py
 	@"$$(rustc --print sysroot)"/lib/rustlib/*/bin/llvm-profdata merge --output $@ $(TRAINING)/*.profraw
+
+# Linked by zig against an old glibc, so that the wheel also runs where that is all there is.
+release: $(VENV)/release ## an sdist and a wheel for every Linux with glibc 2.17 or newer, in dist/
+	@rm -rf dist
+	@$(BIN)/maturin sdist --out dist
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(COMMIT) $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_17 --out dist
 
 wheel-test: $(VENV)/release ## what `make release` made, as users have it: other Pythons, without Rust
 	@$(BIN)/python tools/try_wheel.py dist

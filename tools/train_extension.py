@@ -2,8 +2,8 @@
 
     python tools/train_extension.py
 
-`make release` builds the extension twice: with counters, under which these runs are made, and then with what they
-counted. The logs are drawn here, by seeds, sizes and loads of their own: those of the benches are not among them.
+`make optimised-wheel` builds the extension twice: with counters, under which these runs are made, and then with what
+they counted. The logs are drawn here, by seeds, sizes and loads of their own: those of the benches are not among them.
 """
 
 from __future__ import annotations
