@@ -74,7 +74,7 @@ class Machine:
     by_power: bool = False
     """Whether jobs get the nodes that draw least for them, not the lowest."""
     matches: bool = False
-    """Whether all jobs of a pass are matched to nodes together, as `plain_matching` says."""
+    """True if all jobs of a pass are matched to nodes together, as `plain_matching` says."""
     offers: list[Offer] | None = None
     licences: dict[str, int] = field(default_factory=dict)
     world: Sequence[Happening] = ()

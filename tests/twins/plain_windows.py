@@ -75,7 +75,7 @@ class _Pass:
                 self._settle(job, self._earliest(job, self._holds()))
 
     def _serve_late(self, job: Job) -> bool:
-        """One that has waited too long starts now, or nobody does."""
+        """One that has waited too long starts now, or no job does."""
         found = self._earliest(job, self._holds())
         if found is None or found[0] > self.now:
             return False
@@ -180,7 +180,7 @@ class _Pass:
         return Hold(job.nodes, job.slots, self.now, end, job, power.running_least_draw(job))
 
     def _withheld(self) -> list[Hold]:
-        """Rule 20: watts that nobody starts with in this pass."""
+        """Rule 20: watts that no job starts with in this pass."""
         power = self.machine.power
         watts = 0 if power is None else power.withheld
         return [Hold([], 0, self.now, self.now + TICK, None, watts)] if watts else []
