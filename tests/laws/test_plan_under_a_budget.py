@@ -88,7 +88,7 @@ def test_a_budget_that_could_bind_and_does_not_changes_no_plan(
 def test_no_plan_draws_more_than_its_budget(
     log: pl.DataFrame, platform: hs.Platform, plan: Any, beyond_w: float
 ) -> None:
-    """Nobody is left waiting who fits the machine, and energies add up."""
+    """No job is left waiting that fits the machine, and energies add up."""
     result = run(log, platform, plan, NODES * IDLE_W + beyond_w)
     assert result.timeline["power_w"].max() <= (NODES * IDLE_W + beyond_w) * (1 + 1e-9)
     assert set(result.jobs["state"].unique()) <= {"completed", "timeout", "rejected"}

@@ -143,7 +143,7 @@ class _Pass:
         for job in turns:
             if job.row not in tried and not machine.is_full(job) and not self._starts(job):
                 blocked.append(job)
-        # Nobody overtakes a job of which as many are running in the end as may.
+        # No job overtakes one of which as many are running in the end as may.
         waiting = [job for job in blocked if not machine.is_full(job)]
         for place, job in enumerate(turns):
             if job.row not in tried and job.started_by == "backfill" and job.start == self.now and job.is_there:

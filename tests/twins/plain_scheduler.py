@@ -178,8 +178,8 @@ class Rules:
     """Rules that a schedule keeps."""
 
     depth: float | None = None
-    """Blocked jobs that hold a reservation: None: nobody overtakes, the first that does not fit blocks the rest; 0:
-    whoever fits starts; 1: EASY; inf: conservative."""
+    """Blocked jobs that hold a reservation: None: no job overtakes, the first that does not fit blocks the rest; 0:
+    every job that fits starts; 1: EASY; inf: conservative."""
     order: str = "fcfs"
     candidates: str | None = None
     """The order of those behind the last of `depth` reservations, by planned length and what is counted of them; None:
@@ -319,7 +319,7 @@ class Course:
     def nodes_now(self, j: int, plan: Plan | None) -> list[int] | None:
         """Nodes on which a job may start at once; None: on none."""
         nodes, length = self.machine.find(self.jobs[j]), self.planned[j]
-        # Who takes no time delays nobody: a job of length zero needs its nodes and nothing of the plan.
+        # What takes no time delays no job: one of length zero needs its nodes and nothing of the plan.
         if nodes is None or plan is None or length == 0:
             return nodes
         return nodes if plan.fits_now(self.machine.width(self.jobs[j]), length) else None
