@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from hetsched.live.launchers import SHIM
+from hetsched.live.processes import look
 from hetsched.live.sealed import read_sealed, write_json
 
 ZYGOTE = str(Path(__file__).with_name("zygote.py"))
@@ -150,11 +151,8 @@ def until(happens, seconds=PATIENCE_S):
 
 def is_gone(pid):
     """True if a process has ended."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    seen = look(pid)
+    return seen is None or seen.is_dead
 
 
 def killed(pid):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hetsched.errors import LiveError
+from hetsched.live.processes import look
 from hetsched.slurm_bridge import jobs as jobs_module
 from hetsched.slurm_bridge import nodes as nodes_module
 from hetsched.slurm_bridge.calls import Answer, CallError, Slurm
@@ -262,11 +263,11 @@ def test_a_slow_command_is_ended_with_all_it_started(commands, tmp_path):
     for limit_s in (1, 4, 16, 64):
         with pytest.raises(CallError, match=f"did not answer within {limit_s} s"):
             Slurm(limit_s=float(limit_s)).call("squeue")
-        if (tmp_path / "pid").exists():
+        if (tmp_path / "pid").exists() and (tmp_path / "pid").read_text():
             break
-    state = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    pid = int((tmp_path / "pid").read_text())
     end = time.monotonic() + 120
-    while state.exists() and state.read_text().split(") ")[1][0] not in "ZX":
+    while (seen := look(pid)) is not None and not seen.is_dead:
         assert time.monotonic() < end, "what it has started lives"
         time.sleep(0.02)
 

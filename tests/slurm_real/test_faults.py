@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hetsched as hs
+from hetsched.live.processes import look
 from hetsched.slurm_bridge.bridge import Bridge
 from hetsched.slurm_bridge.calls import Slurm
 from hetsched.slurm_bridge.gate import Gate, gate_end_s
@@ -188,7 +189,7 @@ class Controller:
     def end(self, number):
         pid = self.pid
         self.signal(number)
-        while Path(f"/proc/{pid}").exists() and b"Z" not in Path(f"/proc/{pid}/stat").read_bytes().split()[2:3]:
+        while (seen := look(pid)) is not None and not seen.is_dead:
             time.sleep(0.05)
 
     def restart(self):

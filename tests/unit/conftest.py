@@ -1,6 +1,7 @@
 """Modules that tests share with the processes that they start, and those processes."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 def all_children():
     """Processes that this one has started and that are still there."""
-    return {int(pid) for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
+    found = set()
+    for path in Path("/proc/self/task").glob("*/children"):
+        # A thread may end between being listed and being read.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found.update(map(int, path.read_text().split()))
+    return found
 
 
 @pytest.fixture
