@@ -93,8 +93,12 @@ class SpanOptions:
 class WindowOptions(SpanOptions):
     """The part of a log that is read, and the part of its run that is measured."""
 
-    warm_up_s: Annotated[float | None, option("--warmup-s --warm-up-s", "S", _WARM_UP_HELP, _PANEL, read=_LENGTH)] = None
-    cool_down_s: Annotated[float | None, option("--cooldown-s --cool-down-s", "S", _COOL_DOWN_HELP, _PANEL, read=_LENGTH)] = None
+    warm_up_s: Annotated[float | None, option("--warmup-s --warm-up-s", "S", _WARM_UP_HELP, _PANEL, read=_LENGTH)] = (
+        None
+    )
+    cool_down_s: Annotated[
+        float | None, option("--cooldown-s --cool-down-s", "S", _COOL_DOWN_HELP, _PANEL, read=_LENGTH)
+    ] = None
 
     @property
     def is_measured(self) -> bool:
