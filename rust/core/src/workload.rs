@@ -44,7 +44,7 @@ pub struct JobColumns {
     /// Nominal runtimes, s.
     pub runtime_s: Vec<f64>,
     /// Nodes each job asks for.
-    pub node_count: Vec<i64>,
+    pub node_count: Vec<i32>,
     /// Requested times, s; NaN or not above zero = none. May be empty.
     pub walltime_s: Vec<f64>,
     /// Slots per node; 0 = whole nodes. May be empty.
@@ -56,7 +56,7 @@ pub struct JobColumns {
     /// Power caps the jobs ask for, W per node; NaN = none. May be empty.
     pub cap_w: Vec<f64>,
     /// Index into `app_names`; -1 = unknown. May be empty.
-    pub app: Vec<i64>,
+    pub app: Vec<i32>,
     /// Names of the applications.
     pub app_names: Vec<String>,
     /// 1 = the job computes on accelerators, 0 = on CPUs. May be empty: all on CPUs.
@@ -106,27 +106,36 @@ impl JobColumns {
     ///
     /// # Errors
     /// A [`TraceError`] with the row, the column and the value of the first fault.
-    pub fn into_workload(self) -> Result<Workload> {
+    pub fn into_workload(mut self) -> Result<Workload> {
         let rows = self.job_id.len();
         u32::try_from(rows).map_err(|_| self.whole_table("rows", rows, "fewer than 2^32 jobs"))?;
         self.check_lengths(rows)?;
-        let submit = self.column("submit_s", &self.submit_s, "seconds from -1e12 to 1e12", SimTime::from_seconds)?;
-        let runtime = self.column("runtime_s", &self.runtime_s, "seconds from 0 to 1e12", span)?;
-        let walltime = self.column("walltime_s", &self.walltime_s, "seconds up to 1e12, or null", limit)?;
-        let comm = self.column("comm_s", &self.comm_s, "seconds from 0 to 1e12, or null", added)?;
-        let node_count = self.column("node_count", &self.node_count, "a whole number from 1", node_count)?;
-        let slots = self.column("slots", &self.slots, "a whole number from 1, or null", |n| u32::try_from(n).ok())?;
-        let names = i64::try_from(self.app_names.len()).unwrap_or(i64::MAX);
-        let app = self.column("app", &self.app, "an index into the names", |code| app_code(code, names))?;
-        let on_gpu = self.column("on_gpu", &self.on_gpu, "0 or 1", flag)?;
-        let first_run = self.column("first_run", &self.first_run, "-1, 0 or 1", |code| match code {
-            -1 => Some(None),
-            other => flag(other).map(Some),
-        })?;
-        let power_w = self.column("power_w", &self.power_w, "watts up to 1e6, or null", measured_watts)?;
-        let cap_w = self.column("cap_w", &self.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
+        // Sizes are compared with the nodes that a job asks for.
+        let sizes = Sizes::new(&self);
+        let instants = "seconds from -1e12 to 1e12";
+        let submit = self.taken("submit_s", |own| &mut own.submit_s, instants, SimTime::from_seconds)?;
+        let runtime = self.taken("runtime_s", |own| &mut own.runtime_s, "seconds from 0 to 1e12", span)?;
+        let walltime = self.taken("walltime_s", |own| &mut own.walltime_s, "seconds up to 1e12, or null", limit)?;
+        let comm = self.taken("comm_s", |own| &mut own.comm_s, "seconds from 0 to 1e12, or null", added)?;
+        let node_count = self.taken("node_count", |own| &mut own.node_count, "a whole number from 1", node_count)?;
+        let slots = "a whole number from 1, or null";
+        let slots = self.taken("slots", |own| &mut own.slots, slots, |slots| u32::try_from(slots).ok())?;
+        let names = i32::try_from(self.app_names.len()).unwrap_or(i32::MAX);
+        let app = self.taken("app", |own| &mut own.app, "an index into the names", |code| app_code(code, names))?;
+        let on_gpu = self.taken("on_gpu", |own| &mut own.on_gpu, "0 or 1", flag)?;
+        let first_run = self.taken(
+            "first_run",
+            |own| &mut own.first_run,
+            "-1, 0 or 1",
+            |code| match code {
+                -1 => Some(None),
+                other => flag(other).map(Some),
+            },
+        )?;
+        let power_w = self.taken("power_w", |own| &mut own.power_w, "watts up to 1e6, or null", measured_watts)?;
+        let cap_w = self.taken("cap_w", |own| &mut own.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
         let profiles = Profiles::new(&self)?.map(Box::new);
-        let (observed, sizes, waits) = (Observed::new(&self)?, Sizes::new(&self)?, Waits::new(&self)?);
+        let (observed, sizes, waits) = (Observed::new(&self)?, sizes?, Waits::new(&self)?);
         Ok(Workload {
             profiles,
             observed,
@@ -206,6 +215,22 @@ impl JobColumns {
         }
         Ok(taken)
     }
+
+    /// The values of a column that is taken, in its own memory where theirs are of one size.
+    fn taken<T: Copy + fmt::Display, U>(
+        &mut self,
+        field: &str,
+        of: impl FnOnce(&mut Self) -> &mut Vec<T>,
+        expected: &str,
+        mut take: impl FnMut(T) -> Option<U>,
+    ) -> Result<Vec<U>> {
+        let values = std::mem::take(of(self));
+        let taken = |(row, value): (usize, T)| take(value).ok_or((row, value));
+        values.into_iter().enumerate().map(taken).collect::<Result<_, _>>().map_err(|(row, value)| {
+            let fault = self.whole_table(field, format!("`{value}`"), expected);
+            Error::Trace(TraceError { line: Some(row as u64), ..fault })
+        })
+    }
 }
 
 fn span(seconds: f64) -> Option<SimDuration> {
@@ -223,11 +248,11 @@ fn added(seconds: f64) -> Option<SimDuration> {
     if seconds.is_nan() { Some(SimDuration::ZERO) } else { span(seconds) }
 }
 
-fn node_count(count: i64) -> Option<u32> {
+fn node_count(count: i32) -> Option<u32> {
     u32::try_from(count).ok().filter(|&count| count > 0)
 }
 
-fn app_code(code: i64, names: i64) -> Option<u32> {
+fn app_code(code: i32, names: i32) -> Option<u32> {
     if code == -1 { Some(NO_APP) } else { (0..names).contains(&code).then(|| u32::try_from(code).ok()).flatten() }
 }
 

@@ -52,7 +52,7 @@ impl Sizes {
         let pause = columns.column("resize_s", resize_s, "seconds from 0 to 1e12, or null", super::added)?;
         let mut sizes = Self { time_ratios: time_ratios.clone(), malleable, pause, ..Self::default() };
         for row in 0..rows {
-            let (low, asked) = (min_nodes[row], columns.node_count[row]);
+            let (low, asked) = (min_nodes[row], i64::from(columns.node_count[row]));
             let bounds = usize::try_from(offsets[row]).ok().zip(usize::try_from(offsets[row + 1]).ok());
             let own = bounds.and_then(|(first, end)| time_ratios.get(first..end)).unwrap_or_default();
             let at_asked = usize::try_from(asked - low).ok().and_then(|place| own.get(place).copied());
