@@ -348,11 +348,11 @@ def cases(draw: st.DrawFn, **features: Any) -> tuple[Machine, list[Job]]:
     if asked.shared is not None:
         machine.slots = draw(st.sampled_from([2, 3, 4])) if asked.shared else 1
     draw(turns(machine, asked))
-    if asked.sleep:
-        draw(rests(machine, asked))
     if asked.cells:
         machine.kill = draw(st.booleans())
         draw(unlike(machine))
+    if asked.sleep:
+        draw(rests(machine, asked))
     if asked.draws is not None:
         machine.draws = draw(ways_to_draw(machine, asked))
     if asked.malleable:
@@ -390,10 +390,14 @@ def rests(draw: st.DrawFn, machine: Machine, asked: Asked) -> None:
     """Nodes that sleep, with a reserve or without."""
     # Nodes that are counted sleep only if jobs get whole ones.
     machine.slots, machine.candidates = machine.slots if asked.plan else 1, None
-    machine.nodes = draw(st.integers(2, 6) if asked.plan else st.integers(1, 9))
+    if machine.offers is None:
+        machine.nodes = draw(st.integers(2, 6) if asked.plan else st.integers(1, 9))
     machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
     times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
     machine.sleep = draw(sleeps(machine.nodes, *times))
+    if not asked.plan and not asked.reserve and asked.power is None:
+        boots = st.lists(st.sampled_from([0, SECOND, 6 * SECOND]), min_size=machine.nodes, max_size=machine.nodes)
+        machine.boots = draw(st.none() | boots)
     if asked.reserve:
         machine.sleep = with_reserve(machine.sleep, draw(st.sampled_from([0.02, 0.08, 0.3, 1.0])))
 
@@ -412,7 +416,7 @@ def ways_to_draw(machine: Machine, asked: Asked) -> st.SearchStrategy[Draws]:
 def queues_and_budgets(draw: st.DrawFn, machine: Machine, asked: Asked) -> None:
     """Queues over pools of nodes, switches of nodes, and budgets."""
     if asked.queues or asked.urgent:
-        all_nodes = asked.malleable or (asked.reserve and not asked.plan)
+        all_nodes = asked.malleable or (asked.reserve and not asked.plan and not asked.any_sets)
         one_pool = (asked.power is not None and not asked.pools) or all_nodes
         kinds = {"one_pool": one_pool, "all_nodes": all_nodes, "any_sets": asked.any_sets}
         machine.queues = draw(queues_of(machine, urgent=asked.urgent, **kinds))

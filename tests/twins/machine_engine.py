@@ -102,10 +102,12 @@ def platform_of(machine: Machine, jobs: list[Job]) -> hs.Platform:
         given |= {"boot_s": told(machine.sleep.boot), "shutdown_s": told(machine.sleep.shutdown)}
     classes = []
     for number, idle_w in enumerate(machine.draws.idle_w):
-        own, switch = machine.offer(number), {} if machine.sleep is None else vars(machine.switch(number))
+        own, switch = machine.offer(number), {} if machine.sleep is None else dict(vars(machine.switch(number)))
+        if machine.boots is not None:
+            switch["boot_s"] = told(machine.boots[number])
         features = {} if machine.offers is None else {"features": list(own.features)}
         more = features | {"gpus": own.gpus, "memory_gb": own.memory} if machine.offers else {}
-        classes.append(hs.NodeClass(f"n{number}", 1, idle_w=idle_w, **given, **switch, **more))
+        classes.append(hs.NodeClass(f"n{number}", 1, idle_w=idle_w, **(given | switch | more)))
     licences = machine.licences or None
     platform = hs.Platform(classes, exclusive=machine.slots == 1, queues=queues or None, licences=licences)
     if any(job.interval for job in jobs) or machine.draws.is_flat or machine.draws.believed is not None:

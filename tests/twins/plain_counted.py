@@ -21,8 +21,6 @@ from plain_sizes import resize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Change = tuple[int, int]
-"""From when on how many more slots are free."""
 Amounts = dict[object, int]
 """Slots of cells, licences, and watts."""
 WATTS = "picowatts"
@@ -37,11 +35,15 @@ def count_pass(machine: Machine) -> None:
     machine.blocked = set()
     if machine.power is None:
         resize(machine)
+    for one in passes(machine):
+        one.run()
+
+
+def passes(machine: Machine) -> list[CountedPass]:
+    """One for each set of nodes that is scheduled by itself."""
     if machine.has_lanes:
-        _LanedPass(machine).run()
-        return
-    for pool in pools(machine):
-        _Pass(machine, pool).run()
+        return [_LanedPass(machine)]
+    return [CountedPass(machine, pool) for pool in pools(machine)]
 
 
 def pools(machine: Machine) -> list[tuple[int, ...]]:
@@ -89,7 +91,9 @@ class Plan:
         return place
 
 
-class _Pass:
+class CountedPass:
+    """A pass over a set of nodes."""
+
     def __init__(self, machine: Machine, pool: tuple[int, ...]) -> None:
         self.machine, self.pool, self.now = machine, pool, machine.now
         self.made: Plan | None = None
@@ -109,12 +113,11 @@ class _Pass:
         return self.made
 
     def run(self) -> None:
-        machine, turns = self.machine, self.turns()
+        machine = self.machine
         if machine.patience is not None:
-            self._run_with_patience(turns, machine.patience)
+            self._run_with_patience(self.turns(), machine.patience)
             return
-        late = [] if machine.vahrm is None else machine.vahrm.starving(turns)
-        turns = [*late, *(job for job in turns if job not in late)]
+        late, turns = self.late(), self.late_first()
         while turns:
             job = turns.pop(0)
             lane, is_late = self.lane(job), job in late
@@ -164,6 +167,15 @@ class _Pass:
     def turns(self) -> list[Job]:
         """Queued jobs in policy order."""
         return waiting(self.machine, self.pool)
+
+    def late(self) -> list[Job]:
+        """Those that have waited too long."""
+        return [] if self.machine.vahrm is None else self.machine.vahrm.starving(self.turns())
+
+    def late_first(self) -> list[Job]:
+        """Queued jobs in policy order, those that have waited too long before all others."""
+        late = self.late()
+        return [*late, *(job for job in self.turns() if job not in late)]
 
     def lane(self, job: Job) -> int:
         """Jobs of which one that waits keeps others waiting."""
@@ -320,7 +332,7 @@ class _Pass:
         return Plan(times, every)
 
 
-class _LanedPass(_Pass):
+class _LanedPass(CountedPass):
     """A pass over sets of nodes that share nodes, or watts: each has a head and as many reservations as alone."""
 
     def __init__(self, machine: Machine) -> None:
@@ -361,15 +373,6 @@ def nodes_back(machine: Machine, pool: tuple[int, ...]) -> list[tuple[int, int, 
     return found + [(back(machine, number), number, machine.slots) for number in pool if is_away(machine, number)]
 
 
-def planned_free(machine: Machine, pool: tuple[int, ...]) -> list[Change]:
-    """Slots that are free from each instant on, as far as plans know; what is overdue ends now."""
-    now = machine.now
-    running = [job for job in machine.running if job.nodes[0] in pool]
-    changes = [(now, sum(machine.free(node) for node in pool))]
-    changes += [(max(now, job.run.due), job.width) for job in running]
-    return changes + [(at, slots) for at, _, slots in nodes_back(machine, pool)]
-
-
 def is_away(machine: Machine, number: int) -> bool:
     """It sleeps, or is on its way there or back."""
     return machine.state[number].power != "on"
@@ -387,27 +390,6 @@ def back(machine: Machine, number: int, late: int = 0) -> int:
     node, now, sleep = machine.state[number], machine.now, machine.sleep
     assert sleep is not None
     if node.power == "booting":
-        return max(now + late, node.since + sleep.wakes_in)
+        return max(now + late, node.since + machine.wakes_in(number))
     begun = now if node.power == "off" else max(now, node.since + sleep.stop)
-    return begun + sleep.wakes_in
-
-
-def held(start: int, width: int, length: int) -> list[Change]:
-    """Changes of what is free by a job that holds slots for so long."""
-    return [(start, -width), (start + length, width)]
-
-
-def level(changes: list[Change], at: int) -> int:
-    """Number that are free at an instant."""
-    return sum(by for when, by in changes if when <= at)
-
-
-def least(changes: list[Change], start: int, end: int) -> int:
-    """The fewest from one instant to before another."""
-    return min(level(changes, at) for at in {start, *(when for when, _ in changes if start < when < end)})
-
-
-def fit(changes: list[Change], earliest: int, job: Job) -> int | None:
-    """The earliest instant from which a job's slots are free for its planned length."""
-    instants = sorted({earliest, *(when for when, _ in changes if when > earliest)})
-    return next((at for at in instants if least(changes, at, at + job.planned) >= job.width), None)
+    return begun + machine.wakes_in(number)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from plain_arrivals import arrive, is_nothing, join_at, may_run
 from plain_draws import Draws, picowatts
-from plain_jobs import ORDERS, Job, Pace, Queue, Segment
+from plain_jobs import ORDERS, TICK, Job, Pace, Queue, Segment
 from plain_meter import close_segment, pass_time, runs, settle
 from plain_nodes import Happening, Node, Offer, Place, Sleep, Switch
 from plain_paces import go_on, over, tell_end
@@ -80,6 +80,8 @@ class Machine:
     world: Sequence[Happening] = ()
     sleep: Sleep | None = None
     switches: list[Switch] | None = None
+    boots: list[int] | None = None
+    """Time that each node takes to boot; None: all take that of the sleep part's times."""
     draws: Draws = field(default_factory=lambda: Draws([], {}, {}))
     power: Power | None = None
     vahrm: Vahrm | None = None
@@ -172,6 +174,17 @@ class Machine:
         idle_w = self.draws.idle_w[number]
         return Switch(0.0, idle_w, idle_w) if self.switches is None else self.switches[number]
 
+    def takes(self, number: int, power: str) -> int:
+        """Time that a node takes to boot or to shut down."""
+        assert self.sleep is not None
+        return self.boots[number] if self.boots is not None and power == "booting" else self.sleep.takes(power)
+
+    def wakes_in(self, number: int) -> int:
+        """Time that plans allow for a node's boot."""
+        assert self.sleep is not None
+        own = self.boots is not None and self.sleep.is_own_boot
+        return max(TICK, self.takes(number, "booting")) if own else self.sleep.wakes_in
+
     def far(self, number: int) -> float:
         """Rule 17: least time to its next job for which a node sleeps; infinite where it never does."""
         assert self.sleep is not None
@@ -181,7 +194,7 @@ class Machine:
             return self.sleep.far
         if off >= idle:
             return inf
-        boot, shutdown = self.sleep.boot, self.sleep.shutdown
+        boot, shutdown = self.takes(number, "booting"), self.takes(number, "stopping")
         cost = picowatts(switch.shutdown_w) * shutdown + picowatts(switch.boot_w) * boot - off * (boot + shutdown)
         return max(ceil(Fraction(cost, idle - off)), boot + shutdown)
 
@@ -272,7 +285,7 @@ class Machine:
         submits = [job.submit for job in self.jobs if job.state == "unborn"]
         ends = [over(self, job) for job in self.running]
         held = [due for job in self.jobs if job.state == "held" and isinstance(due := join_at(self, job), int)]
-        turns = [node.since + self.sleep.takes(node.power) for node in self.state if self.sleep and node.is_turning]
+        turns = [self.state[k].since + self.takes(k, self.state[k].power) for k in self._turning()]
         return [*submits, *ends, *held, *turns, *(entry[0] for entry in self.todo)]
 
     def _end_jobs(self) -> bool:
@@ -315,12 +328,15 @@ class Machine:
         job.state = "running"
         self.told.append((self.now, "resume", job.row))
 
+    def _turning(self) -> list[int]:
+        return [number for number, node in enumerate(self.state) if self.sleep and node.is_turning]
+
     def _turn_nodes(self) -> bool:
         """Rule 17: nodes that are ready or off."""
         over = [
             number
-            for number, node in enumerate(self.state)
-            if self.sleep and node.is_turning and node.since + self.sleep.takes(node.power) == self.now
+            for number in self._turning()
+            if self.state[number].since + self.takes(number, self.state[number].power) == self.now
         ]
         for number in over:
             is_ready = self.state[number].power == "booting"

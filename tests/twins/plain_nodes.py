@@ -56,6 +56,11 @@ class Sleep:
         """Time that plans allow for a boot."""
         return max(TICK, self.start)
 
+    @property
+    def is_own_boot(self) -> bool:
+        """Plans allow each node its own time."""
+        return self.part.get("start_margin_s") == "actual"
+
     def takes(self, power: str) -> int:
         return self.boot if power == "booting" else self.shutdown
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from plain_counted import Change, back, count_pass, fit, held, is_away, level, planned_free, pools, waiting
+from plain_counted import back, count_pass, is_away, passes
 from plain_jobs import TICK
 from plain_machine import Machine
 from plain_newsvendor import Idle, Reserve
+from plain_nodes import Place
+from plain_wakes import Wakes, wake_plan
 
 DAY = 86_400_000_000
 
@@ -51,70 +53,33 @@ def named_rest(machine: Machine, first: dict[int, tuple[int, int]]) -> None:
 
 
 def _rest(machine: Machine) -> None:
-    """Need of each pool, then all nodes from the highest number down."""
-    planned = {pool: _spare(machine, pool) for pool in pools(machine)}
-    spare = {pool: own for pool, (own, _) in planned.items()}
-    due = [at for pool, own in spare.items() if (at := _wake(machine, pool, own)) is not None]
+    """Need of each set of nodes, then all nodes from the highest number down."""
+    plans = [wake_plan(one) for one in passes(machine)]
+    due = [at for plan in plans for cell in plan.levels if (at := _wake(machine, plan, cell)) is not None]
     assert machine.sleep is not None
     if machine.sleep.reserve is not None:
-        for pool, (own, free) in planned.items():
-            _counted_reserve(machine, pool, own, free, due)
+        for plan in plans:
+            _counted_reserve(machine, plan, due)
         return
 
     def is_spare(number: int, gone: list[int]) -> bool:
-        pool = next((pool for pool in spare if number in pool), ())
-        return not pool or sum(other in pool for other in gone) < _least(machine, spare[pool], machine.far(number))
+        plan = next((plan for plan in plans if number in plan.of.pool), None)
+        if plan is None:
+            return True
+        own = sum(other in plan.members(plan.cell(number)) for other in gone)
+        return own < plan.least(number, machine.far(number))
 
     put_to_sleep(machine, due, is_spare)
 
 
-def _wake(machine: Machine, pool: tuple[int, ...], spare: dict[int, int]) -> int | None:
-    """Wakes as many nodes as are lacking soon; when to look again."""
-    assert machine.sleep is not None
-    soon = machine.now + machine.sleep.wakes_in
-    lack = max(0, -min(value for at, value in spare.items() if at <= soon))
-    for number in [number for number in pool if machine.state[number].power == "off"][:lack]:
+def _wake(machine: Machine, plan: Wakes, cell: Place) -> int | None:
+    """Wakes as many nodes of a cell as are lacking soon; when to look again."""
+    soon, levels = plan.soon(cell), plan.levels[cell]
+    lack = max(0, -min(value for at, value in levels.items() if at <= soon))
+    for number in [number for number in plan.members(cell) if machine.state[number].power == "off"][:lack]:
         machine.turn(number, "booting", "wake")
-    later = [at for at, value in spare.items() if at > soon and -value > lack]
-    return min(later) - machine.sleep.wakes_in if later else None
-
-
-def _spare(machine: Machine, pool: tuple[int, ...]) -> tuple[dict[int, int], int]:
-    """a(t) - h(t) of a pool by its wake plan, at all instants at which it changes (rule 20), and how many are left.
-
-    Left are those, on or off, that neither run a job nor are held for one when all nodes are back.
-    """
-    assert machine.sleep is not None
-    changes, over = planned_free(machine, pool), list[Change]()
-    earliest, reserved = machine.now, 0
-    soon = max([machine.now, *(back(machine, number) for number in pool if is_away(machine, number))])
-    for job in waiting(machine, pool):
-        # One that was blocked at its turn, before a limit was reached, is in the plans of this pass.
-        if machine.is_full(job) and job.row not in machine.blocked:
-            continue
-        at = fit(changes, earliest, job)
-        if machine.sleep.as_backfilled and machine.depth is not None and (at is None or at > soon):
-            # Only the first jobs that do not fit hold nodes.
-            if reserved >= machine.depth:
-                continue
-            reserved += 1
-        if at is None:
-            if machine.depth is None:
-                break
-            continue
-        if machine.depth is None:
-            earliest = at
-        over += held(at, job.width, max(job.planned, TICK))
-        changes += over[-2:]
-    asleep = [number for number in pool if machine.state[number].power in ("off", "stopping")]
-    awake = [*planned_free(machine, pool), *((back(machine, number), -1) for number in asleep), *over]
-    return {at: level(awake, at) for at, _ in awake}, max(0, level(changes, soon))
-
-
-def _least(machine: Machine, spare: dict[int, int], far: float) -> int:
-    assert machine.sleep is not None
-    by, before = machine.now + machine.sleep.stop + machine.sleep.wakes_in, machine.now + far
-    return min(value for at, value in spare.items() if at <= by or at < before)
+    later = [at for at, value in levels.items() if at > soon and -value > lack]
+    return min(later) - (soon - machine.now) if later else None
 
 
 def put_to_sleep(machine: Machine, due: list[int], is_spare: Callable[[int, list[int]], bool]) -> None:
@@ -142,19 +107,19 @@ def put_to_sleep(machine: Machine, due: list[int], is_spare: Callable[[int, list
 # A reserve: the part `newsvendor`.
 
 
-def _counted_reserve(
-    machine: Machine, pool: tuple[int, ...], levels: dict[int, int], free: int, due: list[int]
-) -> None:
-    """Spare nodes where nodes are counted: those on that no job is to have within the time to wake one."""
-    assert machine.sleep is not None
-    soon = machine.now + machine.sleep.wakes_in
-    spare = max(0, min(value for at, value in levels.items() if at <= soon))
-    numbers = idle_nodes(machine, pool)
-    lacking = [
-        min((at for at, value in levels.items() if value <= above), default=inf) for above in range(len(numbers))
-    ]
-    idle = [as_seen(machine, number, at) for number, at in zip(numbers, lacking, strict=True)]
-    _keep_reserve(machine, pool, (spare, free), idle, due)
+def _counted_reserve(machine: Machine, plan: Wakes, due: list[int]) -> None:
+    """Spare nodes where nodes are counted: those on that no job needs within the time to wake one of their cell."""
+    spare, idle = 0, list[Idle]()
+    for cell, levels in plan.levels.items():
+        # Those that idle may be off now, as they were woken before: the slowest of all that sleep.
+        away = [number for number in plan.members(cell) if is_away(machine, number)]
+        soon = machine.now + max(machine.wakes_in(number) for number in [plan.members(cell)[0], *away])
+        spare += max(0, min(value for at, value in levels.items() if at <= soon))
+        for above, number in enumerate(idle_nodes(machine, tuple(plan.members(cell)))):
+            lacking = min((at for at, value in levels.items() if value <= above), default=inf)
+            idle.append(as_seen(machine, number, lacking))
+    idle.sort(key=lambda one: -one.number)
+    _keep_reserve(machine, plan.of.pool, (spare, sum(plan.left.values())), idle, due)
 
 
 def _named_reserve(machine: Machine, first: dict[int, tuple[int, int]], due: list[int]) -> None:

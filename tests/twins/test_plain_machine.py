@@ -140,6 +140,36 @@ def test_counted_nodes_that_sleep_agree(case: Case) -> None:
 
 
 @settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(plan=False, sleep=True, cells=True)
+    | cases(plan=False, sleep=True, cells=True, wait=True, outages=True, shares=True)
+    | cases(plan=False, sleep=True, cells=True, queues=True, wait=True, outages=True)
+)
+def test_nodes_that_differ_and_sleep_agree(case: Case) -> None:
+    """Each cell is woken for what jobs are to have of it, and spares what they are not."""
+    agrees(*case)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(plan=False, sleep=True, queues=True, any_sets=True, shared=False)
+    | cases(plan=False, sleep=True, queues=True, any_sets=True, shared=False, wait=True, outages=True)
+    | cases(plan=False, sleep=True, queues=True, any_sets=True, shared=False, cells=True, wait=True)
+)
+def test_nodes_that_queues_share_and_that_sleep_agree(case: Case) -> None:
+    agrees(*case)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(
+    cases(plan=False, sleep=True, patience=True, cells=True, wait=True)
+    | cases(plan=False, sleep=True, patience=True, queues=True, any_sets=True, shared=False, outages=True)
+)
+def test_long_waits_agree_where_nodes_differ_and_sleep(case: Case) -> None:
+    agrees(*case)
+
+
+@settings(max_examples=2 * settings().max_examples)
 @given(cases(plan=True, sleep=True) | cases(plan=True, sleep=True, queues=True, wait=True, outages=True))
 def test_named_nodes_that_sleep_agree(case: Case) -> None:
     agrees(*case)

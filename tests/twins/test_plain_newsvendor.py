@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from machine_agreement import agrees
 from machine_cases import cases, with_reserve
 from plain_draws import SECOND
@@ -25,6 +25,15 @@ Case = tuple[Machine, list[Job]]
     | cases(plan=False, sleep=True, reserve=True, queues=True, wait=True, outages=True)
 )
 def test_a_reserve_of_counted_nodes_agrees(case: Case) -> None:
+    agrees(*case, "newsvendor")
+
+
+@given(
+    cases(plan=False, sleep=True, reserve=True, cells=True, wait=True, outages=True)
+    | cases(plan=False, sleep=True, reserve=True, any_sets=True, queues=True, shared=False)
+)
+def test_a_reserve_agrees_where_nodes_differ_or_queues_share_them(case: Case) -> None:
+    assume(case[0].has_lanes or not case[0].queues)
     agrees(*case, "newsvendor")
 
 
@@ -94,10 +103,11 @@ class Planned:
         return nodes.idle[far][::-1]
 
 
-@given(cases(plan=False, sleep=True))
+@given(cases(plan=False, sleep=True) | cases(plan=False, sleep=True, cells=True))
 def test_counted_nodes_are_woken_for_what_the_backfill_would_do(case: Case) -> None:
     machine, jobs = case
     assert machine.sleep is not None
-    boot, shutdown = machine.sleep.boot, machine.sleep.shutdown
+    # The object knows one time to boot.
+    boot, shutdown, machine.boots = machine.sleep.boot, machine.sleep.shutdown, None
     machine.sleep = Sleep(boot, shutdown, 0, boot + shutdown, shutdown, boot, as_backfilled=True)
     agrees(machine, jobs, Planned(shutdown + max(1, boot)))

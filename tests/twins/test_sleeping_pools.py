@@ -50,11 +50,13 @@ def test_a_pool_of_some_nodes_sleeps_as_if_it_were_the_machine(
     assert machine.sleep is not None
     numbers = sorted(data.draw(st.permutations(range(machine.nodes + 3)))[: machine.nodes])
     kept = set(range(machine.nodes + 3)) - set(numbers) | {numbers[node] for node in machine.sleep.exclude}
+    boots = dict(zip(numbers, machine.boots or [], strict=False))
     min_on = machine.sleep.min_on + 3
     more = {"exclude": ",".join(map(str, sorted(kept))), "min_on_nodes": min_on}
     larger = replace(
         machine,
         nodes=machine.nodes + 3,
+        boots=None if machine.boots is None else [boots.get(node, 0) for node in range(machine.nodes + 3)],
         queues=[Queue("own", numbers)],
         sleep=replace(machine.sleep, min_on=min_on, part={**machine.sleep.part, **more}),
         world=[one if one.kind == "cancel" else replace(one, about=numbers[one.about]) for one in machine.world],

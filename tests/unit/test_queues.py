@@ -232,7 +232,6 @@ def test_rule_6_counts_go_by_the_queues_that_have_the_nodes() -> None:
     ("policy", "more", "what"),
     [
         ("swa", {}, "policy.placement: found `sliding-window`, expected one of"),
-        ("easy:sleep=timeout", {"boot_s": 1.0}, "policy.sleep: found `timeout`, expected none, or the backfill plan"),
         ("easy", {"exclusive": False, "slots": 2}, "policy.backfill: found `reservations`, expected plan or slurm"),
     ],
 )
@@ -242,6 +241,16 @@ def test_rule_7_not_all_parts_count_by_queues(policy: Any, more: dict[str, Any],
         hs.simulate(workload("a"), machine, policy)
     assert any(fault.startswith(what) for fault in faults(error)), faults(error)
     assert "queues `a` (nodes 0-1) and `b` (nodes 1-3) share some nodes and not all" in faults(error)[0]
+
+
+def test_rule_7_nodes_that_queues_share_do_not_sleep_under_a_budget() -> None:
+    times = {"boot_s": 1.0, "shutdown_s": 1.0, "off_w": 0.0}
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "1-3"), **times)
+    assert hs.simulate(workload("a", "b"), machine, "easy:sleep=timeout").summary()["completed"] == 2
+    with pytest.raises(
+        hs.ConfigError, match=r"^policy\.sleep: found a part, expected none with a power part where nodes"
+    ):
+        hs.simulate(workload("a", "b"), machine, "easy:sleep=timeout:power=system-budget")
 
 
 def test_rule_7_candidates_stand_in_policy_order() -> None:

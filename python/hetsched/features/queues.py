@@ -269,7 +269,7 @@ def _shared_by_sets(queues: tuple[Queue, ...], policy: Policy) -> str | None:
 def _check_shared(why: str, platform: Platform, policy: Policy, faults: Faults) -> None:
     """Note parts that do not count nodes by the queues that have them (rule 7)."""
     parts, own = policy.parts, policy.own
-    backfill, placement, sleep = parts["backfill"], parts["placement"], parts.get("sleep")
+    backfill, placement = parts["backfill"], parts["placement"]
     assert backfill is not None
     assert placement is not None
     if not platform.exclusive:
@@ -279,10 +279,6 @@ def _check_shared(why: str, platform: Platform, policy: Policy, faults: Faults) 
     if "placement" not in own and not policy._part_flag("placement", "knows_cells"):
         known = listed(names_of("placement", "knows_cells"))
         faults.add("placement", placement["name"], f"one of {known}, which choose within alike nodes: {why}")
-    if sleep is not None:
-        faults.add(
-            "sleep", sleep["name"], f"none, or the backfill {choosers()}: nodes that sleep are counted, and {why}"
-        )
 
 
 def _pools_text(pools: tuple[tuple[int, ...], ...], platform: Platform) -> str:

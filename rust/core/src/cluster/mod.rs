@@ -168,6 +168,9 @@ impl Cluster {
     /// Divides the nodes into cells, before anything has happened, as they differ in what jobs ask for.
     pub fn divide(&mut self, cells: Arc<Cells>) {
         self.shares = cells.divide().then(|| Shares::new(Arc::clone(&cells)));
+        if let (Some(standby), true) = (&mut self.standby, self.shares.is_some()) {
+            standby.divide(&self.platform, &cells);
+        }
         self.cells = Some(cells);
     }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algo::horizon::NodesByCell;
+use crate::algo::releases::Release;
+use crate::cluster::standby::cell_of_row;
 use crate::platform::cells::Cells;
 use crate::platform::slots::Slots;
 use crate::workload::JobId;
@@ -79,10 +81,16 @@ impl Shares {
         &self.licences
     }
 
-    /// Amounts that a release gives back: the share of the job in that row, or a node that was out of service.
+    /// Amounts that a release gives back: the share of the job in that row, a node that was out of service, or nodes
+    /// that slept.
     #[must_use]
-    pub fn of_release(&self, row: u32) -> Option<NodesByCell> {
+    pub fn of_release(&self, release: &Release) -> Option<NodesByCell> {
+        let row = release.row;
         let out = || self.cells.cell_of(u32::MAX - row).map(|cell| vec![(cell, 1)]);
-        self.held.get(&row).cloned().or_else(out)
+        let asleep = || {
+            let cell = cell_of_row(row, self.cells.len()).filter(|&cell| self.cells.nodes(cell).is_some());
+            cell.map(|cell| vec![(cell, release.claim.units)])
+        };
+        self.held.get(&row).cloned().or_else(out).or_else(asleep)
     }
 }

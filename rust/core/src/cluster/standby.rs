@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::algo::node_set::NodeSet;
 use crate::algo::releases::{Claim, Release};
+use crate::algo::sorted_blocks::Keyed;
 use crate::algo::span::Span;
 use crate::platform::Platform;
+use crate::platform::cells::Cells;
 use crate::platform::node_state::NodeState;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
@@ -22,11 +24,13 @@ pub struct Comeback {
     pub at_once: bool,
 }
 
-/// Number of nodes that are off, shutting down or booting and that plans have back at an instant.
+/// Number of nodes of a cell that are off, shutting down or booting and that plans have back at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Return {
     /// The instant.
     pub at: SimTime,
+    /// The cell; 0 where all nodes are alike.
+    pub cell: u16,
     /// Number of these nodes.
     pub nodes: i64,
     /// Number of those among them that are off or shutting down.
@@ -38,7 +42,7 @@ pub struct Return {
 pub struct Expected {
     /// Single nodes, by number, if a part of the policy asks for them.
     pub comebacks: Vec<Comeback>,
-    /// Counts of nodes, by instant, if nodes are counted.
+    /// Counts of nodes, by instant and cell, if nodes are counted.
     pub returns: Vec<Return>,
     /// Nodes that were woken for a job and have not served since, by number, if plans name nodes.
     pub kept: Vec<(u32, JobId)>,
@@ -60,7 +64,7 @@ pub struct Standby {
     expected: Expected,
     /// The expected returns, as releases for plans that count nodes.
     counted: Counted,
-    /// Classes of nodes with equal times to shut down and to boot.
+    /// Classes of nodes of one cell with equal times to shut down and to boot.
     paces: Vec<Pace>,
     pace_of: Vec<u32>,
 }
@@ -74,7 +78,7 @@ struct Counted {
     new: Vec<Release>,
 }
 
-/// Nodes with equal times to shut down and to boot, and the number of them in each state.
+/// Nodes of one cell with equal times to shut down and to boot, and the number of them in each state.
 #[derive(Clone, Debug)]
 struct Pace {
     /// One of these nodes.
@@ -111,19 +115,38 @@ impl Moves {
     }
 }
 
+/// Row of the releases of a cell's nodes that plans expect back: after all jobs, and before nodes that come back from
+/// maintenance.
+fn row_of_cell(cell: u16, nodes: u32) -> u32 {
+    u32::MAX - nodes - u32::from(cell)
+}
+
+/// The cell of which such a row is, if it is one.
+#[must_use]
+pub fn cell_of_row(row: u32, nodes: u32) -> Option<u16> {
+    (u32::MAX - row).checked_sub(nodes).and_then(|cell| u16::try_from(cell).ok())
+}
+
+/// Classes of nodes of one cell with equal times to shut down and to boot, and the class of each node.
+fn paces(platform: &Platform, cell_of: impl Fn(u32) -> Option<u16>) -> (Vec<Pace>, Vec<u32>) {
+    let (mut known, mut paces) = (BTreeMap::new(), Vec::new());
+    let pace_of = (0..).zip(platform.nodes()).map(|(like, draw)| {
+        *known.entry((cell_of(like), draw.shutdown_time, draw.boot_time)).or_insert_with(|| {
+            paces.push(Pace { like, off: 0, stopping: Moves::default(), booting: Moves::default() });
+            u32::try_from(paces.len() - 1).unwrap_or(u32::MAX)
+        })
+    });
+    let pace_of = pace_of.collect();
+    (paces, pace_of)
+}
+
 impl Standby {
     /// All nodes idle since `start`.
     #[must_use]
     pub fn new(start: SimTime, platform: &Platform) -> Self {
-        let (mut known, mut paces) = (BTreeMap::<(SimDuration, SimDuration), u32>::new(), Vec::new());
-        let pace_of = (0..).zip(platform.nodes()).map(|(like, draw)| {
-            *known.entry((draw.shutdown_time, draw.boot_time)).or_insert_with(|| {
-                paces.push(Pace { like, off: 0, stopping: Moves::default(), booting: Moves::default() });
-                u32::try_from(paces.len() - 1).unwrap_or(u32::MAX)
-            })
-        });
+        let (paces, pace_of) = paces(platform, |_| None);
         Self {
-            pace_of: pace_of.collect(),
+            pace_of,
             paces,
             asleep: NodeSet::empty(platform.len()),
             off: NodeSet::empty(platform.len()),
@@ -133,6 +156,11 @@ impl Standby {
             expected: Expected::default(),
             counted: Counted::default(),
         }
+    }
+
+    /// Counts nodes by cell from now on, before anything has happened.
+    pub fn divide(&mut self, platform: &Platform, cells: &Cells) {
+        (self.paces, self.pace_of) = paces(platform, |node| cells.cell_of(node));
     }
 
     /// The nodes that are off, shutting down or booting.
@@ -172,7 +200,7 @@ impl Standby {
         self.expected.margin
     }
 
-    /// Counts of nodes that plans have back, by instant, if nodes are counted.
+    /// Counts of nodes that plans have back, by instant and cell, if nodes are counted.
     #[must_use]
     pub fn returns(&self) -> &[Return] {
         &self.expected.returns
@@ -194,8 +222,18 @@ impl Standby {
         self.paces.iter().filter(|pace| pace.off > 0 || !pace.stopping.0.is_empty()).map(|pace| pace.like)
     }
 
-    /// Follows nodes of one kind from one state into another.
+    /// Follows nodes from one state into another.
     pub fn enter(&mut self, now: SimTime, nodes: Span, old: NodeState, new: NodeState) {
+        let mut rest = Some(nodes);
+        while let Some(nodes) = rest {
+            let (alike, others) = nodes.split(|node| self.pace_of[node as usize]);
+            self.enter_alike(now, alike, old, new);
+            rest = others;
+        }
+    }
+
+    /// The same for nodes of one class.
+    fn enter_alike(&mut self, now: SimTime, nodes: Span, old: NodeState, new: NodeState) {
         let (pace, count) = (&mut self.paces[self.pace_of[nodes.first() as usize] as usize], i64::from(nodes.len()));
         let was_asleep = match old {
             NodeState::Off => {
@@ -301,18 +339,22 @@ impl Standby {
         self.expected = expected;
     }
 
-    /// Updates the releases for plans that count nodes, one for each instant. Returns the old releases that do not hold
-    /// any more and the new ones, both by their keys.
+    /// Updates the releases for plans that count nodes, one for each instant and cell. Returns the old releases that do
+    /// not hold any more and the new ones, both by their keys.
     pub fn recount(&mut self) -> (&[Release], &[Release]) {
-        // A row after all jobs, and before nodes that come back from maintenance.
-        let row = u32::MAX - self.asleep.capacity();
-        let release = |back: &Return| Release { at: back.at, row, claim: Claim { units: back.nodes, microwatts: 0 } };
+        let nodes = self.asleep.capacity();
+        let release = |back: &Return| Release {
+            at: back.at,
+            row: row_of_cell(back.cell, nodes),
+            claim: Claim { units: back.nodes, microwatts: 0 },
+        };
         let Counted { all, before, gone, new } = &mut self.counted;
         std::mem::swap(all, before);
         all.clear();
         all.extend(self.expected.returns.iter().map(release));
+        all.sort_unstable_by_key(Keyed::key);
         let lacks = |list: &[Release], one: &Release| {
-            list.binary_search_by_key(&one.at, |other| other.at).map_or(true, |place| list[place] != *one)
+            list.binary_search_by_key(&one.key(), Keyed::key).map_or(true, |place| list[place] != *one)
         };
         gone.clear();
         gone.extend(before.iter().filter(|old| lacks(all, old)));
@@ -355,7 +397,7 @@ mod tests {
     #[test]
     fn nodes_that_come_back_together_are_one_release_and_only_changes_are_told() {
         let mut standby = Standby::new(at(0), &platform(8));
-        let back = |nodes, micros| Return { at: at(micros), nodes, down: 0 };
+        let back = |nodes, micros| Return { at: at(micros), cell: 0, nodes, down: 0 };
         let expected = |returns: &[Return]| Expected { returns: returns.to_vec(), ..Expected::default() };
         standby.expect(expected(&[back(1, 20), back(2, 50)]));
         let (gone, new) = standby.recount();

@@ -274,6 +274,13 @@ impl Cells {
         self.of_node.get(node as usize).copied()
     }
 
+    /// Number of nodes.
+    #[expect(clippy::len_without_is_empty, reason = "a machine has nodes")]
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.of_node.len()).unwrap_or(u32::MAX)
+    }
+
     /// The nodes of a cell; none if it is a licence.
     #[must_use]
     pub fn nodes(&self, thing: u16) -> Option<&NodeSet> {

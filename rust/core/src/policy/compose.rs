@@ -1,6 +1,6 @@
 //! A policy composed of parts, which are asked in turn: gate, order, backfill and placement, all under a budget.
 
-mod features;
+pub(in crate::policy) mod features;
 mod judging;
 mod queueing;
 mod settling;
@@ -265,7 +265,8 @@ impl Policy for Composed {
         self.features = features
             .with(Feature::UnlikeNodes, true)
             .with(Feature::BeyondSlots, true)
-            .with(Feature::CountsAlike, backfill.is_none());
+            // Under a budget it is the sleep part that is refused, not the rule that replaces the backfill's.
+            .with(Feature::CountsAlike, backfill.is_none() && !(self.sleep.is_some() && self.power.is_some()));
         self.features.check()?;
         if let Some(backfill) = backfill {
             self.parts.backfill = backfill;

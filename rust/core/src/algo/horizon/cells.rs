@@ -135,6 +135,18 @@ impl CellProfile {
         self.steps.iter().map(|steps| steps[steps.len() - 1])
     }
 
+    /// Steps of one thing in order of time: an instant and what is free from then on.
+    pub fn steps_of(&self, thing: u16) -> impl Iterator<Item = (SimTime, i64)> + '_ {
+        self.steps[usize::from(thing)].iter().copied()
+    }
+
+    /// Amount of one thing at an instant.
+    #[must_use]
+    pub fn at(&self, instant: SimTime, thing: u16) -> i64 {
+        let steps = &self.steps[usize::from(thing)];
+        steps[in_force(steps, instant)].1
+    }
+
     /// Copies `other`, with each thing raised or lowered for ever such that `free` is free at the first instant.
     pub fn copy(&mut self, other: &Self, free: &[i64]) {
         self.steps.clone_from(&other.steps);

@@ -45,13 +45,15 @@ struct Course {
 }
 
 /// Nodes of each cell and licences that are free over time.
-struct ByWant<'a> {
-    now: SimTime,
-    jobs: Jobs<'a>,
-    cells: &'a Cells,
-    free: &'a mut CellProfile,
-    floors: &'a mut [Floors],
-    rooms: &'a [i64],
+pub(in crate::policy) struct ByWant<'a> {
+    pub(in crate::policy) now: SimTime,
+    pub(in crate::policy) jobs: Jobs<'a>,
+    pub(in crate::policy) cells: &'a Cells,
+    pub(in crate::policy) free: &'a mut CellProfile,
+    /// Lower bounds on starts, by want.
+    pub(in crate::policy) floors: &'a mut [Floors],
+    /// Number of nodes that could serve each want now.
+    pub(in crate::policy) rooms: &'a [i64],
 }
 
 impl ByCell {

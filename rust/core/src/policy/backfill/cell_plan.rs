@@ -52,11 +52,7 @@ impl CellPlan {
         self.free.extend_from_slice(desk.free_parts());
         self.free.extend(left);
         self.most = left.map_or(0, |free| desk.most_planned(free));
-        let base = self.base.of(desk.view, shares, self.free.len());
-        self.profile.copy(base, &self.free);
-        let mut overdue = vec![0; self.free.len()];
-        self.base.add_overdue(desk.view, &mut overdue);
-        self.profile.lift(&overdue);
+        self.base.copy(desk.view, shares, &self.free, &mut self.profile);
         for (at, split, microwatts) in desk.started() {
             self.profile.add_from(at, split, 1);
             if let Some(thing) = self.watts {

@@ -4,7 +4,7 @@ pub mod ahead;
 pub(super) mod base;
 pub mod by_cell;
 pub mod candidates;
-mod cell_base;
+pub(super) mod cell_base;
 mod cell_plan;
 mod course;
 pub mod first_fit;

@@ -118,13 +118,6 @@ pub const REFUSED: &[RefusedPair] = &[
         "none, or backfill `plan`: on shared nodes counts of slots do not say which nodes a job needs",
     ),
     pair(
-        Feature::SleepByCount,
-        Feature::UnlikeNodes,
-        "policy.sleep",
-        "a part",
-        "none, or backfill `plan`: counts of sleeping nodes know none that differ in what jobs ask for",
-    ),
-    pair(
         Feature::SleepByPlan,
         Feature::StarvationLimit,
         "policy.order.starvation_limit_s",
@@ -144,6 +137,14 @@ pub const REFUSED: &[RefusedPair] = &[
         "policy.sleep",
         "a part",
         "none with a power part where queues have only some of the nodes",
+    ),
+    pair(
+        Feature::SleepUnderBudget,
+        Feature::UnlikeNodes,
+        "policy.sleep",
+        "a part",
+        "none with a power part where nodes differ in what jobs ask for, or queues share some: plans of the watts to wake \
+         nodes do not say which kinds",
     ),
     pair(
         Feature::SleepUnderBudget,

@@ -16,14 +16,27 @@ impl Rest for AsPlanned {
 
     fn rest(&mut self, scene: &Scene<'_>, choice: &mut RestChoice) -> Result<()> {
         let mut most = None;
+        // Number of nodes of each cell that go to sleep; none once no more may.
+        let mut asleep = vec![Some(0); scene.cells()];
+        let mut open = asleep.len();
         for node in scene.ready() {
-            let asleep = u32::try_from(choice.sleep.len()).unwrap_or(u32::MAX);
-            if asleep >= *most.get_or_insert_with(|| scene.most()) {
+            if choice.sleep.len() >= *most.get_or_insert_with(|| scene.most()) as usize {
                 break;
             }
-            match scene.leave(node, asleep) {
-                Leave::Given => choice.sleep.push(node),
-                Leave::DeniedToAllAlike if scene.has_one_rule() => break,
+            let own = &mut asleep[scene.cell(node)];
+            let Some(count) = own else { continue };
+            match scene.leave(node, *count) {
+                Leave::Given => {
+                    *count += 1;
+                    choice.sleep.push(node);
+                }
+                Leave::DeniedToAllAlike if scene.has_one_rule() => {
+                    *own = None;
+                    open -= 1;
+                    if open == 0 {
+                        break;
+                    }
+                }
                 Leave::Denied | Leave::DeniedToAllAlike => {}
             }
         }

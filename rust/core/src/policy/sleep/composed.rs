@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use crate::algo::fit_list::{FitList, Waiting};
+use crate::cluster::shares::Shares;
 use crate::cluster::standby::Expected;
 use crate::error::Result;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::sleep::Sleep;
+use crate::policy::sleep::by_cell::{CellOutlook, Manner};
 use crate::policy::sleep::counted::{Outlook, Plan};
 use crate::policy::sleep::named::FirstJobs;
 use crate::policy::sleep::proposal::Proposal;
@@ -54,6 +56,12 @@ impl Composed {
         if !is_planned {
             return sleep.end(view, &FirstJobs::new(), queue, out);
         }
+        if let Some(shares) = view.shares {
+            let outlook = outlook_by_cell(parts, queue, view, shares, sleep);
+            sleep.end(view, &outlook, queue, out)?;
+            sleep.spare_cells = outlook.into_memory();
+            return Ok(());
+        }
         let outlook = outlook(parts, queue, view, sleep);
         sleep.end(view, &outlook, queue, out)?;
         sleep.leave(outlook);
@@ -76,6 +84,12 @@ impl Composed {
         if !sleep.looks_ahead(view) {
             return Ok(Proposal::default());
         }
+        if let Some(shares) = view.shares {
+            let outlook = outlook_by_cell(parts, queue, view, shares, sleep);
+            let (wakes, choice) = sleep.ask(view, &outlook, queue)?;
+            sleep.spare_cells = outlook.into_memory();
+            return Ok(Proposal::of(wakes, choice));
+        }
         let mut outlook = outlook(parts, queue, view, sleep);
         while !outlook.is_complete() {
             let order = in_planning_order(parts, queue, view.now);
@@ -83,9 +97,7 @@ impl Composed {
         }
         let (wakes, choice) = sleep.ask(view, &outlook, queue)?;
         sleep.give_back(outlook);
-        let mut spared = choice.sleep;
-        spared.sort_unstable();
-        Ok(Proposal { wakes: wakes.and(choice.wake, choice.again), spared })
+        Ok(Proposal::of(wakes, choice))
     }
 }
 
@@ -97,6 +109,24 @@ fn outlook(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -
         return as_backfilled(parts, queue, view, plan);
     }
     Outlook::within(view, plan, &in_planning_order(parts, queue, view.now), parts.backfill.is_strict(), sleep)
+}
+
+/// The same by cell, for the whole queue.
+fn outlook_by_cell<'a>(
+    parts: &Parts,
+    queue: &FitList,
+    view: &View<'a>,
+    shares: &'a Shares,
+    sleep: &mut Sleep,
+) -> CellOutlook<'a> {
+    let (backfill, memory) = (&parts.backfill, std::mem::take(&mut sleep.spare_cells));
+    let manner = match (sleep.foresees(), backfill.first_after()) {
+        (true, None) if !backfill.is_strict() => Manner::AsBackfilled(backfill.reserves()),
+        (true, Some(_)) => Manner::All,
+        _ if backfill.is_strict() => Manner::InTurn,
+        _ => Manner::All,
+    };
+    CellOutlook::new(view, shares, &in_planning_order(parts, queue, view.now), manner, memory)
 }
 
 /// The queue in the order in which nodes are held for its jobs.

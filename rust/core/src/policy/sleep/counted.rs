@@ -12,6 +12,7 @@ use crate::algo::partial_plan::{CountedUnits, PartialPlan};
 use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::backfill::base::Base;
+use crate::policy::sleep::levels::{self, Levels};
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
@@ -24,7 +25,7 @@ const TICK: SimDuration = SimDuration::from_micros(1);
 pub(super) struct Outlook {
     now: SimTime,
     plan: Plan,
-    ahead: OnceLock<Ahead>,
+    ahead: OnceLock<Levels>,
     /// Number of nodes left, on or not, once all are back and the jobs that wait only for nodes to boot have theirs.
     left: i64,
     /// Time at which all nodes could be back that are off or shutting down, if there are any.
@@ -33,15 +34,6 @@ pub(super) struct Outlook {
     by: SimTime,
     /// True if it is known which nodes are woken and when, regardless of the jobs that are yet to be planned.
     is_complete: bool,
-}
-
-/// The same step by step, for repeated questions.
-#[derive(Clone, Debug, Default)]
-struct Ahead {
-    /// Each holds until the next.
-    steps: Vec<(SimTime, i64)>,
-    /// Prefix minima of the steps.
-    least: Vec<i64>,
 }
 
 /// Spans ahead in which a wake plan matters.
@@ -277,41 +269,17 @@ impl Outlook {
     /// Levels over time: nodes that are free without waking any, beyond those held. Nodes that would have to be woken
     /// come back at steps, and are subtracted there.
     fn levels(&self) -> impl Iterator<Item = (SimTime, i64)> + '_ {
-        let (mut woken, mut count) = (self.plan.woken.iter().peekable(), 0);
-        self.plan.free.steps().map(move |(at, free)| {
-            while let Some((_, nodes)) = woken.next_if(|one| one.0 <= at) {
-                count += nodes;
-            }
-            (at, free - count)
-        })
+        levels::awake(self.plan.free.steps(), &self.plan.woken)
     }
 
-    fn ahead(&self) -> &Ahead {
-        self.ahead.get_or_init(|| {
-            let steps: Vec<_> = self.levels().collect();
-            let least = steps.iter().scan(i64::MAX, |least, step| {
-                *least = step.1.min(*least);
-                Some(*least)
-            });
-            Ahead { least: least.collect(), steps }
-        })
+    fn ahead(&self) -> &Levels {
+        self.ahead.get_or_init(|| Levels::of(self.levels()))
     }
 
-    /// Highest number of nodes lacking by `soon`, and the first time after it at which more are lacking.
-    fn lack(mut levels: impl Iterator<Item = (SimTime, i64)>, soon: SimTime) -> (i64, Option<SimTime>) {
-        let mut lack = 0;
-        let larger = levels.find(|&(at, level)| {
-            let is_larger = -level > lack;
-            lack = if at <= soon { lack.max(-level) } else { lack };
-            is_larger && at > soon
-        });
-        (lack, larger.map(|step| step.0))
-    }
-
-    /// [`Self::lack`] of the levels up to `by`. Once all nodes are back that may come back, it is a search for a step.
+    /// [`levels::lack`] of the levels up to `by`. Once all nodes are back that may come back, it is a search for a step.
     fn lack_by(&self, soon: SimTime, by: SimTime) -> (i64, Option<SimTime>) {
         let settled = self.plan.woken.iter().map(|woken| woken.0).max().unwrap_or(soon).max(soon);
-        let (lack, larger) = Self::lack(self.levels().take_while(|level| level.0 <= settled.min(by)), soon);
+        let (lack, larger) = levels::lack(self.levels().take_while(|level| level.0 <= settled.min(by)), soon);
         if larger.is_some() || settled >= by {
             return (lack, larger);
         }
@@ -353,23 +321,16 @@ impl Outlook {
         within.map(|(_, free)| free).min().unwrap_or(i64::MAX)
     }
 
-    /// Time up to which, and time before which, no node may be lacking such that one can sleep by these rules.
-    fn horizon(&self, rule: &NodeRule, far: SimDuration) -> (SimTime, SimTime) {
-        (self.now.saturating_add(rule.stop.saturating_add(rule.start)), self.now.saturating_add(far))
-    }
-
     /// Number of nodes that may sleep by these rules, as far as plans are concerned.
     pub(super) fn spared(&self, rule: &NodeRule) -> u32 {
         let Some(far) = rule.far else { return 0 };
-        let (by, before) = self.horizon(rule, far);
+        let (by, before) = levels::horizon(self.now, rule, far);
         u32::try_from(self.least_until(by, before).max(0)).unwrap_or(u32::MAX)
     }
 
     /// Time at which a node is lacking, if `above` others go to sleep.
     pub(super) fn lacking(&self, above: usize) -> SimTime {
-        let (ahead, above) = (self.ahead(), i64::try_from(above).unwrap_or(i64::MAX));
-        let first = ahead.least.partition_point(|&least| least > above);
-        ahead.steps.get(first).map_or(SimTime::NEVER, |step| step.0)
+        self.ahead().lacking(above)
     }
 
     /// Number of nodes left for jobs to come, on or not.
@@ -379,19 +340,16 @@ impl Outlook {
 
     /// Answer to whether a node may go to sleep, if `asleep` others did before it.
     pub(super) fn leave(&self, rule: &NodeRule, asleep: u32) -> Leave {
-        let Some(far) = rule.far else { return Leave::Denied };
-        let ((by, before), ahead) = (self.horizon(rule, far), self.ahead());
-        let within = ahead.steps.partition_point(|step| step.0 <= by || step.0 < before);
-        if i64::from(asleep) < ahead.least[within - 1] { Leave::Given } else { Leave::DeniedToAllAlike }
+        self.ahead().leave(self.now, rule, asleep)
     }
 }
 
 /// Instant at which the last node is back that is off or in transition.
-fn all_back(view: &View<'_>) -> SimTime {
+pub(super) fn all_back(view: &View<'_>) -> SimTime {
     returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now)
 }
 
-fn returns<'a>(view: &View<'a>) -> &'a [Return] {
+pub(super) fn returns<'a>(view: &View<'a>) -> &'a [Return] {
     view.standby.map_or(&[], |standby| standby.returns())
 }
 
@@ -430,7 +388,7 @@ mod tests {
             plan.woken.sort_unstable();
             let by = if by == i64::MAX { SimTime::NEVER } else { at(by) };
             let outlook = outlook(plan);
-            let walked = Outlook::lack(outlook.levels().take_while(|level| level.0 <= by), at(soon));
+            let walked = levels::lack(outlook.levels().take_while(|level| level.0 <= by), at(soon));
             prop_assert_eq!(outlook.lack_by(at(soon), by), walked);
         }
     }

@@ -5,8 +5,10 @@
 //! plan needs soon. The plan either names nodes (`named`) or counts them (`counted`).
 
 pub mod as_planned;
+mod by_cell;
 mod composed;
 pub(super) mod counted;
+mod levels;
 pub(super) mod named;
 pub mod newsvendor;
 mod oldest;
@@ -30,6 +32,7 @@ use crate::platform::node_state::NodeState;
 use crate::platform::queues::Queues;
 use crate::policy::recollection::Recollection;
 use crate::policy::sleep::as_planned::AsPlanned;
+use crate::policy::sleep::by_cell::CellMemory;
 use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
 use crate::policy::sleep::oldest::Oldest;
@@ -69,7 +72,7 @@ pub(super) enum Leave {
     Given,
     /// A plan needs it soon.
     Denied,
-    /// A plan needs as many nodes of the same rules as are left.
+    /// A plan needs as many nodes of the same rules and cell as are left.
     DeniedToAllAlike,
 }
 
@@ -122,6 +125,8 @@ pub struct Sleep {
     kept: BTreeMap<u32, JobId>,
     /// Memory for wake plans.
     spare: Plan,
+    /// The same where nodes are counted by cell.
+    spare_cells: CellMemory,
     /// True if the rules let every node sleep at any time, and by the same numbers.
     is_plain: bool,
     /// Idle nodes by the start of their idle period, where a [`Rest`] part chooses among nodes that are alike.
@@ -163,6 +168,7 @@ impl Sleep {
             arrived: Vec::new(),
             kept: BTreeMap::new(),
             spare: Plan::default(),
+            spare_cells: CellMemory::default(),
             oldest: Oldest::default(),
         })
     }
@@ -249,7 +255,12 @@ impl Sleep {
 
     /// Time at which all nodes that are off or shutting down would be back, if woken now; none if there is no such node.
     pub(super) fn soon(&self, view: &View<'_>) -> Option<SimTime> {
-        let spans = view.standby?.kinds_down().map(|like| self.rule(like).start);
+        self.soon_in(view, |_| true)
+    }
+
+    /// The same for the nodes of some classes, each told by one of them.
+    fn soon_in(&self, view: &View<'_>, counts: impl Fn(u32) -> bool) -> Option<SimTime> {
+        let spans = view.standby?.kinds_down().filter(|&like| counts(like)).map(|like| self.rule(like).start);
         spans.max().map(|span| view.now.saturating_add(span))
     }
 
@@ -307,16 +318,17 @@ impl Sleep {
         }));
     }
 
-    /// The same by counts: sorted by instant, nodes of one instant together.
+    /// The same by counts: sorted by instant and cell, nodes of one instant and cell together.
     pub(super) fn returns(&self, view: &View<'_>, out: &mut Vec<Return>) {
         let Some(standby) = view.standby else { return };
         out.extend(standby.alike().filter_map(|(like, state, nodes)| {
             let at = self.comeback(view.now, like, state, view.platform)?;
-            Some(Return { at, nodes, down: if state.is_on() { 0 } else { nodes } })
+            let cell = view.shares.and_then(|shares| shares.cells().cell_of(like)).unwrap_or(0);
+            Some(Return { at, cell, nodes, down: if state.is_on() { 0 } else { nodes } })
         }));
-        out.sort_unstable_by_key(|back| back.at);
+        out.sort_unstable_by_key(|back| (back.at, back.cell));
         out.dedup_by(|next, first| {
-            let is_alike = next.at == first.at;
+            let is_alike = (next.at, next.cell) == (first.at, first.cell);
             if is_alike {
                 (first.nodes, first.down) = (first.nodes + next.nodes, first.down + next.down);
             }
@@ -453,7 +465,7 @@ impl Sleep {
         self.tells_no_node_apart(view).then_some(&self.oldest)
     }
 
-    /// Description of an idle node for a [`Rest`] part, with `above` idle nodes above it.
+    /// Description of an idle node for a [`Rest`] part, with `above` idle nodes of its cell above it.
     fn idle_node(&self, view: &View<'_>, plan: &dyn Planned, node: u32, above: usize) -> IdleNode {
         IdleNode {
             node,

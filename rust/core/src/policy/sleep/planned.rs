@@ -14,8 +14,19 @@ pub(super) trait Planned {
     /// Nodes that are woken for it.
     fn wakes(&self, sleep: &Sleep, view: &View<'_>) -> Wakes;
 
+    /// Number of cells whose nodes are counted separately.
+    fn cells(&self) -> usize {
+        1
+    }
+
+    /// The cell of a node.
+    fn cell(&self, node: u32) -> usize {
+        let _ = node;
+        0
+    }
+
     /// Start of a node's next planned job or, with counts, the time at which it would be lacking if `above` idle nodes
-    /// above it slept.
+    /// of its cell above it slept.
     fn next(&self, node: u32, above: usize) -> SimTime;
 
     /// Number of nodes that it does not need too soon for them to sleep by these rules, where it does not distinguish
@@ -31,7 +42,7 @@ pub(super) trait Planned {
     /// Number of nodes that neither run a job nor are needed by one that waits only for nodes to boot.
     fn free(&self, view: &View<'_>) -> u32;
 
-    /// Answer to whether a node may go to sleep by these rules, if `asleep` others did before it.
+    /// Answer to whether a node may go to sleep by these rules, if `asleep` others of its cell did before it.
     fn leave(&self, view: &View<'_>, node: u32, rule: &NodeRule, asleep: u32) -> Leave;
 
     /// Removes from a choice what there is no room for.

@@ -14,6 +14,15 @@ pub struct Proposal {
     pub(super) spared: Vec<u32>,
 }
 
+impl Proposal {
+    /// The wake-ups, and what a part has chosen.
+    pub(super) fn of(wakes: Wakes, choice: RestChoice) -> Self {
+        let mut spared = choice.sleep;
+        spared.sort_unstable();
+        Self { wakes: wakes.and(choice.wake, choice.again), spared }
+    }
+}
+
 impl Sleep {
     /// Wakes nodes of a machine of pools, and puts others to sleep. `numbers` are those of each pool's nodes on the
     /// machine; `home` gives a node's pool and its number there. A node in no pool is needed by no job.

@@ -52,7 +52,7 @@ pub struct IdleNode {
     /// Start of its idle period.
     pub since: SimTime,
     /// Start of its next planned job; never, if there is none. Where nodes are counted: time at which it would be
-    /// lacking, if all idle nodes above it were asleep.
+    /// lacking, if all idle nodes of its cell above it were asleep.
     pub next: SimTime,
     /// True if the rules let it sleep: long enough idle, not excluded, not too often today.
     pub may_sleep: bool,
@@ -87,9 +87,12 @@ impl Scene<'_> {
 
     /// The same from the highest down, lazily.
     pub fn idle_descending(&self) -> impl Iterator<Item = IdleNode> + '_ {
-        idle_descending(self.view)
-            .enumerate()
-            .map(|(above, node)| self.sleep.idle_node(self.view, self.plan, node, above))
+        let mut above = vec![0; self.plan.cells()];
+        idle_descending(self.view).map(move |node| {
+            let above = &mut above[self.plan.cell(node)];
+            *above += 1;
+            self.sleep.idle_node(self.view, self.plan, node, *above - 1)
+        })
     }
 
     /// All idle nodes together, if neither rules nor plans distinguish them and all may sleep; none otherwise.
@@ -122,7 +125,18 @@ impl Scene<'_> {
         self.sleep.most_asleep(self.view, self.woken.len())
     }
 
-    /// Answer of the plans to whether a node may go to sleep, if `asleep` others do; with the answer they count on it.
+    /// Number of cells whose nodes the plans count separately.
+    pub(super) fn cells(&self) -> usize {
+        self.plan.cells()
+    }
+
+    /// The cell of a node.
+    pub(super) fn cell(&self, node: u32) -> usize {
+        self.plan.cell(node)
+    }
+
+    /// Answer of the plans to whether a node may go to sleep, if `asleep` others of its cell do; with the answer they
+    /// count on it.
     pub(super) fn leave(&self, node: u32, asleep: u32) -> Leave {
         self.plan.leave(self.view, node, &self.rules[node as usize], asleep)
     }
