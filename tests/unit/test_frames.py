@@ -31,6 +31,15 @@ def test_what_one_job_of_a_large_log_says_is_in_its_row():
     assert read.head(MANY).null_count().row(0) == (MANY, MANY, MANY)
 
 
+@pytest.mark.parametrize("longest", [999_999_999_999, 1_000_000_000_000, 2**62])
+def test_numbers_of_users_are_words_of_their_digits(longest):
+    numbers = [0, 7, 10, longest, -1, 1_234]
+    line = "{} {} -1 60 1 -1 -1 1 90 -1 1 {} -1 -1 2 -1 -1 -1\n"
+    read = hs.read_swf("".join(line.format(row, row, user) for row, user in enumerate(numbers, 1)).encode())
+    assert read.to_polars()["user"].to_list() == [None if user == -1 else str(user) for user in numbers]
+    assert read.to_polars()["app"].to_list() == [None] * len(numbers)
+
+
 @pytest.fixture(scope="module")
 def large() -> hs.Result:
     return hs.simulate(log_of(MANY), hs.Platform.homogeneous(nodes=200, idle_w=100, tdp_w=300))

@@ -185,13 +185,31 @@ pub(crate) fn ints_or_null(values: Vec<i32>) -> ArrayRef {
     Arc::new(Int32Array::new(values.into(), Some(valid)))
 }
 
-/// Numbers as words, -1 = null.
-pub(crate) fn names(values: &[i64]) -> ArrayRef {
-    let mut builder = StringViewBuilder::with_capacity(values.len());
-    for &value in values {
-        builder.append_option((value != -1).then(|| value.to_string()));
+/// Numbers from 0 as words, -1 = null.
+pub(crate) fn names(values: &[i64]) -> PyResult<ArrayRef> {
+    if values.iter().any(|&value| value >= SHORT_BELOW) {
+        return Ok(texts(values.iter().map(|&value| (value != -1).then(|| value.to_string()))));
     }
-    Arc::new(builder.finish())
+    let views: Vec<u128> = values.iter().map(|&value| if value == -1 { 0 } else { digits(value) }).collect();
+    let valid = values.contains(&-1).then(|| values.iter().map(|&value| value != -1).collect::<Vec<_>>());
+    let column = StringViewArray::try_new(ScalarBuffer::from(views), Arc::default(), valid.map(NullBuffer::from));
+    Ok(Arc::new(column.map_err(|error| arrow(&error))?))
+}
+
+/// A number from which on its digits do not fit into a view.
+const SHORT_BELOW: i64 = 1_000_000_000_000;
+
+/// View of the digits of a number from 0 and below [`SHORT_BELOW`].
+fn digits(mut value: i64) -> u128 {
+    let (mut bytes, mut first) = ([0_u8; 12], 12);
+    loop {
+        first -= 1;
+        bytes[first] = b'0' + u8::try_from(value % 10).unwrap_or_default();
+        value /= 10;
+        if value == 0 {
+            return make_view(&bytes[first..], 0, 0);
+        }
+    }
 }
 
 /// One word per row, out of a few of at most 12 bytes, each made once.

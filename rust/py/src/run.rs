@@ -120,7 +120,7 @@ fn swf_frame(mut jobs: SwfColumns) -> PyResult<Frame> {
     ];
     // Each column of numbers goes before the next one of words is made.
     for (name, numbers) in [("user", &mut jobs.user), ("queue", &mut jobs.queue), ("app", &mut jobs.app)] {
-        columns.push((name, frame::names(&std::mem::take(numbers)).into()));
+        columns.push((name, frame::names(&std::mem::take(numbers))?.into()));
     }
     columns.push(("depends_on", Values::known(depends_on, Same::NoLongs)));
     if !jobs.think_s.is_empty() {
