@@ -29,7 +29,7 @@ fn queue(apps: u32, equal: bool) -> Workload {
         submit_s: vec![0.0; jobs],
         runtime_s: (0..jobs).map(|_| if equal { 3_600.0 } else { 60.0 * (10.0 * share(&mut chance)).exp() }).collect(),
         node_count: vec![1; jobs],
-        app: (0..jobs).map(|_| chance.below(apps).cast_signed()).collect(),
+        app: (0..jobs).map(|_| i32::try_from(chance.below(apps)).expect("few applications")).collect(),
         app_names: (0..apps).map(|app| format!("app {app}")).collect(),
         ..JobColumns::default()
     };

@@ -114,8 +114,11 @@ def _counted_reserve(machine: Machine, plan: Wakes, due: list[int]) -> None:
         # Those that idle may be off now, as they were woken before: the slowest of all that sleep.
         away = [number for number in plan.members(cell) if is_away(machine, number)]
         soon = machine.now + max(machine.wakes_in(number) for number in [plan.members(cell)[0], *away])
-        spare += max(0, min(value for at, value in levels.items() if at <= soon))
-        for above, number in enumerate(idle_nodes(machine, tuple(plan.members(cell)))):
+        numbers = idle_nodes(machine, tuple(plan.members(cell)))
+        # Nodes of runs that are past their planned end count as free, but are not there.
+        least = min(value for at, value in levels.items() if at <= soon)
+        spare += max(0, min(least, len(numbers) + len(away)))
+        for above, number in enumerate(numbers):
             lacking = min((at for at, value in levels.items() if value <= above), default=inf)
             idle.append(as_seen(machine, number, lacking))
     idle.sort(key=lambda one: -one.number)

@@ -262,6 +262,12 @@ impl PartialPlan {
         self.planned.all.len()
     }
 
+    /// True if the job in that row is planned.
+    #[must_use]
+    pub fn has(&self, row: u32) -> bool {
+        self.planned.contains(row)
+    }
+
     /// Sets the goal: the jobs that start before an instant.
     pub fn ask(&mut self, before: SimTime) {
         self.aim.restart(before, Place::FRONT);

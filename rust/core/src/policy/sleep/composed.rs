@@ -111,7 +111,7 @@ fn outlook(parts: &Parts, queue: &FitList, view: &View<'_>, sleep: &mut Sleep) -
     Outlook::within(view, plan, &in_planning_order(parts, queue, view.now), parts.backfill.is_strict(), sleep)
 }
 
-/// The same by cell, for the whole queue.
+/// The same by cell.
 fn outlook_by_cell<'a>(
     parts: &Parts,
     queue: &FitList,
@@ -119,14 +119,14 @@ fn outlook_by_cell<'a>(
     shares: &'a Shares,
     sleep: &mut Sleep,
 ) -> CellOutlook<'a> {
-    let (backfill, memory) = (&parts.backfill, std::mem::take(&mut sleep.spare_cells));
+    let backfill = &parts.backfill;
     let manner = match (sleep.foresees(), backfill.first_after()) {
         (true, None) if !backfill.is_strict() => Manner::AsBackfilled(backfill.reserves()),
         (true, Some(_)) => Manner::All,
         _ if backfill.is_strict() => Manner::InTurn,
         _ => Manner::All,
     };
-    CellOutlook::new(view, shares, &in_planning_order(parts, queue, view.now), manner, memory)
+    CellOutlook::new(view, shares, &in_planning_order(parts, queue, view.now), manner, sleep)
 }
 
 /// The queue in the order in which nodes are held for its jobs.

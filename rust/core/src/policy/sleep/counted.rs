@@ -178,9 +178,7 @@ impl Outlook {
     /// The same only as far as it decides which nodes are woken now, and which are put to sleep by rules of this reach.
     pub(super) fn within(view: &View<'_>, plan: Plan, queue: &FitList, is_strict: bool, sleep: &Sleep) -> Self {
         let (now, reach, soon) = (view.now, sleep.reach(), sleep.soon(view));
-        // Twice as far as nodes take to be back: usually something happens before more has to be known.
-        let span = soon.map_or(reach.far, |soon| reach.far.max(soon - now).max(soon - now + (soon - now)));
-        let by = now.saturating_add(span);
+        let by = now.saturating_add(sleep.span_ahead(view));
         let mut outlook = Self { soon, by, ..Self::of(view, plan, 0) };
         outlook.plan.begin_all(view);
         if is_strict {

@@ -264,6 +264,13 @@ impl Sleep {
         spans.max().map(|span| view.now.saturating_add(span))
     }
 
+    /// Span ahead up to which a wake plan is made first: as far as it matters which nodes may sleep, and twice as far as
+    /// nodes take to be back. Usually something happens before more has to be known.
+    fn span_ahead(&self, view: &View<'_>) -> SimDuration {
+        let far = self.reach.far;
+        self.soon(view).map_or(far, |soon| far.max(soon - view.now).max(soon - view.now + (soon - view.now)))
+    }
+
     pub(super) fn rule(&self, node: u32) -> &NodeRule {
         &self.rules[node as usize]
     }
