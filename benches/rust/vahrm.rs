@@ -35,7 +35,7 @@ fn queue() -> Workload {
         submit_s: (0..jobs).map(|job| 10.0 * job as f64).collect(),
         runtime_s: (0..jobs).map(|_| 60.0 * (7.2 * share(&mut chance)).exp()).collect(),
         node_count: (0..jobs).map(|_| 1 << chance.below(7)).collect(),
-        app: (0..jobs).map(|_| i64::from(chance.below(APPS))).collect(),
+        app: (0..jobs).map(|_| chance.below(APPS).cast_signed()).collect(),
         app_names: (0..APPS).map(|app| format!("app {app}")).collect(),
         ..JobColumns::default()
     };
