@@ -15,6 +15,9 @@ class Frame:
     """Columns on their way to Python: anything that reads the Arrow C stream interface takes them without a copy."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    @property
+    def left_out(self) -> list[tuple[int, str, str, int | None]]:
+        """Columns that hold the same in every row and are left out of the stream: place, name, type and value."""
 
 @final
 class JobColumns:
@@ -26,7 +29,7 @@ class JobColumns:
         job_id: npt.NDArray[np.int64],
         submit_s: npt.NDArray[np.float64],
         runtime_s: npt.NDArray[np.float64],
-        node_count: npt.NDArray[np.int64],
+        node_count: npt.NDArray[np.int32],
         walltime_s: npt.NDArray[np.float64] | None = None,
         comm_s: npt.NDArray[np.float64] | None = None,
         slots: npt.NDArray[np.int64] | None = None,
@@ -35,7 +38,7 @@ class JobColumns:
         power_profile_offsets: npt.NDArray[np.int64] | None = None,
         power_profile_s: npt.NDArray[np.float64] | None = None,
         cap_w: npt.NDArray[np.float64] | None = None,
-        app: npt.NDArray[np.int64] | None = None,
+        app: npt.NDArray[np.int32] | None = None,
         app_names: list[str] | None = None,
         on_gpu: npt.NDArray[np.int64] | None = None,
         first_run: npt.NDArray[np.int64] | None = None,

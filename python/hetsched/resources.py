@@ -1,4 +1,4 @@
-"""Memory that is left, and work side by side in threads."""
+"""Memory: what is left of it, and frames that take as little as they can; and work side by side in threads."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import queue
 import re
 import resource
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ContextDecorator, contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import polars as pl
 
 from hetsched.errors import ConfigError, SimulationError
 
@@ -51,6 +53,45 @@ def gib(size_b: int) -> str:
     """A size as a message shows it."""
     gib = size_b / 2**30
     return f"{gib:,.0f} GiB" if gib >= 100 else f"{gib:.1f} GiB" if gib >= 1 else f"{gib:.2f} GiB"
+
+
+_ROWS_AT_ONCE = 2**16
+
+
+class Columns(Protocol):
+    """Columns as the engine hands them over."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Those that are handed over, by the Arrow C stream interface."""
+        ...
+
+    @property
+    def left_out(self) -> list[tuple[int, str, str, int | None]]:
+        """Those that hold the same in every row: place, name, type and value."""
+        ...
+
+
+def frame_of(columns: Columns) -> pl.DataFrame:
+    """The engine's columns as a frame.
+
+    Those that hold the same in every row and that the engine has left out are constants, which take memory only once
+    they are changed.
+    """
+    frame = pl.DataFrame(columns)
+    if not columns.left_out:
+        return frame
+    whole = [pl.col(name) for name in frame.columns]
+    for place, name, dtype, value in columns.left_out:
+        whole.insert(place, pl.lit(value, getattr(pl, dtype)).alias(name))
+    return frame.select(whole)
+
+
+def counts_of(words: pl.Series) -> dict[str, int]:
+    """Number of rows with each word; stretch by stretch, as the hashes of all rows at once take more than the rows."""
+    counts: Counter[str] = Counter()
+    for first in range(0, len(words), _ROWS_AT_ONCE):
+        counts.update(dict(words.slice(first, _ROWS_AT_ONCE).value_counts().rows()))
+    return dict(counts)
 
 
 Part = TypeVar("Part")

@@ -185,10 +185,10 @@ def test_a_run_is_measured_over_a_window_and_says_so(hetsched, folder):
         "1 job of warm-up and 1 of cool-down run but do not count"
     )
     assert said.err.splitlines()[-1] == note
-    out = hetsched("simulate", "w.swf", *WATTS, "--warm-up-s", 50, "--cool-down-s", 210).out
+    out = hetsched("simulate", "w.swf", *WATTS, "--warmup-s", 50, "--cooldown-s", 210).out
     assert note in out
     assert "makespan" not in out
-    compared = ("compare", "w.swf", *WATTS, "--policies", "fcfs,easy", "--warm-up-s", 50, "--cool-down-s", 210)
+    compared = ("compare", "w.swf", *WATTS, "--policies", "fcfs,easy", "--warmup-s", 50, "--cooldown-s", 210)
     assert note in hetsched(*compared).out
     rows = json.loads(hetsched(*compared, "--json").out)["comparison"]
     assert [row["mean"] for row in rows if row["metric"] == "energy_j"] == [72000.0, 72000.0]
@@ -221,11 +221,11 @@ def test_dates_choose_from_a_csv_that_has_dates(hetsched, folder):
     ("options", "line"),
     [
         (("--from", "May"), "--from: found `May`, expected seconds on the log's clock, or a date such as"),
-        (("--warm-up-s", "-5"), "--warm-up-s: found `-5`, expected a number between 0 and 1e+12"),
-        (("--warm-up-s", "1h"), "--warm-up-s: found `1h`, expected seconds as a plain number"),
-        (("--warm-up-s", "1", "--until-s", "9"), "--until-s: found `9`, expected nothing with a measuring window"),
-        (("--warm-up-s", "1", "--bound"), "--bound: found it, expected nothing with a measuring window"),
-        (("--cool-down-s", "1040"), "--cool-down-s: found `1040`, expected a part of the 1030 s from the first submit"),
+        (("--warmup-s", "-5"), "--warmup-s: found `-5`, expected a number between 0 and 1e+12"),
+        (("--warmup-s", "1h"), "--warmup-s: found `1h`, expected seconds as a plain number"),
+        (("--warmup-s", "1", "--until-s", "9"), "--until-s: found `9`, expected nothing with a measuring window"),
+        (("--warmup-s", "1", "--bound"), "--bound: found it, expected nothing with a measuring window"),
+        (("--cooldown-s", "1040"), "--cooldown-s: found `1040`, expected a part of the 1030 s from the first submit"),
         (("--from", "2000"), "--from: found `2000`, expected a time with jobs: the log's are submitted from 0 s to 1"),
         (("--until", "2024-05-01"), "--until: found `2024-05-01`, expected seconds on the log's clock: small.swf"),
     ],
@@ -236,7 +236,7 @@ def test_a_window_that_cannot_be_is_reported(hetsched, options, line):
 
 
 def test_only_what_a_window_has_is_compared_over_it(hetsched):
-    said = hetsched("compare", "small.swf", "--policies", "fcfs", "--warm-up-s", 5, "--metrics", "makespan_s,energy_j")
+    said = hetsched("compare", "small.swf", "--policies", "fcfs", "--warmup-s", 5, "--metrics", "makespan_s,energy_j")
     assert said.err.startswith("error: --metrics: found `makespan_s`, expected what a window has: jobs, completed")
 
 

@@ -113,6 +113,7 @@ def test_measured_power(hetsched, folder, log):
         (["log.csv", "--nodes", "12", "--warmup-s", "-1"], "--warmup-s: found `-1`"),
         (["log.csv", "--nodes", "12", "--warmup-s", "1e6"], "no job is submitted in the time that is left"),
         (["log.csv", "--nodes", "12", "--power", "log.csv"], "expected time_s and power_w"),
+        (["log.csv", "--nodes", "12", "--warm-up-s", "1"], "unknown option --warm-up-s; did you mean `--warmup-s`?"),
         (["run", "--nodes", "12"], "--nodes: found 12, expected nothing with the folder of a result"),
         (["bare.csv", "--nodes", "12"], "expected a log that says when its jobs started"),
     ],

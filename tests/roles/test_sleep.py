@@ -170,9 +170,8 @@ def test_an_exception_comes_back_with_a_note() -> None:
 
 
 def test_what_it_cannot_be_combined_with() -> None:
-    policy = hs.Policy(backfill="plan", sleep=Timeout(), power={"name": "system-budget", "budget_w": 2000})
     with pytest.raises(hs.ConfigError, match=r"policy\.sleep: found a part, expected none, first-fit or reservations"):
-        hs.simulate(log((0, 10, 10, 1)), machine(2), policy)
+        hs.Policy(backfill="plan", sleep=Timeout(), power={"name": "system-budget", "budget_w": 2000})
     with pytest.raises(hs.ConfigError, match="sleep= takes it, by its method `rest`"):
         hs.Policy(order=Timeout())
 

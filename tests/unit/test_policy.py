@@ -424,11 +424,6 @@ def test_values_are_written_as_a_command_line_takes_them():
 def test_an_order_of_candidates_is_refused_where_it_would_not_be_kept():
     with pytest.raises(hs.ConfigError, match=r"policy\.backfill\.order: found `newest`, expected one of policy, fcfs"):
         hs.Policy.preset("easy", **{"backfill.order": "newest"})
-    jobs = hs.Workload.from_polars(
-        pl.DataFrame({"job_id": [1], "submit_s": [0.0], "runtime_s": [1.0], "node_count": [1]})
-    )
-    machine = hs.Platform.homogeneous(nodes=2, idle_w=1.0, tdp_w=2.0, off_w=0.0, boot_s=1.0, shutdown_s=1.0)
     for backfill in ("reservations", "plan"):
-        policy = hs.Policy(backfill={"name": backfill, "depth": 1, "order": "shortest"}, sleep="timeout")
         with pytest.raises(hs.ConfigError, match=r"policy\.sleep: .*none with backfill\.order"):
-            hs.simulate(jobs, machine, policy)
+            hs.Policy(backfill={"name": backfill, "depth": 1, "order": "shortest"}, sleep="timeout")

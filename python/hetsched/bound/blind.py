@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from hetsched.bound.alike import alike_rows
 from hetsched.bound.given import Cell, Given, in_whole
 from hetsched.bound.rates import Floats
 
@@ -51,11 +52,9 @@ def _of_size(cell: Cell, order: np.ndarray, jobs: np.ndarray, size: int) -> floa
 def _different(given: Given, scale: Floats) -> tuple[Given, Floats]:
     """The jobs that differ in lengths, and the sum of the factors of those that do not."""
     columns = (given.runtime, given.pace, given.comm, given.walltime, given.walltime_pace, given.left, given.fixed)
-    # Whole microseconds below 2^53 are exact as floats, and `FOREVER` is a power of two.
-    keys = np.column_stack([one.astype(np.float64) for one in columns])
-    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    first, place = alike_rows(*columns)
     sums = np.zeros(len(first))
-    np.add.at(sums, place.reshape(-1), scale)
+    np.add.at(sums, place, scale)
     return given.some(first), sums
 
 

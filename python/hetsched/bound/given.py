@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hetsched.bound.alike import alike_rows
 from hetsched.bound.rates import NO_ROW, Floats, Mask, Whole, row_rates
 from hetsched.platform import Platform
 
@@ -22,8 +23,12 @@ _PICOWATTS = 1e12
 
 def stretched(length: Whole, ratio: Floats) -> Whole:
     """Whole microseconds times a factor, rounded up once, as the engine does."""
-    longer = np.ceil(length.astype(np.float64) * ratio)
-    return np.where(ratio == 1.0, length, longer.clip(max=FOREVER).astype(np.int64))
+    # In place: arrays of jobs by nodes are large, and copies of them take most of the time.
+    longer = np.asarray(length.astype(np.float64) * ratio)
+    np.minimum(np.ceil(longer, out=longer), FOREVER, out=longer)
+    found = longer.astype(np.int64)
+    np.copyto(found, length, where=ratio == 1.0)
+    return found
 
 
 @dataclass(frozen=True)
@@ -85,21 +90,24 @@ class Given:
         """Length of each job on nodes the slowest of which has this time factor: shape (jobs,) or (jobs, factors)."""
         by_job = (slice(None),) + (np.newaxis,) * (np.ndim(factor) - 1)
         walltime, fixed = self.walltime[by_job], self.fixed[by_job]
-        runs = stretched(self.runtime[by_job], factor * self.pace[by_job]) + self.comm[by_job]
+        runs = stretched(self.runtime[by_job], factor * self.pace[by_job])
+        runs += self.comm[by_job]
         # By job alone where walltimes do not stretch: nodes are not looked at.
         walltime_pace = self.walltime_pace[by_job] * (factor if self.stretches else 1.0)
         killed = np.where(walltime >= FOREVER, FOREVER, stretched(walltime, walltime_pace) + self.grace)
-        return np.minimum(np.where(fixed >= 0, fixed, np.minimum(runs, killed)), self.left[by_job])
+        np.minimum(runs, killed, out=runs)
+        np.copyto(runs, fixed, where=fixed >= 0)
+        return np.minimum(runs, self.left[by_job], out=runs)
 
     @cached_property
     def cells(self) -> list[Cell]:
         """The jobs by table row, own watts or none, and set of nodes."""
-        keys = np.column_stack([self.row, self.own_w > 0, self.may_use])
-        found, cell_of = np.unique(keys, axis=0, return_inverse=True)
-        order = np.argsort(cell_of.reshape(-1), kind="stable")
-        ends = np.cumsum(np.bincount(cell_of.reshape(-1), minlength=len(found)))
-        jobs = np.split(order, ends[:-1]) if len(found) else []
-        return [Cell.of(self, key, own) for key, own in zip(found.tolist(), jobs, strict=True)]
+        keys = (self.row, self.own_w > 0, self.may_use)
+        first, cell_of = alike_rows(*keys)
+        order = np.argsort(cell_of, kind="stable")
+        jobs = np.split(order, np.cumsum(np.bincount(cell_of, minlength=len(first)))[:-1]) if len(first) else []
+        found = zip(*(key[first].tolist() for key in keys), strict=True)
+        return [Cell.of(self, key, own) for key, own in zip(found, jobs, strict=True)]
 
     @cached_property
     def least(self) -> Whole:

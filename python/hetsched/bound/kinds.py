@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hetsched.bound.alike import alike_rows
 from hetsched.bound.given import FOREVER, Cell, Given, stretched
 from hetsched.bound.rates import Floats, Whole, levels_of
 
@@ -136,22 +137,20 @@ def _demand(rows: _Rows) -> Demand:
     if not rows.job:
         none = np.empty(0, dtype=np.int64)
         return Demand(np.empty((0, rows.nodes)), none, np.empty(0), none, none, 0.0, 0.0)
-    keys = np.column_stack([np.concatenate(rows.row), np.concatenate(rows.scale)])
-    found, kind = np.unique(keys, axis=0, return_inverse=True)
-    row, scale = found[:, 0].astype(np.int64), np.ascontiguousarray(found[:, 1])
-    job = np.concatenate(rows.job)
-    return Demand(np.concatenate(rows.cost), row, scale, job, kind.reshape(-1), rows.base_j, rows.allowance_j)
+    row, scale = np.concatenate(rows.row), np.concatenate(rows.scale)
+    first, kind = alike_rows(row, scale)
+    cost, job = np.concatenate(rows.cost), np.concatenate(rows.job)
+    return Demand(cost, row[first], scale[first], job, kind, rows.base_j, rows.allowance_j)
 
 
 def _profiles(cell: Cell) -> Whole:
     """Number of each job among those of the cell that differ in lengths; -1 for jobs of no length."""
     given, is_alike = cell.given, cell.is_alike_for
     lengths = [given.size, given.runtime, given.pace, given.comm, given.walltime, given.walltime_pace, given.left]
-    keys = np.column_stack([is_alike, *(np.where(is_alike, 0, one) for one in lengths)])
+    keys = [is_alike, *(np.where(is_alike, 0, one) for one in lengths)]
     found = np.full(len(given), -1)
     takes_time = _least(cell) > 0
-    if takes_time.any():
-        found[takes_time] = np.unique(keys[takes_time], axis=0, return_inverse=True)[1].reshape(-1)
+    _, found[takes_time] = alike_rows(*(key[takes_time] for key in keys))
     return found
 
 

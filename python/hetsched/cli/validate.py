@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +12,13 @@ from hetsched.checks import Faults
 from hetsched.cli import options as opt
 from hetsched.cli.calibration import CalibrationGiven
 from hetsched.cli.declare import OUTPUT, number, option
-from hetsched.cli.inputs import Inputs
+from hetsched.cli.inputs import Inputs, MeasuredLog
 from hetsched.cli.named_policies import PolicyGiven, of_policy, policy_of
 from hetsched.cli.options import check_output, folder, only_of_a_log
 from hetsched.cli.pictures import Log, draw_validation
 from hetsched.cli.run_options import RunGiven
 from hetsched.cli.terminal import Screen, command_line, noted, renamed
+from hetsched.cli.window import UnmeasuredWindow
 
 _VALIDATION = "Validation"
 _WARMUP_HELP = "Jobs submitted so soon after the first do not count; default: a week, or a tenth of the log."
@@ -78,6 +79,20 @@ class ValidationGiven:
         return {"warmup_s": self.warmup_s, "cooldown_s": self.cooldown_s, "power": power}
 
 
+@dataclass(frozen=True)
+class WholeLog(MeasuredLog):
+    """A log whose whole run is scored; `ValidationGiven` says which jobs count."""
+
+    window: UnmeasuredWindow = field(default_factory=UnmeasuredWindow)
+
+
+@dataclass(frozen=True)
+class WholeInputs(Inputs):
+    """The options of the workload and machine of a validation."""
+
+    log: WholeLog
+
+
 def validate(
     screen: Screen,
     faults: Faults,
@@ -85,7 +100,7 @@ def validate(
     policy: PolicyGiven,
     asked: ValidationGiven,
     calibration: CalibrationGiven,
-    inputs: Inputs,
+    inputs: WholeInputs,
     run: RunGiven,
 ) -> None:
     """Score a simulated schedule against the starts that a log observed; TRACE may be the folder of a result."""

@@ -93,8 +93,12 @@ class SpanOptions:
 class WindowOptions(SpanOptions):
     """The part of a log that is read, and the part of its run that is measured."""
 
-    warm_up_s: Annotated[float | None, option("--warm-up-s", "S", _WARM_UP_HELP, _PANEL, read=_LENGTH)] = None
-    cool_down_s: Annotated[float | None, option("--cool-down-s", "S", _COOL_DOWN_HELP, _PANEL, read=_LENGTH)] = None
+    warm_up_s: Annotated[float | None, option("--warmup-s --warm-up-s", "S", _WARM_UP_HELP, _PANEL, read=_LENGTH)] = (
+        None
+    )
+    cool_down_s: Annotated[
+        float | None, option("--cooldown-s --cool-down-s", "S", _COOL_DOWN_HELP, _PANEL, read=_LENGTH)
+    ] = None
 
     @property
     def is_measured(self) -> bool:
@@ -129,7 +133,7 @@ class WindowOptions(SpanOptions):
         if from_s < until_s:
             return Window.of(workload, from_s, until_s)
         faults = Faults()
-        for name, cut_s in (("--warm-up-s", self.warm_up_s), ("--cool-down-s", self.cool_down_s)):
+        for name, cut_s in (("--warmup-s", self.warm_up_s), ("--cooldown-s", self.cool_down_s)):
             if cut_s is not None:
                 faults.add(name, cut_s, f"a part of the {last_s - first_s:g} s from the first submit to the last")
         raise ConfigError(faults.found)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hetsched.bound.alike import alike_rows
 from hetsched.bound.blind import energy_blind
 from hetsched.bound.given import FOREVER, Given, in_whole, is_own
 from hetsched.bound.rates import measured, row_rates, rows_of
@@ -208,11 +209,11 @@ def _may_use(setting: Setting, rows: Ints, nodes: pl.Series) -> tuple[Ints, Mask
     platform = setting.platform
     everywhere = np.ones((1, platform.nodes), dtype=np.bool_)
     queues, wants = _queue_sets(setting), _want_sets(setting)
-    pairs = np.column_stack([one.of_job[rows] for one in (queues, wants)])
-    found, of_pair = np.unique(pairs, axis=0, return_inverse=True)
-    own = [queues.sets[queue] & wants.sets[want] for queue, want in found.tolist()]
+    queue, want = queues.of_job[rows], wants.of_job[rows]
+    first, of_pair = alike_rows(queue, want)
+    own = [queues.sets[queue[row]] & wants.sets[want[row]] for row in first.tolist()]
     sets = np.vstack([everywhere, *own])
-    may_use = of_pair.reshape(-1) + 1
+    may_use = of_pair + 1
     if len(rows):
         job = np.repeat(np.arange(len(rows)), nodes.list.len().to_numpy())
         is_allowed = sets[may_use[job], nodes.explode().to_numpy()]
@@ -258,13 +259,13 @@ def _all_nodes(platform: Platform, jobs: int) -> _Sets:
 
 def spans_of(outages: pl.DataFrame) -> Outages:
     """Outages as arrays, those of no length left out."""
-    own = outages.filter(pl.col("end") > pl.col("start"))
-    node, start, end = (own[name].cast(pl.Int64).to_numpy() for name in ("node", "start", "end"))
-    return node, start, end
+    node, start, end = (outages[name].cast(pl.Int64).to_numpy() for name in ("node", "start", "end"))
+    lasts = end > start
+    return node[lasts], start[lasts], end[lasts]
 
 
 def _large_waits(jobs: pl.DataFrame) -> Metrics:
     """Mean and longest wait of large jobs; None if there are none."""
-    waits = jobs.filter(pl.col("node_count") > LARGE_NODES)["wait_s"].drop_nulls().to_numpy()
+    waits = jobs["wait_s"].filter(jobs["node_count"] > LARGE_NODES).drop_nulls().to_numpy()
     mean, longest = (float(waits.mean()), float(waits.max())) if len(waits) else (None, None)
     return {"large_mean_wait_s": mean, "large_max_wait_s": longest}

@@ -18,6 +18,7 @@ from hetsched.checks import many
 from hetsched.errors import LoadWarning, PowerWarning, ResultWarning, RunWarning, WorkWarning
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.resources import counts_of
 from hetsched.run.options import RunOptions
 from hetsched.workload import Workload
 
@@ -102,7 +103,7 @@ def concerns_of_run(
 
 def _killed(states: pl.Series) -> Concern | None:
     """Concern that most of the jobs that ran were killed at their walltime."""
-    counts: dict[str, int] = dict(states.value_counts().rows())
+    counts = counts_of(states)
     killed, ran = counts.get("timeout", 0), sum(counts.get(state, 0) for state in _RAN)
     if killed <= _KILLED_RATIO * ran:
         return None
@@ -130,11 +131,13 @@ def _never_started(job_ids: pl.Series, recorded: pl.DataFrame) -> Concern | None
 
 def _quiet(timeline: pl.DataFrame, nodes: int) -> Concern | None:
     """Concern that the machine was as good as empty for much of a run of at least a week."""
+    is_quiet = timeline["busy_nodes"].to_numpy()[:-1] < _BUSY_RATIO * nodes
+    if not is_quiet.any():
+        return None
     length_s = np.diff(timeline["time_s"].to_numpy())
     window_s = float(length_s.sum())
     if window_s < _SHORTEST_S:
         return None
-    is_quiet = timeline["busy_nodes"].to_numpy()[:-1] < _BUSY_RATIO * nodes
     ratio = float(length_s[is_quiet].sum()) / window_s
     if ratio <= _QUIET_RATIO:
         return None

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import polars as pl
+import numpy as np
 
 from hetsched.checks import many
 from hetsched.errors import SimulationError
@@ -78,7 +78,7 @@ def _served_nodes(workload: Workload, platform: Platform) -> int:
     fits = jobs["node_count"] <= platform.nodes
     if "slots" in jobs.columns:
         fits &= (jobs["slots"] <= max(kind.slots for kind in platform.classes)).fill_null(True)
-    return int(jobs["node_count"].filter(fits).cast(pl.Int64).sum())
+    return int(jobs["node_count"].to_numpy().sum(dtype=np.int64, where=fits.to_numpy()))
 
 
 MOST_WORKERS = 1024
@@ -99,5 +99,5 @@ def most_at_once(workloads: Iterable[Workload], platforms: Iterable[Platform], *
 
 
 def _result_bytes(workload: Workload) -> int:
-    nodes = workload.to_polars()["node_count"].cast(pl.Int64).sum()
+    nodes = workload.to_polars()["node_count"].to_numpy().sum(dtype=np.int64)
     return len(workload) * _RESULT_JOB_B + int(nodes) * _RESULT_JOBS_NODE_B

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hetsched.naming import named_in
+from hetsched.resources import counts_of
 from hetsched.typing import Direction, MetricNeeds
 
 
@@ -51,7 +52,7 @@ class Facts:
     @cached_property
     def states(self) -> dict[str, int]:
         """Number of jobs that ended in each state."""
-        return dict(self.jobs["state"].value_counts().rows())
+        return counts_of(self.jobs["state"])
 
     @cached_property
     def waits_s(self) -> npt.NDArray[np.float64]:

@@ -15,6 +15,7 @@ from hetsched.engine import engine
 from hetsched.features.feature import Ended, Found, Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.resources import frame_of
 from hetsched.run.concerns import concerns_of_run, concerns_of_work, draws_record
 from hetsched.run.metric import Facts
 from hetsched.run.metrics import summarised
@@ -32,7 +33,7 @@ def result_of(records: _core.Records, setting: Setting, *, wall_s: float, more: 
     recorded = _recorded(records, setting.policies)
     if platform.node_names is not None:
         recorded = with_node_names(recorded, platform.node_names)
-    timeline = pl.DataFrame(records.take_timeline())
+    timeline = frame_of(records.take_timeline())
     has_lost, has_events = records.has_lost_attempts, records.has_events
 
     nodes = cache(lambda: with_node_name(pl.DataFrame(records.take_nodes()), platform.node_names))
@@ -86,12 +87,10 @@ def _events(records: _core.Records, platform: Platform) -> pl.DataFrame:
 
 def _recorded(records: _core.Records, policies: Iterable[Policy]) -> pl.DataFrame:
     """The engine's records of the jobs; with the column `profiled` only where a policy profiles."""
-    frame = pl.DataFrame(records.take_jobs())
-    return (
-        frame
-        if any("first_runs" in policy.needs for policy in policies)
-        else pl.DataFrame([one for one in frame.get_columns() if one.name != "profiled"])
-    )
+    frame = frame_of(records.take_jobs())
+    if not any("first_runs" in policy.needs for policy in policies):
+        frame.drop_in_place("profiled")
+    return frame
 
 
 def origin_of(setting: Setting) -> dict[str, Any]:
@@ -169,10 +168,10 @@ def jobs_frame(
     """One row a job, in the workload's order; `segments` show the energy of the last of several attempts."""
     more = [name for name in run.columns if name not in (*JOB_COLUMNS, LAST_J)]
     names = names_in_result(workload.columns, [*more, *(name for name in run.columns if name == LAST_J)])
-    own = [series.alias(names.get(series.name, series.name)) for series in workload.get_columns()]
-    joined = pl.DataFrame([*own, *run.get_columns()])
+    own = workload.rename(names)
+    joined = pl.concat([own, run], how="horizontal")
     schema = joined.schema
-    others = [series.name for series in own if series.name not in JOB_COLUMNS]
+    others = [name for name in own.columns if name not in JOB_COLUMNS]
     runtime_s, turnaround_s = pl.col("end_s") - pl.col("start_s"), pl.col("end_s") - pl.col("submit_s")
     made = {
         "runtime_s": runtime_s,

@@ -12,6 +12,7 @@ from hetsched.checks import Faults
 from hetsched.features.feature import Setting
 from hetsched.platform import Platform
 from hetsched.policy import Policy
+from hetsched.resources import frame_of
 from hetsched.run.options import RunOptions
 from hetsched.run.session import Session
 from hetsched.run.simulation import Run, engine_of
@@ -71,7 +72,7 @@ class Restarts:
         run = replace(self.setting, workload=workload, submitted=None, options=options)
         engine = engine_of(run, from_s=from_s, end_s=end_s)
         engine.step_until(None)
-        return pl.DataFrame(engine.take_records().take_jobs())["start_s"].fill_null(np.nan).to_numpy()
+        return frame_of(engine.take_records().take_jobs())["start_s"].fill_null(np.nan).to_numpy()
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def snapshot(session: Session) -> Snapshot:
     """The state of a session up to where it has come."""
     setting, time_s = session._begun.setting, session.reached_s
     engine = session._core_of(setting.policy).fork()
-    found = pl.DataFrame(engine.take_records().take_jobs()).select("start_s", "state", "nodes")
+    found = frame_of(engine.take_records().take_jobs()).select("start_s", "state", "nodes")
     is_running = found["state"] == "running"
     is_waiting = (found["state"] == "pending") & (setting.as_submitted.to_polars()["submit_s"] <= time_s)
     jobs = setting.as_submitted.to_polars().with_columns(

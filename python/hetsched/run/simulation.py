@@ -23,7 +23,7 @@ from hetsched.features.contracts import Extended
 from hetsched.features.feature import Setting
 from hetsched.platform import Platform
 from hetsched.policy.policy import Policy, policy_like
-from hetsched.resources import check_threads
+from hetsched.resources import check_threads, frame_of
 from hetsched.roles import Scheduler
 from hetsched.run.event_rows import BUDGET, CANCEL, HOLD, MAINTENANCE
 from hetsched.run.events import Events, Floats
@@ -105,7 +105,7 @@ class Run(Setting):
         submit_s, until_s = self.workload.to_polars()["submit_s"].to_numpy(), self.options.until_s
         last_s = float(submit_s[-1]) if len(submit_s) else 0.0
         return utilization_band(
-            pl.DataFrame(rehearsal.take_records().take_timeline()),
+            frame_of(rehearsal.take_records().take_timeline()),
             nodes=self.platform.nodes,
             last_submit_s=last_s if until_s is None else min(last_s, until_s),
         )

@@ -201,7 +201,7 @@ class Workload:
             job_id=self._frame["job_id"].to_numpy(),
             submit_s=self._frame["submit_s"].to_numpy(),
             runtime_s=self._frame["runtime_s"].to_numpy(),
-            node_count=self._frame["node_count"].cast(pl.Int64).to_numpy(),
+            node_count=self._frame["node_count"].to_numpy(),
             walltime_s=self._floats("walltime_s"),
             comm_s=self._floats("comm_s"),
             slots=self._whole("slots", null=0),
@@ -221,7 +221,8 @@ class Workload:
         )
 
     def _floats(self, name: str) -> npt.NDArray[np.float64] | None:
-        return self._frame[name].to_numpy() if name in self._frame.columns else None
+        is_known = name in self._frame.columns and self._frame[name].null_count() < len(self)
+        return self._frame[name].to_numpy() if is_known else None
 
     def _whole(self, name: str, *, null: int) -> npt.NDArray[np.int64] | None:
         if name not in self._frame.columns:
@@ -249,13 +250,13 @@ class Workload:
             return None
         return (self._frame["device"] == "gpu").fill_null(value=False).cast(pl.Int64).to_numpy()
 
-    def _app_codes(self, apps: Sequence[str] | None) -> tuple[npt.NDArray[np.int64] | None, list[str] | None]:
+    def _app_codes(self, apps: Sequence[str] | None) -> tuple[npt.NDArray[np.int32] | None, list[str] | None]:
         """Each job's application as an index into the names, sorted or as given; -1 for none."""
         if "app" not in self._frame.columns:
             return None, None
         app = self._frame["app"]
         names = app.drop_nulls().unique().sort() if apps is None else pl.Series(apps, dtype=pl.String)
-        codes = app.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)
+        codes = app.cast(pl.Enum(names)).to_physical().cast(pl.Int32).fill_null(-1)
         return codes.to_numpy(), names.to_list()
 
     def head(self, n: int) -> Workload:

@@ -32,7 +32,7 @@ Rows = npt.NDArray[np.int64]
 def check_references(table: pl.DataFrame, name: str) -> None:
     """Raise a `ConfigError` for unknown jobs in ``depends_on``, cycles of them, and arrays with several limits."""
     faults = Faults(name)
-    if "depends_on" in table.columns:
+    if _may_depend(table):
         rows = predecessors(table)
         _note_unknown(table, rows, faults)
         if not faults.found:
@@ -40,6 +40,11 @@ def check_references(table: pl.DataFrame, name: str) -> None:
     if "array_id" in table.columns and "array_limit" in table.columns:
         _note_limits(table, faults)
     faults.check()
+
+
+def _may_depend(table: pl.DataFrame) -> bool:
+    """True if a job waits for the end of another."""
+    return "depends_on" in table.columns and table["depends_on"].null_count() < len(table)
 
 
 def predecessors(table: pl.DataFrame) -> Rows:
@@ -57,7 +62,7 @@ def predecessors(table: pl.DataFrame) -> Rows:
 
 def cleared(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """The jobs without references to jobs that are not there, nor of a job to itself; and how many were cleared."""
-    if "depends_on" not in table.columns or not len(table):
+    if not _may_depend(table):
         return table, 0
     rows = predecessors(table)
     lost = (rows == -2) | (rows == np.arange(len(table)))

@@ -68,15 +68,15 @@ proptest! {
     #[test]
     fn a_price_is_what_sorting_all_nodes_says(
         nodes in prop::collection::vec((prop::sample::select(vec![80.0, 100.0, 250.0]), 0.5..1.5_f64), 1..12),
-        jobs in prop::collection::vec((prop::sample::select(vec![0.0, 60.0, 100.0, 180.5, 300.0]), 1..14_i64), 3),
+        jobs in prop::collection::vec((prop::sample::select(vec![0.0, 60.0, 100.0, 180.5, 300.0]), 1..14_i32), 3),
         has_table in any::<bool>(),
     ) {
-        let (power_w, node_count): (Vec<f64>, Vec<i64>) = jobs.into_iter().unzip();
+        let (power_w, node_count): (Vec<f64>, Vec<i32>) = jobs.into_iter().unzip();
         let columns = JobColumns {
             job_id: vec![1, 2, 3],
             submit_s: vec![0.0; 3],
             runtime_s: vec![10.0; 3],
-            node_count: node_count.iter().map(|&count| count.min(i64::try_from(nodes.len()).unwrap())).collect(),
+            node_count: node_count.iter().map(|&count| count.min(i32::try_from(nodes.len()).unwrap())).collect(),
             power_w,
             app: vec![0, 0, -1],
             app_names: vec!["a".into()],

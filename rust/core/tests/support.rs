@@ -25,19 +25,18 @@ pub(crate) fn workload(jobs: &[Job]) -> Workload {
 /// The same jobs, each with its own draw in watts a node, if any are given.
 fn workload_drawing(jobs: &[Job], power_w: &[f64]) -> Workload {
     let column = |field: fn(&Job) -> u8| jobs.iter().map(|job| f64::from(field(job))).collect::<Vec<_>>();
-    let counts = |field: fn(&Job) -> u8| jobs.iter().map(|job| i64::from(field(job))).collect::<Vec<_>>();
     let columns = JobColumns {
         job_id: (1..).take(jobs.len()).collect(),
         submit_s: column(|job| job.0),
         runtime_s: column(|job| job.1),
-        node_count: counts(|job| job.2),
+        node_count: jobs.iter().map(|job| i32::from(job.2)).collect(),
         walltime_s: column(|job| job.3),
-        slots: counts(|job| job.4),
+        slots: jobs.iter().map(|job| i64::from(job.4)).collect(),
         observed: ObservedColumns {
             start_s: (0..).zip(jobs).map(|(row, job)| f64::from(job.0) + f64::from(row % 4)).collect(),
             ..ObservedColumns::default()
         },
-        app: (0..).take(jobs.len()).map(|row: i64| row % 3 - 1).collect(),
+        app: (0..).take(jobs.len()).map(|row: i32| row % 3 - 1).collect(),
         app_names: vec!["a".into(), "b".into()],
         power_w: power_w.to_vec(),
         source: "test".into(),

@@ -16,6 +16,7 @@ use crate::errors::to_py;
 
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
 type Ints<'py> = PyReadonlyArray1<'py, i64>;
+type Counts<'py> = PyReadonlyArray1<'py, i32>;
 
 fn copied<T: numpy::Element + Clone>(column: Option<PyReadonlyArray1<'_, T>>) -> Vec<T> {
     column.map(|column| column.as_array().to_vec()).unwrap_or_default()
@@ -41,7 +42,7 @@ impl JobColumns {
         job_id: Ints<'_>,
         submit_s: Floats<'_>,
         runtime_s: Floats<'_>,
-        node_count: Ints<'_>,
+        node_count: Counts<'_>,
         walltime_s: Option<Floats<'_>>,
         comm_s: Option<Floats<'_>>,
         slots: Option<Ints<'_>>,
@@ -50,7 +51,7 @@ impl JobColumns {
         power_profile_offsets: Option<Ints<'_>>,
         power_profile_s: Option<Floats<'_>>,
         cap_w: Option<Floats<'_>>,
-        app: Option<Ints<'_>>,
+        app: Option<Counts<'_>>,
         app_names: Option<Vec<String>>,
         on_gpu: Option<Ints<'_>>,
         first_run: Option<Ints<'_>>,

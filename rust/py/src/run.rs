@@ -12,13 +12,13 @@ use hetsched_core::sim::log::EntryKind;
 use hetsched_core::sim::record::{self, Totals};
 use hetsched_core::sim::work::Cause;
 use hetsched_core::trace::decompress;
-use hetsched_core::trace::swf::{self, SwfOptions, SwfReport};
+use hetsched_core::trace::swf::{self, SwfColumns, SwfOptions, SwfReport};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::errors::{self, to_py};
-use crate::frame::{self, Frame};
+use crate::frame::{self, Frame, Same, Values};
 
 /// Interval at which a run checks for Ctrl-C and reports its progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -103,22 +103,33 @@ pub(crate) fn read_swf<'py>(
         let options = SwfOptions { file, procs_per_node, skip_bad_lines };
         swf::read_swf(bytes, &options, &mut |done, all| look(&[done as f64, all as f64]))
     })?;
-    let think_s = jobs.think_s.into_iter().map(|think_s| if think_s < 0.0 { f64::NAN } else { think_s }).collect();
-    let frame = Frame::new(vec![
-        ("job_id", frame::longs(jobs.job_id)),
-        ("submit_s", frame::floats(jobs.submit_s)),
-        ("runtime_s", frame::floats(jobs.runtime_s)),
-        ("node_count", frame::ints(jobs.node_count)),
-        ("walltime_s", frame::nullable(jobs.walltime_s)),
-        ("user", frame::names(&jobs.user)),
-        ("queue", frame::names(&jobs.queue)),
-        ("app", frame::names(&jobs.app)),
-        ("depends_on", frame::longs_or_null(jobs.depends_on)),
-        ("think_s", frame::nullable(think_s)),
-        ("trace_status", frame::ints_or_null(jobs.trace_status)),
-        ("observed_start_s", frame::nullable(jobs.observed_start_s)),
-    ])?;
-    Ok((frame, report_dict(py, &report)?))
+    Ok((swf_frame(jobs)?, report_dict(py, &report)?))
+}
+
+/// The jobs of a log; a column of think times only if one is known.
+fn swf_frame(mut jobs: SwfColumns) -> PyResult<Frame> {
+    let rows = jobs.len();
+    let depends_on = (!jobs.depends_on.is_empty()).then(|| frame::longs_or_null(jobs.depends_on));
+    let observed_start_s = (!jobs.observed_start_s.is_empty()).then(|| frame::nullable(jobs.observed_start_s));
+    let mut columns = vec![
+        ("job_id", frame::longs(jobs.job_id).into()),
+        ("submit_s", frame::floats(jobs.submit_s).into()),
+        ("runtime_s", frame::floats(jobs.runtime_s).into()),
+        ("node_count", frame::ints(jobs.node_count).into()),
+        ("walltime_s", frame::nullable(jobs.walltime_s).into()),
+    ];
+    // Each column of numbers goes before the next one of words is made.
+    for (name, numbers) in [("user", &mut jobs.user), ("queue", &mut jobs.queue), ("app", &mut jobs.app)] {
+        columns.push((name, frame::names(&std::mem::take(numbers))?.into()));
+    }
+    columns.push(("depends_on", Values::known(depends_on, Same::NoLongs)));
+    if !jobs.think_s.is_empty() {
+        jobs.think_s.iter_mut().filter(|think_s| **think_s < 0.0).for_each(|think_s| *think_s = f64::NAN);
+        columns.push(("think_s", frame::nullable(jobs.think_s).into()));
+    }
+    columns.push(("trace_status", frame::ints_or_null(jobs.trace_status).into()));
+    columns.push(("observed_start_s", Values::known(observed_start_s, Same::NoFloats)));
+    Frame::with_same(rows, columns)
 }
 
 fn report_dict<'py>(py: Python<'py>, report: &SwfReport) -> PyResult<Bound<'py, PyDict>> {
@@ -187,18 +198,21 @@ impl Records {
     /// Takes the jobs, and leaves their records empty.
     fn take_jobs(&mut self) -> PyResult<Frame> {
         let jobs = self.records.take_jobs();
+        let rows = jobs.state.len();
+        let has_reason = jobs.state.iter().any(|state| state.reason().is_some());
+        let reason = has_reason.then(|| frame::sentences(&jobs.state, JobState::reason));
         let mut columns = vec![
-            ("start_s", frame::floats_where(jobs.start_s, jobs.started.clone())),
-            ("end_s", frame::floats_where(jobs.end_s, jobs.ended)),
-            ("energy_j", frame::floats_where(jobs.energy_j, jobs.charged)),
-            ("started_by", frame::words(&jobs.started_by, Some(jobs.started.clone()), StartedBy::name)?),
-            ("state", frame::words(&jobs.state, None, JobState::name)?),
-            ("reason", frame::sentences(&jobs.state, JobState::reason)),
-            ("profiled", frame::bools(jobs.profiled)),
-            ("nodes", frame::node_lists(jobs.node_offsets, jobs.nodes, jobs.started)?),
+            ("start_s", frame::floats_where(jobs.start_s, jobs.started.clone()).into()),
+            ("end_s", frame::floats_where(jobs.end_s, jobs.ended).into()),
+            ("energy_j", frame::floats_where(jobs.energy_j, jobs.charged).into()),
+            ("started_by", frame::words(&jobs.started_by, Some(jobs.started.clone()), StartedBy::name)?.into()),
+            ("state", frame::words(&jobs.state, None, JobState::name)?.into()),
+            ("reason", Values::known(reason, Same::NoWords)),
+            ("profiled", frame::bools(jobs.profiled).into()),
+            ("nodes", frame::node_lists(jobs.node_offsets, jobs.nodes, jobs.started)?.into()),
         ];
         if let Some(eligible_s) = jobs.eligible_s {
-            columns.push(("eligible_s", frame::nullable(eligible_s)));
+            columns.push(("eligible_s", frame::nullable(eligible_s).into()));
         }
         if let Some(sums) = jobs.attempts {
             let told = [
@@ -208,9 +222,9 @@ impl Records {
                 sums.lowest_cap_w.map(|caps| ("lowest_cap_w", frame::nullable(caps))),
                 sums.last_j.map(|last| ("last_energy_j", frame::floats(last))),
             ];
-            columns.extend(told.into_iter().flatten());
+            columns.extend(told.into_iter().flatten().map(|(name, column)| (name, column.into())));
         }
-        Frame::new(columns)
+        Frame::with_same(rows, columns)
     }
 
     /// True if an attempt may have several stretches.
@@ -322,16 +336,20 @@ impl Records {
             "queued_jobs",
             "running_jobs",
         ];
-        let mut columns =
-            vec![("time_s", frame::floats(timeline.time_s)), ("power_w", frame::floats(timeline.power_w))];
-        columns.extend(names.into_iter().zip(timeline.counts.map(|column| frame::ints(column.into_vec()))));
+        let rows = timeline.time_s.len();
+        let mut columns = vec![
+            ("time_s", frame::floats(timeline.time_s).into()),
+            ("power_w", frame::floats(timeline.power_w).into()),
+        ];
+        let counts = timeline.counts.map(|column| Values::known(column.into_counts().map(frame::ints), Same::ZeroInts));
+        columns.extend(names.into_iter().zip(counts));
         if !timeline.budget_w.is_empty() {
-            columns.push(("budget_w", frame::nullable(timeline.budget_w)));
+            columns.push(("budget_w", frame::nullable(timeline.budget_w).into()));
         }
         if !timeline.suspended.is_empty() {
-            columns.push(("suspended_jobs", frame::ints(timeline.suspended)));
+            columns.push(("suspended_jobs", frame::ints(timeline.suspended).into()));
         }
-        Frame::new(columns)
+        Frame::with_same(rows, columns)
     }
 
     /// The nodes.

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import polars as pl
-
 from hetsched import _core
 from hetsched.checks import Faults
+from hetsched.resources import frame_of
 from hetsched.typing import OnBadLine
 from hetsched.workload.formats.raw import Format, Source, as_workload, check_on_bad_line, contents
 from hetsched.workload.jobs import Workload
@@ -79,9 +78,8 @@ def read_swf(
     faulty = counts.pop("first_bad_lines")
     settings: dict[str, object] = {} if procs_per_node is None else {"procs_per_node": procs_per_node}
     settings |= {"on_bad_line": on_bad_line} if skips else {}
-    frame = pl.DataFrame(columns)
-    if frame["think_s"].null_count() == len(frame):
-        frame = frame.drop("think_s")
+    frame = frame_of(columns)
+    del columns
     return as_workload(frame, source=name, sha256=sha256, settings=settings, checked_counts=counts, bad_lines=faulty)
 
 

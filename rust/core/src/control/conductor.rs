@@ -6,6 +6,7 @@
 
 mod arrivals;
 mod beats;
+mod calls;
 mod passes;
 mod plant;
 mod waiting;
@@ -15,12 +16,12 @@ use crate::cluster::Cluster;
 use crate::cluster::growth::Growth;
 use crate::cluster::runs::{Run, RunId};
 use crate::control::conductor::beats::Beats;
+use crate::control::conductor::calls::{Call, follow};
 use crate::control::conductor::passes::{Due, Passes};
 use crate::control::conductor::waiting::Waiting;
-use crate::control::{Controller, Effect};
+use crate::control::Controller;
 use crate::error::{Error, Result};
 use crate::platform::outages::{Outage, Turn};
-use crate::policy::Decision;
 use crate::policy::agent::Told;
 use crate::units::{SimTime, sooner};
 use crate::workload::JobId;
@@ -43,15 +44,6 @@ pub type Look<'a> = dyn Fn(Progress) -> bool + 'a;
 
 /// Number of rounds within one instant between two looks.
 const LOOK_EVERY: u64 = 512;
-
-/// Pass to come that the policy or its timing has asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
-    /// A timer runs out.
-    Timer,
-    /// A pass that waited for its interval is due.
-    PassDue,
-}
 
 /// State of an instant.
 #[derive(Clone, Copy, Debug, Default)]
@@ -476,28 +468,5 @@ impl Conductor {
     #[must_use]
     pub fn into_controller(self) -> Controller {
         self.controller
-    }
-}
-
-/// Follows a decision that the cluster has carried out: timers, and ends for which jobs may wait.
-fn follow(
-    cluster: &Cluster,
-    effect: &Effect,
-    decision: &Decision,
-    calls: &mut EventHeap<Call>,
-    waiting: Option<&mut Waiting>,
-) {
-    let over = match (effect, decision) {
-        (Effect::Timer(at), _) => {
-            calls.push(*at, 0, Call::Timer);
-            None
-        }
-        (Effect::Rejected(job, _), _) => Some(*job),
-        (Effect::Ended(..), Decision::Requeue(_)) => None,
-        (Effect::Ended(_, run), _) => Some(run.job),
-        _ => None,
-    };
-    if let Some((job, waiting)) = over.zip(waiting) {
-        waiting.end(job, cluster.now(), false);
     }
 }

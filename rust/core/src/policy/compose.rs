@@ -1,6 +1,6 @@
 //! A policy composed of parts, which are asked in turn: gate, order, backfill and placement, all under a budget.
 
-mod features;
+pub(in crate::policy) mod features;
 mod judging;
 mod queueing;
 mod settling;

@@ -17,7 +17,7 @@ use crate::params::{Params, Value};
 use crate::policy::analyzer::{Analyzer, first_runs::FirstRuns, tables::AsPredicted};
 use crate::policy::backfill::{Backfill, starving::Starving};
 use crate::policy::budget::system_budget::SystemBudget;
-use crate::policy::compose::Parts;
+use crate::policy::compose::{Parts, features};
 use crate::policy::gate::UntilProfiled;
 use crate::policy::order::Order;
 use crate::policy::placement::{Placement, first_runs::FirstRunsByLot};
@@ -160,7 +160,9 @@ impl PolicySpec {
                     sleep: self.sleep.as_ref().zip(sleep.as_ref()).map(|(spec, made)| full(spec, &made.params)),
                 };
                 let (power, sleep) = (power.map(|power| power.part), sleep.map(|sleep| *sleep.part));
-                Ok((together(order, backfill, placement, power, sleep, seed), spec))
+                let mut parts = together(order, backfill, placement, power, sleep, seed);
+                features::of_parts(&mut parts).check()?;
+                Ok((parts, spec))
             }
             (order, backfill, placement, power, sleep) => {
                 let faults = [order.err(), backfill.err(), placement.err(), power.err(), sleep.err()];

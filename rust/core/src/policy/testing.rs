@@ -46,7 +46,7 @@ impl World {
             job_id: (1..=jobs).collect(),
             submit_s: vec![0.0; usize::try_from(jobs).unwrap()],
             runtime_s: vec![10.0; usize::try_from(jobs).unwrap()],
-            node_count: (0..jobs).map(|job| 1 + job % 3).collect(),
+            node_count: [1, 2, 3].into_iter().cycle().take(usize::try_from(jobs).unwrap()).collect(),
             slots: (0..jobs).map(|job| 1 + job % slots).collect(),
             source: "test".into(),
             ..JobColumns::default()

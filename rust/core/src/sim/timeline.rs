@@ -59,6 +59,12 @@ impl CountColumn {
         self.zeros = self.zeros.min(rows);
     }
 
+    /// The counts, row by row; none if all are zero.
+    #[must_use]
+    pub fn into_counts(self) -> Option<Vec<i32>> {
+        (!self.counts.is_empty()).then_some(self.counts)
+    }
+
     /// The counts, row by row.
     #[must_use]
     pub fn into_vec(self) -> Vec<i32> {

@@ -23,13 +23,13 @@ pub struct SwfColumns {
     pub queue: Vec<i64>,
     /// Application numbers; -1 = unknown.
     pub app: Vec<i64>,
-    /// Number of the job that must end first; -1 = none.
+    /// Number of the job that must end first; -1 = none. Empty if no job has one.
     pub depends_on: Vec<i64>,
-    /// Time after that job's end, in seconds; -1 = unknown, or no such job.
+    /// Time after that job's end, in seconds; -1 = unknown, or no such job. Empty if it is known of none.
     pub think_s: Vec<f64>,
     /// The log's status codes; -1 = unknown.
     pub trace_status: Vec<i32>,
-    /// Observed start on the real machine, in seconds; NaN = unknown.
+    /// Observed start on the real machine, in seconds; NaN = unknown. Empty if it is known of none.
     pub observed_start_s: Vec<f64>,
 }
 
@@ -67,6 +67,7 @@ impl SwfColumns {
     }
 
     pub(super) fn push(&mut self, job: &Job, node_count: i32) {
+        let row = self.len();
         self.job_id.push(job.id);
         self.submit_s.push(job.submit_s);
         self.runtime_s.push(job.runtime_s);
@@ -75,10 +76,11 @@ impl SwfColumns {
         self.user.push(job.user);
         self.queue.push(job.queue);
         self.app.push(job.app);
-        self.depends_on.push(job.depends_on);
-        self.think_s.push(job.think_s);
         self.trace_status.push(job.status);
-        self.observed_start_s.push(if job.wait_s >= 0.0 { job.submit_s + job.wait_s } else { f64::NAN });
+        push_known(&mut self.depends_on, row, (job.depends_on >= 0).then_some(job.depends_on), -1);
+        push_known(&mut self.think_s, row, (job.think_s >= 0.0).then_some(job.think_s), -1.0);
+        let observed_start_s = (job.wait_s >= 0.0).then_some(job.submit_s + job.wait_s);
+        push_known(&mut self.observed_start_s, row, observed_start_s, f64::NAN);
     }
 
     /// Sorts the rows by submit time, stably.
@@ -102,5 +104,15 @@ impl SwfColumns {
 }
 
 fn rearrange<T: Copy>(column: &mut Vec<T>, order: &[usize]) {
-    *column = order.iter().map(|row| column[*row]).collect();
+    if !column.is_empty() {
+        *column = order.iter().map(|row| column[*row]).collect();
+    }
+}
+
+/// Adds a row to a column that takes no memory as long as nothing is known of any job.
+fn push_known<T: Copy>(column: &mut Vec<T>, row: usize, value: Option<T>, unknown: T) {
+    if value.is_some() || !column.is_empty() {
+        column.resize(row, unknown);
+        column.push(value.unwrap_or(unknown));
+    }
 }

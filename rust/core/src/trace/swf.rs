@@ -326,10 +326,23 @@ mod tests {
     fn unknown_names_stay_minus_one() {
         let (jobs, report) = read(&job(1, &[(11, "-1"), (12, "-1"), (14, "-1"), (15, "-1"), (17, "-1")])).unwrap();
         assert_eq!(
-            (jobs.trace_status[0], jobs.user[0], jobs.app[0], jobs.queue[0], jobs.depends_on[0]),
-            (-1, -1, -1, -1, -1)
+            (jobs.trace_status[0], jobs.user[0], jobs.app[0], jobs.queue[0], &jobs.depends_on[..]),
+            (-1, -1, -1, -1, &[][..])
         );
         assert_eq!(report.depends_on, 0);
+    }
+
+    #[test]
+    fn what_is_known_of_no_job_has_no_column() {
+        let (jobs, _) = read(&(job(1, &[(3, "-1")]) + &job(2, &[(3, "-1")]))).unwrap();
+        assert!(jobs.observed_start_s.is_empty() && jobs.depends_on.is_empty() && jobs.think_s.is_empty());
+        let text = job(1, &[(2, "9"), (3, "-1")])
+            + &job(2, &[(2, "8"), (3, "-1"), (17, "1"), (18, "5")])
+            + &job(3, &[(2, "7"), (3, "4")]);
+        let (jobs, _) = read(&text).unwrap();
+        assert_eq!(jobs.observed_start_s[0], 11.0);
+        assert!(jobs.observed_start_s[1..].iter().all(|start_s| start_s.is_nan()));
+        assert_eq!((jobs.depends_on, jobs.think_s), (vec![-1, 1, -1], vec![-1.0, 5.0, -1.0]));
     }
 
     #[test]

@@ -48,11 +48,11 @@ impl Sizes {
         if min_nodes.len() != rows || offsets.len() != rows + 1 {
             return Err(fault(0, format!("{} jobs with sizes of {rows}", min_nodes.len())));
         }
-        let malleable = columns.column("malleable", malleable, "0 or 1", super::flag)?;
-        let pause = columns.column("resize_s", resize_s, "seconds from 0 to 1e12, or null", super::added)?;
+        let malleable = columns.column("malleable", malleable, "0 or 1", super::columns::flag)?;
+        let pause = columns.column("resize_s", resize_s, "seconds from 0 to 1e12, or null", super::columns::added)?;
         let mut sizes = Self { time_ratios: time_ratios.clone(), malleable, pause, ..Self::default() };
         for row in 0..rows {
-            let (low, asked) = (min_nodes[row], columns.node_count[row]);
+            let (low, asked) = (min_nodes[row], i64::from(columns.node_count[row]));
             let bounds = usize::try_from(offsets[row]).ok().zip(usize::try_from(offsets[row + 1]).ok());
             let own = bounds.and_then(|(first, end)| time_ratios.get(first..end)).unwrap_or_default();
             let at_asked = usize::try_from(asked - low).ok().and_then(|place| own.get(place).copied());

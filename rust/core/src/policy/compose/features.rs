@@ -6,8 +6,8 @@ use crate::policy::compose::Parts;
 use crate::policy::registry::refused::{Feature, Features};
 use crate::units::Watts;
 
-/// Features of the parts on a platform, which is all of the machine or serves `some_nodes` of it.
-pub(super) fn of(parts: &mut Parts, platform: &Platform, some_nodes: bool, governs: bool) -> Features {
+/// Features of the parts by themselves, on whatever machine.
+pub(in crate::policy) fn of_parts(parts: &mut Parts) -> Features {
     let (sleeps, names_nodes) = (parts.sleep.is_some(), parts.backfill.names_nodes());
     let under_budget = sleeps && parts.power.is_some();
     Features::default()
@@ -15,14 +15,19 @@ pub(super) fn of(parts: &mut Parts, platform: &Platform, some_nodes: bool, gover
         .with(Feature::SleepByCount, sleeps && !names_nodes)
         .with(Feature::SleepByPlan, sleeps && names_nodes)
         .with(Feature::SleepUnderBudget, under_budget)
-        .with(Feature::Governance, governs)
-        .with(Feature::SomeNodes, some_nodes)
         .with(Feature::CountsNoBoots, under_budget && parts.backfill.beside_sleep().is_none())
         .with(Feature::CountsNodes, !names_nodes)
         .with(Feature::OwnCandidates, parts.backfill.has_own_order())
         .with(Feature::StarvationLimit, parts.backfill.first_after().is_some())
-        .with(Feature::SharedNodes, !platform.is_exclusive())
         .with(Feature::BeyondSlots, parts.power.is_some())
+}
+
+/// Features of the parts on a platform, which is all of the machine or serves `some_nodes` of it.
+pub(super) fn of(parts: &mut Parts, platform: &Platform, some_nodes: bool, governs: bool) -> Features {
+    of_parts(parts)
+        .with(Feature::Governance, governs)
+        .with(Feature::SomeNodes, some_nodes)
+        .with(Feature::SharedNodes, !platform.is_exclusive())
 }
 
 /// Checks that a node of the idle machine can boot under a ceiling (page on sleep under a budget, rule 3).

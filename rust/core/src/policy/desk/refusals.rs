@@ -100,7 +100,10 @@ impl Default for Few {
 
 impl Few {
     fn clear(&mut self) {
-        self.nodes.clear();
+        // Cleared, even an empty map is taken apart; and it is nearly always empty.
+        if !self.nodes.is_empty() {
+            self.nodes.clear();
+        }
         self.units = ByClass::NONE;
     }
 

@@ -30,7 +30,7 @@ fn platform(busy_w: &[f64], exclusive: bool) -> Platform {
 }
 
 /// Jobs 7, 8, … of the applications `cpu` (0), `mem` (1) and none (-1), with caps of their own and measured watts.
-fn jobs(jobs: &[(i64, f64, f64)]) -> Workload {
+fn jobs(jobs: &[(i32, f64, f64)]) -> Workload {
     let columns = JobColumns {
         job_id: (7..).take(jobs.len()).collect(),
         submit_s: vec![0.0; jobs.len()],

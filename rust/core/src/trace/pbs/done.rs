@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Report;
-use super::jobs::{Columns, Jobs, NO_COUNT, NO_STATUS, NONE, flag, number};
+use super::jobs::{Columns, Jobs, NO_COUNT, NONE, flag, number};
 use super::log::Log;
+use super::outcome::Outcome;
 use super::record::Name;
 
 /// Mean watts of a node above this are not plausible.
 const MOST_WATTS: f64 = 1e6;
-
-/// Exit status of a job that was killed at its walltime.
-const TIMEOUT: i32 = -29;
 
 /// Columns of texts, by number.
 #[derive(Clone, Copy, Debug)]
@@ -77,60 +75,6 @@ pub enum PbsCountColumn {
     Status,
     /// Attempts before the last.
     Restarts,
-}
-
-/// Outcome of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Completed,
-    Timeout,
-    Failed,
-    Cancelled,
-    /// It was withdrawn before it ran.
-    NeverRan,
-    Running,
-    Unknown,
-    /// It waited at the log's end.
-    Pending,
-}
-
-impl Outcome {
-    fn of(jobs: &Jobs, job: usize) -> Self {
-        let columns = &jobs.columns;
-        let has_started = !columns.start[job].is_nan();
-        match (jobs.is(job, flag::ENDED), has_started) {
-            (false, true) => Self::Running,
-            (false, false) if !jobs.rare.gone.contains_key(&number(job)) => Self::Pending,
-            (_, false) => Self::NeverRan,
-            _ if jobs.is(job, flag::DELETED) => Self::Cancelled,
-            _ => match columns.exit_status[job] {
-                0 => Self::Completed,
-                TIMEOUT => Self::Timeout,
-                NO_STATUS => Self::Unknown,
-                _ => Self::Failed,
-            },
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Completed => "COMPLETED",
-            Self::Timeout => "TIMEOUT",
-            Self::Failed => "FAILED",
-            Self::Cancelled | Self::NeverRan => "CANCELLED",
-            Self::Running => "RUNNING",
-            Self::Pending | Self::Unknown => "",
-        }
-    }
-
-    fn status(self) -> i32 {
-        match self {
-            Self::Completed => 1,
-            Self::Timeout | Self::Failed => 0,
-            Self::Cancelled | Self::NeverRan => 5,
-            Self::Running | Self::Pending | Self::Unknown => -1,
-        }
-    }
 }
 
 /// The jobs of a log, by submission.

@@ -7,6 +7,7 @@ mod done;
 mod fields;
 mod jobs;
 mod log;
+mod outcome;
 mod record;
 mod stamps;
 mod value;
