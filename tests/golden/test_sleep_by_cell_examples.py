@@ -123,6 +123,20 @@ def test_rule_20_a_head_that_waits_keeps_only_its_own_set_from_being_woken() -> 
     assert starts(result) == [0.0, 1000.0, 1050.0, 560.0]
 
 
+def test_a_reserve_counts_the_reservation_of_each_set() -> None:
+    # EASY holds nodes for the first that waits of each queue: at 200 nodes 0 and 1 for job 3, and 2 to 4 for job 4.
+    # Node 2 has idled for 60 s at 60, but has to be there sooner than it could be back.
+    queues = [hs.Queue("a", "0-2"), hs.Queue("b", "2-4")]
+    rows = [(0, 200, 200, 2, "a"), (0, 200, 200, 2, "b"), (0, 50, 50, 2, "a"), (0, 50, 50, 3, "b")]
+    result = run(jobs(*rows), machine(5, *queues), "reservations", sleep="newsvendor")
+    assert [step for step in steps(result, "sleep") if step[0] < 200] == []
+    assert starts(result) == [0.0, 0.0, 200.0, 200.0]
+    # A second job of b holds nothing, as job 3 is the one for which EASY does: nothing keeps node 2 on.
+    rows = [*rows[:2], (0, 50, 50, 2, "b"), (0, 50, 50, 3, "b")]
+    result = run(jobs(*rows), machine(5, *queues), "reservations", sleep="newsvendor")
+    assert steps(result, "sleep")[0] == (60.0, "sleep", 2)
+
+
 def test_rule_20_pools_of_nodes_that_differ_wake_their_own() -> None:
     # Each queue has a plain node and one with a GPU; job 2 may run on any of b's, job 3 needs its GPU.
     queues = [hs.Queue("a", "0,2"), hs.Queue("b", "1,3")]

@@ -52,9 +52,10 @@ def wake_plan(of: CountedPass) -> Wakes:
     earliest, reserved = dict[int, int](), dict[int, int]()
     closed = set[int]()
     for job in of.late_first():
-        # One that was blocked at its turn, before a limit was reached, is in the plans of this pass.
-        lane = of.lane(job)
-        if lane in closed or (machine.is_full(job) and job.row not in machine.blocked):
+        # One that was blocked at its turn, before a limit was reached, is in the plans of this pass; under patience all
+        # have another turn, and it is held by then.
+        lane, was_blocked = of.lane(job), machine.patience is None and job.row in machine.blocked
+        if lane in closed or (machine.is_full(job) and not was_blocked):
             continue
         length = max(job.planned, TICK)
         fits = (at for at in plan.times if at >= earliest.get(lane, 0) and of.split(job, plan.least(at, length)))

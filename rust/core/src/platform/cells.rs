@@ -4,7 +4,7 @@
 //! the cells that can serve it, the plainest first, and the licences that it takes. The meaning of names is settled
 //! before: here are only numbers.
 
-use crate::algo::fit_list::ClassId;
+use crate::algo::fit_list::{ByClass, ClassId};
 use crate::algo::horizon::{NodesByCell, Wish};
 use crate::algo::node_set::NodeSet;
 use crate::error::{Result, config};
@@ -250,6 +250,20 @@ impl Cells {
     pub fn rooms<'a>(&'a self, free: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
         let wish = |want: &'a Want| Wish { any_of: &want.cells, count: 0, each: &want.licences, also: None };
         self.wants.iter().map(move |want| wish(want).room(free))
+    }
+
+    /// Fewest units of jobs, by class, that do not fit into these free amounts.
+    #[must_use]
+    pub fn refused(&self, free: &[i64]) -> ByClass {
+        let (mut refused, mut others) = (ByClass::NONE, 0);
+        for (number, room) in self.rooms(free).enumerate() {
+            match ClassId::OTHER.in_slot(number) {
+                ClassId::OTHER => others = others.max(room),
+                class => refused.lower(class, room + 1),
+            }
+        }
+        refused.lower(ClassId::OTHER, others + 1);
+        refused
     }
 
     /// Amounts that the job takes of each thing on these nodes.

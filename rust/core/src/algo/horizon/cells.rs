@@ -147,6 +147,16 @@ impl CellProfile {
         steps[in_force(steps, instant)].1
     }
 
+    /// Writes the most of each thing up to an instant into `most`.
+    pub fn most_by(&self, instant: SimTime, most: &mut Vec<i64>) {
+        most.clear();
+        let by_then = |steps: &Vec<(SimTime, i64)>| {
+            let within = steps.iter().take_while(|step| step.0 <= instant);
+            within.map(|step| step.1).max().unwrap_or(0)
+        };
+        most.extend(self.steps.iter().map(by_then));
+    }
+
     /// Copies `other`, with each thing raised or lowered for ever such that `free` is free at the first instant.
     pub fn copy(&mut self, other: &Self, free: &[i64]) {
         self.steps.clone_from(&other.steps);

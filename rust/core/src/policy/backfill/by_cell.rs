@@ -216,6 +216,10 @@ impl Horizon for ByWant<'_> {
 }
 
 impl Backfill for ByCell {
+    fn reserves(&self) -> usize {
+        self.depth
+    }
+
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
         let Some(shares) = desk.view.shares else { return Ok(()) };
         let is_one_plan = desk.view.lanes() == 1 || self.depth == usize::MAX && desk.closed().is_empty();

@@ -4,7 +4,7 @@
 //! this split is what a reservation holds and what it starts with. Where a budget may bind, watts are one more column of
 //! the profile: a reservation holds the mean over the nodes that can serve the job, a start what it takes where it goes.
 
-use crate::algo::fit_list::{ByClass, ClassId, FitList, Place, Room, Waiting};
+use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::{CellProfile, NodesByCell, Wish};
 use crate::algo::staircase::Staircase;
 use crate::cluster::shares::Shares;
@@ -147,15 +147,7 @@ impl CellPlan {
 
     /// Room that is free now: jobs that do not fit into it cannot start.
     pub(super) fn room(desk: &Desk<'_>, cells: &Cells) -> Room {
-        let free = desk.free_parts();
-        let (mut refused, mut others) = (ByClass::NONE, 0);
-        for (number, room) in cells.rooms(free).enumerate() {
-            match ClassId::OTHER.in_slot(number) {
-                ClassId::OTHER => others = others.max(room),
-                class => refused.lower(class, room + 1),
-            }
-        }
-        refused.lower(ClassId::OTHER, others + 1);
+        let refused = cells.refused(desk.free_parts());
         Room { refused, ..Room::of(desk.free_units()).within(desk.left()) }
     }
 }

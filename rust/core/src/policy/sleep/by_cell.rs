@@ -5,7 +5,7 @@
 //! a matter of each cell. Unless a part has questions about all of the plan, it reaches no further than it takes to know
 //! which nodes are woken, when the next are, and which may sleep.
 
-use crate::algo::fit_list::{FitList, Place};
+use crate::algo::fit_list::{FitList, Place, Room};
 use crate::algo::floors::Floors;
 use crate::algo::horizon::CellProfile;
 use crate::algo::partial_plan::{Horizon, PartialPlan, PlannedStart};
@@ -207,11 +207,20 @@ fn plan_in_turn<H: Horizon>(free: &mut H, view: &View<'_>, queue: &FitList, by: 
 }
 
 /// Plans the first `depth` blocked jobs of each lane, and those that fit as soon as all nodes are back.
-fn plan_as_backfilled<H: Horizon>(free: &mut H, view: &View<'_>, queue: &FitList, depth: usize) {
+fn plan_as_backfilled(free: &mut ByWant<'_>, view: &View<'_>, queue: &FitList, depth: usize) {
     let (soon, mut held, mut place) = (all_back(view), vec![0; view.lanes()], Place::FRONT);
     // Needs that do not fit by then, by group. They stay refused, as the plan only gets fuller.
-    let mut refused = Vec::<Staircase>::new();
-    while let Some(&waiting) = queue.get(place) {
+    let (mut refused, mut most, mut room) = (Vec::<Staircase>::new(), Vec::new(), None);
+    while let Some(next) = if held.iter().any(|&held| held < depth) {
+        Some(place)
+    } else {
+        let room = *room.get_or_insert_with(|| {
+            free.free.most_by(soon, &mut most);
+            Room { refused: free.cells.refused(&most), ..Room::of(view.platform.units()) }
+        });
+        queue.first_fit(place, room)
+    } && let Some(&waiting) = queue.get(next)
+    {
         let held = &mut held[view.lane(JobId(waiting.key.row))];
         let (may_wait, group) = (*held < depth, free.group(&waiting));
         let before = if may_wait { SimTime::NEVER } else { soon.saturating_add(TICK) };
@@ -219,7 +228,8 @@ fn plan_as_backfilled<H: Horizon>(free: &mut H, view: &View<'_>, queue: &FitList
             let at = free.fit_before(&waiting, free.floor(&waiting), before);
             free.raise(&waiting, at.unwrap_or(before));
             if let Some(at) = at {
-                free.hold(&PlannedStart { place, waiting, at }, 1);
+                free.hold(&PlannedStart { place: next, waiting, at }, 1);
+                room = None;
             }
             if at.is_none_or(|at| at > soon) {
                 *held += usize::from(may_wait);
@@ -227,7 +237,7 @@ fn plan_as_backfilled<H: Horizon>(free: &mut H, view: &View<'_>, queue: &FitList
                 refused[group].refuse(waiting.units, waiting.length);
             }
         }
-        place = queue.after(place);
+        place = queue.after(next);
     }
 }
 
