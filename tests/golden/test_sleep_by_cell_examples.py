@@ -57,7 +57,7 @@ def test_rule_20_nodes_that_boot_faster_are_woken_later(backfill: str) -> None:
 
 def test_rule_16_a_node_stays_on_for_jobs_of_its_own_kind() -> None:
     # Job 1 has node 2 until 100, then job 2 has both nodes with a GPU: node 3 has to be there sooner than it could be
-    # back, at 180, and stays on. Nobody wants a plain node. Counted together, three idle and two are needed: nodes 3
+    # back, at 180, and stays on. No job wants a plain node. Counted together, three idle and two are needed: nodes 3
     # and 1 would go to sleep, and job 2 would start at 180.
     workload = jobs((0, 100, 100, 1), (0, 50, 50, 2), gpus=[1, 1])
     result = run(workload, unlike(), "reservations", sleep=AT_ONCE)

@@ -253,7 +253,7 @@ impl Plant {
             let lowest = lowest_cap(cluster, run);
             let is_resized = run.resize.as_ref().is_some_and(|before| before.at == cluster.now());
             let pause = (is_resized && run.started < cluster.now()).then(|| cluster.pause(run));
-            let anew = (run.started == cluster.now()).then(|| self.course(run, factor));
+            let fresh = (run.started == cluster.now()).then(|| self.course(run, factor));
             let is_observed = self.workload.observed_length(run.job).is_some();
             let Some(life) = self.lives.as_mut().and_then(|lives| lives.get_mut(id.slot() as usize)?.as_mut()) else {
                 continue;
@@ -261,7 +261,7 @@ impl Plant {
             // A run whose end is given keeps it, however fast its nodes are.
             let factor = if is_observed { life.factor() } else { factor };
             let still = Course { end: run.started, turn: None };
-            life.settle(cluster.now(), Settled { factor, by, pause }, || anew.unwrap_or(still));
+            life.settle(cluster.now(), Settled { factor, by, pause }, || fresh.unwrap_or(still));
             let is_suspended = life.is_suspended();
             let is_moved = is_resized && is_elsewhere(cluster, run, life);
             if let Some(old) = life.turn(cluster.now(), stretch, lowest, is_moved) {
