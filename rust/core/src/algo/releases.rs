@@ -14,14 +14,27 @@ pub struct Claim {
     pub microwatts: i64,
 }
 
-/// Planned release of one running job.
+/// Source of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReleasedBy {
+    /// The job in this row.
+    Job(u32),
+    /// Nodes of this cell that slept.
+    Cell(u16),
+    /// This node, which was out of service.
+    Node(u32),
+    /// The budget, which changes.
+    Budget,
+}
+
+/// Planned release of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Release {
     /// Planned end.
     pub at: SimTime,
-    /// The job's row: breaks ties of equal instants.
-    pub row: u32,
-    /// Claim that the job holds until then.
+    /// Its source: breaks ties of equal instants.
+    pub by: ReleasedBy,
+    /// Claim that is held until then.
     pub claim: Claim,
 }
 
@@ -76,9 +89,9 @@ impl std::iter::Sum for Claim {
 }
 
 impl Keyed for Release {
-    type Key = (SimTime, u32);
+    type Key = (SimTime, ReleasedBy);
     fn key(&self) -> Self::Key {
-        (self.at, self.row)
+        (self.at, self.by)
     }
 }
 
@@ -151,8 +164,8 @@ impl Releases {
         self.note(Change::Came(release));
     }
 
-    /// Removes the release with this planned end and row: the job no longer holds anything.
-    pub fn remove(&mut self, key: (SimTime, u32)) -> Option<Release> {
+    /// Removes the release of this source at this planned end: it no longer holds anything.
+    pub fn remove(&mut self, key: (SimTime, ReleasedBy)) -> Option<Release> {
         let release = self.sorted.remove(key)?;
         self.total -= release.claim;
         self.note(Change::Went(release));
@@ -297,7 +310,7 @@ mod tests {
     }
 
     fn release(row: u32, (end, units, microwatts): (i64, i64, i64)) -> Release {
-        Release { at: at(end), row, claim: Claim { units, microwatts } }
+        Release { at: at(end), by: ReleasedBy::Job(row), claim: Claim { units, microwatts } }
     }
 
     /// The rule in so many words: try every instant, count everything released by then.
@@ -323,7 +336,7 @@ mod tests {
             assert_eq!(news, Some(&[Change::Came(one)][..]));
             seen = all;
             if row >= 100 {
-                let gone = releases.remove((at(i64::from(row) - 100), row - 100)).unwrap();
+                let gone = releases.remove((at(i64::from(row) - 100), ReleasedBy::Job(row - 100))).unwrap();
                 let (news, all) = releases.changes(seen);
                 assert_eq!(news, Some(&[Change::Went(gone)][..]));
                 seen = all;

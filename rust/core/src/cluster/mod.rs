@@ -28,7 +28,7 @@ mod waiting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::algo::releases::{Claim, Release, Releases};
+use crate::algo::releases::{Claim, Release, ReleasedBy, Releases};
 use crate::algo::span::Span;
 use crate::cluster::beliefs::Beliefs;
 use crate::cluster::eligible::Eligible;
@@ -330,7 +330,7 @@ impl Cluster {
             let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
             standby.end(self.now, nodes.iter().copied().filter(|&node| states[node as usize] == NodeState::Idle));
         }
-        self.releases.remove((run.planned_end, run.job.0));
+        self.releases.remove((run.planned_end, ReleasedBy::Job(run.job.0)));
         if let Some(shares) = &mut self.shares {
             shares.end(run.job);
         }
@@ -395,7 +395,7 @@ impl Cluster {
         let id = self.runs.begin(run);
         self.nodes.begin(id, self.runs.written(places))?;
         if !self.governed.as_ref().is_some_and(Governed::allots) {
-            self.releases.insert(Release { at: planned_end, row: job.0, claim });
+            self.releases.insert(Release { at: planned_end, by: ReleasedBy::Job(job.0), claim });
         }
         if let Some(shares) = &mut self.shares {
             shares.begin(job, self.runs.written(written));

@@ -3,7 +3,7 @@
 //! All changes of a job's caps within one instant count once (operations page, rule 7): draws change at once, plans
 //! when the instant is over and [`Cluster::settle`] is called.
 
-use crate::algo::releases::{Claim, Release, Releases};
+use crate::algo::releases::{Claim, Release, ReleasedBy, Releases};
 use crate::cluster::Cluster;
 use crate::cluster::carry_out::miscounted;
 use crate::cluster::counted::Counted;
@@ -147,12 +147,12 @@ impl Cluster {
         run.least_pace = least_pace;
         let claim = Claim { microwatts: watts.microwatts_down(), ..run.claim };
         run.claim = claim;
-        let (at, row, is_running) = (run.planned_end, run.job.0, run.suspension.is_none());
+        let (at, by, is_running) = (run.planned_end, ReleasedBy::Job(run.job.0), run.suspension.is_none());
         if is_running {
             self.claimed += watts;
             self.claimed -= old;
-            if self.releases.remove((at, row)).is_some() {
-                self.releases.insert(Release { at, row, claim });
+            if self.releases.remove((at, by)).is_some() {
+                self.releases.insert(Release { at, by, claim });
             }
         }
     }
@@ -171,9 +171,9 @@ impl Cluster {
         let run = self.runs.get_mut(id).filter(|run| run.suspension.is_none()).ok_or_else(gone)?;
         let left = if run.planned_end > now { run.planned_end - now } else { SimDuration::ZERO };
         run.suspension = Some(Suspension { since: now, left, asks: Watts::ZERO });
-        let (at, row, watts, predicted) = (run.planned_end, run.job.0, run.watts, run.predicted);
+        let (at, by, watts, predicted) = (run.planned_end, ReleasedBy::Job(run.job.0), run.watts, run.predicted);
         let places = run.places.clone();
-        self.releases.remove((at, row));
+        self.releases.remove((at, by));
         self.claimed -= watts;
         self.note_draw(Watts::ZERO, predicted);
         self.nodes.suspend(self.runs.written(places))?;
@@ -197,8 +197,11 @@ impl Cluster {
         let suspension = run.suspension.take().ok_or_else(gone)?;
         run.planned_end = now.saturating_add(suspension.left);
         run.stood = run.stood.saturating_add(now - suspension.since);
-        let (release, watts, predicted) =
-            (Release { at: run.planned_end, row: run.job.0, claim: run.claim }, run.watts, run.predicted);
+        let (release, watts, predicted) = (
+            Release { at: run.planned_end, by: ReleasedBy::Job(run.job.0), claim: run.claim },
+            run.watts,
+            run.predicted,
+        );
         let places = run.places.clone();
         if !self.governed.as_ref().is_some_and(Governed::allots) {
             self.releases.insert(release);
@@ -248,11 +251,11 @@ impl Cluster {
             return Some(Retimed { id, by });
         }
         (run.pace, run.planned_end) = (pace, new);
-        let (row, claim) = (run.job.0, run.claim);
+        let (job, claim) = (ReleasedBy::Job(run.job.0), run.claim);
         // If an allocator may lengthen plans, the releases are recomputed in each pass.
         let is_kept = !self.governed.as_ref().is_some_and(Governed::allots);
-        if is_kept && new != old && self.releases.remove((old, row)).is_some() {
-            self.releases.insert(Release { at: new, row, claim });
+        if is_kept && new != old && self.releases.remove((old, job)).is_some() {
+            self.releases.insert(Release { at: new, by: job, claim });
         }
         Some(Retimed { id, by })
     }
@@ -276,7 +279,7 @@ impl Cluster {
         let mut all: Vec<_> = running
             .map(|(_, run)| {
                 let at = run.latest_end(self.now);
-                Release { at, row: run.job.0, claim: run.claim }
+                Release { at, by: ReleasedBy::Job(run.job.0), claim: run.claim }
             })
             .collect();
         all.sort_unstable();

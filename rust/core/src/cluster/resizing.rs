@@ -3,7 +3,7 @@
 //! All changes of its size within one instant count once: its plan is always recomputed from the state before the
 //! instant.
 
-use crate::algo::releases::Release;
+use crate::algo::releases::{Release, ReleasedBy};
 use crate::cluster::carry_out::{Headroom, Moved};
 use crate::cluster::decisions::Resize;
 use crate::cluster::power::gone;
@@ -143,8 +143,8 @@ impl Cluster {
         self.claimed += new.watts;
         self.claimed -= old.watts;
         self.note_draw(new.predicted, old.predicted);
-        if self.releases.remove((old.planned_end, old.job.0)).is_some() {
-            self.releases.insert(Release { at: new.planned_end, row: new.job.0, claim: new.claim });
+        if self.releases.remove((old.planned_end, ReleasedBy::Job(old.job.0))).is_some() {
+            self.releases.insert(Release { at: new.planned_end, by: ReleasedBy::Job(new.job.0), claim: new.claim });
         }
         Ok(())
     }

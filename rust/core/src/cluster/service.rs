@@ -1,7 +1,8 @@
 //! Nodes that do not serve, as they sleep, are in maintenance or have failed, and the instants at which plans have them
 //! back.
 
-use crate::algo::releases::{Claim, Release};
+use crate::algo::releases::{Claim, Release, ReleasedBy};
+use crate::algo::sorted_blocks::Keyed;
 use crate::algo::span::Span;
 use crate::cluster::Cluster;
 use crate::cluster::standby::{Expected, Standby};
@@ -28,7 +29,7 @@ impl Cluster {
         if counts {
             let (gone, new) = standby.recount();
             for old in gone {
-                self.releases.remove((old.at, old.row));
+                self.releases.remove(old.key());
             }
             for &release in new {
                 self.releases.insert(release);
@@ -92,13 +93,13 @@ impl Cluster {
 
     /// Moves the release of a node in maintenance from `known` to `back`.
     pub fn count_back(&mut self, node: u32, known: Option<SimTime>, back: Option<SimTime>) {
-        let row = u32::MAX - node;
+        let by = ReleasedBy::Node(node);
         if let Some(at) = known {
-            self.releases.remove((at, row));
+            self.releases.remove((at, by));
         }
         if let Some(at) = back {
             let units = if self.platform.is_exclusive() { 1 } else { i64::from(self.platform.slots()) };
-            self.releases.insert(Release { at, row, claim: Claim { units, microwatts: 0 } });
+            self.releases.insert(Release { at, by, claim: Claim { units, microwatts: 0 } });
         }
     }
 

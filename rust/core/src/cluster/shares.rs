@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algo::horizon::NodesByCell;
-use crate::algo::releases::Release;
-use crate::cluster::standby::cell_of_row;
+use crate::algo::releases::{Release, ReleasedBy};
 use crate::platform::cells::Cells;
 use crate::platform::slots::Slots;
 use crate::workload::JobId;
@@ -85,12 +84,11 @@ impl Shares {
     /// that slept.
     #[must_use]
     pub fn of_release(&self, release: &Release) -> Option<NodesByCell> {
-        let row = release.row;
-        let out = || self.cells.cell_of(u32::MAX - row).map(|cell| vec![(cell, 1)]);
-        let asleep = || {
-            let cell = cell_of_row(row, self.cells.len()).filter(|&cell| self.cells.nodes(cell).is_some());
-            cell.map(|cell| vec![(cell, release.claim.units)])
-        };
-        self.held.get(&row).cloned().or_else(out).or_else(asleep)
+        match release.by {
+            ReleasedBy::Job(row) => self.held.get(&row).cloned(),
+            ReleasedBy::Cell(cell) => Some(vec![(cell, release.claim.units)]),
+            ReleasedBy::Node(node) => self.cells.cell_of(node).map(|cell| vec![(cell, 1)]),
+            ReleasedBy::Budget => None,
+        }
     }
 }

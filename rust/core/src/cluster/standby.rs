@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::algo::node_set::NodeSet;
-use crate::algo::releases::{Claim, Release};
+use crate::algo::releases::{Claim, Release, ReleasedBy};
 use crate::algo::sorted_blocks::Keyed;
 use crate::algo::span::Span;
 use crate::platform::Platform;
@@ -113,18 +113,6 @@ impl Moves {
             self.0.remove(place);
         }
     }
-}
-
-/// Row of the releases of a cell's nodes that plans expect back: after all jobs, and before nodes that come back from
-/// maintenance.
-fn row_of_cell(cell: u16, nodes: u32) -> u32 {
-    u32::MAX - nodes - u32::from(cell)
-}
-
-/// The cell of which such a row is, if it is one.
-#[must_use]
-pub fn cell_of_row(row: u32, nodes: u32) -> Option<u16> {
-    (u32::MAX - row).checked_sub(nodes).and_then(|cell| u16::try_from(cell).ok())
 }
 
 /// Classes of nodes of one cell with equal times to shut down and to boot, and the class of each node.
@@ -342,10 +330,9 @@ impl Standby {
     /// Updates the releases for plans that count nodes, one for each instant and cell. Returns the old releases that do
     /// not hold any more and the new ones, both by their keys.
     pub fn recount(&mut self) -> (&[Release], &[Release]) {
-        let nodes = self.asleep.capacity();
         let release = |back: &Return| Release {
             at: back.at,
-            row: row_of_cell(back.cell, nodes),
+            by: ReleasedBy::Cell(back.cell),
             claim: Claim { units: back.nodes, microwatts: 0 },
         };
         let Counted { all, before, gone, new } = &mut self.counted;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::algo::releases::{Release, Releases};
+use crate::algo::releases::{Release, ReleasedBy, Releases};
 use crate::cluster::decisions::Basis;
 use crate::cluster::nodes::NodeStates;
 use crate::cluster::power::Governed;
@@ -90,7 +90,7 @@ impl Cluster {
         }
         (run.watts, run.claim, run.basis, run.predicted) = (watts, claim, basis, Watts::ZERO);
         (run.pace, run.least_pace) = (1.0, 1.0);
-        let (at, row, stands) = (run.planned_end, run.job.0, run.suspension.is_some());
+        let (at, by, stands) = (run.planned_end, ReleasedBy::Job(run.job.0), run.suspension.is_some());
         self.govern_run(id);
         if stands {
             let predicted = self.runs.get(id).map_or(Watts::ZERO, |run| run.predicted);
@@ -99,7 +99,7 @@ impl Cluster {
         }
         self.claimed += watts;
         if !allots {
-            self.releases.insert(Release { at, row, claim });
+            self.releases.insert(Release { at, by, claim });
         }
     }
 

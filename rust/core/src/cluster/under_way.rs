@@ -1,6 +1,6 @@
 //! Places of jobs that run before a policy decides.
 
-use crate::algo::releases::Release;
+use crate::algo::releases::{Release, ReleasedBy};
 use crate::cluster::decisions::Basis;
 use crate::cluster::power::Governed;
 use crate::cluster::runs::{Run, RunId};
@@ -47,8 +47,8 @@ impl Cluster {
         let (old, claim) = (std::mem::replace(&mut run.planned_end, end), run.claim);
         run.started = since;
         if !self.governed.as_ref().is_some_and(Governed::allots) {
-            self.releases.remove((old, job.0));
-            self.releases.insert(Release { at: end, row: job.0, claim });
+            self.releases.remove((old, ReleasedBy::Job(job.0)));
+            self.releases.insert(Release { at: end, by: ReleasedBy::Job(job.0), claim });
         }
     }
 

@@ -7,7 +7,8 @@ use crate::algo::fit_list::Waiting;
 use crate::algo::horizon::NodesByCell;
 use crate::algo::horizon::cells::change;
 use crate::algo::node_set::NodeSet;
-use crate::algo::releases::{Claim, Release};
+use crate::algo::releases::{Claim, Release, ReleasedBy};
+use crate::algo::sorted_blocks::Keyed;
 use crate::error::Result;
 use crate::platform::cells::Cells;
 use crate::platform::slots::Slots;
@@ -33,7 +34,7 @@ pub struct DraftMemory {
 /// A start in a draft.
 #[derive(Clone, Copy, Debug)]
 struct Put {
-    release: (SimTime, u32),
+    release: (SimTime, ReleasedBy),
     units: i64,
     watts: Watts,
 }
@@ -178,9 +179,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Microwatts that a start gives back at its planned end.
-    fn microwatts(&self, release: (SimTime, u32)) -> i64 {
+    fn microwatts(&self, release: (SimTime, ReleasedBy)) -> i64 {
         let ends = &self.memory.ends;
-        let index = ends.partition_point(|end| (end.at, end.row) < release);
+        let index = ends.partition_point(|end| end.key() < release);
         ends.get(index).map_or(0, |end| end.claim.microwatts)
     }
 
@@ -238,7 +239,7 @@ impl<'a> Draft<'a> {
 
     /// Notes the watts that a counted job will give back at its end.
     pub fn note(&mut self, job: JobId, microwatts: i64) {
-        if let Some(end) = self.memory.ends.iter_mut().find(|end| end.row == job.0) {
+        if let Some(end) = self.memory.ends.iter_mut().find(|end| end.by == ReleasedBy::Job(job.0)) {
             end.claim.microwatts = microwatts;
         }
     }
@@ -286,7 +287,7 @@ impl<'a> Draft<'a> {
         for put in memory.puts.drain(mark.puts..) {
             self.free_units += put.units;
             self.granted -= put.watts;
-            let index = memory.ends.partition_point(|end| (end.at, end.row) < put.release);
+            let index = memory.ends.partition_point(|end| end.key() < put.release);
             memory.ends.remove(index);
         }
     }
@@ -312,10 +313,10 @@ impl<'a> Draft<'a> {
         self.granted += watts;
         let at = self.view.now.saturating_add(waiting.length);
         let claim = Claim { units: waiting.units, microwatts: watts.microwatts_down() };
-        let release = Release { at, row: waiting.key.row, claim };
+        let release = Release { at, by: ReleasedBy::Job(waiting.key.row), claim };
         let index = self.memory.ends.partition_point(|other| *other < release);
         self.memory.ends.insert(index, release);
-        self.memory.puts.push(Put { release: (at, waiting.key.row), units, watts });
+        self.memory.puts.push(Put { release: release.key(), units, watts });
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::horizon::{CellProfile, NodesByCell};
-use crate::algo::releases::{Change, Release};
+use crate::algo::releases::{Change, Release, ReleasedBy};
 use crate::algo::sorted_blocks::Keyed;
 use crate::cluster::shares::Shares;
 use crate::policy::View;
@@ -15,8 +15,8 @@ use crate::units::SimTime;
 #[derive(Clone, Debug, Default)]
 pub(in crate::policy) struct CellBase {
     back: CellProfile,
-    /// Parts to be released, by planned end and row.
-    splits: BTreeMap<(SimTime, u32), NodesByCell>,
+    /// Parts to be released, by planned end and source.
+    splits: BTreeMap<(SimTime, ReleasedBy), NodesByCell>,
     /// Instant of the last call, and the number of changes of the releases followed by then.
     seen: Option<(SimTime, u64)>,
 }

@@ -12,7 +12,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::algo::fit_list::{FitList, Place, QueueKey, Waiting};
-use crate::algo::releases::{Change, Claim, Release};
+use crate::algo::releases::{Change, Claim, Release, ReleasedBy};
+use crate::algo::sorted_blocks::Keyed;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
@@ -30,7 +31,7 @@ pub(super) struct Kept {
     /// Number of changes of the releases that the last pass has seen.
     seen: u64,
     /// Planned ends and rows of the jobs that it started.
-    started: Vec<(SimTime, u32)>,
+    started: Vec<(SimTime, ReleasedBy)>,
     /// Surplus microwatts that the plan takes starts to give back, and when.
     excess: Vec<(SimTime, i64)>,
     /// Corrections since the plan was made.
@@ -102,7 +103,7 @@ impl Kept {
         self.excess.clear();
         self.drift = Drift::default();
         self.seen = desk.view.releases.changes(u64::MAX).1;
-        self.started.extend(desk.added().iter().map(|release| (release.at, release.row)));
+        self.started.extend(desk.added().iter().map(Keyed::key));
     }
 
     /// Notes that `jobs`, which follow one another, were promised `start`.
@@ -129,7 +130,7 @@ impl Kept {
     pub(super) fn start(&mut self, desk: &Desk<'_>, waiting: &Waiting, taken: Claim) {
         if waiting.length > SimDuration::ZERO {
             let end = desk.view.now.saturating_add(waiting.length);
-            self.started.push((end, waiting.key.row));
+            self.started.push((end, ReleasedBy::Job(waiting.key.row)));
             let excess = taken.microwatts - desk.given_back(end, waiting.key.row).microwatts;
             if desk.counts_watts() && excess > 0 {
                 self.excess.push((end, excess));
@@ -182,9 +183,9 @@ impl Kept {
         let mut came = 0;
         let as_planned = |change: &Change| match *change {
             Change::Came(Release { at, .. }) | Change::Went(Release { at, .. }) if at <= now => true,
-            Change::Came(Release { at, row, .. }) => {
+            Change::Came(release) => {
                 came += 1;
-                self.started.binary_search(&(at, row)).is_ok()
+                self.started.binary_search(&release.key()).is_ok()
             }
             Change::Went(_) => false,
         };

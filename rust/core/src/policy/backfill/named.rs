@@ -15,6 +15,7 @@ pub(in crate::policy) mod urgent;
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::horizon::{NodeNeed, Windows};
+use crate::algo::releases::ReleasedBy;
 use crate::error::Result;
 use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::base::Base;
@@ -266,7 +267,7 @@ fn room(desk: &Desk<'_>, back_now: i64) -> Room {
 fn hold_begun(desk: &Desk<'_>, promises: &mut Promises<'_>) {
     let (view, counts) = (desk.view, desk.counts_watts());
     for (start, nodes) in desk.begun() {
-        let end = desk.added().iter().find(|end| end.row == start.job.0).map_or(view.now, |end| end.at);
+        let end = desk.added().iter().find(|end| end.by == ReleasedBy::Job(start.job.0)).map_or(view.now, |end| end.at);
         let watts = counts.then_some(start.granted);
         let need = NodeNeed { watts, ..need_of(view, start.job, nodes.len(), (end - view.now).max(TICK)) };
         promises.hold(view.now, &need, nodes);

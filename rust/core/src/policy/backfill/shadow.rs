@@ -1,7 +1,7 @@
 //! A single reservation, which the head's shadow time and the extra capacity then describe completely.
 
 use crate::algo::fit_list::{Room, Waiting};
-use crate::algo::releases::{Claim, Release};
+use crate::algo::releases::{Claim, Release, ReleasedBy};
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
@@ -51,7 +51,8 @@ impl ShadowTime {
 
     pub(super) fn start(&mut self, claim: Claim, waiting: &Waiting) {
         self.free -= claim;
-        let release = Release { at: self.now.saturating_add(waiting.length), row: waiting.key.row, claim };
+        let release =
+            Release { at: self.now.saturating_add(waiting.length), by: ReleasedBy::Job(waiting.key.row), claim };
         let index = self.added.partition_point(|other| *other < release);
         self.added.insert(index, release);
         if let Some(head) = self.head.as_mut().filter(|head| waiting.length > head.slack) {

@@ -6,7 +6,8 @@
 //! it start at a step. So only the jobs that have joined are left to be asked, next to the promises made so far.
 
 use crate::algo::fit_list::{FitList, Place, QueueKey};
-use crate::algo::releases::Change;
+use crate::algo::releases::{Change, ReleasedBy};
+use crate::algo::sorted_blocks::Keyed;
 use crate::policy::desk::Desk;
 use crate::units::SimTime;
 
@@ -18,7 +19,7 @@ pub(super) struct StandingPlan {
     /// Number of changes of the releases before its starts.
     seen: u64,
     /// Planned ends and rows of its starts, sorted.
-    started: Vec<(SimTime, u32)>,
+    started: Vec<(SimTime, ReleasedBy)>,
 }
 
 impl StandingPlan {
@@ -36,7 +37,7 @@ impl StandingPlan {
     pub(super) fn leave(&mut self, desk: &Desk<'_>, queue: &FitList) {
         self.seen = desk.view.releases.changes(u64::MAX).1;
         self.started.clear();
-        self.started.extend(desk.added().iter().map(|release| (release.at, release.row)));
+        self.started.extend(desk.added().iter().map(Keyed::key));
         self.last = queue.last().map(|waiting| waiting.key);
     }
 
@@ -57,7 +58,7 @@ impl StandingPlan {
     fn made_all_changes(&self, desk: &Desk<'_>) -> bool {
         let Some(news) = desk.view.releases.changes(self.seen).0 else { return false };
         let is_own = |change: &Change| match change {
-            Change::Came(release) => self.started.binary_search(&(release.at, release.row)).is_ok(),
+            Change::Came(release) => self.started.binary_search(&release.key()).is_ok(),
             Change::Went(_) => false,
         };
         news.len() == self.started.len() && news.iter().all(is_own)

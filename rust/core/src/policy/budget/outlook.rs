@@ -1,16 +1,13 @@
 //! Outlook of a policy on the watts to come: when the budget changes, and by how much (operations page, rules 10 and
 //! 16).
 
-use crate::algo::releases::{Claim, Release};
+use crate::algo::releases::{Claim, Release, ReleasedBy};
 use crate::units::{SimTime, Watts};
-
-/// Row of releases that are changes of the watts: it belongs to no job.
-const NO_ROW: u32 = u32::MAX;
 
 /// Change of the watts by so many microwatts.
 #[must_use]
 pub fn change(at: SimTime, microwatts: i64) -> Release {
-    Release { at, row: NO_ROW, claim: Claim { units: 0, microwatts } }
+    Release { at, by: ReleasedBy::Budget, claim: Claim { units: 0, microwatts } }
 }
 
 /// Changes of the budget after now, as far as they are known.

@@ -1,7 +1,8 @@
 //! Counts of a pass: what is left, and what a job takes of it.
 
 use crate::algo::fit_list::{ByClass, Room, Waiting};
-use crate::algo::releases::{Claim, Release, merged};
+use crate::algo::releases::{Claim, Release, ReleasedBy, merged};
+use crate::algo::sorted_blocks::Keyed;
 use crate::error::Result;
 use crate::policy::Start;
 use crate::policy::budget::on_nodes::OnNodes;
@@ -152,8 +153,9 @@ impl Desk<'_> {
     #[must_use]
     pub fn given_back(&self, end: SimTime, row: u32) -> Claim {
         let ends = self.added();
-        let index = ends.partition_point(|other| (other.at, other.row) < (end, row));
-        ends.get(index).filter(|end| end.row == row).map_or(Claim::default(), |end| end.claim)
+        let key = (end, ReleasedBy::Job(row));
+        let index = ends.partition_point(|other| other.key() < key);
+        ends.get(index).filter(|end| end.by == key.1).map_or(Claim::default(), |end| end.claim)
     }
 
     /// Capacity free now: units, and microwatts where the budget may bind. From then on [`Desk::added`] says what the
