@@ -414,6 +414,11 @@ impl Controller {
         self.tell(Notice::Submitted(job));
     }
 
+    /// Informs the policy that any node may have changed, as it begins with the machine as it is.
+    pub fn nodes_found(&mut self) {
+        self.tell(Notice::NodesFound);
+    }
+
     /// Copies the state of a node that serves no job from a larger machine, and the instant since which it idles, if it
     /// does.
     pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {

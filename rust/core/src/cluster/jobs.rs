@@ -161,6 +161,13 @@ impl<'a> Jobs<'a> {
         }
     }
 
+    /// Planned length of the job on these nodes, of which these are the predictions.
+    #[must_use]
+    pub fn planned_among(self, job: JobId, predicted: &Predicted, nodes: &[u32]) -> SimDuration {
+        let slowest = || predicted.slowest(self.app(job), nodes.iter().copied());
+        self.planned_on(job, if self.beliefs.slowest.is_some() { slowest() } else { 1.0 })
+    }
+
     /// Known draw of the job before it runs: the analyzer's forecast, or else that of these predictions.
     #[must_use]
     pub fn known_draw(self, predicted: &Predicted, job: JobId) -> KnownDraw {

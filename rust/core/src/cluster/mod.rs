@@ -383,9 +383,7 @@ impl Cluster {
 
     /// Planned end of a job that starts now on these nodes.
     fn planned_end(&self, job: JobId, nodes: &[u32]) -> SimTime {
-        let slowest = || self.predicted.slowest(self.workload.app(job), nodes.iter().copied());
-        let factor = if self.beliefs.slowest.is_some() { slowest() } else { 1.0 };
-        self.now.saturating_add(self.jobs().planned_on(job, factor))
+        self.now.saturating_add(self.jobs().planned_among(job, &self.predicted, nodes))
     }
 
     /// Begins a run on nodes that were taken for it.

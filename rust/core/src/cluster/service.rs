@@ -40,8 +40,7 @@ impl Cluster {
     /// Copies the state of a node that serves no job from a larger machine, and the instant since which it idles, if it
     /// does.
     pub fn follow_node(&mut self, node: u32, state: NodeState, idle_since: Option<SimTime>) {
-        let serves = |state: NodeState| state.is_on() && !matches!(state, NodeState::Booting { .. });
-        if serves(state) {
+        if state.is_on() && !matches!(state, NodeState::Booting { .. }) {
             self.slots.open(Span::of(node));
         } else {
             self.slots.close(Span::of(node));
@@ -50,6 +49,12 @@ impl Cluster {
         if let (Some(standby), Some(since)) = (&mut self.standby, idle_since) {
             standby.idle_from(node, since);
         }
+    }
+
+    /// True if a node is in service.
+    #[must_use]
+    pub fn serves(&self, node: u32) -> bool {
+        self.slots.is_open(node)
     }
 
     /// Adds a window of maintenance to come.

@@ -72,8 +72,7 @@ impl Cluster {
     /// Planned length of a whole run, by what is believed of it.
     #[must_use]
     pub fn planned_length(&self, run: &Run) -> SimDuration {
-        let slowest = || self.predicted.slowest(self.workload.app(run.job), self.runs.nodes(run).iter().copied());
-        self.jobs().planned_on(run.job, if self.beliefs.slowest.is_some() { slowest() } else { 1.0 })
+        self.jobs().planned_among(run.job, &self.predicted, self.runs.nodes(run))
     }
 
     /// Counts a run on the terms of the new policy, which did not start it. `before` is its planned length under the

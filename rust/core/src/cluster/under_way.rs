@@ -39,16 +39,22 @@ impl Cluster {
         }
     }
 
-    /// Lets a job's run, which has begun now, have begun then; its planned end moves with its begin.
-    pub fn backdate(&mut self, job: JobId, since: SimTime) {
-        let Some(id) = self.runs.iter().find(|(_, run)| run.job == job).map(|(id, _)| id) else { return };
-        let Some(run) = self.runs.get_mut(id) else { return };
+    /// Lets a run that has begun now have begun then; its planned end moves with its begin.
+    pub fn backdate(&mut self, id: RunId, since: SimTime) {
+        let Some(run) = self.runs.get(id) else { return };
         let end = SimTime::from_micros(run.planned_end.micros().saturating_sub((run.started - since).micros()));
+        self.retime(id, since, end);
+    }
+
+    /// Sets the begin and the planned end of a run that another controller has started.
+    pub fn retime(&mut self, id: RunId, started: SimTime, end: SimTime) {
+        let Some(run) = self.runs.get_mut(id) else { return };
+        let by = ReleasedBy::Job(run.job.0);
         let (old, claim) = (std::mem::replace(&mut run.planned_end, end), run.claim);
-        run.started = since;
+        run.started = started;
         if !self.governed.as_ref().is_some_and(Governed::allots) {
-            self.releases.remove((old, ReleasedBy::Job(job.0)));
-            self.releases.insert(Release { at: end, by: ReleasedBy::Job(job.0), claim });
+            self.releases.remove((old, by));
+            self.releases.insert(Release { at: end, by, claim });
         }
     }
 

@@ -4,7 +4,7 @@ use crate::algo::releases::Releases;
 use crate::cluster::Cluster;
 use crate::cluster::jobs::Jobs;
 use crate::cluster::nodes::NodeStates;
-use crate::cluster::runs::Runs;
+use crate::cluster::runs::{Run, Runs};
 use crate::cluster::shares::Shares;
 use crate::cluster::standby::Standby;
 use crate::platform::Platform;
@@ -16,7 +16,7 @@ use crate::power::budgets::Budgets;
 use crate::power::in_force::DrawProfile;
 use crate::power::known::KnownDraw;
 use crate::power::pvt::Predicted;
-use crate::units::{SimTime, Watts};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 /// The data that a policy may read when it decides.
@@ -99,6 +99,12 @@ impl View<'_> {
             _ => return None,
         };
         Some((until, draw.held(state) - draw.held(then)))
+    }
+
+    /// Planned length of a whole run, by what is believed of it.
+    #[must_use]
+    pub fn planned_length(&self, run: &Run) -> SimDuration {
+        self.jobs.planned_among(run.job, self.predicted, self.runs.nodes(run))
     }
 
     /// Known draw of the job before it runs; its real draw is hidden from policies.

@@ -386,17 +386,17 @@ impl Conductor {
     /// If the policy fails, or the plant cannot follow.
     pub fn take_up(&mut self, job: JobId, plant: &mut impl Plant) -> Result<bool> {
         let Some(nodes) = self.cluster().nodes_under_way(job) else { return Ok(false) };
-        self.take_up_on(job, &nodes, plant)?;
+        self.take_up_on(job, &nodes, self.now(), plant)?;
         Ok(true)
     }
 
-    /// Takes into account that a job that does not run has been started on these nodes, whatever the policy.
+    /// Takes into account that a job that does not run has been started on these nodes at `since`, whatever the policy.
     ///
     /// # Errors
     /// If they cannot serve it, the policy fails, or the plant cannot follow.
-    pub fn take_up_on(&mut self, job: JobId, nodes: &[u32], plant: &mut impl Plant) -> Result<()> {
+    pub fn take_up_on(&mut self, job: JobId, nodes: &[u32], since: SimTime, plant: &mut impl Plant) -> Result<()> {
         let Self { controller, calls, waiting, .. } = self;
-        controller.take_up(job, nodes, &mut |cluster, decision, effect| {
+        controller.take_up(job, nodes, since, &mut |cluster, decision, effect| {
             follow(cluster, &effect, decision, calls, waiting.as_mut());
             plant.act(cluster, decision, effect, false)
         })

@@ -285,7 +285,7 @@ impl Ledger {
                     conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
                     // The host knows: nothing is ordered.
                     let orders = self.orders.len();
-                    conductor.take_up_on(which.job, nodes, self)?;
+                    conductor.take_up_on(which.job, nodes, conductor.now(), self)?;
                     self.orders.truncate(orders);
                     Ok(Taken::Changes)
                 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cluster::growth::Growth;
-use crate::cluster::runs::{Run, RunId};
+use crate::cluster::runs::RunId;
 use crate::cluster::{Cluster, Effect};
 use crate::control::Controller;
 use crate::error::{Result, SimulationError};
@@ -56,8 +56,6 @@ struct Pool {
     controller: Controller,
     /// Its runs, by row of their jobs.
     runs: BTreeMap<u32, RunId>,
-    /// Runs that have ended since the last pass.
-    ended: BTreeMap<u32, Run>,
 }
 
 /// Data from which pools are made.
@@ -97,7 +95,7 @@ impl Pools {
             controller.line_up(Arc::new(queues.in_pool(nodes)))?;
             let is_own = |job: JobId| of_queue[usize::from(queues.number(job))] == number;
             controller.be_pool(is_own);
-            pools.push(Pool { nodes: nodes.to_vec(), controller, runs: BTreeMap::new(), ended: BTreeMap::new() });
+            pools.push(Pool { nodes: nodes.to_vec(), controller, runs: BTreeMap::new() });
         }
         let (queues, back) = (Arc::clone(queues), BTreeMap::new());
         let changed = Vec::new();
@@ -123,7 +121,6 @@ impl Pools {
             let places = pool.controller.cluster().runs().nodes(&run);
             self.changed
                 .extend(places.iter().map(|&place| pool.nodes[place as usize]).filter(|_| self.sleep.is_some()));
-            pool.ended.insert(job.0, *run);
             self.tell_others(number, jobs, job, Notice::Ended(job));
         }
         Ok(())
@@ -138,23 +135,17 @@ impl Pools {
             Notice::Ended(job) => self.end(jobs, job)?,
             Notice::Requeued(job) => {
                 let number = self.number_of(job);
-                let pool = &mut self.all[number];
-                if let Some(run) = pool.ended.remove(&job.0) {
-                    pool.controller.requeue(&run);
-                }
+                self.all[number].controller.requeue_over(job);
             }
             Notice::Withdrawn(job) => {
                 let number = self.number_of(job);
                 self.all[number].controller.withdraw(job);
             }
+            Notice::NodesFound => self.changed = (0..).take(self.homes.len()).collect(),
             Notice::NodeFailed(node) => self.changed.push(node),
             Notice::NodeReady(nodes) | Notice::NodeOff(nodes) => self.changed.extend(nodes.nodes()),
             Notice::Timer => self.all.iter_mut().for_each(|pool| pool.controller.timer()),
-            Notice::Started(_)
-            | Notice::Inherited(_)
-            | Notice::BudgetChanged
-            | Notice::PutToSleep(..)
-            | Notice::Steered(_) => {}
+            Notice::Started(_) | Notice::BudgetChanged | Notice::PutToSleep(..) | Notice::Steered(_) => {}
         }
         Ok(())
     }
@@ -195,9 +186,8 @@ impl Pools {
 impl Pool {
     /// Makes a pass over the pool, whose decisions are added to `out`. Returns the jobs that start.
     fn decide(&mut self, view: &View<'_>, out: &mut Decisions) -> Result<Vec<JobId>> {
-        let Self { nodes, controller, runs, ended } = self;
+        let Self { nodes, controller, runs } = self;
         let mut started = Vec::new();
-        ended.clear();
         controller.decide(Watts::ZERO, false, view.interrupted, &mut |cluster, decision, effect| {
             match (decision, effect) {
                 (Decision::Start(start), Effect::Started(id)) => {
@@ -248,6 +238,20 @@ impl Policy for Pools {
 
     fn alarm(&mut self, _further: bool) -> Option<Alarm> {
         self.sleep.as_ref()?.alarm()
+    }
+
+    fn take_over(&mut self, view: &View<'_>, id: RunId) -> Result<()> {
+        let Some(run) = view.runs.get(id) else { return Ok(()) };
+        let number = self.number_of(run.job);
+        let place = |&node: &u32| self.homes[node as usize].filter(|home| home.0 == number).map(|home| home.1);
+        let places: Option<Vec<_>> = view.runs.nodes(run).iter().map(place).collect();
+        let places = places.ok_or_else(|| SimulationError("a run is on nodes of another queue".to_owned()))?;
+        let (eligible, length) = (view.jobs.eligible(run.job), view.planned_length(run));
+        let pool = &mut self.all[number];
+        pool.controller.advance(view.now);
+        pool.runs.insert(run.job.0, pool.controller.take_over(run, &places, eligible, length)?);
+        self.tell_others(number, view.jobs, run.job, Notice::Started(run.job));
+        Ok(())
     }
 
     fn timing(&self) -> Timing {

@@ -7,7 +7,7 @@ use crate::cluster::runs::RunId;
 use crate::control::{Controller, Refusal};
 use crate::error::{Result, SimulationError, config};
 use crate::platform::queues::Queues;
-use crate::policy::{Notice, Policy};
+use crate::policy::Policy;
 use crate::power::pvt::Predicted;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
@@ -46,9 +46,7 @@ impl Controller {
             next.policy.line_up(&Arc::new(queues))?;
         }
         next.cluster.stand_by(standby, idle_since);
-        for &(_, job, _) in &runs {
-            next.tell(Notice::Inherited(job));
-        }
+        next.nodes_found();
         let refused = next.take_queue();
         if next.foretells {
             next.foretold.joined.splice(0..0, runs.iter().map(|&(_, job, _)| job));
@@ -59,6 +57,7 @@ impl Controller {
             let view = next.cluster.view(Watts::ZERO, &|| false);
             let counted = next.policy.appraise(&view, job, &nodes);
             next.cluster.inherit(id, counted, before);
+            next.policy.take_over(&next.cluster.view(Watts::ZERO, &|| false), id)?;
         }
         Ok((next, refused))
     }

@@ -1,19 +1,20 @@
 //! Runs that the policy has not decided on: it counts them like those that another policy has started.
 
-use crate::cluster::Phase;
-use crate::cluster::runs::RunId;
+use crate::cluster::runs::{Run, RunId};
+use crate::cluster::{Effect, Phase};
 use crate::control::{Controller, Host, Refusal};
-use crate::error::Result;
+use crate::error::{Result, SimulationError};
+use crate::platform::node_state::NodeState;
 use crate::policy::Notice;
-use crate::units::{SimTime, Watts};
+use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
 impl Controller {
-    /// Starts a job that does not run now, on these nodes.
+    /// Starts a job that does not run now, on these nodes. It has begun at `since`.
     ///
     /// # Errors
     /// If they cannot serve it, the policy fails, or the host cannot follow.
-    pub fn take_up(&mut self, job: JobId, nodes: &[u32], host: &mut Host<'_>) -> Result<()> {
+    pub fn take_up(&mut self, job: JobId, nodes: &[u32], since: SimTime, host: &mut Host<'_>) -> Result<()> {
         if self.cluster.phase(job) == Phase::Queued {
             self.tell(Notice::Withdrawn(job));
         } else {
@@ -23,13 +24,53 @@ impl Controller {
             }
             self.cluster.admit(job);
         }
+        let id = self.begin_run(job, nodes, host)?;
+        self.cluster.backdate(id, since);
+        self.policy.take_over(&self.cluster.view(Watts::ZERO, &|| false), id)
+    }
+
+    /// Begins a run of a job of the queue on these nodes, whatever the policy.
+    fn begin_run(&mut self, job: JobId, nodes: &[u32], host: &mut Host<'_>) -> Result<RunId> {
         let (watts, basis) = self.policy.appraise(&self.cluster.view(Watts::ZERO, &|| false), job, nodes);
-        self.tell(Notice::Inherited(job));
         self.decisions.clear();
         self.decisions.start_with(job, |list| list.extend(nodes));
         self.decisions.revise(|start, _| (start.claim, start.basis) = (watts, basis.clone()));
+        let mut begun = None;
         // It runs, whatever the budget: nothing is granted to it.
-        self.carry_out_counting(false, host)
+        self.carry_out_counting(false, &mut |cluster, decision, effect| {
+            if let Effect::Started(id) = effect {
+                begun = Some(id);
+            }
+            host(cluster, decision, effect)
+        })?;
+        Ok(begun.ok_or_else(|| SimulationError("a run has not begun".to_owned()))?)
+    }
+
+    /// Takes over a run of the larger machine of which this one is a pool, on these nodes as they are counted here. Its
+    /// job has been eligible since `eligible`, and `length` is its planned length there: a forecast known here alone
+    /// moves its planned end.
+    ///
+    /// # Errors
+    /// If they cannot serve it, or the policy fails.
+    pub fn take_over(&mut self, run: &Run, nodes: &[u32], eligible: SimTime, length: SimDuration) -> Result<RunId> {
+        for &node in nodes {
+            if !self.cluster.serves(node) {
+                self.cluster.follow_node(node, NodeState::Idle, None);
+            }
+        }
+        let is_new = self.cluster.phase(run.job) == Phase::Unborn;
+        self.cluster.admit_since(run.job, eligible);
+        if is_new && self.foretells {
+            self.foretold.joined.push(run.job);
+            self.foretell(&|| false)?;
+        }
+        let id = self.begin_run(run.job, nodes, &mut |_, _, _| Ok(()))?;
+        let view = self.cluster.view(Watts::ZERO, &|| false);
+        let own = view.runs.get(id).map_or(length, |own| view.planned_length(own));
+        let end = run.planned_end.micros().saturating_add(own.micros().saturating_sub(length.micros()));
+        self.cluster.retime(id, run.started, SimTime::from_micros(end).max(run.started).min(SimTime::LATEST));
+        self.policy.take_over(&self.cluster.view(Watts::ZERO, &|| false), id)?;
+        Ok(id)
     }
 
     /// Adds a job to the queue that has been eligible since then, or gives the reason for which it is turned away.
@@ -55,11 +96,6 @@ impl Controller {
         self.cluster.count_attempts(job, attempts);
     }
 
-    /// Lets a job's run have begun then.
-    pub fn backdate(&mut self, job: JobId, since: SimTime) {
-        self.cluster.backdate(job, since);
-    }
-
     /// Moves a run to the nodes on which it has really begun, ascending; it keeps its attempt and its begin.
     ///
     /// # Errors
@@ -68,8 +104,7 @@ impl Controller {
         let Some(run) = self.cluster.end(id)? else { return Ok(()) };
         self.tell(Notice::Ended(run.job));
         let counted = self.policy.appraise(&self.cluster.view(Watts::ZERO, &|| false), run.job, nodes);
-        self.tell(Notice::Inherited(run.job));
-        self.cluster.adopt(*run, nodes, counted)?;
-        Ok(())
+        let id = self.cluster.adopt(*run, nodes, counted)?;
+        self.policy.take_over(&self.cluster.view(Watts::ZERO, &|| false), id)
     }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::algo::fit_list::{FitList, Place};
 use crate::cluster::growth::Growth;
+use crate::cluster::runs::RunId;
 use crate::cluster::standby::Expected;
 use crate::error::Result;
 use crate::platform::Platform;
@@ -178,7 +179,6 @@ impl Policy for Composed {
     fn notice(&mut self, jobs: Jobs<'_>, notice: Notice) {
         match notice {
             Notice::Started(job) => self.memory.quotas.start_elsewhere(jobs, job),
-            Notice::Inherited(job) => self.memory.quotas.inherit(jobs, job),
             Notice::Ended(job) => self.memory.quotas.end(jobs, job),
             Notice::Submitted(job) => {
                 self.submitted.push(job);
@@ -253,6 +253,11 @@ impl Policy for Composed {
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let watts = if power.is_some() { beyond_idle(&ask, job, nodes) } else { Watts::ZERO };
         (watts, Basis { least: least.of(view, job), estimate: parts.analyzer.estimate(view.jobs, job) })
+    }
+
+    fn take_over(&mut self, view: &View<'_>, id: RunId) -> Result<()> {
+        view.runs.get(id).iter().for_each(|run| self.memory.quotas.inherit(view.jobs, run.job));
+        Ok(())
     }
 
     fn budget(&self) -> Option<Watts> {

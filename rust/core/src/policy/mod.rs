@@ -37,6 +37,7 @@ use dyn_clone::DynClone;
 
 use crate::algo::span::Span;
 use crate::cluster::growth::Growth;
+use crate::cluster::runs::RunId;
 use crate::cluster::standby::Expected;
 use crate::error::{Result, config};
 use crate::platform::cells::Cells;
@@ -65,8 +66,6 @@ pub enum Notice {
     Submitted(JobId),
     /// Another policy started a job, and this policy may have jobs of the same array.
     Started(JobId),
-    /// A run was started by another policy before this one decided.
-    Inherited(JobId),
     /// A job ended, for whatever reason.
     Ended(JobId),
     /// A job that ran is in the queue again, in its old place.
@@ -83,6 +82,8 @@ pub enum Notice {
     BudgetChanged,
     /// A timer the policy had set ran out.
     Timer,
+    /// Any node may have changed, as the policy begins with the machine as it is.
+    NodesFound,
     /// The larger machine of which this one is a pool has begun to shut down a node, at this instant.
     PutToSleep(u32, SimTime),
     /// The allocator is limited to caps up to those of a level, as levels are set from outside.
@@ -129,6 +130,15 @@ pub trait Policy: DynClone + Send + Sync {
     fn appraise(&mut self, view: &View<'_>, job: JobId, nodes: &[u32]) -> (Watts, Basis) {
         let _ = (view, job, nodes);
         (Watts::ZERO, Basis::default())
+    }
+
+    /// Takes over a run that it has not started.
+    ///
+    /// # Errors
+    /// If the run is impossible.
+    fn take_over(&mut self, view: &View<'_>, id: RunId) -> Result<()> {
+        let _ = (view, id);
+        Ok(())
     }
 
     /// Ceiling under which this policy keeps the system's predicted draw, if it has one.

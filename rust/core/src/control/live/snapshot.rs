@@ -131,8 +131,7 @@ impl Live {
         for (which, nodes, since) in &snapshot.running {
             conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
             super::check_nodes(conductor.cluster(), *which, nodes)?;
-            conductor.take_up_on(which.job, nodes, ledger)?;
-            conductor.controller_mut().backdate(which.job, *since);
+            conductor.take_up_on(which.job, nodes, *since, ledger)?;
         }
         for &(which, since) in &snapshot.waiting {
             conductor.controller_mut().count_attempts(which.job, which.attempt);
@@ -144,6 +143,7 @@ impl Live {
             conductor.submit(job, ledger);
         }
         conductor.controller_mut().recall_idle(kept);
+        conductor.controller_mut().nodes_found();
         ledger.orders.retain(|order| matches!(order, HostOrder::Reject(..)));
         Ok(())
     }

@@ -29,11 +29,15 @@ impl Pools {
         Ok(())
     }
 
-    /// Passes on the changes of nodes since the last pass, except for those by starts and ends of jobs.
+    /// Passes on the changes of nodes since the last pass, except for those by starts and ends of jobs: of the runs on
+    /// nodes that serve the pools know.
     pub(super) fn follow_nodes(&mut self, view: &View<'_>) {
         let Self { all, homes, changed, .. } = self;
         for node in changed.drain(..) {
             let (state, Some((number, place))) = (view.nodes[node as usize], homes[node as usize]) else { continue };
+            if matches!(state, NodeState::Busy { .. } | NodeState::Kept) {
+                continue;
+            }
             let since = view.standby.map(|standby| standby.idle_since(node)).filter(|_| state == NodeState::Idle);
             all[number].controller.follow_node(place, state, since);
         }
