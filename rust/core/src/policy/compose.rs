@@ -1,6 +1,7 @@
 //! A policy composed of parts, which are asked in turn: gate, order, backfill and placement, all under a budget.
 
 pub(in crate::policy) mod features;
+mod governing;
 mod judging;
 mod queueing;
 mod settling;

@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::platform::Platform;
-use crate::policy::agent::{Agent, Shape, steering_caps};
+use crate::policy::agent::{Agent, Shape};
+use crate::policy::allocator::steered::Steered;
 use crate::policy::compose::{Composed, Parts};
 use crate::policy::placement::rules::PlacementRules;
 use crate::policy::registry::{PartSpec, PolicySpec};
@@ -39,4 +40,13 @@ impl Choices {
             None => policy,
         })
     }
+}
+
+/// Has an agent set the highest cap where an allocator sets caps. `levels`: the caps that it may choose, W a node,
+/// ascending.
+fn steering_caps(mut policy: Composed, levels: &[f64]) -> Composed {
+    if let Some(governance) = policy.governance.as_mut().filter(|governance| governance.allocator.is_active()) {
+        governance.allocator = Box::new(Steered::new(levels));
+    }
+    policy
 }

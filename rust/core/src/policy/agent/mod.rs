@@ -10,10 +10,8 @@ use std::ops::Range;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::{Error, Result, SimulationError};
-use crate::policy::allocator::steered::Steered;
 use crate::policy::backfill::Backfill;
 use crate::policy::budget::prices::Prices;
-use crate::policy::compose::Composed;
 use crate::policy::desk::Desk;
 use crate::units::Watts;
 use crate::workload::JobId;
@@ -252,16 +250,6 @@ impl Backfill for Agent {
     fn agent(&mut self) -> Option<&mut Agent> {
         Some(self)
     }
-}
-
-/// Has an agent set the highest cap where an allocator sets caps. `levels`: the caps that it may choose, W a node,
-/// ascending.
-#[must_use]
-pub fn steering_caps(mut policy: Composed, levels: &[f64]) -> Composed {
-    if let Some(governance) = policy.governance.as_mut().filter(|governance| governance.allocator.is_active()) {
-        governance.allocator = Box::new(Steered::new(levels));
-    }
-    policy
 }
 
 fn gone(row: usize) -> Error {
