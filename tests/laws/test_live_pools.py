@@ -145,22 +145,22 @@ def logs(draw: st.DrawFn) -> dict[str, pl.DataFrame]:
     return jobs
 
 
+BACKFILLS: list[Any] = ["none", "first-fit", "reservations", {"name": "reservations", "depth": "unbounded"}]
 POLICIES = ["fcfs", "easy", "conservative", "ljf", {"order": "fcfs", "backfill": "first-fit"}]
 
 
-@settings(max_examples=3 * settings().max_examples)
-@given(st.data(), logs(), st.sampled_from(POLICIES))
-def test_each_pool_is_decided_on_as_a_machine_of_its_own(
-    data: st.DataObject, jobs: dict[str, pl.DataFrame], policy: Any
+def decide_alike(
+    data: st.DataObject,
+    pools: dict[str, tuple[int, ...]],
+    jobs: dict[str, pl.DataFrame],
+    whole: hs.Controller,
+    alone: dict[str, hs.Controller],
 ) -> None:
-    queues = [hs.Queue(name, numbers) for name, numbers in POOLS.items()]
-    whole = hs.Controller(platform(5, queues), policy)
-    whole.add_jobs(pl.concat(jobs.values()).sort("job_id"))
-    alone, hosts = {}, {}
-    for name, numbers in POOLS.items():
-        alone[name] = hs.Controller(platform(len(numbers)), policy)
-        alone[name].add_jobs(jobs[name].drop("queue"))
-        hosts[name] = Host(jobs[name], len(numbers))
+    """Give the same reports to a machine with queues and to a machine for each, and compare what they decide."""
+    whole.add_jobs(pl.concat([jobs[name] for name in pools]).sort("job_id"))
+    hosts = {name: Host(jobs[name], len(numbers)) for name, numbers in pools.items()}
+    for name, controller in alone.items():
+        controller.add_jobs(jobs[name].drop("queue"))
     for step in range(data.draw(st.integers(1, STEPS))):
         now_us = step * 2 * SECOND
         if step and data.draw(st.integers(0, 3)) == 0:
@@ -170,13 +170,40 @@ def test_each_pool_is_decided_on_as_a_machine_of_its_own(
             name: host.what_happens(data, FIRST_DUMMY + place + 2 * step)
             for place, (name, host) in enumerate(hosts.items())
         }
-        ours = decided(whole.step(now_us, [one for name in POOLS for one in told_of(rows[name], POOLS[name])]))
-        for name, numbers in POOLS.items():
+        ours = decided(whole.step(now_us, [one for name in pools for one in told_of(rows[name], pools[name])]))
+        for name, numbers in pools.items():
             own = decided(alone[name].step(now_us, told_of(rows[name], tuple(range(len(numbers))))))
             hosts[name].follow(own)
             as_here = [(*one[:3], tuple(numbers[place] for place in one[3])) for one in own]
             assert [one for one in ours if set(one[3]) <= set(numbers)] == as_here
         assert sum(len(host.running) for host in hosts.values()) == len(whole.snapshot().running)
+
+
+@settings(max_examples=3 * settings().max_examples)
+@given(st.data(), logs(), st.sampled_from(POLICIES))
+def test_each_pool_is_decided_on_as_a_machine_of_its_own(
+    data: st.DataObject, jobs: dict[str, pl.DataFrame], policy: Any
+) -> None:
+    queues = [hs.Queue(name, numbers) for name, numbers in POOLS.items()]
+    alone = {name: hs.Controller(platform(len(numbers)), policy) for name, numbers in POOLS.items()}
+    decide_alike(data, POOLS, jobs, hs.Controller(platform(5, queues), policy), alone)
+
+
+@settings(max_examples=3 * settings().max_examples)
+@given(st.data(), logs(), st.sampled_from(BACKFILLS), st.integers(1, 3))
+def test_the_only_pool_is_a_machine_with_what_others_leave_of_a_budget(
+    data: st.DataObject, jobs: dict[str, pl.DataFrame], backfill: Any, busy: int
+) -> None:
+    numbers, slots = POOLS["a"], data.draw(st.sampled_from([1, 2]))
+    queues = [hs.Queue("a", numbers)]
+
+    def policy(nodes: int) -> hs.Policy:
+        budget_w = 100.0 * nodes + 200.0 * busy + 1.0
+        return hs.Policy("fcfs", backfill, power={"name": "system-budget", "budget_w": budget_w})
+
+    whole = hs.Controller(platform(5, queues, slots), policy(5))
+    jobs = {"a": jobs["a"].with_columns(node_count=pl.col("node_count").clip(upper_bound=busy))}
+    decide_alike(data, {"a": numbers}, jobs, whole, {"a": hs.Controller(platform(3, None, slots), policy(3))})
 
 
 SETS = {
@@ -187,7 +214,6 @@ SETS = {
     "one in the other": {"a": (0, 1, 2, 3, 4), "b": (3, 4)},
 }
 SLEEPS: list[Any] = [None, None, {"name": "timeout", "min_idle_s": 0}, {"name": "timeout", "min_idle_s": 3}]
-BACKFILLS: list[Any] = ["none", "first-fit", "reservations", {"name": "reservations", "depth": "unbounded"}]
 
 
 def machine(sets: dict[str, tuple[int, ...]], data: st.DataObject) -> hs.Platform:
@@ -227,9 +253,14 @@ def log_of(sets: dict[str, tuple[int, ...]], data: st.DataObject) -> hs.Workload
     return hs.Workload.from_polars(jobs)
 
 
-def policy_of(data: st.DataObject) -> hs.Policy:
+def policy_of(data: st.DataObject, platform: hs.Platform) -> hs.Policy:
+    """A policy that counts nodes, perhaps with a part that switches them off, or with a budget that may bind."""
     order = data.draw(st.sampled_from(["fcfs", "smallest", "fair-share"]))
-    return hs.Policy(order, data.draw(st.sampled_from(BACKFILLS)), sleep=data.draw(st.sampled_from(SLEEPS)))
+    backfill, sleep, power = data.draw(st.sampled_from(BACKFILLS)), data.draw(st.sampled_from(SLEEPS)), None
+    if sleep is None and data.draw(st.booleans()):
+        busy = data.draw(st.integers(1, 5))
+        power = {"name": "system-budget", "budget_w": float(platform.idle_w.sum()) + busy * 250.0}
+    return hs.Policy(order, backfill, sleep=sleep, power=power)
 
 
 @pytest.mark.parametrize("sets", SETS.values(), ids=SETS)
@@ -238,16 +269,18 @@ def policy_of(data: st.DataObject) -> hs.Policy:
 def test_queues_of_some_nodes_decide_live_as_they_do_in_a_simulation(
     sets: dict[str, tuple[int, ...]], data: st.DataObject
 ) -> None:
-    replayed(log_of(sets, data), machine(sets, data), policy_of(data), seed=data.draw(st.integers(0, 3)))
+    platform = machine(sets, data)
+    replayed(log_of(sets, data), platform, policy_of(data, platform), seed=data.draw(st.integers(0, 3)))
 
 
 @pytest.mark.parametrize("sets", SETS.values(), ids=SETS)
 @settings(max_examples=2 * settings().max_examples)
 @given(data=st.data())
-def test_a_controller_of_queues_that_is_rebuilt_on_the_way_decides_what_it_would_have(
+def test_a_controller_of_queues_that_is_rebuilt_decides_what_it_would_have(
     sets: dict[str, tuple[int, ...]], data: st.DataObject
 ) -> None:
-    workload, platform, policy = log_of(sets, data), machine(sets, data), policy_of(data)
+    workload, platform = log_of(sets, data), machine(sets, data)
+    policy = policy_of(data, platform)
     with tempfile.TemporaryDirectory() as folder:
         hs.simulate(workload, platform, policy, journal=folder)
         instants = hs.read_journal(folder).instants
@@ -268,4 +301,5 @@ def test_a_controller_of_queues_that_is_rebuilt_on_the_way_decides_what_it_would
 def test_a_controller_of_queues_that_folds_is_the_same_as_one_that_does_not(
     sets: dict[str, tuple[int, ...]], data: st.DataObject
 ) -> None:
-    folded_alike(data, log_of(sets, data), machine(sets, data), policy_of(data))
+    platform = machine(sets, data)
+    folded_alike(data, log_of(sets, data), platform, policy_of(data, platform))

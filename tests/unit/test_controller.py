@@ -388,3 +388,54 @@ def test_a_start_on_one_node_twice_is_the_hosts_fault():
     made.step(0, [*down, Submitted(1)])
     with pytest.raises(LiveError, match="job 1 cannot have started on node 3 twice"):
         made.step(SECOND, [NodeUp((3,)), Started(1, 1, (3, 3))])
+
+
+def of_some_nodes(budget_w: float = 1000) -> hs.Controller:
+    """Nodes 1 and 3 of four serve; a budget is for all."""
+    power = {"name": "system-budget", "budget_w": budget_w}
+    made = hs.Controller(platform(queues=[hs.Queue("a", (1, 3))]), hs.Policy("fcfs", "reservations", power=power))
+    made.add_jobs(jobs(1, 1, 2, 1).with_columns(queue=pl.lit("a")))
+    return made
+
+
+def test_under_a_budget_nodes_of_the_only_queue_have_their_own_numbers():
+    made = of_some_nodes()
+    made.step(0, [Submitted(1)])
+    # Somebody else has it on node 3, and has started job 2 on node 1.
+    assert made.step(SECOND, [Started(1, 1, (3,)), Submitted(2), Started(2, 1, (1,)), Submitted(3)]) == []
+    assert [run.nodes for run in made.snapshot().running] == [(3,), (1,)]
+    with pytest.raises(LiveError, match=r"job 4 cannot have started on node 3: job 1 runs there"):
+        made.step(2 * SECOND, [Submitted(4), Started(4, 1, (3,))])
+    with pytest.raises(LiveError, match=r"job 4 cannot have started on node 2: it is in no queue"):
+        made.step(2 * SECOND, [Submitted(4), Started(4, 1, (2,))])
+    with pytest.raises(LiveError, match=r"node 3 cannot be off: it is busy"):
+        made.step(2 * SECOND, [NodeOff((3,))])
+    with pytest.raises(ConfigError, match=r"found node 4, expected a number below 4"):
+        made.step(2 * SECOND, [NodeUp((4,))])
+    again = of_some_nodes()
+    again.rebuild(2 * SECOND, made.snapshot(), state=made.policy_state())
+    for controller in (made, again):
+        done = [Ended(1, 1, "completed"), Ended(2, 1, "completed")]
+        assert brief(controller.step(3 * SECOND, done)) == [("Start", 3, 1, (1, 3))]
+
+
+def test_nodes_in_no_queue_fail_and_are_repaired_under_a_budget():
+    made = of_some_nodes()
+    made.step(0, [Submitted(1), NodeDown(0), NodeDown(3)])
+    assert made.snapshot().down == (0, 3)
+    with pytest.raises(LiveError, match=r"node 2 cannot be off: it is idle"):
+        made.step(SECOND, [NodeOff((2,))])
+    again = of_some_nodes()
+    again.rebuild(SECOND, made.snapshot())
+    assert again.snapshot() == made.snapshot()
+    assert again.step(2 * SECOND, [NodeUp((0,)), NodeDown(0), NodeUp((2,))]) == []
+    assert again.late == 1, "node 2 was ready"
+    assert brief(again.step(3 * SECOND, [NodeUp((3,)), Submitted(2)])) == [("Start", 2, 1, (3,))]
+    assert again.snapshot().down == (0,)
+
+
+def test_what_nodes_in_no_queue_idle_at_is_part_of_the_budget():
+    # All idle at 400 W, and a job adds 200 W.
+    made = of_some_nodes(budget_w=600)
+    assert brief(made.step(0, [Submitted(1), Submitted(2)])) == [("Start", 1, 1, (1,))]
+    assert brief(made.step(SECOND, [Budget(800.0)])) == [("Start", 2, 1, (3,))]

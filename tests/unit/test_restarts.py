@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
 import hetsched as hs
+from hetsched.resources import frame_of
+from hetsched.run.options import RunOptions
+from hetsched.run.restarts import Restarts
+from hetsched.run.simulation import Run, engine_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning")
 
@@ -80,16 +85,29 @@ def test_the_open_loop_first_keeps_its_scores() -> None:
     assert plain.scores["sees_observed"] is False
 
 
-def test_queues_with_nodes_of_their_own_need_a_policy_that_names_nodes() -> None:
-    queues = [hs.Queue("a", nodes=[0]), hs.Queue("b", nodes=[1])]
-    platform = hs.Platform.homogeneous(2, idle_w=100, tdp_w=300, queues=queues)
+@pytest.mark.parametrize("backfill", ["reservations", "plan"])
+@pytest.mark.parametrize("budget_w", [None, 1000])
+def test_jobs_under_way_keep_others_off_the_nodes_of_their_queue(backfill: str, budget_w: float | None) -> None:
+    queues = [hs.Queue("a", nodes=[2]), hs.Queue("b", nodes=[1])]
+    platform = hs.Platform.homogeneous(3, idle_w=100, tdp_w=300, queues=queues)
     jobs = log(queue=["a", "b", "b", "b"], node_count=[1, 1, 1, 1])
-    with pytest.raises(hs.ConfigError, match=r"policy: found a policy that counts nodes, expected one whose backfill"):
-        ahead(jobs, platform)
-    named = hs.Policy.preset("easy", backfill={"name": "plan"})
-    found = hs.validate(jobs, platform, named, horizon_s=100, warmup_s=0, cooldown_s=0, baseline=None)
+    power = None if budget_w is None else {"name": "system-budget", "budget_w": budget_w}
+    policy = hs.Policy("fcfs", backfill, power=power)
+    found = hs.validate(jobs, platform, policy, horizon_s=100, warmup_s=0, cooldown_s=0, baseline=None)
     # Of queue b all but one wait for node 1, in order.
     assert found.jobs["start_s"].to_list() == [10.0, 60.0, 210.0]
+
+
+def test_a_job_under_way_is_on_the_node_that_the_log_names() -> None:
+    """Under a budget the nodes that serve are counted from 0: node 2 is the second of them."""
+    platform = hs.Platform.homogeneous(3, idle_w=100, tdp_w=300, queues=[hs.Queue("a", nodes=[1, 2])])
+    power = {"name": "system-budget", "budget_w": 1000}
+    jobs = log(queue=["a"] * 4, observed_nodes=[[2], None, None, None])
+    restarts = Restarts.of(Run(jobs, platform, hs.Policy("fcfs", "reservations", power=power), RunOptions()))
+    engine = engine_of(replace(restarts.setting, workload=restarts.setting.workload), from_s=5.0)
+    engine.step_until(None)
+    rows = frame_of(engine.take_records().take_jobs()).select("start_s", "nodes").rows()
+    assert rows[:2] == [(0.0, [2]), (400.0, [1, 2])]
 
 
 @pytest.mark.parametrize(

@@ -314,17 +314,16 @@ def test_caps_of_the_old_policy_are_lifted() -> None:
     assert run.run().jobs["end_s"].to_list() == [200.0]
 
 
-def test_several_sets_of_nodes_are_counted_from_the_beginning_or_named() -> None:
-    jobs = pl.DataFrame({"job_id": [1, 2], "submit_s": [0, 5], "runtime_s": [60, 60], "node_count": [1, 1]})
+def test_another_policy_counts_several_sets_of_nodes_with_what_runs_there() -> None:
+    columns = {"job_id": [1, 2, 3], "submit_s": [0, 5, 6], "runtime_s": [60, 60, 60], "node_count": [1, 1, 2]}
     queues = [hs.Queue("a", "0-1"), hs.Queue("b", "2-3")]
     nodes = hs.Platform.homogeneous(nodes=4, idle_w=100, tdp_w=300, queues=queues)
-    log = hs.Workload.from_polars(jobs.with_columns(queue=pl.Series(["a", "b"])))
+    log = hs.Workload.from_polars(pl.DataFrame({**columns, "queue": ["a", "b", "a"]}))
     run = hs.Session(log, nodes, "easy")
     assert run.fork(policy="fcfs").run() == hs.simulate(log, nodes, "fcfs")
     run.step_until(1)
-    with pytest.raises(hs.ConfigError, match="policy: found a policy that counts nodes, expected one whose backfill"):
-        run.fork(policy="fcfs")
-    assert run.fork(policy="easy:backfill=plan").run().summary()["completed"] == 2
+    for other in ("fcfs", "conservative", "easy:power=system-budget:power.budget_w=5000", "easy:backfill=plan"):
+        assert run.fork(policy=other).run().jobs["start_s"].to_list() == [0.0, 5.0, 60.0]
     assert run.fork().run() == run.run()
 
 

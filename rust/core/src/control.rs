@@ -10,7 +10,7 @@ mod memory;
 pub mod orders;
 mod pass;
 pub mod pools;
-mod succession;
+pub mod succession;
 mod under_way;
 
 use std::sync::Arc;

@@ -37,7 +37,6 @@ struct Setting {
     resizes: bool,
     under_way: bool,
     agent: bool,
-    live: bool,
 }
 
 const PLAIN: Setting = Setting {
@@ -48,7 +47,6 @@ const PLAIN: Setting = Setting {
     resizes: false,
     under_way: false,
     agent: false,
-    live: false,
 };
 const ALL: &[&[u32]] = &[&[0, 1, 2, 3], &[0, 1, 2, 3]];
 
@@ -108,18 +106,6 @@ const CASES: &[Case] = &[
         (F::SeveralSets, F::OwnCandidates),
         "fcfs reservations:order=shortest lowest-id - -",
         Setting { queues: &[&[0, 1], &[1, 2]], ..PLAIN },
-        &[],
-    ),
-    (
-        (F::LiveMachine, F::SomeNodes),
-        "fcfs none lowest-id system-budget -",
-        Setting { queues: &[&[0, 1]], live: true, ..PLAIN },
-        &[],
-    ),
-    (
-        (F::UnderWay, F::SomeNodes),
-        "fcfs none lowest-id - -",
-        Setting { queues: &[&[0, 1]], under_way: true, ..PLAIN },
         &[],
     ),
     ((F::UnderWay, F::Agent), "fcfs none lowest-id - -", Setting { agent: true, under_way: true, ..PLAIN }, &[]),
@@ -228,9 +214,7 @@ fn message(policy: &str, setting: Setting) -> String {
         from: setting.under_way.then_some(SimTime::from_micros(0)),
         own: OwnParts { sizing: setting.resizes.then(|| Box::new(Resizes) as Box<dyn Sizing>), ..OwnParts::default() },
     };
-    let start = SimTime::from_micros(0);
-    let outcome = if setting.live { setup.live(start).map(drop) } else { setup.simulation().map(drop) };
-    outcome.err().map_or_else(|| format!("`{policy}` is set up"), |error| error.to_string())
+    setup.simulation().err().map_or_else(|| format!("`{policy}` is set up"), |error| error.to_string())
 }
 
 #[test]

@@ -187,13 +187,22 @@ fn one_whose_nodes_are_not_there_gets_the_lowest_free_ones() {
 }
 
 #[test]
-fn pools_and_agents_do_not_begin_with_jobs_under_way() {
+fn jobs_under_way_keep_others_off_the_nodes_of_their_queue() {
+    let (jobs, from) = (observed([2.0, f64::NAN, f64::NAN], [40.0; 3], &[3, 5]), Some(SimTime::from_micros(4_000_000)));
+    let apart = || Some(queues(&[&[3, 5], &[0, 1]], [0, 0, 1]));
+    let in_turn = [(2.0, vec![3, 5]), (40.0, vec![3, 5]), (4.0, vec![0, 1])];
+    // Set by set, and, under a budget, by cell.
+    assert_eq!(done(set_up_from(&jobs, apart(), None, None, from)), in_turn);
+    assert_eq!(done(set_up_from(&jobs, apart(), Some(2000.0), None, from)), in_turn);
+    let only = Some(queues(&[&[3, 5]], [0; 3]));
+    let one_by_one = [(2.0, vec![3, 5]), (40.0, vec![3, 5]), (50.0, vec![3, 5])];
+    assert_eq!(done(set_up_from(&jobs, only, Some(2000.0), None, from)), one_by_one);
+}
+
+#[test]
+fn agents_do_not_begin_with_jobs_under_way() {
     let (jobs, from) = (observed([f64::NAN; 3], [f64::NAN; 3], &[]), Some(SimTime::from_micros(0)));
-    let pools = queues(&[&[4, 5], &[0, 1]], [0, 0, 1]);
     let choices = Choices { rows: 3, placements: vec![part("lowest-id")], sets_caps: false };
-    for (queues, agent, found) in [(Some(pools), None, "a policy that counts nodes"), (None, Some(choices), "an agent")]
-    {
-        let Err(error) = set_up_from(&jobs, queues, None, agent, from) else { panic!("it is set up") };
-        assert!(error.to_string().starts_with(&format!("policy: found {found}, expected")), "{error}");
-    }
+    let Err(error) = set_up_from(&jobs, None, None, Some(choices), from) else { panic!("it is set up") };
+    assert!(error.to_string().starts_with("policy: found an agent, expected"), "{error}");
 }

@@ -92,7 +92,7 @@ impl Live {
     /// Takes the reports of an instant into account and decides; returns the orders. If it raises, nothing has changed.
     fn step(&mut self, py: Python<'_>, t_us: i64, reports: Vec<Told>) -> PyResult<Vec<Told>> {
         let core = self.core.as_ref().ok_or_else(|| to_py(py, gone()))?;
-        let (jobs, nodes) = (core.cluster().workload().len(), core.cluster().platform().len());
+        let (jobs, nodes) = (core.cluster().workload().len(), core.nodes());
         let read = reports.into_iter().map(|told| report(told, jobs, nodes));
         let reports = read.collect::<Result<Vec<_>>>().map_err(|error| to_py(py, error))?;
         let (before, labels) = self.copied(py)?;
@@ -201,7 +201,7 @@ fn word(standing: Standing) -> &'static str {
 }
 
 fn snapshot(core: &Core, (waiting, running, over, held, nodes, budgets): State) -> Result<Snapshot> {
-    let (jobs, count) = (core.cluster().workload().len(), core.cluster().platform().len());
+    let (jobs, count) = (core.cluster().workload().len(), core.nodes());
     let which = |(row, attempt): (i64, u32)| Ok::<_, Error>(Which { job: known(row, jobs)?, attempt });
     let at = SimTime::from_micros;
     for &node in running.iter().flat_map(|run| &run.1).chain(nodes.iter().map(|(node, _)| node)) {

@@ -171,8 +171,8 @@ impl Cluster {
                 format!("let job {} run on {nodes} nodes", self.workload.job_id(job))
             }
             Decision::Size(job, _) => format!("size the job in row {}", job.0),
-            Decision::Wake(nodes) => format!("wake node {}", nodes.first()),
-            Decision::Sleep(nodes) => format!("let node {} sleep", nodes.first()),
+            Decision::Wake(nodes) => format!("wake node {}", self.platform.number(nodes.first())),
+            Decision::Sleep(nodes) => format!("let node {} sleep", self.platform.number(nodes.first())),
             Decision::Timer(at) => format!("set a timer for {} s", at.seconds()),
             Decision::Allot(id, ..) | Decision::Limit(id, _) => format!("cap {}", self.name_of(id)),
             Decision::Suspend(id) => format!("suspend {}", self.name_of(id)),
@@ -259,7 +259,7 @@ impl Cluster {
         let places = self.runs.write(job, self.lost_attempts(job) == 0 && !self.workload.is_moldable(job), nodes);
         let taken = self.runs.written(places.clone());
         if let Some((twice, _)) = taken.iter().zip(&taken[1..]).find(|(one, next)| one == next) {
-            return Err(SimulationError(format!("node {twice} was given twice")));
+            return Err(SimulationError(format!("node {} was given twice", self.platform.number(*twice))));
         }
         if let Some(&last) = taken.last() {
             self.check_node(last)?;
@@ -276,6 +276,7 @@ impl Cluster {
             None => Ok(places),
             Some(node) => {
                 let (free, what) = (self.slots.free_on(node), self.node(node).name());
+                let node = self.platform.number(node);
                 Err(SimulationError(format!("node {node} is {what}, with {free} free slots of {need} needed")))
             }
         }
@@ -326,7 +327,7 @@ impl Cluster {
         let Some(queues) = &self.queues else { return Ok(()) };
         let own = queues.nodes(job);
         match nodes.iter().find(|&&node| node < self.platform.len() && !own.contains(node)) {
-            Some(node) => Err(SimulationError(format!("node {node} is not one of its queue"))),
+            Some(&node) => Err(SimulationError(format!("node {} is not one of its queue", self.platform.number(node)))),
             None => Ok(()),
         }
     }

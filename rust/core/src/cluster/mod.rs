@@ -165,19 +165,26 @@ impl Cluster {
         self.idle += idle;
     }
 
-    /// Divides the nodes into cells, before anything has happened, as they differ in what jobs ask for.
+    /// Divides the nodes into cells, as they differ in what jobs ask for.
     pub fn divide(&mut self, cells: Arc<Cells>) {
         self.shares = cells.divide().then(|| Shares::new(Arc::clone(&cells)));
+        if let Some(shares) = &mut self.shares {
+            self.runs.iter().for_each(|(_, run)| shares.begin(run.job, self.runs.nodes(run)));
+        }
         if let (Some(standby), true) = (&mut self.standby, self.shares.is_some()) {
             standby.divide(&self.platform, &cells);
         }
         self.cells = Some(cells);
     }
 
-    /// Cells of the nodes, if they differ in what jobs ask for.
-    #[must_use]
-    pub fn cells_that_divide(&self) -> Option<Arc<Cells>> {
-        self.cells.clone().filter(|_| self.is_divided())
+    /// Counts all nodes alike from now on.
+    pub fn undivide(&mut self) {
+        (self.cells, self.shares) = (None, None);
+    }
+
+    /// Counts the queues as other sets of nodes from now on; they are the same queues.
+    pub fn regroup(&mut self, queues: Arc<Queues>) {
+        self.queues = Some(queues);
     }
 
     /// Reason why the nodes can never serve the job, even if all are free; `None` if they can.

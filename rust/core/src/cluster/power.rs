@@ -219,7 +219,7 @@ impl Cluster {
         let Some(run) = self.runs.get(id).filter(|_| self.slots.lends()) else { return Ok(()) };
         let need = self.jobs().need(run.job, &self.platform);
         match self.runs.nodes(run).iter().find(|&&node| self.clear_of_running(node) < need) {
-            Some(node) => Err(SimulationError(format!("others use its slots on node {node}"))),
+            Some(&node) => Err(SimulationError(format!("others use its slots on node {}", self.platform.number(node)))),
             None => Ok(()),
         }
     }

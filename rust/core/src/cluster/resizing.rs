@@ -67,7 +67,11 @@ impl Cluster {
         self.check_queue(job, added)?;
         added.iter().try_for_each(|&node| self.check_node(node))?;
         if let Some(node) = self.slots.take_whole(added) {
-            return Err(SimulationError(format!("node {node} is {}, and not free", self.node(node).name())));
+            return Err(SimulationError(format!(
+                "node {} is {}, and not free",
+                self.platform.number(node),
+                self.node(node).name()
+            )));
         }
         Ok(moved)
     }

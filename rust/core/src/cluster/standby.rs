@@ -151,6 +151,12 @@ impl Standby {
         (self.paces, self.pace_of) = paces(platform, |node| cells.cell_of(node));
     }
 
+    /// True if both count the same nodes together.
+    #[must_use]
+    pub fn counts_like(&self, other: &Self) -> bool {
+        self.pace_of == other.pace_of
+    }
+
     /// The nodes that are off, shutting down or booting.
     #[must_use]
     pub fn asleep(&self) -> &NodeSet {

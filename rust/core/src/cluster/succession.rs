@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::algo::releases::{Release, ReleasedBy, Releases};
+use crate::algo::span::Span;
 use crate::cluster::decisions::Basis;
 use crate::cluster::nodes::NodeStates;
 use crate::cluster::power::Governed;
@@ -58,12 +59,24 @@ impl Cluster {
     /// Takes over the former standby data or, if there is none, the instants since which nodes idle.
     pub fn stand_by(&mut self, before: Option<Standby>, idle_since: impl Fn(u32) -> SimTime) {
         let Some(standby) = &mut self.standby else { return };
+        let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
         if let Some(mut before) = before {
-            before.forget_plans();
-            *standby = before;
+            if before.counts_like(standby) {
+                before.forget_plans();
+                *standby = before;
+                return;
+            }
+            for (node, &state) in (0..).zip(states.iter()) {
+                match state {
+                    NodeState::Idle => standby.idle_from(node, before.idle_since(node)),
+                    NodeState::Off | NodeState::Booting { .. } | NodeState::ShuttingDown { .. } => {
+                        standby.enter(self.now, Span::of(node), NodeState::Idle, state);
+                    }
+                    NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => {}
+                }
+            }
             return;
         }
-        let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
         for (node, _) in (0..).zip(states.iter()).filter(|(_, state)| **state == NodeState::Idle) {
             standby.idle_from(node, idle_since(node));
         }

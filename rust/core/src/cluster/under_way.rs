@@ -11,7 +11,7 @@ use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
 
 impl Cluster {
-    /// Nodes for a job that runs already: those that the log names, if they are free and as many as it asks for; else
+    /// Nodes for a job that runs already: those that the log names by their numbers on the machine, if they are free and as many as it asks for; else
     /// the lowest free ones that may serve it. `None` if there are too few, or if a limit of its array, its queue or
     /// licences is reached.
     #[must_use]
@@ -23,7 +23,8 @@ impl Cluster {
         let serves =
             |node: u32| own.is_none_or(|own| own.contains(node)) && cells.is_none_or(|cells| cells.may_use(job, node));
         let is_free = |node: u32| node < free.capacity() && free.contains(node) && serves(node);
-        let mut nodes = self.workload.observed_nodes(job).map_or_else(Vec::new, <[u32]>::to_vec);
+        let named = self.workload.observed_nodes(job).unwrap_or_default().iter();
+        let mut nodes: Vec<_> = named.filter_map(|&number| self.platform.with_number(number)).collect();
         nodes.sort_unstable();
         nodes.dedup();
         if nodes.len() != count || !nodes.iter().all(|&node| is_free(node)) {

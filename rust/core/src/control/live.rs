@@ -1,5 +1,7 @@
 //! Live: a conductor whose plant knows only what its host reports.
 
+mod beside;
+mod impossible;
 pub mod report;
 pub mod snapshot;
 
@@ -10,10 +12,12 @@ use crate::cluster::growth::Growth;
 use crate::cluster::runs::RunId;
 use crate::cluster::{Cluster, Phase};
 use crate::control::conductor::{Conductor, Fact, Plant, Progress, Why};
+use crate::control::live::beside::Beside;
+use crate::control::live::impossible::{check_nodes, impossible};
 use crate::control::live::report::Report;
-use crate::control::orders::{HostOrder, Which};
+use crate::control::orders::{self, HostOrder, Which};
 use crate::control::{Controller, Effect};
-use crate::error::{Error, Result, SimulationError};
+use crate::error::{Result, SimulationError};
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::{Outage, Turn};
 use crate::policy::Decision;
@@ -42,6 +46,8 @@ struct Ledger {
     predicted: Watts,
     /// Ends of budgets to come.
     ends: BTreeSet<SimTime>,
+    /// Nodes that stand beside the cluster.
+    beside: Beside,
     /// Jobs that have completed.
     completed: BTreeSet<JobId>,
     /// Number of reports about earlier attempts, or of what was known already.
@@ -78,6 +84,17 @@ impl Live {
     /// The controller, before anything has happened.
     pub fn controller_mut(&mut self) -> &mut Controller {
         self.conductor.controller_mut()
+    }
+
+    /// Follows the states of nodes that stand beside the cluster, by their numbers. Nothing has happened yet.
+    pub fn stand_beside(&mut self, numbers: &[u32]) {
+        self.ledger.beside = Beside::new(numbers);
+    }
+
+    /// Number of nodes of the machine.
+    #[must_use]
+    pub fn nodes(&self) -> u32 {
+        self.cluster().platform().len() + self.ledger.beside.len()
     }
 
     /// Number of reports that came too late to change anything.
@@ -130,8 +147,8 @@ impl Live {
             ledger.reading = Some((last, ledger.predicted));
         }
         for report in std::mem::take(&mut ledger.reports) {
-            if !is_known(conductor.cluster(), &report) {
-                return Err(impossible(conductor.cluster(), &report));
+            if !ledger.knows(conductor.cluster(), &report) {
+                return Err(impossible(conductor.cluster(), &ledger.beside, &report));
             }
             ledger.late += 1;
         }
@@ -163,9 +180,9 @@ impl Ledger {
         match *report {
             Report::Ended(which, ok) => self.end(conductor, which, ok),
             Report::StartFailed(which, ref bad) => self.fail_start(conductor, which, bad),
-            Report::NodeUp(node) => up(conductor, node),
-            Report::NodeOff(node) => off(conductor, node),
-            Report::NodeDown(node) => self.down(conductor, node),
+            Report::NodeUp(number) => self.up(conductor, number),
+            Report::NodeOff(number) => self.off(conductor, number),
+            Report::NodeDown(number) => self.down(conductor, number),
             Report::Requeued(job) => Ok(self.requeue(conductor, job)),
             Report::Power(watts) => {
                 self.readings.push_back(watts);
@@ -207,8 +224,8 @@ impl Ledger {
         if let Some(run) = conductor.end(id)? {
             conductor.controller_mut().requeue(&run);
         }
-        for &node in bad {
-            self.down(conductor, node)?;
+        for &number in bad {
+            self.down(conductor, number)?;
         }
         Ok(Taken::Changes)
     }
@@ -225,7 +242,33 @@ impl Ledger {
         Taken::Changes
     }
 
-    fn down(&mut self, conductor: &mut Conductor, node: u32) -> Result<Taken> {
+    fn up(&mut self, conductor: &mut Conductor, number: u32) -> Result<Taken> {
+        match conductor.cluster().platform().with_number(number) {
+            Some(node) => up(conductor, node),
+            None => Ok(self.beside.up(number)),
+        }
+    }
+
+    fn off(&mut self, conductor: &mut Conductor, number: u32) -> Result<Taken> {
+        match conductor.cluster().platform().with_number(number) {
+            Some(node) => off(conductor, node),
+            None => Ok(self.beside.off(number)),
+        }
+    }
+
+    /// True if a report that has changed nothing says what is known already.
+    fn knows(&self, cluster: &Cluster, report: &Report) -> bool {
+        match *report {
+            Report::NodeUp(number) => self.beside.state(cluster, number).is_on(),
+            Report::NodeOff(number) => !self.beside.state(cluster, number).is_on(),
+            _ => false,
+        }
+    }
+
+    fn down(&mut self, conductor: &mut Conductor, number: u32) -> Result<Taken> {
+        let Some(node) = conductor.cluster().platform().with_number(number) else {
+            return Ok(self.beside.down(number));
+        };
         let turn = conductor.begin_outage(node, Outage::Failure, self)?;
         Ok(if turn == Turn::None { Taken::Late } else { Taken::Changes })
     }
@@ -275,17 +318,17 @@ impl Ledger {
     }
 
     /// Confirms a start, moves a run to the nodes on which it has really begun, or takes up one that was not decided.
-    fn start(&mut self, conductor: &mut Conductor, which: Which, nodes: &[u32]) -> Result<Taken> {
+    fn start(&mut self, conductor: &mut Conductor, which: Which, numbers: &[u32]) -> Result<Taken> {
         let cluster = conductor.cluster();
         let Some(id) = run_of(cluster, which.job) else {
             return match absent(cluster, which) {
                 Taken::NotYet if cluster.phase(which.job) != Phase::Unborn => {
-                    check_nodes(cluster, which, nodes)?;
+                    let nodes = check_nodes(cluster, which, numbers)?;
                     // Attempts before it that nobody told of are over.
                     conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
                     // The host knows: nothing is ordered.
                     let orders = self.orders.len();
-                    conductor.take_up_on(which.job, nodes, conductor.now(), self)?;
+                    conductor.take_up_on(which.job, &nodes, conductor.now(), self)?;
                     self.orders.truncate(orders);
                     Ok(Taken::Changes)
                 }
@@ -296,12 +339,12 @@ impl Ledger {
             Taken::Changes => {}
             other => return Ok(other),
         }
-        let known = cluster.runs().get(id).is_some_and(|run| cluster.runs().nodes(run) == nodes);
+        let known = cluster.runs().get(id).is_some_and(|run| orders::numbers(cluster, run) == numbers);
         if known {
             return Ok(Taken::Confirms);
         }
-        check_nodes(cluster, which, nodes)?;
-        conductor.controller_mut().adopt(id, nodes)?;
+        let nodes = check_nodes(cluster, which, numbers)?;
+        conductor.controller_mut().adopt(id, &nodes)?;
         Ok(Taken::Changes)
     }
 }
@@ -386,15 +429,6 @@ fn is_present(cluster: &Cluster, id: RunId, which: Which) -> Taken {
     }
 }
 
-/// True if a report that has changed nothing says what is known already.
-fn is_known(cluster: &Cluster, report: &Report) -> bool {
-    match *report {
-        Report::NodeUp(node) => cluster.node(node).is_on(),
-        Report::NodeOff(node) => !cluster.node(node).is_on(),
-        _ => false,
-    }
-}
-
 fn up(conductor: &mut Conductor, node: u32) -> Result<Taken> {
     match conductor.cluster().node(node) {
         NodeState::Down => {
@@ -428,61 +462,4 @@ fn off(conductor: &mut Conductor, node: u32) -> Result<Taken> {
         | NodeState::Busy { .. }
         | NodeState::Kept => Ok(Taken::NotYet),
     }
-}
-
-/// Checks that nothing else runs on the nodes of a start.
-fn check_nodes(cluster: &Cluster, which: Which, nodes: &[u32]) -> Result<()> {
-    let job = cluster.workload().job_id(which.job);
-    let fails = |what: String| Err(Error::Live(format!("job {job} cannot have started on {what}")));
-    let (wanted, count) = (cluster.jobs().node_count(which.job), nodes.len());
-    if count != wanted as usize {
-        return fails(format!("{count} nodes: it asks for {wanted}"));
-    }
-    if let Some([twice, ..]) = nodes.windows(2).find(|pair| pair[0] == pair[1]) {
-        return fails(format!("node {twice} twice"));
-    }
-    for &node in nodes {
-        let state = cluster.node(node);
-        let others: Vec<_> = cluster.runs_on(node).into_iter().filter_map(|id| cluster.runs().get(id)).collect();
-        let other = others.iter().find(|run| run.job != which.job);
-        match other {
-            Some(run) if cluster.platform().is_exclusive() => {
-                return fails(format!("node {node}: job {} runs there", cluster.workload().job_id(run.job)));
-            }
-            _ if !state.is_on() => return fails(format!("node {node}: it is {}", state.name())),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// Error about a report that cannot be true.
-fn impossible(cluster: &Cluster, report: &Report) -> Error {
-    let id = |job: JobId| cluster.workload().job_id(job);
-    let is = |job: JobId| match cluster.phase(job) {
-        Phase::Unborn => "has not been submitted",
-        Phase::Held => "is not eligible yet",
-        Phase::Queued => "waits",
-        Phase::Running => "runs",
-        Phase::Over => "is over",
-    };
-    let of_run = |which: &Which, what: &str| {
-        let (job, attempt, lost) = (id(which.job), which.attempt, cluster.lost_attempts(which.job));
-        let (is, by_now) = (is(which.job), lost + u32::from(cluster.phase(which.job) == Phase::Running));
-        format!("attempt {attempt} of job {job} cannot have {what}: the job {is}, after {by_now} starts")
-    };
-    let of_node = |node: u32, what: &str| format!("node {node} cannot {what}: it is {}", cluster.node(node).name());
-    Error::Live(match report {
-        Report::Ended(which, _) => of_run(which, "ended"),
-        Report::StartFailed(which, _) => of_run(which, "failed to start"),
-        Report::Started(which, _) => of_run(which, "started"),
-        Report::NodeUp(node) => of_node(*node, "be ready"),
-        Report::NodeOff(node) => of_node(*node, "be off"),
-        Report::NodeDown(node) => of_node(*node, "be down"),
-        Report::Requeued(job) => format!("job {} cannot be queued again: it {}", id(*job), is(*job)),
-        Report::Submitted(job) => format!("job {} cannot be submitted: it {}", id(*job), is(*job)),
-        Report::Eligible(job) => format!("job {} cannot become eligible: it {}", id(*job), is(*job)),
-        Report::Withdrawn(job) => format!("job {} cannot be withdrawn: it {}", id(*job), is(*job)),
-        Report::Power(_) | Report::Budget(..) => "a report of power cannot be taken into account".to_owned(),
-    })
 }

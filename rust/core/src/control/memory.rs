@@ -18,10 +18,11 @@ impl Controller {
         let (mut idle, mut turns) = (Vec::new(), Vec::new());
         let view = self.cluster.view(Watts::ZERO, &|| false);
         for (node, &state) in (0..).zip(view.nodes.iter()) {
+            let number = i64::from(view.platform.number(node));
             match (state, view.standby) {
-                (NodeState::Idle, Some(standby)) => idle.extend([i64::from(node), standby.idle_since(node).micros()]),
+                (NodeState::Idle, Some(standby)) => idle.extend([number, standby.idle_since(node).micros()]),
                 (NodeState::Booting { until } | NodeState::ShuttingDown { until }, _) => {
-                    turns.extend([i64::from(node), until.micros()]);
+                    turns.extend([number, until.micros()]);
                 }
                 _ => {}
             }
@@ -39,17 +40,18 @@ impl Controller {
     /// Lets nodes idle for as long as was kept, once all that runs is known.
     pub fn recall_idle(&mut self, kept: &Recollection) {
         let now = self.cluster.now();
-        let mut since = vec![now; self.cluster.platform().len() as usize];
-        for [node, at] in kept.rows(IDLE) {
-            if let Some(own) = usize::try_from(node).ok().and_then(|node| since.get_mut(node)) {
-                *own = SimTime::from_micros(at).min(now);
+        let platform = self.cluster.platform();
+        let mut since = vec![now; platform.len() as usize];
+        for [number, at] in kept.rows(IDLE) {
+            if let Some(node) = u32::try_from(number).ok().and_then(|number| platform.with_number(number)) {
+                since[node as usize] = SimTime::from_micros(at).min(now);
             }
         }
         self.cluster.stand_by(None, |node| since[node as usize]);
     }
 }
 
-/// The planned end of a node's transition, if it was kept.
-pub(super) fn turn_of(kept: &Recollection, node: u32) -> Option<SimTime> {
-    kept.rows(TURNS).find(|[own, _]| *own == i64::from(node)).map(|[_, until]| SimTime::from_micros(until))
+/// The planned end of the transition of the node with this number, if it was kept.
+pub(super) fn turn_of(kept: &Recollection, number: u32) -> Option<SimTime> {
+    kept.rows(TURNS).find(|[own, _]| *own == i64::from(number)).map(|[_, until]| SimTime::from_micros(until))
 }

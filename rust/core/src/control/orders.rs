@@ -1,5 +1,6 @@
 //! Orders: decisions as a host carries them out, in terms of jobs and attempts.
 
+use crate::algo::span::Span;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::{Cluster, Effect};
 use crate::control::Refusal;
@@ -64,16 +65,17 @@ impl HostOrder {
     #[must_use]
     pub fn of(cluster: &Cluster, decision: &Decision, effect: &Effect) -> Option<Self> {
         let which = |id: RunId| cluster.runs().get(id).map(Which::of);
+        let switched = |nodes: Span| nodes.nodes().map(|node| cluster.platform().number(node)).collect();
         Some(match effect {
             Effect::Started(id) => {
                 let run = cluster.runs().get(*id)?;
-                let (nodes, cap_w) = (cluster.runs().nodes(run).to_vec(), lowest_cap(cluster, run));
+                let (nodes, cap_w) = (numbers(cluster, run), lowest_cap(cluster, run));
                 let granted = if let Decision::Start(start) = decision { start.granted } else { Watts::ZERO };
                 let granted_w = Some(granted.watts()).filter(|&watts| watts > 0.0);
                 Self::Start { run: Which::of(run), nodes, cap_w, granted_w }
             }
-            Effect::Waking(nodes, _) => Self::Wake(nodes.nodes().collect()),
-            Effect::Sleeping(nodes, _) => Self::Sleep(nodes.nodes().collect()),
+            Effect::Waking(nodes, _) => Self::Wake(switched(*nodes)),
+            Effect::Sleeping(nodes, _) => Self::Sleep(switched(*nodes)),
             Effect::Timer(_) | Effect::Sized(_) => return None,
             Effect::Rejected(job, Rejection::NoProfile) => Self::Reject(*job, "no profile"),
             Effect::Rejected(job, Rejection::Power) => Self::Reject(*job, "power"),
@@ -90,7 +92,7 @@ impl HostOrder {
             },
             Effect::Resized(id, _) => {
                 let run = cluster.runs().get(*id)?;
-                Self::Resize(Which::of(run), cluster.runs().nodes(run).to_vec())
+                Self::Resize(Which::of(run), numbers(cluster, run))
             }
         })
     }
@@ -110,6 +112,12 @@ impl HostOrder {
             Fact::Between(..) | Fact::Joined(_) | Fact::Alert(_) => None,
         }
     }
+}
+
+/// Numbers that the nodes of a run have on the machine, ascending.
+#[must_use]
+pub(super) fn numbers(cluster: &Cluster, run: &Run) -> Vec<u32> {
+    cluster.runs().nodes(run).iter().map(|&node| cluster.platform().number(node)).collect()
 }
 
 /// The lowest cap in force on a run's nodes, W; `None` if there is none.

@@ -6,11 +6,21 @@ use std::sync::Arc;
 use crate::cluster::runs::RunId;
 use crate::control::{Controller, Refusal};
 use crate::error::{Result, SimulationError, config};
+use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
 use crate::policy::Policy;
 use crate::power::pvt::Predicted;
 use crate::units::{SimTime, Watts};
 use crate::workload::JobId;
+
+/// Divisions of a machine by which a policy counts nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Divisions {
+    /// Cells, if nodes differ in what jobs ask for or in the queues that have them.
+    pub cells: Option<Arc<Cells>>,
+    /// The queues, if there are any.
+    pub queues: Option<Arc<Queues>>,
+}
 
 impl Controller {
     /// Lifts the caps that the policy has set; returns the runs that had any.
@@ -21,7 +31,7 @@ impl Controller {
         if self.stages.governs() { self.cluster.lift_caps() } else { Ok(Vec::new()) }
     }
 
-    /// Puts the cluster under another policy with the predicted table `predicted`. If idle nodes were not tracked so
+    /// Puts the cluster under another policy with the predicted table `predicted` and other divisions of the machine. If idle nodes were not tracked so
     /// far, `idle_since` gives the instant since which a node idles. Returns the queued jobs that the new policy turns
     /// away too.
     ///
@@ -31,6 +41,7 @@ impl Controller {
         self,
         policy: Box<dyn Policy>,
         predicted: Arc<Predicted>,
+        divisions: Divisions,
         idle_since: impl Fn(u32) -> SimTime,
     ) -> Result<(Self, Vec<(JobId, Refusal)>)> {
         let Self { mut cluster, .. } = self;
@@ -39,11 +50,13 @@ impl Controller {
         let standby = cluster.hand_over(predicted);
         let mut next = Self::new(cluster, policy);
         next.check_succession()?;
-        if let Some(cells) = next.cluster.cells_that_divide() {
-            next.divide(cells)?;
+        match divisions.cells {
+            Some(cells) => next.divide(cells)?,
+            None => next.cluster.undivide(),
         }
-        if let Some(queues) = next.cluster.view(Watts::ZERO, &|| false).queues.cloned() {
-            next.policy.line_up(&Arc::new(queues))?;
+        if let Some(queues) = divisions.queues {
+            next.policy.line_up(&queues)?;
+            next.cluster.regroup(queues);
         }
         next.cluster.stand_by(standby, idle_since);
         next.nodes_found();

@@ -8,6 +8,7 @@ pub mod queues;
 pub mod slots;
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::{ConfigError, Fault, Result};
 use crate::platform::node_state::NodeState;
@@ -93,6 +94,25 @@ pub struct Platform {
     kinds: Vec<u32>,
     slots: u32,
     exclusive: bool,
+    /// Numbers of the nodes on the machine of which they are a part; `None` if they are all of it.
+    numbers: Option<Arc<Numbers>>,
+}
+
+/// Numbers of nodes on a larger machine.
+#[derive(Debug)]
+struct Numbers {
+    /// By node.
+    of_node: Vec<u32>,
+    /// Numbers, ascending, each with its node.
+    nodes: Vec<(u32, u32)>,
+}
+
+impl Numbers {
+    fn new(of_node: Vec<u32>) -> Self {
+        let mut nodes: Vec<_> = of_node.iter().copied().zip(0..).collect();
+        nodes.sort_unstable();
+        Self { of_node, nodes }
+    }
 }
 
 impl Platform {
@@ -110,16 +130,33 @@ impl Platform {
         self.nodes.is_empty()
     }
 
-    /// The machine that consists of some of the nodes, counted from 0.
+    /// The machine that consists of some of the nodes, counted from 0. It knows the numbers that they have here.
     #[must_use]
     pub fn part(&self, nodes: &[u32]) -> Self {
-        Self::of(nodes.iter().map(|&node| *self.node(node)).collect(), self.slots, self.exclusive)
+        let numbers = nodes.iter().map(|&node| self.number(node)).collect();
+        let part = Self::of(nodes.iter().map(|&node| *self.node(node)).collect(), self.slots, self.exclusive);
+        Self { numbers: Some(Arc::new(Numbers::new(numbers))), ..part }
+    }
+
+    /// Number of a node on the machine of which these nodes are a part; its own if they are all of it.
+    #[must_use]
+    pub fn number(&self, node: u32) -> u32 {
+        let own = self.numbers.as_ref().and_then(|numbers| numbers.of_node.get(node as usize));
+        own.copied().unwrap_or(node)
+    }
+
+    /// The node with this number on the machine of which these nodes are a part, if it is one of them.
+    #[must_use]
+    pub fn with_number(&self, number: u32) -> Option<u32> {
+        let Some(numbers) = &self.numbers else { return Some(number).filter(|&node| node < self.len()) };
+        let place = numbers.nodes.binary_search_by_key(&number, |known| known.0).ok()?;
+        Some(numbers.nodes[place].1)
     }
 
     fn of(nodes: Vec<NodeDraw>, slots: u32, exclusive: bool) -> Self {
         let differs = (1..).zip(nodes.windows(2)).filter(|(_, pair)| pair[0] != pair[1]).map(|(node, _)| node);
         let idles = nodes.iter().map(|node| node.idle).collect();
-        Self { kinds: std::iter::once(0).chain(differs).collect(), idles, nodes, slots, exclusive }
+        Self { kinds: std::iter::once(0).chain(differs).collect(), idles, nodes, slots, exclusive, numbers: None }
     }
 
     /// Draws and transition times of a node.
@@ -300,10 +337,8 @@ mod tests {
         assert!(PlatformColumns { exclusive: false, ..uneven }.into_platform().is_err());
     }
 
-    #[test]
-    fn neighbours_that_draw_the_same_are_of_one_kind() {
-        let all = [100.0, 100.0, 50.0, 100.0];
-        let columns = PlatformColumns { idle_w: all.to_vec(), ..two_nodes() };
+    fn four_nodes(idle_w: [f64; 4]) -> Platform {
+        let columns = PlatformColumns { idle_w: idle_w.to_vec(), ..two_nodes() };
         let longer = |column: Vec<f64>| [column.clone(), column].concat();
         let platform = PlatformColumns {
             busy_w: longer(columns.busy_w),
@@ -317,9 +352,23 @@ mod tests {
             slots: vec![4; 4],
             ..columns
         };
-        let platform = platform.into_platform().unwrap();
+        platform.into_platform().unwrap()
+    }
+
+    #[test]
+    fn neighbours_that_draw_the_same_are_of_one_kind() {
+        let platform = four_nodes([100.0, 100.0, 50.0, 100.0]);
         let kinds = [0, 1, 2, 3].map(|node| platform.kind(node));
         assert!(kinds[0] == kinds[1] && kinds[1] != kinds[2] && kinds[2] != kinds[3], "{kinds:?}");
+    }
+
+    #[test]
+    fn nodes_of_a_part_know_their_numbers_on_the_machine() {
+        let four = four_nodes([100.0; 4]);
+        assert_eq!((four.number(3), four.with_number(3), four.with_number(4)), (3, Some(3), None));
+        let part = four.part(&[3, 1, 2]).part(&[2, 0]);
+        assert_eq!([0, 1].map(|node| part.number(node)), [2, 3]);
+        assert_eq!([0, 1, 2, 3].map(|number| part.with_number(number)), [None, None, Some(0), Some(1)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::cluster::Cluster;
 use crate::cluster::growth::Growth;
+use crate::control::succession::Divisions;
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
 use crate::platform::queues::Queues;
@@ -89,6 +90,20 @@ impl Part {
     /// True if these are the nodes that serve.
     pub(super) fn is_of(&self, nodes: &[u32]) -> bool {
         self.serving() == nodes
+    }
+
+    /// The others.
+    pub(super) fn others(&self) -> &[u32] {
+        &self.order[self.serving..]
+    }
+
+    /// Divisions of the serving nodes.
+    pub(super) fn divisions(&self, all: &Divisions) -> Divisions {
+        let Divisions { cells, queues } = all;
+        Divisions {
+            cells: cells.as_ref().map(|cells| self.cells(cells)),
+            queues: queues.as_ref().map(|queues| self.queues(queues)),
+        }
     }
 
     /// Lets the cluster count the others, which idle for the whole run.

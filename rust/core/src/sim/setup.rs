@@ -8,6 +8,7 @@ use crate::cluster::growth::Growth;
 use crate::control::Controller;
 use crate::control::live::Live;
 use crate::control::pools::{Ground, Pools};
+use crate::control::succession::Divisions;
 use crate::error::{ConfigError, Result, config};
 use crate::platform::Platform;
 use crate::platform::cells::Cells;
@@ -18,7 +19,7 @@ use crate::policy::agent::choices::Choices;
 use crate::policy::allocator::Allocator;
 use crate::policy::budget::least::LeastCaps;
 use crate::policy::compose::{Composed, Parts};
-use crate::policy::registry::refused::{Feature, Features, refusal};
+use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::registry::{PolicySpec, chooses_nodes};
 use crate::policy::sleep::Sleep;
 use crate::power::budgets::BudgetRow;
@@ -28,6 +29,7 @@ use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_
 use crate::power::slowest::Slowest;
 use crate::sim::limits::Walltimes;
 use crate::sim::own_parts::OwnParts;
+use crate::sim::part::Part;
 use crate::sim::{Options, Simulation};
 use crate::units::SimTime;
 use crate::workload::Workload;
@@ -95,13 +97,15 @@ enum Kind {
 }
 
 impl Kind {
+    /// The nodes that it decides about, if the others stand beside them for the whole run.
+    fn part(&self) -> Option<&[u32]> {
+        if let Self::Part(nodes) = self { Some(nodes) } else { None }
+    }
+
     /// Checks that it can begin with jobs under way.
     fn check_under_way(&self) -> Result<()> {
-        Features::default()
-            .with(Feature::UnderWay, true)
-            .with(Feature::SomeNodes, matches!(self, Self::Pools(_) | Self::Lanes | Self::Part(_)))
-            .with(Feature::Agent, matches!(self, Self::Agent(_)))
-            .check()
+        let features = Features::default().with(Feature::UnderWay, true);
+        features.with(Feature::Agent, matches!(self, Self::Agent(_))).check()
     }
 }
 
@@ -154,35 +158,25 @@ impl Setup<'_> {
     /// # Errors
     /// If something in the setup is invalid, or the policy cannot go on from where the run is.
     pub fn succeeding(mut self, run: Simulation, at: SimTime) -> Result<Simulation> {
-        let Prepared { parts, predicted, kind, .. } = self.prepared()?;
-        let (name, platform) = (self.spec.name, self.platform);
+        let Prepared { parts, predicted, kind, queues, cells, .. } = self.prepared()?;
         let other = |found: &str, expected: &str| Err(config("policy", found, expected));
-        let policy: Box<dyn Policy> = match kind {
-            Kind::Own(scheduler) if !run.is_of_part(None) => {
-                let _ = scheduler;
+        match &kind {
+            Kind::Agent(_) => return other("an agent", "a policy"),
+            Kind::Own(_) if !run.is_of_part(None) => {
                 return other(
                     "a whole scheduler",
                     "one of parts: only some of the nodes serve under the policy before",
                 );
             }
-            Kind::Own(scheduler) => scheduler,
-            Kind::Whole if run.is_of_part(None) => Box::new(Composed::new(name, parts, platform)?),
-            Kind::Part(nodes) if run.is_of_part(Some(&nodes)) => {
-                Box::new(Composed::in_part(name, parts, &platform.part(&nodes), platform)?)
-            }
-            Kind::Pools(_) | Kind::Lanes => {
-                let expected = "one whose backfill is `plan`, or a fork before anything has happened: queues have several \
-                                sets of nodes, which are told apart from the beginning";
-                return other("a policy that counts nodes", expected);
-            }
-            Kind::Agent(_) => return other("an agent", "a policy"),
-            Kind::Whole | Kind::Part(_) => {
+            _ if !run.is_of_part(kind.part()) => {
                 let expected = "one with a budget as before, or without as before: queues have some nodes and not all, \
                                 and under a budget the others stand beside them for the whole run";
                 return other("one that counts other nodes", expected);
             }
-        };
-        run.succeed(policy, predicted, at)
+            _ => {}
+        }
+        let policy = self.policy(kind, parts, &predicted)?;
+        run.succeed(policy, predicted, Divisions { cells, queues }, at)
     }
 
     /// Adds jobs to a run under way. The jobs of this setup are those of the run, in their old rows, and more.
@@ -279,22 +273,24 @@ impl Setup<'_> {
 
     fn of_kind(self, kind: Kind, parts: Parts, (actual, predicted): (Actual, Predicted)) -> Result<Simulation> {
         let (jobs, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
-        if let Kind::Part(nodes) = &kind {
-            let serving = platform.part(nodes);
-            let policy = Box::new(Composed::in_part(self.spec.name, parts, &serving, platform)?);
-            return Ok(Simulation::of_part(nodes, jobs, platform.clone(), (actual, predicted), policy, options));
-        }
+        let part = kind.part().map(<[u32]>::to_vec);
         let policy = self.policy(kind, parts, &predicted)?;
-        Ok(Simulation::new(jobs, platform.clone(), actual, predicted, policy, options))
+        Ok(match part {
+            Some(nodes) => Simulation::of_part(&nodes, jobs, platform.clone(), (actual, predicted), policy, options),
+            None => Simulation::new(jobs, platform.clone(), actual, predicted, policy, options),
+        })
     }
 
-    /// Makes what decides about the whole machine.
+    /// Makes what decides about the machine, or about some of its nodes.
     fn policy(self, kind: Kind, parts: Parts, predicted: &Predicted) -> Result<Box<dyn Policy>> {
         Ok(match kind {
             Kind::Own(scheduler) => scheduler,
             Kind::Agent(agent) => Box::new(agent.policy(self.spec, parts, self.platform, self.seed)?),
             Kind::Pools(queues) => Box::new(self.pools(&queues, &parts, predicted)?),
-            Kind::Part(_) => return Err(refusal(Feature::LiveMachine, Feature::SomeNodes, "")),
+            Kind::Part(nodes) => {
+                let serving = self.platform.part(&nodes);
+                Box::new(Composed::in_part(self.spec.name, parts, &serving, self.platform)?)
+            }
             Kind::Whole | Kind::Lanes => Box::new(Composed::new(self.spec.name, parts, self.platform)?),
         })
     }
@@ -306,19 +302,31 @@ impl Setup<'_> {
     pub fn live(mut self, start: SimTime) -> Result<Live> {
         let Prepared { parts, actual, predicted, kind, queues, cells } = self.prepared()?;
         let (workload, platform, options) = (Arc::clone(self.workload), self.platform, self.options);
+        let part = kind.part().map(|nodes| Part::new(nodes, platform, &actual));
         let mut policy = self.policy(kind, parts, &predicted)?;
         if options.kill_at_walltime {
             policy.enforce_limits(options.kill_grace);
         }
+        let (machine, predicted) = match &part {
+            Some(part) => part.machine(platform, &predicted),
+            None => (Arc::new(platform.clone()), predicted),
+        };
         let stretches = options.walltimes == Walltimes::Stretch;
-        let slowest = stretches.then(|| Slowest::new(&predicted, platform.len(), workload.app_names().len()));
-        let platform = Arc::new(platform.clone());
-        let cluster = Cluster::new(start, workload, platform, Arc::new(predicted), slowest);
+        let slowest = stretches.then(|| Slowest::new(&predicted, machine.len(), workload.app_names().len()));
+        let mut cluster = Cluster::new(start, workload, machine, Arc::new(predicted), slowest);
+        if let Some(part) = &part {
+            part.stand_beside(&mut cluster);
+        }
         let mut live = Live::new(Controller::new(cluster, policy), actual.has_caps());
-        if let Some(cells) = cells {
+        let mut divisions = Divisions { cells, queues };
+        if let Some(part) = &part {
+            live.stand_beside(part.others());
+            divisions = part.divisions(&divisions);
+        }
+        if let Some(cells) = divisions.cells {
             live.controller_mut().divide(cells)?;
         }
-        if let Some(queues) = queues {
+        if let Some(queues) = divisions.queues {
             live.controller_mut().line_up(queues)?;
         }
         Ok(live)
@@ -330,9 +338,10 @@ impl Setup<'_> {
     /// If something in the setup is invalid, or the controller was not set up for what the new jobs ask for; it is
     /// unchanged then.
     pub fn growing(mut self, live: &mut Live) -> Result<()> {
-        let Prepared { predicted, queues, cells, .. } = self.prepared()?;
+        let Prepared { predicted, queues, cells, kind, .. } = self.prepared()?;
         let (workload, predicted) = (Arc::clone(self.workload), Arc::new(predicted));
-        live.grow(&Growth { workload, predicted, cells, queues, groups: self.groups.take() })
+        let growth = Growth { workload, predicted, cells, queues, groups: self.groups.take() };
+        live.grow(&kind.part().map_or_else(|| growth.clone(), |nodes| growth.part(nodes)))
     }
 
     /// Makes a policy for each pool, with separate parts; one sleep rule covers the nodes of all pools.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::control::succession::Divisions;
 use crate::error::Result;
 use crate::policy::Policy;
 use crate::power::pvt::Predicted;
@@ -29,26 +30,32 @@ impl Simulation {
     }
 
     /// Continues the run from `at` on, up to which everything has happened, under another policy with the predicted
-    /// table `predicted`. It makes a pass at that instant.
+    /// table `predicted` and the machine's divisions that it counts by. It makes a pass at that instant.
     ///
     /// # Errors
     /// If the policy cannot go on from here.
-    pub fn succeed(mut self, policy: Box<dyn Policy>, predicted: Predicted, at: SimTime) -> Result<Self> {
+    pub fn succeed(
+        mut self,
+        policy: Box<dyn Policy>,
+        predicted: Predicted,
+        divisions: Divisions,
+        at: SimTime,
+    ) -> Result<Self> {
         let now = self.now();
         // In a run that has come to its end, another policy goes on from the last event.
         let at = if at >= SimTime::LATEST { now } else { at.min(self.world.options.until).max(now) };
         self.world.plant.advance(at)?;
         self.conductor.controller_mut().advance(at);
         self.lift_caps()?;
-        let predicted = match &self.world.part {
-            Some(part) => part.believed(&predicted),
-            None => predicted,
+        let (predicted, divisions) = match &self.world.part {
+            Some(part) => (part.believed(&predicted), part.divisions(&divisions)),
+            None => (predicted, divisions),
         };
         self.world.totals.measured = predicted.following(self.conductor.cluster().workload());
         let former = self.conductor.controller().budget();
         let Self { conductor, mut world, is_broken } = self;
         let (mut conductor, refused) = conductor.succeed(at, |controller| {
-            controller.succeeded_by(policy, Arc::new(predicted), |node| world.plant.unchanged_since(node))
+            controller.succeeded_by(policy, Arc::new(predicted), divisions, |node| world.plant.unchanged_since(node))
         })?;
         for (job, refusal) in refused {
             conductor.turn_away(job, refusal, &mut world);

@@ -2,8 +2,9 @@
 
 use crate::cluster::{Cluster, Phase};
 use crate::control::live::Live;
+use crate::control::live::impossible::check_nodes;
 use crate::control::memory::turn_of;
-use crate::control::orders::{HostOrder, Which};
+use crate::control::orders::{HostOrder, Which, numbers};
 use crate::error::Result;
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::Outage;
@@ -61,7 +62,7 @@ impl Live {
             running: (running.into_iter())
                 .map(|run| {
                     let which = Which { job: run.job, attempt: run.attempt };
-                    (which, cluster.runs().nodes(run).to_vec(), run.started)
+                    (which, numbers(cluster, run), run.started)
                 })
                 .collect(),
             over: (cluster.workload().jobs())
@@ -69,11 +70,19 @@ impl Live {
                 .map(|job| (last(cluster, job), self.has_completed(job), self.conductor.end_of(job)))
                 .collect(),
             held: cluster.workload().jobs().filter(|&job| cluster.is_held(job)).collect(),
-            nodes: (0..cluster.platform().len())
-                .filter_map(|node| Some((node, standing(cluster.node(node))?)))
-                .collect(),
+            nodes: self.standing(),
             budgets: cluster.budgets().rows().iter().filter(lasts).copied().collect(),
         }
+    }
+
+    /// Nodes that are not in service, by their numbers on the machine.
+    fn standing(&self) -> Vec<(u32, Standing)> {
+        let (cluster, beside) = (self.cluster(), self.ledger.beside.standing());
+        let own = (0..cluster.platform().len())
+            .filter_map(|node| Some((cluster.platform().number(node), Standing::of(cluster.node(node))?)));
+        let mut all: Vec<_> = own.chain(beside).collect();
+        all.sort_unstable_by_key(|&(number, _)| number);
+        all
     }
 
     /// True if a controller that is rebuilt from its snapshot and its recollection lacks nothing: no caps, and no runs
@@ -105,9 +114,13 @@ impl Live {
         for row in &snapshot.budgets {
             ledger.budget(conductor, *row);
         }
-        for &(node, standing) in &snapshot.nodes {
+        for &(number, standing) in &snapshot.nodes {
+            let Some(node) = conductor.cluster().platform().with_number(number) else {
+                ledger.beside.stand(number, standing);
+                continue;
+            };
             let draw = conductor.cluster().platform().node(node);
-            let until = turn_of(kept, node);
+            let until = turn_of(kept, number);
             let boots = until.unwrap_or_else(|| now.saturating_add(draw.boot_time));
             let stops = until.unwrap_or_else(|| now.saturating_add(draw.shutdown_time));
             let state = match standing {
@@ -128,10 +141,10 @@ impl Live {
                 ledger.completed.insert(which.job);
             }
         }
-        for (which, nodes, since) in &snapshot.running {
+        for (which, own, since) in &snapshot.running {
             conductor.controller_mut().count_attempts(which.job, which.attempt.saturating_sub(1));
-            super::check_nodes(conductor.cluster(), *which, nodes)?;
-            conductor.take_up_on(which.job, nodes, *since, ledger)?;
+            let nodes = check_nodes(conductor.cluster(), *which, own)?;
+            conductor.take_up_on(which.job, &nodes, *since, ledger)?;
         }
         for &(which, since) in &snapshot.waiting {
             conductor.controller_mut().count_attempts(which.job, which.attempt);
@@ -154,12 +167,15 @@ fn last(cluster: &Cluster, job: JobId) -> Which {
     Which { job, attempt: cluster.lost_attempts(job) }
 }
 
-fn standing(state: NodeState) -> Option<Standing> {
-    match state {
-        NodeState::Off => Some(Standing::Off),
-        NodeState::Booting { .. } => Some(Standing::Booting),
-        NodeState::ShuttingDown { .. } => Some(Standing::Stopping),
-        NodeState::Down => Some(Standing::Down),
-        NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept => None,
+impl Standing {
+    /// The state of a node, unless it is in service.
+    pub(super) fn of(state: NodeState) -> Option<Self> {
+        match state {
+            NodeState::Off => Some(Self::Off),
+            NodeState::Booting { .. } => Some(Self::Booting),
+            NodeState::ShuttingDown { .. } => Some(Self::Stopping),
+            NodeState::Down => Some(Self::Down),
+            NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept => None,
+        }
     }
 }

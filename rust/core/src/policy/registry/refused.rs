@@ -65,8 +65,6 @@ pub enum Feature {
     SeveralSets,
     /// A run that begins with jobs under way.
     UnderWay,
-    /// A live machine.
-    LiveMachine,
 }
 
 /// Two features that do not go together.
@@ -224,21 +222,6 @@ pub const REFUSED: &[RefusedPair] = &[
         "\"policy\" where nodes of several queues are counted by set: the jobs behind the last reservation of one set may \
          stand among those of another that still reserve",
     ),
-    pair(
-        Feature::LiveMachine,
-        Feature::SomeNodes,
-        "queues",
-        "queues of some nodes",
-        "none that have only some of the nodes while there is a budget for all of them",
-    ),
-    pair(
-        Feature::UnderWay,
-        Feature::SomeNodes,
-        "policy",
-        "a policy that counts nodes",
-        "one whose backfill is `plan`: queues have some nodes and not all, and each set of nodes is scheduled by itself \
-         from the beginning",
-    ),
     pair(Feature::UnderWay, Feature::Agent, "policy", "an agent", "a policy: it begins with jobs under way"),
 ];
 
@@ -326,7 +309,6 @@ impl Feature {
             Self::SomeNodes => "queues of some of the nodes",
             Self::SeveralSets => "queues of several sets of nodes that overlap, or under a budget",
             Self::UnderWay => "a run that begins with jobs under way",
-            Self::LiveMachine => "a live machine with a power part",
         }
     }
 }
