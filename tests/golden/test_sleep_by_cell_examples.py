@@ -166,11 +166,3 @@ def test_rule_20_licences_are_waited_for_without_waking_anybody() -> None:
     result = run(workload, platform, "reservations", sleep=AT_ONCE)
     assert steps(result, "wake") == [(940.0, "wake", 1)]
     assert starts(result) == [0.0, 1000.0]
-
-
-def test_under_a_budget_it_is_refused_by_name() -> None:
-    policy = hs.Policy("fcfs", "reservations", sleep="timeout", power={"name": "system-budget", "budget_w": 9000.0})
-    with pytest.raises(
-        hs.ConfigError, match=r"policy\.sleep: found a part, expected none with a power part where nodes"
-    ):
-        hs.simulate(jobs((0, 10, 10, 1), (0, 10, 10, 1), gpus=[0, 1]), unlike(), policy)

@@ -395,7 +395,7 @@ def rests(draw: st.DrawFn, machine: Machine, asked: Asked) -> None:
     machine.horizon = max(machine.horizon, draw(st.sampled_from([0, 2_592_000, 2_592_000])) * SECOND)
     times = draw(st.tuples(st.sampled_from([0, 1, 6]), st.sampled_from([0, 2, 9])))
     machine.sleep = draw(sleeps(machine.nodes, *times))
-    if not asked.plan and not asked.reserve and asked.power is None:
+    if not asked.plan and not asked.reserve:
         boots = st.lists(st.sampled_from([0, SECOND, 6 * SECOND]), min_size=machine.nodes, max_size=machine.nodes)
         machine.boots = draw(st.none() | boots)
     if asked.reserve:

@@ -215,8 +215,11 @@ class Machine:
     @property
     def has_lanes(self) -> bool:
         """Nodes are counted for several sets that share some, or the watts of a budget (rule 6)."""
-        overlap = len({node for own in self.sets for node in own}) < sum(map(len, self.sets))
-        return not self.plan and len(self.sets) > 1 and (overlap or self.power is not None)
+        served = {node for own in self.sets for node in own}
+        shared = len(served) < sum(map(len, self.sets)) or self.power is not None
+        # Nodes in no queue leave their watts to the others where they sleep.
+        leaves = self.power is not None and self.sleep is not None and len(served) < self.nodes
+        return not self.plan and (shared if len(self.sets) > 1 else bool(self.sets) and leaves)
 
     def all_nodes(self, job: Job) -> Sequence[int]:
         """Nodes that rules mean by "all": those of a job's queue, or all where several sets may share anything."""

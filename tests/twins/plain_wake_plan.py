@@ -1,11 +1,21 @@
-"""The plan of jobs, nodes and watts where nodes sleep under a budget: 4 to 6 of the page on sleep under a budget."""
+"""The plan of jobs, nodes and watts where nodes sleep under a budget: 4 to 6 of the page on sleep under a budget.
+
+Nodes are those of cells, where they differ or queues share them; nodes that are alike are one cell.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
 from plain_draws import microwatts_down, microwatts_up
+from plain_nodes import Place
+
+Thing = Place | str
+"""A cell, a licence, or watts."""
+MICROWATTS = "microwatts"
 
 
 @dataclass
@@ -13,6 +23,7 @@ class Down:
     """A node that is off or shutting down, as a plan has it."""
 
     number: int
+    cell: Place
     is_off: bool
     back: int
     idle: int
@@ -22,21 +33,42 @@ class Down:
 
 
 @dataclass(frozen=True)
+class Need:
+    """Need of a job: nodes of these cells, the plainest first, licences, watts on average and at best, and a length."""
+
+    cells: Sequence[Place]
+    count: int
+    licences: dict[str, int]
+    mean: int
+    least: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """Nodes of a cell that a job takes: how many, those among them that are woken, when, and what these take idle."""
+
+    cell: Place
+    count: int
+    woken: list[Down]
+    wake_at: int
+    idle: int
+
+
+@dataclass(frozen=True)
 class Fit:
-    """Start of a job, the time from which nodes are woken for it, and what it takes."""
+    """Start of a job, and what it takes."""
 
     at: int
     is_for_now: bool
     is_sure: bool
-    wake_at: int
-    woken: list[Down]
+    parts: list[Part]
     own: int
-    idle: int
 
 
 @dataclass
 class Wake:
-    """Nodes that are woken for a job, and what they may draw beyond idle, in microwatts."""
+    """Nodes of a cell that are woken for a job, and what they may draw beyond idle, in microwatts."""
 
     at: int
     woken: list[Down]
@@ -45,103 +77,126 @@ class Wake:
 
 @dataclass
 class Plan:
-    """Nodes that are on and free, and microwatts, at every time from now on: 4 to 6."""
+    """Nodes that are on and free, licences, and microwatts, at every time from now on: 4 to 6."""
 
     now: int
     budget: dict[int, int]
     """Microwatts from each of these times on, the first of which is now."""
     down: list[Down]
-    margin: int
-    soon: int | None
+    margins: dict[Place, int]
+    """The longest start of any node of a cell that is off or shutting down."""
+    soon: dict[Place, int]
+    """Time at which the last of a cell is back that is off or in transition."""
     most: int
     """Picowatts once all that runs has ended, at the best of all times."""
     falls: bool
-    nodes: list[tuple[int, float, int]] = field(default_factory=list)
-    """From when until when how many more."""
-    microwatts: list[tuple[int, float, int]] = field(default_factory=list)
+    changes: list[tuple[int, float, Thing, int]] = field(default_factory=list)
+    """From when until when there are how many more of what."""
     wakes: list[Wake] = field(default_factory=list)
     is_bare: bool = True
-    late: int = 0
+    late: Counter[Thing] = field(default_factory=Counter)
     """Nodes that count as on and free now and still boot."""
-    overdue: tuple[int, int] = (0, 0)
-    """Nodes and microwatts of runs that are past their planned end: they count as free now."""
-    left: tuple[int, int] = (0, 0)
-    """Nodes and microwatts left now after the starts."""
-    awaited: tuple[int, int] = (0, 0)
-    """Part of these that jobs would take for which nodes are being woken."""
+    overdue: Counter[Thing] = field(default_factory=Counter)
+    """What runs have that are past their planned end: it counts as free now."""
+    left: Counter[Thing] = field(default_factory=Counter)
+    """What is left now after the starts."""
+    awaited: Counter[Thing] = field(default_factory=Counter)
+    """Part of this that jobs would take for which nodes are being woken."""
 
     def instants(self) -> list[int]:
-        ends = {end for changes in (self.nodes, self.microwatts) for one in changes for end in one[:2]}
+        ends = {end for change in self.changes for end in change[:2]}
         return sorted({self.now, *self.budget, *(int(end) for end in ends if self.now < end < inf)})
 
-    def nodes_at(self, time: int) -> int:
-        return sum(by for start, end, by in self.nodes if start <= time < end)
+    def at(self, time: int, thing: Thing) -> int:
+        base = self.budget[max(at for at in self.budget if at <= time)] if thing == MICROWATTS else 0
+        return base + sum(by for start, end, what, by in self.changes if what == thing and start <= time < end)
 
-    def microwatts_at(self, time: int) -> int:
-        base = self.budget[max(at for at in self.budget if at <= time)]
-        return base + sum(by for start, end, by in self.microwatts if start <= time < end)
+    def least(self, thing: Thing, start: int, end: float) -> int:
+        return min(self.at(at, thing) for at in [start, *(at for at in self.instants() if start < at < end)])
 
-    def during(self, start: int, end: float) -> list[int]:
-        return [start, *(at for at in self.instants() if start < at < end)]
-
-    def least_nodes(self, start: int, end: float) -> int:
-        return min(self.nodes_at(at) for at in self.during(start, end))
-
-    def least_microwatts(self, start: int, end: float) -> int:
-        return min(self.microwatts_at(at) for at in self.during(start, end))
-
-    def fit(self, count: int, mean: int, least: int, length: int, earliest: int) -> Fit | None:
+    def fit(self, need: Need, earliest: int) -> Fit | None:
         """5: the first instant that will do of all at which anything may change, and some more."""
-        length = max(length, 1)
+        length = max(need.length, 1)
         changes = {*self.instants(), *(one.back for one in self.down)}
-        shifts = (0, self.margin, -length, self.margin - length, 1)
+        shifts = {0, 1, -length, 1 - length}
+        for margin in self.margins.values():
+            shifts |= {margin, margin - length}
         for at in sorted({earliest, *(change + shift for change in changes for shift in shifts)}):
-            if at >= earliest and (found := self._fit_at(count, mean, least, length, at)) is not None:
+            if at >= earliest and (found := self._fit_at(need, at, length)) is not None:
                 return found
         return None
 
-    def _fit_at(self, count: int, mean: int, least: int, length: int, at: int) -> Fit | None:
-        """Without what is overdue, or else with it."""
-        for late in [self.overdue, (0, 0)]:
-            nodes = self.least_nodes(at, at + length) - late[0]
-            watts = self.least_microwatts(at, at + length) - late[1]
-            lack = max(0, count - nodes)
-            woken = [one for one in self.down if not one.is_taken and one.back <= at][:lack]
-            idle = sum(one.idle for one in woken)
-            if len(woken) < lack or least > self.most - idle:
+    def _fit_at(self, need: Need, at: int, length: int) -> Fit | None:
+        """Without what is overdue, or else with it; now on nodes that are on, or else with others."""
+        things: list[Thing] = [*need.cells, *need.licences, MICROWATTS]
+        least = {thing: self.least(thing, at, at + length) for thing in things}
+        for late in [self.overdue, Counter[Thing]()]:
+            free = {thing: least[thing] - late[thing] for thing in things}
+            if any(free[name] < count for name, count in need.licences.items()):
                 continue
-            own = min(mean, microwatts_down(self.most) - microwatts_down(idle))
-            if watts < own + microwatts_down(idle):
-                continue
-            wake_at = max(self.now, at - self.margin) if lack else at
-            if idle > 0 and self.least_microwatts(wake_at, inf) < microwatts_down(idle):
-                continue
-            is_sure = late == self.overdue
-            on = self.nodes_at(at) - self.late - self.overdue[0]
-            is_for_now = at == self.now and not lack and on >= count and is_sure
-            return Fit(at, is_for_now, is_sure, wake_at, woken, own, microwatts_down(idle))
+            for wakes in [False, True] if at == self.now else [True]:
+                parts = self._parts(need, free, at, wakes=wakes)
+                if parts is None or (own := self._own(need, parts, free[MICROWATTS])) is None:
+                    continue
+                is_sure = late == self.overdue
+                really = {part.cell: self.at(at, part.cell) - self.late[part.cell] for part in parts}
+                is_on = all(part.count <= really[part.cell] - self.overdue[part.cell] for part in parts)
+                is_for_now = at == self.now and is_sure and is_on and not any(part.woken for part in parts)
+                return Fit(at, is_for_now, is_sure, parts, own)
         return None
 
-    def take(self, count: int, length: int, fit: Fit) -> None:
+    def _parts(self, need: Need, free: dict[Thing, int], at: int, *, wakes: bool) -> list[Part] | None:
+        """Nodes of each cell, the plainest first; those that are lacking are woken, the lowest first."""
+        parts, left = list[Part](), need.count
+        for cell in need.cells:
+            on, down = free[cell], [one for one in self.down if one.cell == cell and not one.is_taken]
+            there = [one for one in down if one.back <= at] if wakes else []
+            count = min(left, on + len(there))
+            if count <= 0:
+                continue
+            woken = there[: max(0, count - on)]
+            wake_at = max(self.now, at - self.margins[cell]) if woken else at
+            parts.append(Part(cell, count, woken, wake_at, microwatts_down(sum(one.idle for one in woken))))
+            left -= count
+        return None if left else parts
+
+    def _own(self, need: Need, parts: list[Part], free: int) -> int | None:
+        """Microwatts that a job takes itself on these nodes; None if they are lacking, for it or for who is woken."""
+        idle, exact = sum(part.idle for part in parts), sum(one.idle for part in parts for one in part.woken)
+        if need.least > self.most - exact:
+            return None
+        own = min(need.mean, microwatts_down(self.most) - idle)
+        if free < own + idle:
+            return None
+        for part in parts:
+            by_then = sum(other.idle for other in parts if other.woken and other.wake_at <= part.wake_at)
+            if part.woken and by_then > 0 and self.least(MICROWATTS, part.wake_at, inf) < by_then:
+                return None
+        return own
+
+    def take(self, need: Need, fit: Fit) -> None:
         """6."""
         self.is_bare = False
-        end = fit.at + max(length, 1)
-        if fit.woken:
-            for one in fit.woken:
+        end, woken = fit.at + max(need.length, 1), [part for part in fit.parts if part.woken]
+        for part in woken:
+            for one in part.woken:
                 one.is_taken = True
-            self.microwatts.append((fit.wake_at, inf, -fit.idle))
-            booted = fit.wake_at + max(one.boot for one in fit.woken)
-            excess = microwatts_up(sum(one.excess for one in fit.woken))
-            grant = min(excess, max(0, self.least_microwatts(fit.wake_at, booted)))
-            self.microwatts.append((fit.wake_at, booted, -grant))
-            self.nodes.append((end, inf, len(fit.woken)))
-            self.wakes.append(Wake(fit.wake_at, fit.woken, grant))
-        self.nodes.append((fit.at, end, len(fit.woken) - count))
-        self.microwatts.append((fit.at, end, -fit.own))
-        if fit.at == self.now and self.is_woken_for(fit):
-            nodes, microwatts = self.awaited
-            self.awaited = nodes + count - len(fit.woken), microwatts + fit.own + fit.idle
+            self.changes.append((part.wake_at, inf, MICROWATTS, -part.idle))
+            self.changes.append((end, inf, part.cell, len(part.woken)))
+        for part in woken:
+            booted = part.wake_at + max(one.boot for one in part.woken)
+            excess = microwatts_up(sum(one.excess for one in part.woken))
+            grant = min(excess, max(0, self.least(MICROWATTS, part.wake_at, booted)))
+            self.changes.append((part.wake_at, booted, MICROWATTS, -grant))
+            self.wakes.append(Wake(part.wake_at, part.woken, grant))
+        taken = {part.cell: part.count - len(part.woken) for part in fit.parts}
+        both: dict[Thing, int] = {**taken, **need.licences, MICROWATTS: fit.own}
+        self.changes += [(fit.at, end, thing, -amount) for thing, amount in both.items()]
+        if fit.at == self.now and self.is_woken_for(need, fit):
+            both[MICROWATTS] += sum(part.idle for part in fit.parts)
+            self.awaited.update(both)
 
-    def is_woken_for(self, fit: Fit) -> bool:
+    def is_woken_for(self, need: Need, fit: Fit) -> bool:
         """7."""
-        return self.soon is not None and fit.at <= self.soon and fit.is_sure and not fit.is_for_now
+        soon = max((self.soon[cell] for cell in need.cells if cell in self.soon), default=-inf)
+        return fit.at <= soon and fit.is_sure and not fit.is_for_now

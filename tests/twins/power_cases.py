@@ -181,10 +181,10 @@ def profiles(draw: st.DrawFn, jobs: list[Job]) -> None:
 
 def to_boot(machine: Machine) -> float:
     """The most that a node draws beyond idle while it boots: every budget leaves as much."""
-    if machine.switches is None or machine.sleep is None or not machine.sleep.boot:
+    if machine.switches is None or machine.sleep is None:
         return 0.0
-    each = zip(machine.switches, machine.draws.idle_w, strict=True)
-    return max(0.0, *(switch.boot_w - idle_w for switch, idle_w in each))
+    each = enumerate(zip(machine.switches, machine.draws.idle_w, strict=True))
+    return max(0.0, *(s.boot_w - idle_w if machine.takes(k, "booting") else 0.0 for k, (s, idle_w) in each))
 
 
 def budgets(machine: Machine, *, ample: bool = False) -> st.SearchStrategy[float]:

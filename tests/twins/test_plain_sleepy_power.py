@@ -43,6 +43,34 @@ def test_they_agree_under_the_order_and_the_placement_of_vahrm(case: Case) -> No
     agrees(*case)
 
 
+@given(
+    cases(draws="any", power="all", sleep=True, cells=True)
+    | cases(draws="any", power="all", sleep=True, cells=True, wait=True)
+    | cases(draws="exact", power="foreseen", sleep=True, cells=True)
+)
+def test_they_agree_on_nodes_that_differ(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(draws="any", power="all", sleep=True, cells=True, reserve=True))
+def test_a_reserve_of_nodes_that_differ_agrees(case: Case) -> None:
+    agrees(*case, "newsvendor")
+
+
+@given(
+    cases(draws="any", power="all", sleep=True, queues=True, pools=True)
+    | cases(draws="any", power="all", sleep=True, queues=True, pools=True, any_sets=True, wait=True)
+    | cases(draws="any", power="all", sleep=True, queues=True, pools=True, any_sets=True, cells=True)
+)
+def test_they_agree_where_queues_have_some_of_the_nodes(case: Case) -> None:
+    agrees(*case)
+
+
+@given(cases(draws="any", power="all", sleep=True, queues=True, pools=True, any_sets=True, reserve=True))
+def test_a_reserve_where_queues_have_some_of_the_nodes_agrees(case: Case) -> None:
+    agrees(*case, "newsvendor")
+
+
 # What random cases seldom decide.
 
 

@@ -243,14 +243,19 @@ def test_rule_7_not_all_parts_count_by_queues(policy: Any, more: dict[str, Any],
     assert "queues `a` (nodes 0-1) and `b` (nodes 1-3) share some nodes and not all" in faults(error)[0]
 
 
-def test_rule_7_nodes_that_queues_share_do_not_sleep_under_a_budget() -> None:
+@pytest.mark.parametrize("nodes", ["0-1", "1-3", "2-3"])
+def test_rule_6_nodes_of_queues_sleep_under_a_budget(nodes: str) -> None:
+    """Of sets that are the same, overlap or share nothing but the budget; some leave nodes to no queue."""
     times = {"boot_s": 1.0, "shutdown_s": 1.0, "off_w": 0.0}
-    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", "1-3"), **times)
-    assert hs.simulate(workload("a", "b"), machine, "easy:sleep=timeout").summary()["completed"] == 2
-    with pytest.raises(
-        hs.ConfigError, match=r"^policy\.sleep: found a part, expected none with a power part where nodes"
-    ):
-        hs.simulate(workload("a", "b"), machine, "easy:sleep=timeout:power=system-budget")
+    machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", nodes), **times)
+    log = workload("a", "b")
+    policy = hs.Policy("fcfs", "reservations", power="system-budget", sleep={"name": "timeout", "min_idle_s": 0})
+    result = hs.simulate(log, machine, policy)
+    check_schedule(result, log, machine)
+    assert result.summary()["completed"] == 2
+    assert result.nodes["shutdowns"].min() > 0
+    with pytest.raises(hs.ConfigError, match=r"^policy\.placement: found `sliding-window`, expected one of"):
+        hs.simulate(log, machine, hs.Policy("fcfs", placement="sliding-window", power="system-budget", sleep="timeout"))
 
 
 def test_rule_7_candidates_stand_in_policy_order() -> None:

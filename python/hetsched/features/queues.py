@@ -258,12 +258,19 @@ def _check_policy(platform: Platform, policy: Policy, *, has_agent: bool) -> Non
 
 
 def _shared_by_sets(queues: tuple[Queue, ...], policy: Policy) -> str | None:
-    """Return why sets of nodes are not scheduled one by one: two share some nodes, or all share a budget."""
+    """Return why sets of nodes are not scheduled one by one: two share some nodes, or all share a budget.
+
+    With a sleep part even one set shares it, with the nodes in no queue; it is asked where these are some.
+    """
     if (pair := overlapping(queues)) is not None:
         one, other = (f"{shown(queue.name)} (nodes {nodes_text(queue.numbers)})" for queue in pair)
         return f"queues {one} and {other} share some nodes and not all"
     sets = len(pools_of(queues))
-    return f"queues have {sets} sets of nodes and one budget" if sets > 1 and policy.parts.get("power") else None
+    if not policy.parts.get("power"):
+        return None
+    if sets > 1:
+        return f"queues have {sets} sets of nodes and one budget"
+    return "nodes in no queue sleep under the same budget" if policy.parts.get("sleep") else None
 
 
 def _check_shared(why: str, platform: Platform, policy: Policy, faults: Faults) -> None:

@@ -60,18 +60,6 @@ const CASES: &[Case] = &[
     ((F::SleepByCount, F::SharedNodes), "fcfs none lowest-id - timeout", Setting { shared: true, ..PLAIN }, &[]),
     ((F::SleepByPlan, F::StarvationLimit), "vahrm plan lowest-id - timeout", PLAIN, &[]),
     ((F::SleepUnderBudget, F::Governance), "fcfs none lowest-id system-budget:on_excess=[kill] timeout", PLAIN, &[]),
-    (
-        (F::SleepUnderBudget, F::SomeNodes),
-        "fcfs none lowest-id system-budget timeout",
-        Setting { queues: &[&[0, 1]], ..PLAIN },
-        &[],
-    ),
-    (
-        (F::SleepUnderBudget, F::UnlikeNodes),
-        "fcfs none lowest-id system-budget timeout",
-        Setting { unlike: true, ..PLAIN },
-        &[],
-    ),
     ((F::SleepUnderBudget, F::CountsNoBoots), "fcfs plan lowest-id system-budget timeout", PLAIN, &[]),
     (
         (F::PlacesItself, F::OtherPlacement),

@@ -46,8 +46,8 @@ pub struct Expected {
     pub returns: Vec<Return>,
     /// Nodes that were woken for a job and have not served since, by number, if plans name nodes.
     pub kept: Vec<(u32, JobId)>,
-    /// Longest planned start of any node that is off or shutting down.
-    pub margin: SimDuration,
+    /// Longest planned start of any node of each cell that is off or shutting down; one where all nodes are alike.
+    pub margins: Vec<SimDuration>,
 }
 
 /// Nodes that are off or in transition, and the instants since which the others idle.
@@ -188,10 +188,10 @@ impl Standby {
         &self.expected.kept
     }
 
-    /// Longest planned start of any node that is off or shutting down; kept if watts are counted, too.
+    /// Longest planned start of any node of a cell that is off or shutting down; kept if watts are counted, too.
     #[must_use]
-    pub fn margin(&self) -> SimDuration {
-        self.expected.margin
+    pub fn margin(&self, cell: usize) -> SimDuration {
+        self.expected.margins.get(cell).copied().unwrap_or_default()
     }
 
     /// Counts of nodes that plans have back, by instant and cell, if nodes are counted.
@@ -324,7 +324,7 @@ impl Standby {
         expected.comebacks.clear();
         expected.kept.clear();
         expected.returns.clear();
-        expected.margin = SimDuration::ZERO;
+        expected.margins.clear();
         expected
     }
 

@@ -142,7 +142,7 @@ impl Composed {
         let governance = governance.filter(Governance::is_active);
         let sleep = parts.sleep.as_ref().map(|rules| Sleep::new(rules, platform)).transpose()?;
         let mut power = power.transpose()?;
-        let features = features::of(&mut parts, platform, platform.len() < whole.len(), governance.is_some());
+        let features = features::of(&mut parts, platform, governance.is_some());
         features.check()?;
         if let (Some(power), true) = (&mut power, sleep.is_some()) {
             features::check_boots(power.ceiling.draw(), platform, whole)?;
@@ -271,8 +271,7 @@ impl Policy for Composed {
         self.features = features
             .with(Feature::UnlikeNodes, true)
             .with(Feature::BeyondSlots, true)
-            // Under a budget it is the sleep part that is refused, not the rule that replaces the backfill's.
-            .with(Feature::CountsAlike, backfill.is_none() && !(self.sleep.is_some() && self.power.is_some()));
+            .with(Feature::CountsAlike, backfill.is_none());
         self.features.check()?;
         if let Some(backfill) = backfill {
             self.parts.backfill = backfill;

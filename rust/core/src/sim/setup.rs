@@ -88,7 +88,8 @@ enum Kind {
     Agent(Choices),
     /// Parts that count, about each pool by itself.
     Pools(Arc<Queues>),
-    /// Parts that count, about the machine, by cells that are in the same sets of nodes of queues.
+    /// Parts that count, about the machine, by cells that are in the same sets of nodes of queues. Where nodes sleep under
+    /// a budget there may be one set: the others sleep, too, and leave their watts to it.
     Lanes,
     /// Parts that count, about these nodes, with a budget for the whole machine.
     Part(Vec<u32>),
@@ -203,7 +204,7 @@ impl Setup<'_> {
         }
         let scheduler = self.own.scheduler.take();
         let (mut queues, mut cells) = (self.queues.take().map(Arc::new), self.cells.take());
-        let kind = self.kind(scheduler, queues.as_ref(), parts.power.is_some());
+        let kind = self.kind(scheduler, queues.as_ref(), &parts);
         if let (Kind::Lanes, Some(own)) = (&kind, &mut queues) {
             *own = Arc::new(own.in_lanes());
             let all = cells.unwrap_or_else(|| Cells::alike(self.workload.len(), self.platform.len()));
@@ -252,7 +253,8 @@ impl Setup<'_> {
 
     /// Finds out what decides. Parts that count cannot tell the nodes of a queue apart: if a queue has only some of the
     /// nodes, they decide about these nodes alone, or count nodes by cell.
-    fn kind(&mut self, scheduler: Option<Box<dyn Policy>>, queues: Option<&Arc<Queues>>, has_budget: bool) -> Kind {
+    fn kind(&mut self, scheduler: Option<Box<dyn Policy>>, queues: Option<&Arc<Queues>>, parts: &Parts) -> Kind {
+        let has_budget = parts.power.is_some();
         if let Some(scheduler) = scheduler {
             return Kind::Own(scheduler);
         }
@@ -262,7 +264,7 @@ impl Setup<'_> {
         match queues {
             Some(queues) if !queues.are_whole() && !chooses_nodes(&self.spec.backfill.name) => {
                 match queues.only_pool() {
-                    Some(nodes) if has_budget => Kind::Part(nodes.to_vec()),
+                    Some(nodes) if has_budget && parts.sleep.is_none() => Kind::Part(nodes.to_vec()),
                     _ if !has_budget && queues.are_disjoint() => Kind::Pools(Arc::clone(queues)),
                     _ => Kind::Lanes,
                 }

@@ -119,6 +119,21 @@ impl CellProfile {
         }
     }
 
+    /// Starts at `now` with `free` amounts, to which changes of single things are added, in order of time.
+    pub fn fill(&mut self, now: SimTime, free: &[i64], changes: impl Iterator<Item = (SimTime, u16, i64)>) {
+        self.reset(now, free.len());
+        self.lift(free);
+        for (at, thing, amount) in changes {
+            let steps = &mut self.steps[usize::from(thing)];
+            let last = steps.len() - 1;
+            if at > steps[last].0 {
+                steps.push((at, steps[last].1 + amount));
+            } else {
+                steps[last].1 += amount;
+            }
+        }
+    }
+
     /// Number of things.
     #[must_use]
     pub fn width(&self) -> usize {
@@ -203,6 +218,14 @@ impl CellProfile {
     pub fn holds(&self, start: SimTime, length: SimDuration, (thing, need): (u16, i64)) -> bool {
         let (steps, end) = (&self.steps[usize::from(thing)], start.saturating_add(length));
         steps[in_force(steps, start)..].iter().take_while(|step| step.0 < end).all(|step| step.1 >= need)
+    }
+
+    /// Least amount of one thing from an instant until before another; at the first if that is not later.
+    #[must_use]
+    pub fn least_of(&self, thing: u16, from: SimTime, until: SimTime) -> i64 {
+        let steps = &self.steps[usize::from(thing)];
+        let within = steps[in_force(steps, from)..].iter().take_while(|step| step.0 < until || step.0 <= from);
+        within.map(|step| step.1).min().unwrap_or(0)
     }
 
     /// Lowers `free` to what is free of each thing of `wish` throughout `length`, which is longer than zero, from
@@ -388,6 +411,8 @@ mod tests {
                 let count = if groups[group].is_empty() { 0 } else { count };
                 let wish = Wish { any_of: groups[group], count, each: &each, also: None };
                 let span = SimDuration::from_micros(i64::try_from(length).unwrap());
+                let least_of = |thing| profile.least_of(thing, at(from), at(from + length));
+                prop_assert_eq!([0, 1, 2, 3].map(least_of), throughout(&every, from, length));
                 let found = profile.earliest(at(from), span, &wish);
                 prop_assert_eq!(&found, &by_definition(&every, from, length, &wish));
                 let before = profile.earliest_by(at(from), at(by), span, &wish);

@@ -22,12 +22,9 @@ pub(in crate::policy) fn of_parts(parts: &mut Parts) -> Features {
         .with(Feature::BeyondSlots, parts.power.is_some())
 }
 
-/// Features of the parts on a platform, which is all of the machine or serves `some_nodes` of it.
-pub(super) fn of(parts: &mut Parts, platform: &Platform, some_nodes: bool, governs: bool) -> Features {
-    of_parts(parts)
-        .with(Feature::Governance, governs)
-        .with(Feature::SomeNodes, some_nodes)
-        .with(Feature::SharedNodes, !platform.is_exclusive())
+/// Features of the parts on a platform.
+pub(super) fn of(parts: &mut Parts, platform: &Platform, governs: bool) -> Features {
+    of_parts(parts).with(Feature::Governance, governs).with(Feature::SharedNodes, !platform.is_exclusive())
 }
 
 /// Checks that a node of the idle machine can boot under a ceiling (page on sleep under a budget, rule 3).

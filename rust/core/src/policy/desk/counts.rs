@@ -9,11 +9,13 @@ use crate::policy::budget::on_nodes::OnNodes;
 use crate::policy::budget::outlook::Outlook;
 use crate::policy::desk::refusals::State;
 use crate::policy::desk::{Desk, Offer, Terms};
-use crate::policy::sleep::wake_plan::{Need, WakePlan};
+use crate::policy::sleep::under_budget::wish;
+use crate::policy::sleep::wake_fit::Need;
+use crate::policy::sleep::wake_plan::WakePlan;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
-impl Desk<'_> {
+impl<'a> Desk<'a> {
     /// Free units that no start of this pass has taken.
     #[must_use]
     pub fn free_units(&self) -> i64 {
@@ -211,10 +213,10 @@ impl Desk<'_> {
     }
 
     /// Need of a waiting job in such a plan.
-    pub(in crate::policy) fn needed(&mut self, waiting: &Waiting) -> Need {
+    pub(in crate::policy) fn needed(&mut self, waiting: &Waiting) -> Need<'a> {
         let price = if self.room.is_some() { self.price(waiting) } else { None }.unwrap_or_default();
-        let (nodes, length) = (waiting.units, waiting.length);
-        Need { nodes, mean: price.mean.microwatts_up(), least: price.least, length }
+        let (wish, length) = (wish(self.view, waiting), waiting.length);
+        Need { wish, mean: price.mean.microwatts_up(), least: price.least, length }
     }
 
     /// Claim that a reservation holds for a waiting job: its average, capped at `most` microwatts, the most that the

@@ -131,21 +131,6 @@ pub const REFUSED: &[RefusedPair] = &[
     ),
     pair(
         Feature::SleepUnderBudget,
-        Feature::SomeNodes,
-        "policy.sleep",
-        "a part",
-        "none with a power part where queues have only some of the nodes",
-    ),
-    pair(
-        Feature::SleepUnderBudget,
-        Feature::UnlikeNodes,
-        "policy.sleep",
-        "a part",
-        "none with a power part where nodes differ in what jobs ask for, or queues share some: plans of the watts to wake \
-         nodes do not say which kinds",
-    ),
-    pair(
-        Feature::SleepUnderBudget,
         Feature::CountsNoBoots,
         "policy.sleep",
         "a part",

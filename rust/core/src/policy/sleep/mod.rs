@@ -18,7 +18,8 @@ pub mod proposal;
 pub mod rest;
 mod resting;
 pub mod rules;
-mod under_budget;
+pub(super) mod under_budget;
+pub(super) mod wake_fit;
 pub(super) mod wake_plan;
 
 use std::borrow::Cow;

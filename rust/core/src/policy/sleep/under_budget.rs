@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use crate::algo::fit_list::Waiting;
+use crate::algo::horizon::Wish;
+use crate::cluster::shares::Shares;
 use crate::cluster::standby::{Comeback, Expected};
 use crate::error::{Error, Result};
 use crate::platform::NodeDraw;
@@ -18,7 +20,8 @@ use crate::policy::sleep::named::FirstJobs;
 use crate::policy::sleep::planned::Planned;
 use crate::policy::sleep::rest::RestChoice;
 use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::wake_plan::{Need, WakePlan};
+use crate::policy::sleep::wake_fit::{Fit, Need};
+use crate::policy::sleep::wake_plan::{WakePlan, cell_of};
 use crate::policy::sleep::{Leave, Sleep, Wakes, idle};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime, Watts};
@@ -27,8 +30,13 @@ use crate::workload::JobId;
 /// Number of jobs planned between two checks for an interrupt.
 const LOOK_EVERY: usize = 1024;
 
+/// Cells of a machine whose nodes are alike.
+const ALIKE: &[u16] = &[0];
+
 /// Plan of the waiting jobs, and the wake-ups that follow from it.
 struct UnderBudget {
+    /// Cell of each node; none where all are alike.
+    cell_of: Vec<u16>,
     plan: RefCell<WakePlan>,
     wakes: Wakes,
     /// Room left after the wake-ups, where watts are counted.
@@ -50,12 +58,18 @@ impl Sleep {
             Some(Comeback { node, at, at_once: false })
         }));
         let is_down = |node: &u32| !view.nodes[*node as usize].is_on();
-        out.margin = standby.asleep().iter().filter(is_down).map(start).max().unwrap_or_default();
+        out.margins = self.longest_starts(view, standby.asleep().iter().filter(is_down));
     }
 
-    /// Longest time that starting any node takes in plans.
-    fn longest_start(&self) -> SimDuration {
-        (0..).take(self.rules.len()).map(|node| self.start(node)).max().unwrap_or_default()
+    /// Longest time that starting any of these nodes takes in plans, by cell.
+    fn longest_starts(&self, view: &View<'_>, nodes: impl Iterator<Item = u32>) -> Vec<SimDuration> {
+        let count = view.shares.map_or(1, |shares| shares.cells().sets().len());
+        let mut longest = vec![SimDuration::ZERO; count];
+        for node in nodes {
+            let own = &mut longest[usize::from(cell_of(view, node))];
+            *own = (*own).max(self.start(node));
+        }
+        longest
     }
 
     /// W: time that starting the node takes in plans; the microsecond that rules make of zero is zero here.
@@ -78,7 +92,8 @@ impl Composed {
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
         let overdue_first = parts.backfill.first_after().map(|limit| in_turn(queue, view.now, limit));
         let waiting: Vec<&Waiting> = overdue_first.as_ref().unwrap_or(queue).iter().collect();
-        let found = UnderBudget::new(&ask, parts, power, (&waiting, sleep.longest_start()))?;
+        let starts = sleep.longest_starts(view, 0..view.platform.len());
+        let found = UnderBudget::new(&ask, parts, power, (&waiting, &starts))?;
         sleep.end(view, &found, queue, out)
     }
 }
@@ -89,18 +104,21 @@ impl UnderBudget {
         ask: &Ask<'_>,
         parts: &Parts,
         power: &mut Power,
-        (waiting, start): (&[&Waiting], SimDuration),
+        (waiting, starts): (&[&Waiting], &[SimDuration]),
     ) -> Result<Self> {
         let view = ask.view;
         let outlook = power.ceiling.may_bind(view).then(|| power.ceiling.outlook(view));
         let outlook = outlook.as_ref();
         let mut room = outlook.map(Outlook::now);
         let mut plan = WakePlan::new(view, outlook);
-        plan.look_until(view.now.saturating_add(start));
+        for (cell, &start) in starts.iter().enumerate() {
+            plan.look_until(cell, view.now.saturating_add(start));
+        }
         let stuck = plan_all(&mut plan, ask, parts, outlook.map(|_| power), waiting)?;
         let (now, due) = plan.wakes(&mut room);
         let (plan, room) = (RefCell::new(plan), RefCell::new(room));
-        let mut found = Self { plan, wakes: Wakes { now, due }, room, gone: RefCell::default(), is_stuck: false };
+        let wakes = Wakes { now, due };
+        let mut found = Self { cell_of: cells(view), plan, wakes, room, gone: RefCell::default(), is_stuck: false };
         found.is_stuck = stuck.is_some() && view.releases.is_empty();
         if let Some(job) = stuck.filter(|_| found.is_stuck && found.wakes.now.is_empty() && !is_switching(view)) {
             found.wakes.now = best_nodes(ask, job, WakePlan::new(view, outlook), &mut outlook.map(Outlook::now));
@@ -117,47 +135,77 @@ fn plan_all(
     mut power: Option<&mut Power>,
     waiting: &[&Waiting],
 ) -> Result<Option<JobId>> {
-    let (now, depth, is_strict) = (ask.view.now, parts.backfill.reserves(), parts.backfill.is_strict());
-    let (mut from, mut held, mut stuck) = (now, 0, None);
+    let (view, depth, is_strict) = (ask.view, parts.backfill.reserves(), parts.backfill.is_strict());
+    // Those of each lane; none once its plan has ended.
+    let mut lanes = vec![Some(Lane { from: view.now, held: 0 }); view.lanes()];
+    let mut stuck = None;
     for (seen, one) in waiting.iter().enumerate() {
         if seen % LOOK_EVERY == LOOK_EVERY - 1 && (ask.view.interrupted)() {
             return Err(Error::Interrupted);
         }
-        let is_hopeless = held >= depth && !may_fit_soon(plan, one);
-        let fit = if is_hopeless { None } else { plan.fit(&needed(ask, power.as_deref_mut(), one), from) };
-        let kept = fit.filter(|fit| {
-            if fit.is_for_now {
-                stuck.get_or_insert(JobId(one.key.row));
-            }
-            fit.is_for_now || plan.is_woken_for(fit) || held < depth
-        });
-        let Some(fit) = kept else {
+        let number = view.lane(JobId(one.key.row));
+        let Some(lane) = lanes[number].as_mut() else { continue };
+        if lane.held >= depth && !may_fit_soon(plan, view, one) {
             if is_strict {
-                break;
+                lanes[number] = None;
             }
             continue;
-        };
-        held += usize::from(!fit.is_for_now && !plan.is_woken_for(&fit));
-        plan.take(&needed(ask, power.as_deref_mut(), one), &fit);
-        if is_strict {
-            from = fit.at;
+        }
+        let need = needed(ask, power.as_deref_mut(), one);
+        let fit = plan.fit(&need, lane.from);
+        if fit.as_ref().is_some_and(|fit| fit.is_for_now) {
+            stuck.get_or_insert(JobId(one.key.row));
+        }
+        let is_at_once = |fit: &Fit| fit.is_for_now || plan.is_woken_for(&need, fit);
+        match fit.filter(|fit| is_at_once(fit) || lane.held < depth) {
+            Some(fit) => {
+                lane.held += usize::from(!is_at_once(&fit));
+                lane.from = if is_strict { fit.at } else { lane.from };
+                plan.take(&need, &fit);
+            }
+            None if is_strict => lanes[number] = None,
+            None => {}
         }
     }
     Ok(stuck)
 }
 
+/// Progress of a plan in the jobs of one lane.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    /// Instant before which none is planned.
+    from: SimTime,
+    /// Number of those that hold a reservation.
+    held: usize,
+}
+
 /// Need of a job in a plan.
-fn needed(ask: &Ask<'_>, power: Option<&mut Power>, waiting: &Waiting) -> Need {
+fn needed<'a>(ask: &Ask<'a>, power: Option<&mut Power>, waiting: &Waiting) -> Need<'a> {
     let price =
         power.map(|power| power.prices.in_class(ask, JobId(waiting.key.row), waiting.class)).unwrap_or_default();
-    let (nodes, length) = (waiting.units, waiting.length);
-    Need { nodes, mean: price.mean.microwatts_up(), least: price.least, length }
+    let (wish, length) = (wish(ask.view, waiting), waiting.length);
+    Need { wish, mean: price.mean.microwatts_up(), least: price.least, length }
+}
+
+/// Nodes and licences of a waiting job.
+pub(in crate::policy) fn wish<'a>(view: &View<'a>, waiting: &Waiting) -> Wish<'a> {
+    let job = JobId(waiting.key.row);
+    match view.shares.map(Shares::cells) {
+        Some(cells) => cells.wish(job, view.jobs.node_count(job)),
+        None => Wish { any_of: ALIKE, count: waiting.units, each: &[], also: None },
+    }
 }
 
 /// True if a job may fit now, or as soon as nodes are back.
-fn may_fit_soon(plan: &WakePlan, waiting: &Waiting) -> bool {
+fn may_fit_soon(plan: &WakePlan, view: &View<'_>, waiting: &Waiting) -> bool {
     let most = plan.most_soon();
-    waiting.units <= most.units && waiting.watts <= most.microwatts
+    waiting.units <= wish(view, waiting).room(&most) && waiting.watts <= most[usize::from(plan.watts())]
+}
+
+/// Cell of each node; none where all are alike.
+fn cells(view: &View<'_>) -> Vec<u16> {
+    let nodes = if view.shares.is_some() { view.platform.len() } else { 0 };
+    (0..nodes).map(|node| cell_of(view, node)).collect()
 }
 
 /// True if a node is in transition.
@@ -170,7 +218,8 @@ fn is_switching(view: &View<'_>) -> bool {
 fn best_nodes(ask: &Ask<'_>, job: JobId, mut plan: WakePlan, room: &mut Option<Watts>) -> Vec<u32> {
     let view = ask.view;
     let counted = counted(ask, job, ask.estimate(job));
-    let mut nodes: Vec<u32> = (0..view.platform.len()).collect();
+    let may_use = |node: &u32| view.shares.is_none_or(|shares| shares.cells().may_use(job, *node));
+    let mut nodes: Vec<u32> = (0..view.platform.len()).filter(may_use).collect();
     nodes.sort_by_key(|&node| (counted.on(node), node));
     nodes.truncate(view.jobs.node_count(job) as usize);
     nodes.sort_unstable();
@@ -189,8 +238,16 @@ impl Planned for UnderBudget {
         self.wakes.clone()
     }
 
-    fn next(&self, _node: u32, above: usize) -> SimTime {
-        self.plan.borrow().lacking(above)
+    fn cells(&self) -> usize {
+        self.plan.borrow().cells()
+    }
+
+    fn cell(&self, node: u32) -> usize {
+        self.cell_of.get(node as usize).map_or(0, |&cell| usize::from(cell))
+    }
+
+    fn next(&self, node: u32, above: usize) -> SimTime {
+        self.plan.borrow().lacking(self.cell(node), above)
     }
 
     fn leave(&self, view: &View<'_>, node: u32, rule: &NodeRule, asleep: u32) -> Leave {
@@ -199,7 +256,7 @@ impl Planned for UnderBudget {
             return Leave::Denied;
         };
         let by = view.now.saturating_add(rule.stop.saturating_add(rule.start));
-        if i64::from(asleep) >= plan.spare(by, view.now.saturating_add(far)) {
+        if i64::from(asleep) >= plan.spare(self.cell(node), by, view.now.saturating_add(far)) {
             return Leave::DeniedToAllAlike;
         }
         let (more, lasts) = beyond_idle_to_stop(draw);
@@ -212,9 +269,14 @@ impl Planned for UnderBudget {
 
     fn spare(&self, _sleep: &Sleep, view: &View<'_>) -> u32 {
         let plan = self.plan.borrow();
-        let least = plan.spare(view.now.saturating_add(plan.margin()), view.now);
-        let on = idle(view).count() + view.standby.map_or(0, |standby| standby.comebacks().len());
-        u32::try_from(least.max(0)).unwrap_or(u32::MAX).min(u32::try_from(on).unwrap_or(u32::MAX))
+        let mut there = vec![0; plan.cells()];
+        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks()).iter().map(|back| back.node);
+        idle(view).chain(comebacks).for_each(|node| there[self.cell(node)] += 1);
+        let spare = |(cell, &there): (usize, &u32)| {
+            let least = plan.spare(cell, view.now.saturating_add(plan.margin(cell)), view.now);
+            u32::try_from(least.max(0)).unwrap_or(u32::MAX).min(there)
+        };
+        there.iter().enumerate().map(spare).sum()
     }
 
     fn free(&self, _view: &View<'_>) -> u32 {

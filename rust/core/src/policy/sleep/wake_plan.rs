@@ -1,151 +1,166 @@
-//! A plan of nodes, watts and wake-ups, where nodes sleep under a budget (page on sleep under a budget, rules 4 to 6).
+//! A plan of nodes, watts and wake-ups, where nodes sleep under a budget (page on sleep under a budget, rules 4 to 6 and
+//! 11).
 //!
-//! It counts the nodes that are on, and knows those that are off or shutting down by number. A job planned on the
-//! latter takes the watts to wake them and, as they stay on, their idle watts for ever.
+//! It counts the nodes that are on, those of each cell by themselves where nodes are counted so, and knows those that are
+//! off or shutting down by number. A job planned on the latter takes the watts to wake them and, as they stay on, their
+//! idle watts for ever. Watts are one more column next to the cells and the licences.
 
-use std::collections::BTreeMap;
-
-use crate::algo::releases::Claim;
-use crate::cluster::standby::Standby;
+use crate::algo::horizon::cells::change;
+use crate::algo::horizon::{CellProfile, NodesByCell, Wish};
+use crate::cluster::shares::Shares;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
+use crate::policy::sleep::wake_fit::Wake;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// A job needs its nodes for at least this long.
-const TICK: SimDuration = SimDuration::from_micros(1);
+pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// More microwatts than are ever needed, where none are counted.
 const PLENTY: i64 = i64::MAX / 4;
 
-/// Free nodes and watts over time, and the nodes that could be woken.
+/// Free nodes, licences and watts over time, and the nodes that could be woken.
 #[derive(Clone, Debug)]
 pub(in crate::policy) struct WakePlan {
-    now: SimTime,
-    /// Steps in order of time, the first now; each holds until the next.
-    steps: Vec<Step>,
+    pub(super) now: SimTime,
+    /// Nodes of each cell that are on and free, licences, and microwatts.
+    pub(super) free: CellProfile,
+    /// Column of the microwatts.
+    pub(super) watts: u16,
+    /// Number of cells; 1 where nodes are alike.
+    cells: usize,
     /// Nodes that are off or shutting down, by number.
-    down: Vec<Down>,
-    /// W: longest time that starting any of the nodes that are down takes in plans.
-    margin: SimDuration,
-    /// Time at which the last node is back that is off or in transition.
-    soon: Option<SimTime>,
+    pub(super) down: Vec<Down>,
+    /// Time at which the last node of each cell is back that is off or in transition.
+    soon: Vec<Option<SimTime>>,
+    /// W of each cell: longest time that starting any of its nodes takes in plans that are down.
+    margins: Vec<SimDuration>,
     /// Most microwatts that there are once all running jobs have ended, as planned and exactly.
-    most: (i64, Watts),
+    pub(super) most: (i64, Watts),
     /// True if the budget is known to fall.
     falls: bool,
     /// Wake-ups of the planned jobs, in their order.
-    wakes: Vec<Wake>,
-    holds: bool,
-    /// Number of nodes that count as on and free now but still boot, longer than was planned.
-    late: i64,
-    /// Claim of runs that are past their planned end: it counts as free now.
-    overdue: Claim,
-    /// Nodes and watts left now after the starts, and those that jobs would take now for which nodes are being woken.
-    left_now: Claim,
-    awaited: Claim,
-}
-
-/// Nodes that are on and free, and microwatts.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    at: SimTime,
-    free: Claim,
+    pub(super) wakes: Vec<Wake>,
+    pub(super) holds: bool,
+    /// Number of nodes of each cell that count as on and free now but still boot, longer than was planned.
+    pub(super) late: Vec<i64>,
+    /// Amounts of runs that are past their planned end: they count as free now.
+    pub(super) overdue: Vec<i64>,
+    pub(super) is_any_overdue: bool,
+    /// Amounts left now after the starts, and those that jobs would take now for which nodes are being woken.
+    left_now: Vec<i64>,
+    pub(super) awaited: Vec<i64>,
 }
 
 /// A node that is off or shutting down.
 #[derive(Clone, Copy, Debug)]
-struct Down {
-    node: u32,
-    is_off: bool,
+pub(super) struct Down {
+    pub(super) node: u32,
+    pub(super) cell: u16,
+    pub(super) is_off: bool,
     /// Earliest instant at which a plan could have it.
-    back: SimTime,
+    pub(super) back: SimTime,
     /// Watts that it draws idle beyond what it draws off.
-    idle: Watts,
+    pub(super) idle: Watts,
     /// Draw beyond idle while it boots, and for how long.
-    excess: Watts,
-    boot: SimDuration,
+    pub(super) excess: Watts,
+    pub(super) boot: SimDuration,
     /// True if a job that is planned wakes it.
-    is_taken: bool,
+    pub(super) is_taken: bool,
 }
 
-/// Need of a waiting job.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::policy) struct Need {
-    /// Nodes.
-    pub(in crate::policy) nodes: i64,
-    /// Its mean least watts, in microwatts rounded up.
-    pub(in crate::policy) mean: i64,
-    /// Its least watts on the best nodes.
-    pub(in crate::policy) least: Watts,
-    /// Its least length.
-    pub(in crate::policy) length: SimDuration,
-}
-
-/// Start of a job in a plan, and what it takes.
-#[derive(Clone, Debug)]
-pub(in crate::policy) struct Fit {
-    /// Its start.
-    pub(in crate::policy) at: SimTime,
-    /// True if that is now, on nodes that are all on.
-    pub(in crate::policy) is_for_now: bool,
-    /// True if it waits for no run that is past its planned end.
-    is_sure: bool,
-    /// Instant at which its nodes are woken.
-    from: SimTime,
-    /// Woken nodes, by their places among those that are down.
-    woken: Vec<usize>,
-    /// Microwatts that it takes itself, and that its woken nodes take idle.
-    own: i64,
-    idle: i64,
-}
-
-/// Nodes that are woken for a job.
-#[derive(Clone, Debug)]
-struct Wake {
-    from: SimTime,
-    woken: Vec<usize>,
-    /// Microwatts that they may draw beyond idle.
-    grant: i64,
-}
+/// Amounts of single things that become free at some instants, for ever.
+type Changes = Vec<(SimTime, u16, i64)>;
 
 impl WakePlan {
     /// Begins with nothing planned. Without an outlook no watts are counted.
     pub(in crate::policy) fn new(view: &View<'_>, outlook: Option<&Outlook>) -> Self {
-        let (now, mut changes) = (view.now, BTreeMap::<SimTime, Claim>::new());
+        let cells = view.shares.map(Shares::cells);
+        let (count, width) = cells.map_or((1, 1), |cells| (cells.sets().len(), cells.width()));
+        let mut left_now = Vec::new();
+        match view.shares {
+            Some(shares) => shares.free(view.slots, &mut left_now),
+            None => left_now.push(view.slots.free_units()),
+        }
+        left_now.push(outlook.map_or(PLENTY, |outlook| outlook.now().microwatts_down()));
         let mut most = (PLENTY, Watts::of_microwatts(PLENTY));
         if let Some(outlook) = outlook {
             let releases = view.releases.total().microwatts;
             most = (outlook.now().microwatts_down() + releases + outlook.rise(), outlook.most() + view.claimed);
         }
-        let first = outlook.map_or(PLENTY, |outlook| outlook.now().microwatts_down());
-        let counts = |microwatts: i64| if outlook.is_some() { microwatts } else { 0 };
-        let mut change = |at: SimTime, units, microwatts| {
-            *changes.entry(at.max(now)).or_default() += Claim { units, microwatts: counts(microwatts) };
+        let mut plan = Self {
+            now: view.now,
+            free: CellProfile::default(),
+            watts: u16::try_from(width).unwrap_or(u16::MAX),
+            cells: count,
+            down: Vec::new(),
+            soon: vec![None; count],
+            margins: (0..count).map(|cell| view.standby.map_or(SimDuration::ZERO, |all| all.margin(cell))).collect(),
+            most,
+            falls: outlook.is_some_and(Outlook::falls),
+            wakes: Vec::new(),
+            holds: false,
+            late: vec![0; count],
+            overdue: vec![0; width + 1],
+            is_any_overdue: false,
+            awaited: vec![0; width + 1],
+            left_now,
         };
+        let mut changes = plan.releases(view, outlook);
+        plan.take_comebacks(view, outlook.is_some(), &mut changes);
+        changes.sort_unstable_by_key(|&(at, ..)| at);
+        plan.free.fill(view.now, &plan.left_now, changes.into_iter());
+        plan
+    }
+
+    /// Releases of running jobs and of the budget; notes those that are overdue.
+    fn releases(&mut self, view: &View<'_>, outlook: Option<&Outlook>) -> Changes {
+        let mut changes = Changes::with_capacity(2 * view.releases.len() + 2 * self.left_now.len());
         for release in view.releases.iter() {
-            change(release.at, release.claim.units, release.claim.microwatts);
+            match view.shares {
+                Some(shares) => {
+                    let own = shares.of_release(release).unwrap_or_default();
+                    changes.extend(own.into_iter().map(|(thing, amount)| (release.at, thing, amount)));
+                }
+                None => changes.push((release.at, 0, release.claim.units)),
+            }
+            if outlook.is_some() {
+                changes.push((release.at, self.watts, release.claim.microwatts));
+            }
         }
-        for release in outlook.map_or(&[][..], Outlook::changes) {
-            change(release.at, 0, release.claim.microwatts);
-        }
-        let (mut down, mut soon, mut late) = (Vec::new(), None, 0);
+        let overdue = changes.iter().filter(|(at, ..)| *at <= self.now);
+        overdue.for_each(|&(_, thing, amount)| self.overdue[usize::from(thing)] += amount);
+        self.is_any_overdue = self.overdue.iter().any(|&amount| amount != 0);
+        let budget = outlook.map_or(&[][..], Outlook::changes);
+        changes.extend(budget.iter().map(|release| (release.at, self.watts, release.claim.microwatts)));
+        changes
+    }
+
+    /// Notes the nodes that are off or in transition, and what becomes free once these have settled.
+    fn take_comebacks(&mut self, view: &View<'_>, counts_watts: bool, changes: &mut Changes) {
         for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
             let (state, draw) = (view.nodes[back.node as usize], view.platform.node(back.node));
-            soon = soon.max(Some(back.at.max(now)));
+            let cell = cell_of(view, back.node);
+            let soon = &mut self.soon[usize::from(cell)];
+            *soon = (*soon).max(Some(back.at.max(self.now)));
             if matches!(state, NodeState::Booting { .. }) {
-                change(back.at, 1, 0);
-                late += i64::from(back.at <= now);
+                changes.push((back.at, cell, 1));
+                self.late[usize::from(cell)] += i64::from(back.at <= self.now);
             }
             if let Some((until, freed)) = view.settles(back.node) {
-                change(until, 0, freed.microwatts_down());
-                most = (most.0 + freed.microwatts_down(), most.1 + freed);
+                let microwatts = freed.microwatts_down();
+                if counts_watts {
+                    changes.push((until, self.watts, microwatts));
+                }
+                self.most = (self.most.0 + microwatts, self.most.1 + freed);
             }
             if !matches!(state, NodeState::Booting { .. }) {
-                down.push(Down {
+                self.down.push(Down {
                     node: back.node,
+                    cell,
                     is_off: state == NodeState::Off,
-                    back: back.at.max(now),
+                    back: back.at.max(self.now),
                     idle: draw.idle - draw.off,
                     excess: draw.beyond_idle_to_boot(),
                     boot: draw.boot_time,
@@ -153,179 +168,83 @@ impl WakePlan {
                 });
             }
         }
-        let left_now = Claim { units: view.slots.free_units(), microwatts: first };
-        let mut free = left_now;
-        let mut steps = vec![Step { at: now, free }];
-        for (at, by) in changes {
-            free += by;
-            if at > now {
-                steps.push(Step { at, free });
-            } else {
-                steps[0].free = free;
-            }
-        }
-        Self {
-            now,
-            steps,
-            down,
-            margin: view.standby.map_or(SimDuration::ZERO, Standby::margin),
-            soon,
-            most,
-            falls: outlook.is_some_and(Outlook::falls),
-            wakes: Vec::new(),
-            holds: false,
-            late,
-            overdue: view.releases.overdue(now),
-            left_now,
-            awaited: Claim::default(),
-        }
     }
 
-    /// Extends the span in which jobs count as being woken for to `until`.
-    pub(super) fn look_until(&mut self, until: SimTime) {
-        self.soon = self.soon.max(Some(until));
+    /// Extends the span in which jobs count as being woken for in a cell to `until`.
+    pub(super) fn look_until(&mut self, cell: usize, until: SimTime) {
+        self.soon[cell] = self.soon[cell].max(Some(until));
     }
 
-    /// The earliest instant, not before `from`, from which a job has what it needs.
-    pub(in crate::policy) fn fit(&self, need: &Need, from: SimTime) -> Option<Fit> {
-        let length = need.length.max(TICK);
-        self.candidates(from).into_iter().find_map(|at| self.fit_at(need, at, length))
-    }
-
-    /// Instants at which more may be available than just before.
-    fn candidates(&self, from: SimTime) -> Vec<SimTime> {
-        let steps = self.steps.iter().map(|step| step.at);
-        let mut all: Vec<_> = steps.clone().chain(self.down.iter().map(|down| down.back)).collect();
-        if !self.down.is_empty() && self.margin > SimDuration::ZERO {
-            all.extend(steps.map(|at| at.saturating_add(self.margin)));
-        }
-        all.retain(|&at| at > from);
-        all.push(from);
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// Fits a job without what overdue runs hold, or else with it.
-    fn fit_at(&self, need: &Need, at: SimTime, length: SimDuration) -> Option<Fit> {
-        let least = self.least(at, at.saturating_add(length));
-        let sure = self.fit_within(need, at, least - self.overdue);
-        let is_sure = sure.is_some();
-        let found = if is_sure || self.overdue == Claim::default() { sure } else { self.fit_within(need, at, least) };
-        let is_on = self.steps[0].free.units - self.late - self.overdue.units >= need.nodes;
-        found.map(|fit| {
-            let is_for_now = at == self.now && is_sure && fit.woken.is_empty() && is_on;
-            Fit { is_for_now, is_sure, ..fit }
-        })
-    }
-
-    /// The same, with `least` on and free throughout its length.
-    fn fit_within(&self, need: &Need, at: SimTime, least: Claim) -> Option<Fit> {
-        let lack = usize::try_from(need.nodes - least.units.min(need.nodes)).unwrap_or(usize::MAX);
-        let can_be_had = |down: &Down| !down.is_taken && down.back <= at;
-        let woken: Vec<_> = (0..self.down.len()).filter(|&place| can_be_had(&self.down[place])).take(lack).collect();
-        let idle: Watts = woken.iter().map(|&place| self.down[place].idle).sum();
-        if woken.len() < lack || need.least > self.most.1 - idle {
-            return None;
-        }
-        let idle = if self.counts_watts() { idle.microwatts_down() } else { 0 };
-        let own = need.mean.min(self.most.0 - idle);
-        if least.microwatts < own + idle {
-            return None;
-        }
-        let from = if lack == 0 { at } else { self.woken_from(at) };
-        let lasts = idle <= 0 || self.least(from, SimTime::NEVER).microwatts >= idle;
-        lasts.then_some(Fit { at, is_for_now: false, is_sure: false, from, woken, own, idle })
-    }
-
-    fn counts_watts(&self) -> bool {
+    pub(super) fn counts_watts(&self) -> bool {
         self.most.0 < PLENTY / 2
     }
 
-    fn woken_from(&self, at: SimTime) -> SimTime {
-        at.saturating_add(SimDuration::ZERO - self.margin).max(self.now)
+    /// W of a cell.
+    pub(super) fn margin(&self, cell: usize) -> SimDuration {
+        self.margins[cell]
     }
 
-    /// Least of each that is free from an instant until before another, which is later.
-    fn least(&self, from: SimTime, until: SimTime) -> Claim {
-        let first = self.steps.partition_point(|step| step.at <= from) - 1;
-        let within = self.steps[first..].iter().take_while(|step| step.at < until || step.at <= from);
-        let none = Claim { units: i64::MAX, microwatts: i64::MAX };
-        within.fold(none, |least, step| Claim {
-            units: least.units.min(step.free.units),
-            microwatts: least.microwatts.min(step.free.microwatts),
-        })
+    /// Time at which the last node of some cells is back that is off or in transition.
+    pub(super) fn soon_in(&self, cells: &[u16]) -> Option<SimTime> {
+        cells.iter().filter_map(|&cell| self.soon[usize::from(cell)]).max()
     }
 
-    /// Changes what is free from an instant until before another.
-    fn change(&mut self, from: SimTime, until: SimTime, by: Claim) {
-        for at in [from, until] {
-            let place = self.steps.partition_point(|step| step.at < at);
-            if at != SimTime::NEVER && self.steps.get(place).is_none_or(|step| step.at != at) {
-                let free = self.steps[place - 1].free;
-                self.steps.insert(place, Step { at, free });
-            }
-        }
-        let changed = self.steps.iter_mut().filter(|step| from <= step.at && step.at < until);
-        changed.for_each(|step| step.free += by);
+    /// Least microwatts that are free from an instant until before another.
+    pub(super) fn least_watts(&self, from: SimTime, until: SimTime) -> i64 {
+        self.free.least_of(self.watts, from, until)
     }
 
-    /// Takes what a job needs out of the plan.
-    pub(in crate::policy) fn take(&mut self, need: &Need, fit: &Fit) {
-        self.holds = true;
-        let (end, count) = (fit.at.saturating_add(need.length.max(TICK)), i64::try_from(fit.woken.len()).unwrap_or(0));
-        if !fit.woken.is_empty() {
-            for &place in &fit.woken {
-                self.down[place].is_taken = true;
-            }
-            self.change(fit.from, SimTime::NEVER, Claim { units: 0, microwatts: -fit.idle });
-            self.change(end, SimTime::NEVER, Claim { units: count, microwatts: 0 });
-            let boot = fit.woken.iter().map(|&place| self.down[place].boot).max().unwrap_or_default();
-            let excess: Watts = fit.woken.iter().map(|&place| self.down[place].excess).sum();
-            let until = fit.from.saturating_add(boot);
-            let grant = self.least(fit.from, until).microwatts.clamp(0, excess.microwatts_up());
-            self.change(fit.from, until, Claim { units: 0, microwatts: -grant });
-            self.wakes.push(Wake { from: fit.from, woken: fit.woken.clone(), grant });
-        }
-        self.change(fit.at, end, Claim { units: count - need.nodes, microwatts: -fit.own });
-        if fit.at == self.now && self.is_woken_for(fit) {
-            self.awaited += Claim { units: need.nodes - count, microwatts: fit.own + fit.idle };
-        }
-    }
-
-    /// True if the claim of a job that starts now is free for all its length alongside planned jobs. A job of length
-    /// zero must leave enough now for the jobs for which nodes are being woken.
-    pub(in crate::policy) fn lasts(&self, claim: Claim, length: SimDuration) -> bool {
-        if length == SimDuration::ZERO {
-            return self.awaited == Claim::default() || (self.left_now - self.awaited).covers(claim);
-        }
-        !self.holds && !self.falls || self.least(self.now, self.now.saturating_add(length)).covers(claim)
-    }
-
-    /// Starts a job with this claim.
-    pub(in crate::policy) fn start(&mut self, claim: Claim, length: SimDuration) {
-        self.left_now -= claim;
+    /// Nodes of each cell that a job can start on now for so long alongside planned jobs; none if it cannot. A job of
+    /// length zero must leave enough now for the jobs for which nodes are being woken.
+    pub(in crate::policy) fn split_now(
+        &self,
+        wish: &Wish<'_>,
+        free_parts: &[i64],
+        length: SimDuration,
+    ) -> Option<NodesByCell> {
+        let mut free = free_parts.to_vec();
         if length > SimDuration::ZERO {
-            self.change(self.now, self.now.saturating_add(length), Claim::default() - claim);
+            self.free.least(self.now, length, wish, &mut free).ok()?;
+        } else {
+            free.iter_mut().zip(&self.awaited).for_each(|(free, awaited)| *free -= awaited);
         }
+        wish.split(&free)
     }
 
-    /// True if nodes are being woken for a job with this fit: it does not start now on nodes that are all on, but
-    /// starts no later than all nodes are back that are off or in transition.
-    pub(in crate::policy) fn is_woken_for(&self, fit: &Fit) -> bool {
-        self.soon.is_some_and(|soon| fit.at <= soon) && fit.is_sure && !fit.is_for_now
+    /// True if what a job takes that starts now is free for all its length alongside planned jobs. A job of length zero
+    /// must leave enough now for the jobs for which nodes are being woken.
+    pub(in crate::policy) fn lasts(&self, split: &[(u16, i64)], length: SimDuration) -> bool {
+        if length == SimDuration::ZERO {
+            let leaves = |&(thing, need): &(u16, i64)| {
+                self.left_now[usize::from(thing)] - self.awaited[usize::from(thing)] >= need
+            };
+            return self.awaited.iter().all(|&awaited| awaited == 0) || split.iter().all(leaves);
+        }
+        !self.holds && !self.falls || split.iter().all(|&part| self.free.holds(self.now, length, part))
     }
 
-    /// Most nodes and microwatts that a job can have that fits now or is being woken for.
-    pub(in crate::policy) fn most_soon(&self) -> Claim {
-        let soon = self.soon.unwrap_or(self.now);
-        let by_then = self.steps.iter().take_while(|step| step.at <= soon);
-        let most = by_then.fold(Claim::default(), |most, step| Claim {
-            units: most.units.max(step.free.units),
-            microwatts: most.microwatts.max(step.free.microwatts),
-        });
-        let down = self.down.iter().filter(|down| !down.is_taken).count();
-        Claim { units: most.units + i64::try_from(down).unwrap_or(0), ..most }
+    /// Starts a job that takes so much.
+    pub(in crate::policy) fn start(&mut self, split: &[(u16, i64)], length: SimDuration) {
+        change(&mut self.left_now, split, -1);
+        self.free.reserve(self.now, length, split);
+    }
+
+    /// Column of the microwatts.
+    pub(in crate::policy) fn watts(&self) -> u16 {
+        self.watts
+    }
+
+    /// Most of each thing that a job can have that fits now or is being woken for.
+    pub(in crate::policy) fn most_soon(&self) -> Vec<i64> {
+        let (soon, mut most) = (self.soon.iter().copied().flatten().max().unwrap_or(self.now), Vec::new());
+        self.free.most_by(soon, &mut most);
+        for most in &mut most {
+            *most = (*most).max(0);
+        }
+        for down in self.down.iter().filter(|down| !down.is_taken) {
+            most[usize::from(down.cell)] += 1;
+        }
+        most
     }
 
     /// Nodes that are woken now, as far as there is room (none: watts are not counted), and the time of the next
@@ -360,54 +279,67 @@ impl WakePlan {
         // Where the room is negative, nodes that take nothing may still be woken.
         let holds = |least: i64, need: Watts| least.max(0) >= need.microwatts_up();
         let fits = !self.counts_watts()
-            || holds(self.least(self.now, SimTime::NEVER).microwatts, idle)
-                && holds(self.least(self.now, until).microwatts, idle + excess);
+            || holds(self.least_watts(self.now, SimTime::NEVER), idle)
+                && holds(self.least_watts(self.now, until), idle + excess);
         if !fits || room.is_some_and(|room| idle + excess > room.max(Watts::ZERO)) {
             return false;
         }
         *room = room.map(|room| room - idle - excess);
         self.down[place].is_taken = true;
-        self.change(self.now, SimTime::NEVER, Claim { units: 0, microwatts: -idle.microwatts_up() });
-        self.change(self.now, until, Claim { units: 0, microwatts: -excess.microwatts_up() });
+        self.free.add_from(self.now, &[(self.watts, idle.microwatts_up())], -1);
+        self.free.reserve(self.now, boot, &[(self.watts, excess.microwatts_up())]);
         true
     }
 
     /// Takes `more` watts until a node that begins to shut down is off; true if the plan and the room have them.
     pub(super) fn shut_down(&mut self, more: Watts, lasts: SimDuration, room: &mut Option<Watts>) -> bool {
-        let until = self.now.saturating_add(lasts);
         if more <= Watts::ZERO || !self.counts_watts() {
             return true;
         }
         let need = more.microwatts_up();
-        if self.least(self.now, until).microwatts < need || room.is_some_and(|room| more > room) {
+        let least = self.least_watts(self.now, self.now.saturating_add(lasts));
+        if least < need || room.is_some_and(|room| more > room) {
             return false;
         }
         *room = room.map(|room| room - more);
-        self.change(self.now, until, Claim { units: 0, microwatts: -need });
+        self.free.reserve(self.now, lasts, &[(self.watts, need)]);
         true
     }
 
-    /// Least number of nodes that are on and free up to an instant, and before another.
-    pub(super) fn spare(&self, by: SimTime, before: SimTime) -> i64 {
-        let within = self.steps.iter().take_while(|step| step.at <= by || step.at < before);
-        within.map(|step| step.free.units).min().unwrap_or(0)
+    /// Steps of the number of nodes of a cell that are on and free.
+    fn steps(&self, cell: usize) -> impl Iterator<Item = (SimTime, i64)> + '_ {
+        self.free.steps_of(u16::try_from(cell).unwrap_or(u16::MAX))
     }
 
-    /// First time at which at most `above` nodes are on and free.
-    pub(super) fn lacking(&self, above: usize) -> SimTime {
+    /// Least number of nodes of a cell that are on and free up to an instant, and before another.
+    pub(super) fn spare(&self, cell: usize, by: SimTime, before: SimTime) -> i64 {
+        let within = self.steps(cell).take_while(|&(at, _)| at <= by || at < before);
+        within.map(|(_, free)| free).min().unwrap_or(0)
+    }
+
+    /// First time at which at most `above` nodes of a cell are on and free.
+    pub(super) fn lacking(&self, cell: usize, above: usize) -> SimTime {
         let above = i64::try_from(above).unwrap_or(i64::MAX);
-        self.steps.iter().find(|step| step.free.units <= above).map_or(SimTime::NEVER, |step| step.at)
+        self.steps(cell).find(|&(_, free)| free <= above).map_or(SimTime::NEVER, |(at, _)| at)
     }
 
     /// Number of nodes left once all are back.
     pub(super) fn left(&self) -> i64 {
-        let soon = self.soon.unwrap_or(self.now);
-        let down = self.down.iter().filter(|down| !down.is_taken).count();
-        self.least(soon, soon.saturating_add(TICK)).units + i64::try_from(down).unwrap_or(0)
+        let soon = self.soon.iter().copied().flatten().max().unwrap_or(self.now);
+        let mut left: Vec<_> = (0..).take(self.cells).map(|cell| self.free.at(soon, cell)).collect();
+        for down in self.down.iter().filter(|down| !down.is_taken) {
+            left[usize::from(down.cell)] += 1;
+        }
+        left.into_iter().map(|left| left.max(0)).sum()
     }
 
-    /// W: longest time that starting any of the nodes that are down takes in plans.
-    pub(super) fn margin(&self) -> SimDuration {
-        self.margin
+    /// Number of cells.
+    pub(super) fn cells(&self) -> usize {
+        self.cells
     }
+}
+
+/// Cell of a node; 0 where nodes are alike.
+pub(super) fn cell_of(view: &View<'_>, node: u32) -> u16 {
+    view.shares.and_then(|shares| shares.cells().cell_of(node)).unwrap_or(0)
 }
