@@ -3,6 +3,7 @@
 
 mod agents;
 mod arrows;
+mod circles;
 mod determinism;
 mod english;
 mod events;

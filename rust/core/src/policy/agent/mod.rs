@@ -4,13 +4,13 @@
 //! start it, and is over once nothing can be chosen or nothing more is wanted.
 
 pub mod choices;
+mod pass;
 mod seen;
 
 use std::ops::Range;
 
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::error::{Error, Result, SimulationError};
-use crate::policy::backfill::Backfill;
 use crate::policy::budget::prices::Prices;
 use crate::policy::desk::Desk;
 use crate::units::Watts;
@@ -234,21 +234,6 @@ impl Agent {
         rest[levels] = u8::from(!(self.must_act && can_start));
         self.is_asked = can_start || can_set;
         self.seen.show_level(self.level, levels);
-    }
-}
-
-impl Backfill for Agent {
-    fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        if let Some((row, rule)) = self.told.take() {
-            self.carry_out(desk, queue, row, rule)?;
-        }
-        self.look(desk, queue)?;
-        self.show_choice();
-        Ok(())
-    }
-
-    fn agent(&mut self) -> Option<&mut Agent> {
-        Some(self)
     }
 }
 

@@ -7,19 +7,17 @@
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::floors::Floors;
-use crate::algo::horizon::{CellProfile, Wish};
-use crate::algo::partial_plan::{Horizon, PartialPlan, PlannedStart, ends_after};
+use crate::algo::partial_plan::PartialPlan;
 use crate::cluster::shares::Shares;
 use crate::error::Result;
 use crate::platform::cells::Cells;
-use crate::policy::Jobs;
+use crate::policy::backfill::by_want::ByWant;
 use crate::policy::backfill::cell_plan::CellPlan;
 use crate::policy::backfill::held::Held;
 use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::Desk;
-use crate::units::{SimDuration, SimTime};
-use crate::workload::JobId;
+use crate::units::SimDuration;
 
 /// Backfilling under reservations of nodes by cell.
 #[derive(Clone, Debug)]
@@ -42,18 +40,6 @@ struct Course {
     candidate: Place,
     /// Jobs that hold a reservation.
     held: Held,
-}
-
-/// Nodes of each cell and licences that are free over time.
-pub(in crate::policy) struct ByWant<'a> {
-    pub(in crate::policy) now: SimTime,
-    pub(in crate::policy) jobs: Jobs<'a>,
-    pub(in crate::policy) cells: &'a Cells,
-    pub(in crate::policy) free: &'a mut CellProfile,
-    /// Lower bounds on starts, by want.
-    pub(in crate::policy) floors: &'a mut [Floors],
-    /// Number of nodes that could serve each want now.
-    pub(in crate::policy) rooms: &'a [i64],
 }
 
 impl ByCell {
@@ -158,60 +144,6 @@ impl ByCell {
             }
         }
         Ok(())
-    }
-}
-
-impl ByWant<'_> {
-    fn wish(&self, waiting: &Waiting) -> Wish<'_> {
-        let job = JobId(waiting.key.row);
-        self.cells.wish(job, self.jobs.node_count(job))
-    }
-
-    fn number(&self, waiting: &Waiting) -> usize {
-        self.cells.number(JobId(waiting.key.row))
-    }
-}
-
-impl Horizon for ByWant<'_> {
-    const IS_ONE: bool = false;
-
-    fn group(&self, waiting: &Waiting) -> usize {
-        self.number(waiting)
-    }
-
-    fn floor_of(&self, _units: i64, _length: SimDuration) -> SimTime {
-        self.now
-    }
-
-    fn floor(&self, waiting: &Waiting) -> SimTime {
-        let number = self.number(waiting);
-        let soonest = if waiting.units <= self.rooms[number] { self.now } else { self.now.saturating_add(TICK) };
-        self.floors[number].of(waiting.units, waiting.length).max(soonest)
-    }
-
-    fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
-        let found = self.free.earliest_by(from, before, waiting.length.max(TICK), &self.wish(waiting));
-        found.map(|(at, _)| at)
-    }
-
-    fn raise(&mut self, waiting: &Waiting, to: SimTime) {
-        let number = self.number(waiting);
-        self.floors[number].raise(waiting.units, waiting.length.max(TICK), to);
-    }
-
-    fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
-        let (begins, last): (Vec<_>, Vec<_>) = self.free.last().unzip();
-        let mut end = begins.into_iter().max().unwrap_or(self.now);
-        jobs.all(|waiting| ends_after(&mut end, waiting) && self.wish(waiting).split(&last).is_some())
-    }
-
-    fn hold(&mut self, start: &PlannedStart, _count: usize) {
-        let length = start.waiting.length.max(TICK);
-        let found = self.free.earliest(start.at, length, &self.wish(&start.waiting));
-        if let Some((at, split)) = found {
-            debug_assert_eq!(at, start.at, "a job is promised what fits");
-            self.free.reserve(at, length, &split);
-        }
     }
 }
 

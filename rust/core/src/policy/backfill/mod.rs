@@ -3,6 +3,7 @@
 pub mod ahead;
 pub(super) mod base;
 pub mod by_cell;
+pub(in crate::policy) mod by_want;
 pub mod candidates;
 pub(super) mod cell_base;
 mod cell_plan;

@@ -14,7 +14,7 @@ use crate::cluster::shares::Shares;
 use crate::cluster::standby::Return;
 use crate::platform::cells::Cells;
 use crate::policy::View;
-use crate::policy::backfill::by_cell::ByWant;
+use crate::policy::backfill::by_want::ByWant;
 use crate::policy::backfill::cell_base::CellBase;
 use crate::policy::sleep::counted::{all_back, returns};
 use crate::policy::sleep::levels::{Levels, awake};
