@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_live import dependent, folded_alike, replayed
 
 import hetsched as hs
-from hetsched.live import Ended, NodeDown, NodeUp, Requeued, Started, StartFailed, Submitted, Withdrawn
+from hetsched.live import Ended, NodeDown, NodeOff, NodeUp, Requeued, Started, StartFailed, Submitted, Withdrawn
 from hetsched.testing import workloads
 
 pytestmark = [pytest.mark.filterwarnings("ignore::hetsched.errors.RunWarning"), pytest.mark.hypothesis]
@@ -39,13 +39,17 @@ class Host:
     over: set[int] = field(default_factory=set)
     starts: dict[int, int] = field(default_factory=dict)
     down: set[int] = field(default_factory=set)
+    stopping: set[int] = field(default_factory=set)
+    off: set[int] = field(default_factory=set)
+    booting: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.new = [job for job in self.jobs["job_id"].to_list() if job < FIRST_DUMMY]
         self.sizes = dict(zip(self.jobs["job_id"], self.jobs["node_count"], strict=True))
 
     def free(self) -> set[int]:
-        return set(range(self.nodes)) - self.down - {node for own in self.running.values() for node in own}
+        asleep = self.stopping | self.off | self.booting
+        return set(range(self.nodes)) - self.down - asleep - {node for own in self.running.values() for node in own}
 
     def what_happens(self, data: st.DataObject, dummy: int) -> list[tuple[Any, ...]]:
         """Notices of an instant, as kinds and their values, in the order in which a controller takes them."""
@@ -60,15 +64,23 @@ class Host:
                     told.append((StartFailed, job, self.starts[job], "no shell", ()))
                     self.waiting.add(job)
                     del self.running[job]
-        for node in sorted(self.down):
+        for node in sorted(self.down | self.booting):
             if data.draw(st.booleans()):
                 told.append((NodeUp, (node,)))
                 self.down.discard(node)
+                self.booting.discard(node)
+        for node in sorted(self.stopping):
+            if data.draw(st.booleans()):
+                told.append((NodeOff, (node,)))
+                self.stopping.discard(node)
+                self.off.add(node)
         if data.draw(st.integers(0, 4)) == 0:
             node = data.draw(st.integers(0, self.nodes - 1))
             if node not in self.down:
                 told.append((NodeDown, node))
                 self.down.add(node)
+                for asleep in (self.stopping, self.off, self.booting):
+                    asleep.discard(node)
                 for job in [job for job, own in self.running.items() if node in own]:
                     self.over.add(job)
                     del self.running[job]
@@ -100,6 +112,13 @@ class Host:
 
     def follow(self, decisions: list[tuple[Any, ...]]) -> None:
         for kind, job, attempt, nodes in decisions:
+            if kind == "Sleep":
+                self.stopping.update(nodes)
+                continue
+            if kind == "Wake":
+                self.off.difference_update(nodes)
+                self.booting.update(nodes)
+                continue
             assert kind == "Start"
             assert set(nodes) <= self.free(), "it starts a job on a node that serves another one, or none"
             self.waiting.discard(job)
@@ -112,7 +131,7 @@ def told_of(rows: list[tuple[Any, ...]], numbers: tuple[int, ...]) -> list[Any]:
     for kind, *values in rows:
         if kind is NodeDown:
             notices.append(kind(numbers[values[0]]))
-        elif kind in (NodeUp, Started, StartFailed):
+        elif kind in (NodeUp, NodeOff, Started, StartFailed):
             *rest, places = values
             notices.append(kind(*rest, tuple(numbers[place] for place in places)))
         else:
@@ -121,7 +140,8 @@ def told_of(rows: list[tuple[Any, ...]], numbers: tuple[int, ...]) -> list[Any]:
 
 
 def decided(decisions: list[Any]) -> list[tuple[Any, ...]]:
-    return [(type(one).__name__, one.job, one.attempt, tuple(one.nodes)) for one in decisions]
+    of_run = [(getattr(one, "job", None), getattr(one, "attempt", None)) for one in decisions]
+    return [(type(one).__name__, *run, tuple(one.nodes)) for one, run in zip(decisions, of_run, strict=True)]
 
 
 @st.composite
@@ -206,6 +226,32 @@ def test_the_only_pool_is_a_machine_with_what_others_leave_of_a_budget(
     decide_alike(data, {"a": numbers}, jobs, whole, {"a": hs.Controller(platform(3, None, slots), policy(3))})
 
 
+@settings(max_examples=3 * settings().max_examples)
+@given(st.data(), logs(), st.sampled_from(BACKFILLS), st.sampled_from([0, 3]))
+def test_pools_know_of_strays_and_sleepers_what_a_snapshot_says(
+    data: st.DataObject, jobs: dict[str, pl.DataFrame], backfill: Any, min_idle_s: int
+) -> None:
+    """At each instant one that has followed all reports decides as one that has just been rebuilt."""
+    queues = [hs.Queue(name, numbers) for name, numbers in POOLS.items()]
+    nodes = hs.Platform.homogeneous(5, idle_w=100, tdp_w=300, off_w=5, boot_s=1.0, shutdown_s=1.0, queues=queues)
+    policy = hs.Policy("fcfs", backfill, sleep={"name": "timeout", "min_idle_s": min_idle_s})
+    log = hs.Workload.from_polars(pl.concat(jobs.values()).sort("job_id").with_columns(runtime_s=pl.col("walltime_s")))
+    followed = hs.Controller(nodes, policy, workload=log)
+    hosts = {name: Host(jobs[name], len(numbers)) for name, numbers in POOLS.items()}
+    for step in range(data.draw(st.integers(2, STEPS))):
+        now_us, told = step * 2 * SECOND, []
+        for place, (name, numbers) in enumerate(POOLS.items()):
+            told += told_of(hosts[name].what_happens(data, FIRST_DUMMY + place + 2 * step), numbers)
+        if step:
+            rebuilt = hs.Controller(nodes, policy, workload=log)
+            rebuilt.rebuild(now_us - 2 * SECOND, followed.snapshot(), state=followed.policy_state())
+        ours = decided(followed.step(now_us, told))
+        assert not step or decided(rebuilt.step(now_us, told)) == ours
+        for name, numbers in POOLS.items():
+            own = [(*one[:3], tuple(numbers.index(node) for node in one[3] if node in numbers)) for one in ours]
+            hosts[name].follow([one for one in own if one[3]])
+
+
 SETS = {
     "some": {"a": (1, 3)},
     "apart": {"a": (0, 2, 4), "b": (1, 3)},
@@ -271,6 +317,22 @@ def test_queues_of_some_nodes_decide_live_as_they_do_in_a_simulation(
 ) -> None:
     platform = machine(sets, data)
     replayed(log_of(sets, data), platform, policy_of(data, platform), seed=data.draw(st.integers(0, 3)))
+
+
+@pytest.mark.parametrize("sets", SETS.values(), ids=SETS)
+@settings(max_examples=2 * settings().max_examples)
+@given(data=st.data())
+def test_power_of_queues_of_some_nodes_is_governed_live_as_in_a_simulation(
+    sets: dict[str, tuple[int, ...]], data: st.DataObject
+) -> None:
+    platform = machine(sets, data).with_cap_model(static_w=50)
+    budget_w = float(platform.idle_w.sum()) + data.draw(st.integers(2, 5)) * 200.0
+    caps, on_excess = (
+        data.draw(st.sampled_from(["150+200+250", "200+"])),
+        data.draw(st.sampled_from(["kill", "requeue"])),
+    )
+    policy = f"power-slurm:budget_w={budget_w}:on_excess={on_excess}:caps_w={caps}:power.allocator=uniform"
+    replayed(log_of(sets, data), platform, policy)
 
 
 @pytest.mark.parametrize("sets", SETS.values(), ids=SETS)
