@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_live import dependent, folded_alike, replayed
 
@@ -284,6 +284,7 @@ def test_a_controller_of_queues_that_is_rebuilt_decides_what_it_would_have(
     with tempfile.TemporaryDirectory() as folder:
         hs.simulate(workload, platform, policy, journal=folder)
         instants = hs.read_journal(folder).instants
+    assume(instants)
     cut = data.draw(st.integers(1, len(instants)))
     before = hs.Controller(platform, policy, workload=workload)
     for instant in instants[:cut]:
