@@ -60,7 +60,7 @@ LARGE = {"idle_w": 200.0, "tdp_w": 600.0, "off_w": 20.0, "boot_s": 10.0, "boot_w
 
 
 def test_each_kind_is_woken_for_its_own_jobs_with_its_own_watts() -> None:
-    """With all off 540 W are saved. Job 2 takes 180 W for its nodes to idle and 400 of its own, job 3 as much.
+    """Off nodes save 540 W. Job 2 takes 180 W for its nodes to idle and 400 of its own, job 3 as much.
 
     Of 1000 W, 600 are those of the idle machine: 940 are left, and 360 next to job 2. The node of job 3 is woken 10 s
     before job 2 ends.

@@ -114,7 +114,7 @@ class _Pass:
         return plan
 
     def _expect(self, plan: Plan, number: int) -> None:
-        """What becomes of a node that is off or in transition."""
+        """Adds to a plan a node that is off or in transition."""
         node, now, cell = self.machine.state[number], self.now, self.cell(number)
         idle, off, held = self.machine.draws.idle(number), self._off(number), self._held(number, node.power)
         if node.power == "on":
@@ -151,7 +151,7 @@ class _Pass:
         return {**Counter(map(self.cell, nodes)), **job.licences}
 
     def _nodes_now(self, plan: Plan, job: Job) -> list[int] | None:
-        """Where a job would start now: of each cell that leaves some to what is planned, by rule 15."""
+        """Nodes on which a job would start now: of each cell what it leaves beside what is planned, by rule 15."""
         machine, free, own = self.machine, self._amounts(), list[int]()
         for thing, count in free.items():
             beside = count - plan.awaited[thing]

@@ -245,7 +245,7 @@ def test_rule_7_not_all_parts_count_by_queues(policy: Any, more: dict[str, Any],
 
 @pytest.mark.parametrize("nodes", ["0-1", "1-3", "2-3"])
 def test_rule_6_nodes_of_queues_sleep_under_a_budget(nodes: str) -> None:
-    """Of sets that are the same, overlap or share nothing but the budget; some leave nodes to no queue."""
+    """Sets are the same, overlap or share nothing but the budget; some leave nodes to no queue."""
     times = {"boot_s": 1.0, "shutdown_s": 1.0, "off_w": 0.0}
     machine = platform(hs.Queue("a", "0-1"), hs.Queue("b", nodes), **times)
     log = workload("a", "b")

@@ -170,8 +170,9 @@ impl Setup<'_> {
                 );
             }
             _ if !run.is_of_part(kind.part()) => {
-                let expected = "one with a budget as before, or without as before: queues have some nodes and not all, \
-                                and under a budget the others stand beside them for the whole run";
+                let expected = "one with a budget and no sleep part as before, or not as before: queues have some nodes \
+                                and not all, and under a budget the others stand beside them for the whole run unless \
+                                they sleep";
                 return other("one that counts other nodes", expected);
             }
             _ => {}

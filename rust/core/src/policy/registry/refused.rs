@@ -59,8 +59,6 @@ pub enum Feature {
     BeyondSlots,
     /// A queue that preempts others.
     Preemption,
-    /// Queues of some of the nodes.
-    SomeNodes,
     /// Queues of several sets of nodes, which overlap or are under one budget, and are counted by set.
     SeveralSets,
     /// A run that begins with jobs under way.
@@ -291,7 +289,6 @@ impl Feature {
             Self::UnlikeNodes => "nodes that differ in what jobs ask for",
             Self::BeyondSlots => "nodes that differ in what jobs ask for, or a power part",
             Self::Preemption => "a queue that preempts others",
-            Self::SomeNodes => "queues of some of the nodes",
             Self::SeveralSets => "queues of several sets of nodes that overlap, or under a budget",
             Self::UnderWay => "a run that begins with jobs under way",
         }
