@@ -106,6 +106,18 @@ impl NodeSet {
         }
     }
 
+    /// True if all of these neighbouring nodes are in the set.
+    #[must_use]
+    pub fn has_all(&self, nodes: Span) -> bool {
+        masks(nodes).all(|(place, bits)| self.words[place] & bits == bits)
+    }
+
+    /// True if none of them is.
+    #[must_use]
+    pub fn has_none(&self, nodes: Span) -> bool {
+        masks(nodes).all(|(place, bits)| self.words[place] & bits == 0)
+    }
+
     /// Removes `node`; returns whether it was there.
     pub fn remove(&mut self, node: u32) -> bool {
         let word = &mut self.words[(node / BITS) as usize];

@@ -220,10 +220,25 @@ impl Releases {
         walk.shadow()
     }
 
+    /// Total claim that is given back by an instant, itself included.
+    #[must_use]
+    pub fn until(&self, at: SimTime) -> Claim {
+        let mut sum = Claim::default();
+        for (block, of_block) in self.blocks() {
+            if block.last().is_some_and(|last| last.at <= at) {
+                sum += of_block.0;
+                continue;
+            }
+            let within = block.iter().take_while(|release| release.at <= at);
+            return sum + within.map(|release| release.claim).sum();
+        }
+        sum
+    }
+
     /// Total claim of the jobs that still run past their planned end.
     #[must_use]
     pub fn overdue(&self, now: SimTime) -> Claim {
-        self.iter().take_while(|release| release.at <= now).map(|release| release.claim).sum()
+        self.until(now)
     }
 }
 
@@ -346,6 +361,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn is_given_back_until_an_instant_what_ends_by_then(
+            running in prop::collection::vec((-5..60_i64, 1..5_i64, 0..7_i64), 0..300),
+            by in -9..70_i64,
+        ) {
+            let mut releases = Releases::default();
+            (0..).zip(&running).for_each(|(row, &one)| releases.insert(release(row, one)));
+            let ended = releases.iter().filter(|release| release.at <= at(by)).map(|release| release.claim);
+            prop_assert_eq!(releases.until(at(by)), ended.sum());
+        }
+
         #[test]
         fn is_the_earliest_instant_with_enough_and_counts_all_of_it(
             running in prop::collection::vec((-5..60_i64, 1..5_i64, 0..7_i64), 0..200),

@@ -334,8 +334,13 @@ impl Cluster {
             }
         }
         if let Some(standby) = &mut self.standby {
-            let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
-            standby.end(self.now, nodes.iter().copied().filter(|&node| states[node as usize] == NodeState::Idle));
+            if self.platform.is_exclusive() && !self.slots.lends() {
+                // A whole node idles unless it went out of service meanwhile.
+                standby.end(self.now, nodes.iter().copied().filter(|&node| self.slots.is_open(node)));
+            } else {
+                let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
+                standby.end(self.now, nodes.iter().copied().filter(|&node| states[node as usize] == NodeState::Idle));
+            }
         }
         self.releases.remove((run.planned_end, ReleasedBy::Job(run.job.0)));
         if let Some(shares) = &mut self.shares {
@@ -385,6 +390,13 @@ impl Cluster {
     #[must_use]
     pub fn alike(&self, nodes: Span) -> (Span, Option<Span>) {
         let has = |node: u32| (self.platform.kind(node), self.node(node));
+        let (first, last) = (nodes.first(), nodes.last());
+        if first.max(last) < self.platform.len()
+            && self.platform.kind(first) == self.platform.kind(last)
+            && self.states().are_alike(nodes)
+        {
+            return (nodes, None);
+        }
         nodes.split(|node| (node < self.platform.len()).then(|| has(node)))
     }
 

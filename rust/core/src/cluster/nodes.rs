@@ -66,6 +66,14 @@ impl<'a> NodeStates<'a> {
         (0..self.len()).map(move |node| self.of(node))
     }
 
+    /// True if neighbouring nodes are certainly all in the state of the first.
+    pub(super) fn are_alike(self, nodes: Span) -> bool {
+        let state = self.nodes.states[nodes.first() as usize];
+        // Where a node serves one run at most, what is stored of it says nothing of that run.
+        let is_apart = state != NodeState::Idle || self.slots.holding(self.slots.per_node()).has_all(nodes);
+        is_apart && self.nodes.states[nodes.places()].iter().all(|&other| other == state)
+    }
+
     fn of(self, node: usize) -> &'a NodeState {
         let Self { nodes, slots, runs } = self;
         let id = u32::try_from(node).unwrap_or(u32::MAX);

@@ -220,7 +220,8 @@ impl Standby {
     pub fn enter(&mut self, now: SimTime, nodes: Span, old: NodeState, new: NodeState) {
         let mut rest = Some(nodes);
         while let Some(nodes) = rest {
-            let (alike, others) = nodes.split(|node| self.pace_of[node as usize]);
+            let is_one = self.paces.len() == 1;
+            let (alike, others) = if is_one { (nodes, None) } else { nodes.split(|node| self.pace_of[node as usize]) };
             self.enter_alike(now, alike, old, new);
             rest = others;
         }

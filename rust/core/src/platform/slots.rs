@@ -158,7 +158,7 @@ impl Slots {
     pub fn take_whole(&mut self, nodes: &[u32]) -> Option<u32> {
         let missing = self.holding[0].remove_all(nodes);
         self.units = i64::from(self.holding[0].len());
-        self.note_all(nodes);
+        self.note_all(nodes.iter().copied());
         missing
     }
 
@@ -175,7 +175,7 @@ impl Slots {
             }
         }
         self.units = i64::from(self.holding[0].len());
-        self.note_all(nodes);
+        self.note_all(nodes.iter().copied());
     }
 
     /// Gives `need` slots of a node back: first those that are held twice.
@@ -201,6 +201,13 @@ impl Slots {
 
     /// Takes nodes out of service: their free slots are not offered.
     pub fn close(&mut self, nodes: Span) {
+        let is_whole = matches!(self.free, Free::Whole(_));
+        if is_whole && self.open.has_all(nodes) && self.holding[0].has_all(nodes) {
+            self.open.remove_span(nodes);
+            self.holding[0].remove_span(nodes);
+            self.units -= i64::from(nodes.len());
+            return self.note_all(nodes.nodes());
+        }
         for node in nodes.nodes() {
             let left = self.left_on(node);
             if self.open.remove(node) {
@@ -216,6 +223,12 @@ impl Slots {
 
     /// Puts nodes back into service with all their slots that no job holds.
     pub fn open(&mut self, nodes: Span) {
+        if matches!(&self.free, Free::Whole(held) if held.has_none(nodes)) && self.open.has_none(nodes) {
+            self.open.insert_span(nodes);
+            self.holding[0].insert_span(nodes);
+            self.units += i64::from(nodes.len());
+            return self.note_all(nodes.nodes());
+        }
         for node in nodes.nodes() {
             let left = self.left_on(node);
             if self.open.insert(node) {
@@ -243,17 +256,17 @@ impl Slots {
     }
 
     fn note(&mut self, node: u32) {
-        self.note_all(&[node]);
+        self.note_all(std::iter::once(node));
     }
 
-    fn note_all(&mut self, nodes: &[u32]) {
+    fn note_all(&mut self, nodes: impl Iterator<Item = u32>) {
         let all = self.nodes as usize;
         if self.changed.len() >= 2 * all {
             let older = self.changed.len() - all;
             self.forgotten += older as u64;
             self.changed.drain(..older);
         }
-        self.changed.extend_from_slice(nodes);
+        self.changed.extend(nodes);
     }
 }
 
@@ -278,13 +291,14 @@ mod tests {
     proptest! {
         /// Twin: node by node.
         #[test]
-        fn whole_nodes_go_and_come_together(steps in prop::collection::vec((0..8_u32, 0..9_u32), 0..60)) {
+        fn whole_nodes_go_and_come_together(steps in prop::collection::vec((0..8_u32, 0..9_u32, 0..5_u32), 0..60)) {
             let (mut together, mut one_by_one) = (Slots::new(9, 1), Slots::new(9, 1));
-            for (what, node) in steps {
-                let nodes = [node, (node + 4) % 9];
+            for (what, node, more) in steps {
+                let (nodes, mut span) = ([node, (node + 4) % 9], Span::of(node));
+                (1..=more).filter_map(|by| node.checked_sub(by)).for_each(|next| assert!(span.extend(next)));
                 match what {
-                    0 => { together.close(Span::of(node)); one_by_one.close(Span::of(node)) }
-                    1 => { together.open(Span::of(node)); one_by_one.open(Span::of(node)) }
+                    0 => { together.close(span); span.nodes().for_each(|node| one_by_one.close(Span::of(node))) }
+                    1 => { together.open(span); span.nodes().for_each(|node| one_by_one.open(Span::of(node))) }
                     2..5 if nodes.iter().all(|&node| one_by_one.free_on(node) == 1) => {
                         prop_assert_eq!(together.take_whole(&nodes), None);
                         prop_assert!(nodes.iter().all(|&node| one_by_one.take(node, 1)));
@@ -298,7 +312,7 @@ mod tests {
                     _ => {}
                 }
                 prop_assert_eq!((&together.free, &together.holding), (&one_by_one.free, &one_by_one.holding));
-                prop_assert_eq!(together.units, one_by_one.units);
+                prop_assert_eq!((together.units, &together.open), (one_by_one.units, &one_by_one.open));
             }
         }
     }

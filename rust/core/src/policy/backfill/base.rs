@@ -29,16 +29,15 @@ impl Base {
         &self.free
     }
 
-    /// Writes the free units over time into `units`, if `free` units are free now.
-    pub(in crate::policy) fn copy_units(
-        &mut self,
-        releases: &Releases,
-        now: SimTime,
-        free: i64,
-        units: &mut Profile<i64>,
-    ) {
-        if let Free::Units(base) = self.of(releases, now, false) {
-            units.copy(base, free + releases.total().units);
+    /// Becomes the base as of `now`, with units alone.
+    pub(in crate::policy) fn keep_up(&mut self, releases: &Releases, now: SimTime) {
+        self.of(releases, now, false);
+    }
+
+    /// Writes the units of the last base over time into `units`, with `all` of them at its end.
+    pub(in crate::policy) fn copy_units(&self, all: i64, units: &mut Profile<i64>) {
+        if let Free::Units(base) = &self.free {
+            units.copy(base, all);
         }
     }
 

@@ -15,6 +15,13 @@ impl Rest for AsPlanned {
     }
 
     fn rest(&mut self, scene: &Scene<'_>, choice: &mut RestChoice) -> Result<()> {
+        if !scene.has_ripe() {
+            return Ok(());
+        }
+        if let Some(spared) = scene.spared_alike() {
+            choice.sleep.extend(spared.take(scene.most() as usize));
+            return Ok(());
+        }
         let mut most = None;
         // Number of nodes of each cell that go to sleep; none once no more may.
         let mut asleep = vec![Some(0); scene.cells()];

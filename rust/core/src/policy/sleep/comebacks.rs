@@ -20,10 +20,10 @@ impl Sleep {
         spans.max().map(|span| view.now.saturating_add(span))
     }
 
-    /// Span ahead up to which a wake plan is made first: as far as it matters which nodes may sleep, and twice as far as
-    /// nodes take to be back. Usually something happens before more has to be known.
+    /// Span ahead up to which a wake plan is made first: as far as it matters which nodes may sleep, if any may, and
+    /// twice as far as nodes take to be back. Usually something happens before more has to be known.
     pub(super) fn span_ahead(&self, view: &View<'_>) -> SimDuration {
-        let far = self.reach.far;
+        let far = if self.has_ripe() { self.reach.far } else { SimDuration::ZERO };
         self.soon(view).map_or(far, |soon| far.max(soon - view.now).max(soon - view.now + (soon - view.now)))
     }
 

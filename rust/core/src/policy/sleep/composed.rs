@@ -138,7 +138,7 @@ fn in_planning_order<'a>(parts: &Parts, queue: &'a FitList, now: SimTime) -> Cow
 }
 
 /// Nodes that are held for the waiting jobs as the backfill would plan them if all nodes were on.
-fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Plan) -> Outlook {
+fn as_backfilled(parts: &Parts, queue: &FitList, view: &View<'_>, plan: Box<Plan>) -> Outlook {
     let backfill = &parts.backfill;
     match backfill.first_after() {
         None if backfill.is_strict() => Outlook::new(view, plan, queue, true),

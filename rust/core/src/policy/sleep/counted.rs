@@ -13,6 +13,7 @@ use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::backfill::base::Base;
 use crate::policy::sleep::levels::{self, Levels};
+use crate::policy::sleep::lows::Lows;
 use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
@@ -24,7 +25,10 @@ const TICK: SimDuration = SimDuration::from_micros(1);
 #[derive(Clone, Debug)]
 pub(super) struct Outlook {
     now: SimTime,
-    plan: Plan,
+    /// Working state of the plan, or memory for one if lows are enough.
+    plan: Box<Plan>,
+    /// Lows of the surplus, where they are known without a plan.
+    lows: Option<Lows>,
     ahead: OnceLock<Levels>,
     /// Number of nodes left, on or not, once all are back and the jobs that wait only for nodes to boot have theirs.
     left: i64,
@@ -63,6 +67,9 @@ impl Reach {
 /// Working state of a wake plan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plan {
+    now: SimTime,
+    /// Number of nodes, and of those that are free once all is released.
+    all: (i64, i64),
     free: Profile<i64>,
     /// Releases of running jobs and of nodes on standby, kept from pass to pass.
     base: Base,
@@ -78,21 +85,28 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Begins with nothing planned.
-    fn begin(&mut self, view: &View<'_>) {
-        self.base.copy_units(view.releases, view.now, view.slots.free_units(), &mut self.free);
-        self.last.clear();
+    /// Notes the state of the machine, from which a plan can begin later.
+    fn note(&mut self, view: &View<'_>) {
+        self.now = view.now;
+        self.all = (view.platform.units(), view.slots.free_units() + view.releases.total().units);
+        self.base.keep_up(view.releases, view.now);
         let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
         self.woken.clear();
         self.woken.extend(woken);
     }
 
+    /// Begins with nothing planned, from the state that was noted.
+    fn begin(&mut self) {
+        self.base.copy_units(self.all.1, &mut self.free);
+        self.last.clear();
+    }
+
     /// Begins a plan of all jobs, one after another.
-    fn begin_all(&mut self, view: &View<'_>) {
-        self.begin(view);
-        self.floors.reset(view.now, view.platform.units());
+    fn begin_all(&mut self) {
+        self.begin();
+        self.floors.reset(self.now, self.all.0);
         self.partial.begin(usize::MAX);
-        self.turn = Some((Place::FRONT, view.now));
+        self.turn = Some((Place::FRONT, self.now));
     }
 
     /// Plans a job at the earliest time from which there are enough nodes for all its length, if it starts by `by`;
@@ -164,8 +178,9 @@ impl Plan {
 impl Outlook {
     /// Makes a complete plan for these waiting jobs, in their order; if it is strict, none is planned before the one
     /// ahead of it. It reuses the memory of `plan`.
-    pub(super) fn new(view: &View<'_>, mut plan: Plan, queue: &FitList, is_strict: bool) -> Self {
-        plan.begin_all(view);
+    pub(super) fn new(view: &View<'_>, mut plan: Box<Plan>, queue: &FitList, is_strict: bool) -> Self {
+        plan.note(view);
+        plan.begin_all();
         if is_strict {
             plan.add_in_turn(queue, SimTime::NEVER);
         } else {
@@ -176,11 +191,40 @@ impl Outlook {
     }
 
     /// The same only as far as it decides which nodes are woken now, and which are put to sleep by rules of this reach.
-    pub(super) fn within(view: &View<'_>, plan: Plan, queue: &FitList, is_strict: bool, sleep: &Sleep) -> Self {
+    pub(super) fn within(view: &View<'_>, plan: Box<Plan>, queue: &FitList, is_strict: bool, sleep: &Sleep) -> Self {
+        let by = view.now.saturating_add(sleep.span_ahead(view));
+        let calm = if sleep.has_ripe() { None } else { Lows::without_wakes(view, queue, by) };
+        match calm.or_else(|| Lows::until(view, queue, by, is_strict)) {
+            Some(lows) => Self::low(view, plan, lows, (by, sleep.soon(view))),
+            None => Self::planned_within(view, plan, queue, is_strict, sleep),
+        }
+    }
+
+    /// The same from lows up to `by`.
+    fn low(view: &View<'_>, mut plan: Box<Plan>, lows: Lows, (by, soon): (SimTime, Option<SimTime>)) -> Self {
+        let is_known = lows.are_all() || soon.is_none();
+        if !is_known {
+            plan.note(view);
+        }
+        let by = if lows.are_all() { SimTime::NEVER } else { by };
+        let mut outlook = Self { soon, by, lows: Some(lows), ..Self::of(view, plan, 0) };
+        outlook.is_complete = is_known || soon.is_some_and(|soon| outlook.says_all(soon, by));
+        outlook
+    }
+
+    /// The same by a plan.
+    pub(super) fn planned_within(
+        view: &View<'_>,
+        plan: Box<Plan>,
+        queue: &FitList,
+        is_strict: bool,
+        sleep: &Sleep,
+    ) -> Self {
         let (now, reach, soon) = (view.now, sleep.reach(), sleep.soon(view));
         let by = now.saturating_add(sleep.span_ahead(view));
         let mut outlook = Self { soon, by, ..Self::of(view, plan, 0) };
-        outlook.plan.begin_all(view);
+        outlook.plan.note(view);
+        outlook.plan.begin_all();
         if is_strict {
             outlook.plan.add_in_turn(queue, by);
         } else {
@@ -195,6 +239,9 @@ impl Outlook {
     /// Extends the plan to jobs of the same queue that start within twice the span.
     pub(super) fn look_further(mut self, queue: &FitList, is_strict: bool) -> Self {
         self.ahead = OnceLock::new();
+        if self.lows.take().is_some() {
+            self.plan.begin_all();
+        }
         let span = self.by - self.now;
         let longer = if self.by < SimTime::LATEST { span.saturating_add(span.max(TICK)) } else { SimDuration::FOREVER };
         self.by = self.now.saturating_add(longer);
@@ -233,8 +280,21 @@ impl Outlook {
 
     /// Plans as the backfill would if all nodes were on: besides what the first `depth` blocked jobs hold, nodes are
     /// held only for jobs that fit as soon as all nodes are back.
-    pub(super) fn as_backfilled(view: &View<'_>, mut plan: Plan, queue: &FitList, depth: usize) -> Self {
-        plan.begin(view);
+    pub(super) fn as_backfilled(view: &View<'_>, plan: Box<Plan>, queue: &FitList, depth: usize) -> Self {
+        let soon = all_back(view);
+        // A job that starts by then leaves its reservation to the next.
+        let is_brief = depth == 1 || depth > 1 && queue.len() <= 1;
+        let lows = if is_brief { Lows::until(view, queue, soon, false) } else { None };
+        match lows.filter(|lows| lows.are_all() || lows.starts_after(soon)) {
+            Some(lows) => Self { lows: Some(lows), ..Self::of(view, plan, lows.left_at(view, soon)) },
+            None => Self::planned_as_backfilled(view, plan, queue, depth),
+        }
+    }
+
+    /// The same by a plan.
+    fn planned_as_backfilled(view: &View<'_>, mut plan: Box<Plan>, queue: &FitList, depth: usize) -> Self {
+        plan.note(view);
+        plan.begin();
         let soon = all_back(view);
         // They are sorted by instant.
         let released = view.releases.iter().take_while(|release| release.at <= soon).map(|release| release.claim.units);
@@ -255,12 +315,13 @@ impl Outlook {
         Self::of(view, plan, left)
     }
 
-    fn of(view: &View<'_>, plan: Plan, left: i64) -> Self {
-        Self { now: view.now, plan, ahead: OnceLock::new(), left, soon: None, by: SimTime::NEVER, is_complete: true }
+    fn of(view: &View<'_>, plan: Box<Plan>, left: i64) -> Self {
+        let (now, lows, ahead, soon, by) = (view.now, None, OnceLock::new(), None, SimTime::NEVER);
+        Self { now, plan, lows, ahead, left, soon, by, is_complete: true }
     }
 
     /// Returns its memory for another plan.
-    pub(super) fn into_plan(self) -> Plan {
+    pub(super) fn into_plan(self) -> Box<Plan> {
         self.plan
     }
 
@@ -271,11 +332,17 @@ impl Outlook {
     }
 
     fn ahead(&self) -> &Levels {
-        self.ahead.get_or_init(|| Levels::of(self.levels()))
+        self.ahead.get_or_init(|| match &self.lows {
+            Some(lows) => Levels::of(lows.steps()),
+            None => Levels::of(self.levels()),
+        })
     }
 
     /// [`levels::lack`] of the levels up to `by`. Once all nodes are back that may come back, it is a search for a step.
     fn lack_by(&self, soon: SimTime, by: SimTime) -> (i64, Option<SimTime>) {
+        if let Some(lows) = &self.lows {
+            return levels::lack(lows.steps().take_while(|low| low.0 <= by), soon);
+        }
         let settled = self.plan.woken.iter().map(|woken| woken.0).max().unwrap_or(soon).max(soon);
         let (lack, larger) = levels::lack(self.levels().take_while(|level| level.0 <= settled.min(by)), soon);
         if larger.is_some() || settled >= by {
@@ -315,8 +382,12 @@ impl Outlook {
 
     /// Least level up to an instant, and before another.
     pub(super) fn least_until(&self, by: SimTime, before: SimTime) -> i64 {
-        let within = self.levels().take_while(|&(at, _)| at <= by || at < before);
-        within.map(|(_, free)| free).min().unwrap_or(i64::MAX)
+        let is_within = |&(at, _): &(SimTime, i64)| at <= by || at < before;
+        let least = match &self.lows {
+            Some(lows) => lows.steps().take_while(is_within).map(|low| low.1).min(),
+            None => self.levels().take_while(is_within).map(|level| level.1).min(),
+        };
+        least.unwrap_or(i64::MAX)
     }
 
     /// Number of nodes that may sleep by these rules, as far as plans are concerned.
@@ -356,6 +427,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::algo::fit_list::{ClassId, QueueKey};
+    use crate::algo::releases::{Claim, Release, Releases};
+    use crate::algo::span::Span;
+    use crate::cluster::standby::{Expected, Standby};
+    use crate::platform::node_state::NodeState;
+    use crate::platform::slots::Slots;
+    use crate::policy::sleep::as_planned::AsPlanned;
+    use crate::policy::sleep::rules::{Far, Margin, Rules};
+    use crate::policy::testing::World;
 
     fn at(micros: i64) -> SimTime {
         SimTime::from_micros(micros)
@@ -393,7 +473,128 @@ mod tests {
 
     fn outlook(plan: Plan) -> Outlook {
         let (ahead, by) = (OnceLock::new(), SimTime::NEVER);
-        Outlook { now: at(0), plan, ahead, left: 0, soon: None, by, is_complete: true }
+        Outlook { now: at(0), plan: Box::new(plan), lows: None, ahead, left: 0, soon: None, by, is_complete: true }
+    }
+
+    /// A machine with running jobs, nodes that are off, shut down and boot, and a queue.
+    #[derive(Debug)]
+    struct Scenario {
+        now: i64,
+        start: i64,
+        ends: Vec<(i64, u32)>,
+        asleep: [u32; 3],
+        until: [i64; 2],
+        free: u32,
+        jobs: Vec<(i64, i64)>,
+    }
+
+    impl Scenario {
+        /// Calls `check` with a view, the rules and the queue.
+        fn with(&self, check: impl FnOnce(&View<'_>, &Sleep, &FitList)) {
+            let world = World::new(3, 100, 1, true);
+            let (span, platform) = (SimDuration::from_micros, world.platform());
+            let (start, stop, far) = (Margin::Of(span(self.start)), Margin::Of(span(3)), Far::Of(span(self.start)));
+            let rules = Rules { start, stop, far, ..Rules::unlimited(Box::new(AsPlanned)) };
+            let sleep = Sleep::new(&rules, platform).unwrap();
+            let (mut standby, mut slots) = (Standby::new(at(0), platform), Slots::new(100, 1));
+            (self.free..100).for_each(|node| slots.close(Span::of(node)));
+            let mut next = self.free;
+            let mut some = |count: u32| {
+                let mut nodes = Span::of(next);
+                (1..count).for_each(|more| assert!(nodes.extend(next + more)));
+                next += count;
+                nodes
+            };
+            let [off, stopping, booting] = self.asleep;
+            let [stop, boot] = self.until.map(|until| at(self.now + until));
+            let states = [NodeState::Off, NodeState::ShuttingDown { until: stop }, NodeState::Booting { until: boot }];
+            for (count, state) in [off, stopping, booting].into_iter().zip(states).filter(|one| one.0 > 0) {
+                standby.enter(at(self.now), some(count), NodeState::Idle, state);
+            }
+            let mut releases = Releases::followed();
+            for (row, &(end, count)) in (0..).zip(&self.ends) {
+                let claim = Claim { units: i64::from(count), microwatts: 0 };
+                releases.insert(Release { at: at(self.now + end), row, claim });
+            }
+            let mut queue = FitList::default();
+            for (row, &(units, length)) in (0..).zip(&self.jobs) {
+                let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
+                queue.insert(Waiting { key, units, length: span(length), watts: 0, class: ClassId::OTHER });
+            }
+            let mut expected = Expected::default();
+            sleep.returns(&View { now: at(self.now), standby: Some(&standby), ..world.view() }, &mut expected.returns);
+            standby.expect(expected);
+            standby.recount().1.iter().for_each(|&back| releases.insert(back));
+            let (now, standby) = (at(self.now), Some(&standby));
+            check(&View { now, standby, slots: &slots, releases: &releases, ..world.view() }, &sleep, &queue);
+        }
+    }
+
+    fn scenario() -> impl Strategy<Value = Scenario> {
+        let ends = prop::collection::vec((-3..60_i64, 1..9_u32), 0..6);
+        let jobs = prop::collection::vec((1..40_i64, 0..60_i64), 0..5);
+        let machine = (ends, prop::array::uniform3(0..9_u32), prop::array::uniform2(0..20_i64), 0..9_u32);
+        (0..5_i64, 1..12_i64, machine, jobs).prop_map(|(now, start, (ends, asleep, until, free), jobs)| Scenario {
+            now,
+            start,
+            ends,
+            asleep,
+            until,
+            free,
+            jobs,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Twin: a plan.
+        #[test]
+        fn lows_say_who_wakes_and_who_sleeps_as_a_plan_does(of in scenario(), is_strict in any::<bool>()) {
+            of.with(|view, sleep, queue| {
+                let planned = Outlook::planned_within(view, Box::default(), queue, is_strict, sleep);
+                let further = |mut outlook: Outlook| {
+                    while !outlook.is_complete() {
+                        outlook = outlook.look_further(queue, is_strict);
+                    }
+                    outlook.next_wake()
+                };
+                let (by, soon) = (planned.by, sleep.soon(view));
+                let agrees = |lows: Lows, says_who_sleeps: bool| {
+                    let outlook = Outlook::low(view, Box::default(), lows, (by, soon));
+                    if let Some(soon) = soon {
+                        assert_eq!(outlook.lack_by(soon, by), planned.lack_by(soon, by));
+                    }
+                    for spare in [1, of.start / 2, of.start] {
+                        let own = rule(spare, of.start, spare);
+                        let spared = if says_who_sleeps { planned.spared(&own) } else { 0 };
+                        assert_eq!(outlook.spared(&own), spared);
+                        let may = |asleep: u32| outlook.leave(&own, asleep) == Leave::Given;
+                        (0..9).for_each(|asleep| assert_eq!(may(asleep), asleep < spared));
+                    }
+                    assert_eq!(further(outlook), further(planned.clone()));
+                };
+                Lows::until(view, queue, by, is_strict).into_iter().for_each(|lows| agrees(lows, true));
+                Lows::without_wakes(view, queue, by).into_iter().for_each(|lows| agrees(lows, false));
+            });
+        }
+
+        /// Twin: a plan.
+        #[test]
+        fn lows_say_what_is_left_as_a_plan_does(of in scenario(), depth in 0..3_usize) {
+            of.with(|view, sleep, queue| {
+                let planned = Outlook::planned_as_backfilled(view, Box::default(), queue, depth);
+                let outlook = Outlook::as_backfilled(view, Box::default(), queue, depth);
+                assert_eq!(outlook.left(), planned.left());
+                let soon = sleep.soon(view).unwrap_or(view.now);
+                assert_eq!(outlook.lack_by(soon, SimTime::NEVER), planned.lack_by(soon, SimTime::NEVER));
+                for then in 0..99 {
+                    let by = at(of.now + then);
+                    assert_eq!(outlook.least_until(by, by), planned.least_until(by, by));
+                }
+                (0..40).for_each(|above| assert_eq!(outlook.lacking(above), planned.lacking(above)));
+            });
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod comebacks;
 mod composed;
 pub(super) mod counted;
 mod levels;
+mod lows;
 pub(super) mod named;
 pub mod newsvendor;
 mod oldest;
@@ -124,10 +125,10 @@ pub struct Sleep {
     /// Job for which each node was woken that has not served since, where plans name nodes.
     kept: BTreeMap<u32, JobId>,
     /// Memory for wake plans.
-    spare: Plan,
+    spare: Option<Box<Plan>>,
     /// The same where nodes are counted by cell.
     spare_cells: CellMemory,
-    /// True if the rules let every node sleep at any time, and by the same numbers.
+    /// True if the rules let every node sleep, by the same numbers and any number of times.
     is_plain: bool,
     /// Idle nodes by the start of their idle period, where a [`Rest`] part chooses among nodes that are alike.
     oldest: Oldest,
@@ -154,8 +155,7 @@ impl Sleep {
             resting: Resting::new(min_idle, resting),
             reach: Reach::of(&all),
             is_uniform: sleepers.all(|rule| Some(rule) == first),
-            is_plain: rules.min_idle == SimDuration::ZERO
-                && rules.off_limit.is_none()
+            is_plain: rules.off_limit.is_none()
                 && all.iter().all(|rule| !rule.is_excluded && rule.far.is_some() && Some(rule) == all.first()),
             rules: all,
             min_idle: rules.min_idle,
@@ -167,7 +167,7 @@ impl Sleep {
             part: rules.rest.clone(),
             arrived: Vec::new(),
             kept: BTreeMap::new(),
-            spare: Plan::default(),
+            spare: None,
             spare_cells: CellMemory::default(),
             oldest: Oldest::default(),
         })
@@ -204,16 +204,16 @@ impl Sleep {
     }
 
     /// Lends the memory for a wake plan.
-    fn lend_plan(&mut self) -> Plan {
+    fn lend_plan(&mut self) -> Box<Plan> {
         match self.vague.take() {
             Some(vague) => vague.outlook.into_plan(),
-            None => std::mem::take(&mut self.spare),
+            None => self.spare.take().unwrap_or_default(),
         }
     }
 
     /// Takes the memory back, once the plan is of no more use.
     fn give_back(&mut self, outlook: Outlook) {
-        self.spare = outlook.into_plan();
+        self.spare = Some(outlook.into_plan());
     }
 
     /// Keeps the plan of this pass if it is incomplete, and sets the alarm to what is certain.
@@ -270,10 +270,10 @@ impl Sleep {
         if self.foresees() {
             return true;
         }
+        self.follow(view);
         if view.standby.is_some_and(|standby| standby.kinds_down().next().is_some()) {
             return true;
         }
-        self.follow(view);
         self.resting.ripe().iter().any(|node| self.may_sleep(view, node))
     }
 
@@ -342,9 +342,10 @@ impl Sleep {
         wakes.now.iter().chain(&choice.wake).for_each(|&node| out.wake(node));
         if !choice.sleep.is_empty() {
             let most = self.most_asleep(view, wakes.now.len() + choice.wake.len());
+            let today = day_of(view.now);
             for &node in choice.sleep.iter().take(most as usize) {
                 out.sleep(node);
-                self.note_shutdown(view.now, node);
+                self.note_shutdown_on(today, node);
             }
         }
         self.alarm = sooner(sooner(wakes.due, self.resting.next()), choice.again);
@@ -386,7 +387,18 @@ impl Sleep {
 
     /// True if the rules do not distinguish idle nodes: all of them may sleep, and the idle nodes are the free ones.
     fn tells_no_node_apart(&self, view: &View<'_>) -> bool {
-        self.is_plain && self.kept.is_empty() && has_whole_nodes(view)
+        self.min_idle == SimDuration::ZERO && self.is_plain && self.kept.is_empty() && has_whole_nodes(view)
+    }
+
+    /// True if a node had been idle for long enough at the last look.
+    fn has_ripe(&self) -> bool {
+        !self.resting.ripe().is_empty()
+    }
+
+    /// The nodes that have been idle for long enough, if all of these may sleep by the same rules.
+    fn alike_ripe(&self) -> Option<(&NodeSet, &NodeRule)> {
+        let is_one = self.is_plain && self.kept.is_empty();
+        is_one.then_some(self.resting.ripe()).zip(self.rules.first())
     }
 
     /// Idle nodes by age, where these are all alike.
@@ -437,7 +449,11 @@ impl Sleep {
     }
 
     pub(in crate::policy) fn note_shutdown(&mut self, now: SimTime, node: u32) {
-        let (day, begun) = (day_of(now), &mut self.begun[node as usize]);
+        self.note_shutdown_on(day_of(now), node);
+    }
+
+    fn note_shutdown_on(&mut self, day: i64, node: u32) {
+        let begun = &mut self.begun[node as usize];
         *begun = if begun.0 == day { (day, begun.1 + 1) } else { (day, 1) };
     }
 }

@@ -10,35 +10,39 @@ use crate::units::SimTime;
 /// Idle nodes by word, kept from pass to pass.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oldest {
-    words: Vec<Word>,
+    /// The nodes of each word that idle.
+    idle: Vec<u64>,
+    /// The earliest start of their idle periods.
+    since: Vec<SimTime>,
     /// Number of beginnings of idle periods seen so far; none before the first pass.
     seen: Option<u64>,
 }
 
-/// Sixty-four nodes: those that idle, and the earliest start of their idle periods.
-#[derive(Clone, Copy, Debug, Default)]
-struct Word {
-    idle: u64,
-    since: SimTime,
-}
+/// Number of words that are compared at a time.
+const TOGETHER: usize = 32;
 
 impl Oldest {
     /// Updates the words that have changed: other nodes idle, or one of them worked meanwhile.
     pub(super) fn follow(&mut self, idle: &NodeSet, standby: &Standby) {
-        self.words.resize(idle.words().len(), Word::default());
+        self.idle.resize(idle.words().len(), 0);
+        self.since.resize(idle.words().len(), SimTime::default());
         let (new, all) = standby.came_to_idle(self.seen.unwrap_or(0));
         match new.filter(|_| self.seen.is_some()) {
             Some(new) => new.iter().for_each(|(_, nodes)| {
                 let (first, last) = (nodes.first() as usize / 64, nodes.last() as usize / 64);
-                self.words[first..=last].fill(Word::default());
+                self.idle[first.min(last)..=first.max(last)].fill(0);
             }),
-            None => self.words.fill(Word::default()),
+            None => self.idle.fill(0),
         }
         self.seen = Some(all);
-        for (place, (word, &bits)) in (0..).zip(self.words.iter_mut().zip(idle.words())) {
-            if word.idle != bits {
-                let since = descending(place, bits).map(|node| standby.idle_since(node)).min();
-                *word = Word { idle: bits, since: since.unwrap_or_default() };
+        let known = self.idle.chunks_mut(TOGETHER).zip(self.since.chunks_mut(TOGETHER));
+        let changed = known.zip(idle.words().chunks(TOGETHER)).zip((0..).step_by(TOGETHER));
+        for (((known, since), words), first) in changed.filter(|((known, words), _)| known.0 != *words) {
+            for ((word, since), (&bits, place)) in known.iter_mut().zip(since).zip(words.iter().zip(first..)) {
+                if *word != bits {
+                    *word = bits;
+                    *since = descending(place, bits).map(|node| standby.idle_since(node)).min().unwrap_or_default();
+                }
             }
         }
     }
@@ -47,22 +51,22 @@ impl Oldest {
     /// down, and returns the earliest start of an idle period among the others.
     pub(super) fn split(&self, count: u32, by: SimTime, standby: &Standby, ripe: &mut Vec<u32>) -> Option<SimTime> {
         let (mut left, mut others) = (count, None::<SimTime>);
-        let mut place = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
-        for word in self.words.iter().rev() {
+        let mut place = u32::try_from(self.idle.len()).unwrap_or(u32::MAX);
+        for (&word, &since) in self.idle.iter().zip(&self.since).rev() {
             if left == 0 {
                 break;
             }
             place -= 1;
-            let idle = word.idle.count_ones();
+            let idle = word.count_ones();
             if idle == 0 {
                 continue;
             }
-            if idle <= left && word.since > by {
-                others = others.into_iter().chain([word.since]).min();
+            if idle <= left && since > by {
+                others = others.into_iter().chain([since]).min();
                 left -= idle;
                 continue;
             }
-            for node in descending(place, word.idle).take(left as usize) {
+            for node in descending(place, word).take(left as usize) {
                 let since = standby.idle_since(node);
                 if since <= by {
                     ripe.push(node);

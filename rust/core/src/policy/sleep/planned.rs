@@ -60,6 +60,10 @@ impl Planned for FirstJobs {
         self.get(&node).map_or(SimTime::NEVER, |&(start, _)| start)
     }
 
+    fn spared(&self, rule: &NodeRule) -> Option<u32> {
+        (self.is_empty() && rule.far.is_some()).then_some(u32::MAX)
+    }
+
     fn leave(&self, view: &View<'_>, node: u32, rule: &NodeRule, _asleep: u32) -> Leave {
         Leave::given_if(named::is_far(view, self, node, rule))
     }

@@ -115,6 +115,18 @@ impl Scene<'_> {
         self.plan.free(self.view)
     }
 
+    /// True if a node has been idle for long enough to sleep.
+    pub(super) fn has_ripe(&self) -> bool {
+        self.sleep.has_ripe()
+    }
+
+    /// Idle nodes that the rules let sleep and the plans spare, from the highest down, if neither distinguishes nodes.
+    pub(super) fn spared_alike(&self) -> Option<impl Iterator<Item = u32> + '_> {
+        let (ripe, rule) = self.sleep.alike_ripe()?;
+        let most = self.plan.spared(rule)?;
+        Some(ripe.descending().take(most as usize))
+    }
+
     /// Idle nodes that the rules let sleep, from the highest down.
     pub(super) fn ready(&self) -> impl Iterator<Item = u32> + '_ {
         self.sleep.ready(self.view)

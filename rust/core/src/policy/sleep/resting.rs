@@ -81,10 +81,18 @@ impl Resting {
     /// Moves the nodes that have idled for long enough to the ripe ones, until the first of the others that still
     /// idles.
     fn ripen(&mut self, view: &View<'_>, standby: &Standby) {
+        let free = view.slots.holding(view.platform.shared_slots());
         while let Some(&(since, nodes)) = self.recent.front() {
+            if free.has_none(nodes) {
+                self.recent.pop_front();
+                continue;
+            }
+            // The state is asked for last: most nodes have got work since.
             let idles = |node: u32| {
-                let is_idle = view.nodes[node as usize] == NodeState::Idle;
-                is_idle && self.own.contains(node) && standby.idle_since(node) == since
+                standby.idle_since(node) == since
+                    && free.contains(node)
+                    && self.own.contains(node)
+                    && view.nodes[node as usize] == NodeState::Idle
             };
             if since.saturating_add(self.min_idle) <= view.now {
                 nodes.nodes().filter(|&node| idles(node)).for_each(|node| _ = self.ripe.insert(node));
