@@ -1,5 +1,5 @@
-//! Files import each other in no circle that leaves their folder: a module and its parts may know each other, and two
-//! modules only one the other.
+//! Files import each other in no circle that leaves their folder: of two modules only one knows the other. A module's
+//! own file may name its parts, which know it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,9 +32,9 @@ fn written_out(tree: &str) -> Vec<String> {
     parts.iter().filter(|part| !part.is_empty()).flat_map(|part| written_out(&format!("{stem}{part}"))).collect()
 }
 
-/// Modules that a module imports something from, outside its tests.
+/// Modules that a module imports something from, outside its tests; but for its own parts.
 fn imports(module: &str, text: &str, known: &BTreeMap<String, PathBuf>) -> BTreeSet<String> {
-    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let lines: String = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let trees = lines.split("use crate::").skip(1).filter_map(|rest| rest.split(';').next());
     let paths = trees.flat_map(|tree| written_out(&tree.replace(char::is_whitespace, "")));
@@ -42,7 +42,8 @@ fn imports(module: &str, text: &str, known: &BTreeMap<String, PathBuf>) -> BTree
         let names: Vec<_> = path.split("::").collect();
         (1..=names.len()).rev().map(|length| names[..length].join("::")).find(|name| known.contains_key(name))
     };
-    paths.filter_map(home).filter(|other| other != module).collect()
+    let is_part = |other: &str| other.strip_prefix(module).is_some_and(|rest| rest.starts_with("::"));
+    paths.filter_map(home).filter(|other| other != module && !is_part(other)).collect()
 }
 
 /// Modules that can be reached from one, along imports.
