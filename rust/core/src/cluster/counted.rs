@@ -66,6 +66,22 @@ impl<'a> Counted<'a> {
         draw.max(idle) - idle
     }
 
+    /// Watts beyond idle on all of these nodes.
+    #[must_use]
+    pub fn on_all(&self, nodes: &[u32]) -> Watts {
+        let beyond = |draw: Watts, node: u32| {
+            let idle = self.platform.idle_of(node);
+            draw.max(idle) - idle
+        };
+        match (self.estimate, &self.caps.allotted, self.draws) {
+            // The loop of most jobs, in which nothing else is asked.
+            (Estimate::Predicted, Allotted::None | Allotted::Watts(_), JobDraws::Watts(draws)) => {
+                nodes.iter().map(|&node| beyond(draws[node as usize], node)).sum()
+            }
+            _ => nodes.iter().map(|&node| self.on(node)).sum(),
+        }
+    }
+
     fn cap_on(&self, node: u32) -> f64 {
         self.caps.on(self.predicted, self.of, node)
     }

@@ -92,7 +92,7 @@ impl Cluster {
     pub(super) fn watts_under(&self, run: &Run, caps: &CapsInForce) -> Watts {
         let counted =
             Counted::new(&self.platform, &self.predicted, self.profile(run), caps.clone(), run.basis.estimate);
-        let whole = self.runs.nodes(run).iter().map(|&node| counted.on(node)).sum();
+        let whole = counted.on_all(self.runs.nodes(run));
         self.jobs().held(run.job, &self.platform, whole)
     }
 

@@ -52,6 +52,11 @@ impl Plan {
         self.shadow.is_some()
     }
 
+    /// True if the short cut serves in this pass.
+    pub(super) fn is_short(&self) -> bool {
+        self.is_short
+    }
+
     /// Forgets all promises: running jobs, and those started in this pass, end as planned.
     pub(super) fn reset(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         self.is_short = self.shadow.is_some() && !desk.expects_a_fall();

@@ -198,8 +198,7 @@ impl Reservations {
     /// jobs ahead of a candidate are planned only if it still fits. Of these only those matter that may fit before the
     /// candidate would end, and those ahead of them: all others get the same promise after it has started, and are
     /// planned only once they are ahead of a job for which they matter.
-    fn planned(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, from: Place) -> Result<()> {
-        let mut course = Course::new(queue.settled(from));
+    fn planned(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, mut course: Course) -> Result<()> {
         while let Some(waiting) = self.next_candidate(desk, queue, &mut course)? {
             if course.place != course.candidate
                 && course.held < self.depth
@@ -222,6 +221,19 @@ impl Reservations {
             if all_planned {
                 course.place = course.candidate;
             }
+        }
+        Ok(())
+    }
+
+    /// Makes a plan in which jobs from one place on may start. If it starts none, the next pass may begin behind them.
+    fn planned_behind(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, from: Place) -> Result<()> {
+        self.reset(desk)?;
+        let course = Course { candidate: queue.settled(from), ..Course::new(queue.settled(Place::FRONT)) };
+        self.planned(desk, queue, course)?;
+        let stands = self.plan.is_short() && desk.added().is_empty() && desk.closed().is_empty();
+        self.standing.end();
+        if stands && self.puts_off && desk.may_keep_plans() {
+            self.standing.leave(desk, queue);
         }
         Ok(())
     }
@@ -357,6 +369,11 @@ impl Backfill for Reservations {
     }
 
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
+        if self.plan.may_be_short()
+            && let Some(joined) = self.standing.stays_from(desk, queue)
+        {
+            return self.planned_behind(desk, queue, joined);
+        }
         let goes_on = self.goes_on_in_part(desk, queue)?;
         self.standing.end();
         if goes_on {
@@ -366,7 +383,7 @@ impl Backfill for Reservations {
         if self.resume(desk, queue)? {
             self.worth.lasts();
             let next = self.kept.as_ref().map_or(Place::FRONT, |kept| kept.next(queue));
-            return self.planned(desk, queue, next);
+            return self.planned(desk, queue, Course::new(queue.settled(next)));
         }
         if let Some(kept) = &mut self.kept {
             kept.forget();
@@ -379,8 +396,7 @@ impl Backfill for Reservations {
             self.begin_in_part(desk)?;
             return self.planned_in_part(desk, queue);
         }
-        self.reset(desk)?;
-        self.planned(desk, queue, Place::FRONT)
+        self.planned_behind(desk, queue, Place::FRONT)
     }
 
     fn note_left(&mut self, _job: JobId) {

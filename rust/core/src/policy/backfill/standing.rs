@@ -9,7 +9,7 @@ use crate::algo::fit_list::{FitList, Place, QueueKey};
 use crate::algo::releases::{Change, ReleasedBy};
 use crate::algo::sorted_blocks::Keyed;
 use crate::policy::desk::Desk;
-use crate::units::SimTime;
+use crate::units::{SimTime, Watts};
 
 /// State of the last pass, for as long as its partial plan stands.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,9 @@ pub(super) struct StandingPlan {
     seen: u64,
     /// Planned ends and rows of its starts, sorted.
     started: Vec<(SimTime, ReleasedBy)>,
+    /// Number of changes of the free nodes before these, and the watts that were left behind them.
+    nodes: u64,
+    watts: Option<Watts>,
 }
 
 impl StandingPlan {
@@ -38,6 +41,7 @@ impl StandingPlan {
         self.seen = desk.view.releases.changes(u64::MAX).1;
         self.started.clear();
         self.started.extend(desk.added().iter().map(Keyed::key));
+        (self.nodes, self.watts) = (desk.view.slots.changes(u64::MAX).1, desk.left());
         self.last = queue.last().map(|waiting| waiting.key);
     }
 
@@ -52,6 +56,14 @@ impl StandingPlan {
             && desk.view.releases.iter().next().is_none_or(|first| is_later(first.at))
             && self.made_all_changes(desk);
         stands.then(|| queue.place_after(last))
+    }
+
+    /// The same where each pass plans again: if the last one has started nothing, and nothing has happened since but that
+    /// jobs have joined, those that could not start then next to one reservation cannot start now, which is later.
+    pub(super) fn stays_from(&self, desk: &Desk<'_>, queue: &FitList) -> Option<Place> {
+        let is_same =
+            self.started.is_empty() && self.nodes == desk.view.slots.changes(u64::MAX).1 && self.watts == desk.left();
+        if is_same { self.goes_on_from(desk, queue, None) } else { None }
     }
 
     /// True if the starts of the last pass are all that has happened.

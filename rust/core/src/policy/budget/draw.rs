@@ -18,7 +18,7 @@ pub fn counted<'a>(ask: &Ask<'a>, job: JobId, estimate: Estimate) -> Counted<'a>
 #[must_use]
 pub fn beyond_idle(ask: &Ask<'_>, job: JobId, nodes: &[u32]) -> Watts {
     let counted = counted(ask, job, ask.estimate(job));
-    ask.view.held(job, nodes.iter().map(|&node| counted.on(node)).sum())
+    ask.view.held(job, counted.on_all(nodes))
 }
 
 /// Moves as many nodes of `free` as a job asks for to the end of `taken`: those where it adds least, ties by lower id.

@@ -13,6 +13,7 @@ use crate::platform::queues::Queues;
 use crate::policy::View;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::{beyond_idle, counted};
+pub use crate::policy::budget::firsts::Edition;
 use crate::policy::budget::firsts::Firsts;
 use crate::policy::budget::on_nodes::{OnEach, OnNodes};
 use crate::policy::class::JobClass;
@@ -211,24 +212,35 @@ impl Prices {
         class.index().map(|index| self.lists[index].on.as_slice())
     }
 
-    /// Watts beyond idle of jobs of a class on the `count` lowest nodes of `free`, whole ones. None for classes that have
-    /// no slot in the queue's summaries.
-    pub fn on_first(&mut self, class: ClassId, free: &NodeSet, count: usize) -> Option<Watts> {
+    /// Watts beyond idle of jobs of a class on the `count` lowest nodes of `free`, whole ones; none within if they are
+    /// more than `most`. None at all for classes that have no slot in the queue's summaries.
+    pub fn on_first(
+        &mut self,
+        class: ClassId,
+        (free, edition): (&NodeSet, Edition),
+        count: usize,
+        most: Watts,
+    ) -> Option<Option<Watts>> {
         if class.slot() == 0 {
             return None;
         }
-        self.firsts.follow(free);
-        Some(self.firsts.on(class, count))
+        self.firsts.follow(edition);
+        Some(self.firsts.on(class, free, count, most))
     }
 
     /// Fewest nodes, by class, that take more than `most` if they are the lowest ones of `free`.
-    pub fn refused_first(&mut self, free: &NodeSet, most: Watts) -> ByClass {
-        self.firsts.follow(free);
+    pub fn refused_first(&mut self, (free, edition): (&NodeSet, Edition), most: Watts) -> ByClass {
+        self.firsts.follow(edition);
         let mut refused = ByClass::NONE;
         for &class in &self.in_slots {
-            refused.lower(class, units(self.firsts.fitting(class, most)) + 1);
+            refused.lower(class, units(self.firsts.fitting(class, free, most)) + 1);
         }
         refused
+    }
+
+    /// Notes that the `count` lowest free nodes were taken, and nothing else has changed from one edition to the other.
+    pub fn take_first(&mut self, count: usize, editions: (Edition, Edition)) {
+        self.firsts.take(count, editions);
     }
 
     /// Number of classes that have slots in the queue's summaries.

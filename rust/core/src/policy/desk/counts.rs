@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::policy::Start;
 use crate::policy::budget::on_nodes::OnNodes;
 use crate::policy::budget::outlook::Outlook;
-use crate::policy::desk::refusals::State;
+use crate::policy::budget::prices::Edition;
 use crate::policy::desk::{Desk, Offer, Terms};
 use crate::policy::sleep::under_budget::wish;
 use crate::policy::sleep::wake_fit::Need;
@@ -45,12 +45,18 @@ impl<'a> Desk<'a> {
     /// Fewest units, by class, of jobs that take too much where they are given the first free nodes: more than is left,
     /// or more than so many microwatts alongside an earlier job.
     fn refused_first(&mut self, beside: Option<i64>) -> ByClass {
+        let edition = self.edition();
         let (Some(left), Some(power)) = (self.left(), &mut self.power) else { return ByClass::NONE };
         let most = beside.map_or(left, |microwatts| left.min(Watts::of_microwatts(microwatts)));
         let (prices, draft) = (&mut power.prices, &mut self.draft);
-        let (before, within) = (self.view.slots.changes(u64::MAX).1, draft.version());
-        let state = State { before, within, classes: prices.slots() };
-        self.refusals.first(beside.is_some(), (state, most), || prices.refused_first(draft.free(), most))
+        let find = || prices.refused_first((draft.free(), edition), most);
+        self.refusals.first(beside.is_some(), (edition, most), find)
+    }
+
+    /// Edition of the free nodes.
+    pub(super) fn edition(&self) -> Edition {
+        let classes = self.power.as_ref().map_or(0, |power| power.prices.slots());
+        Edition { before: self.view.slots.changes(u64::MAX).1, within: self.draft.version(), classes }
     }
 
     /// Planned ends of the jobs started in this pass, sorted.

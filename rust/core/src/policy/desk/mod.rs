@@ -417,13 +417,19 @@ impl<'a> Desk<'a> {
             let what = format!("row {}: its offer was accepted after another one was made", waiting.key.row);
             return Err(SimulationError(what).into());
         }
+        let before = self.edition();
         match terms {
             Terms::Placed(_) => {}
             Terms::OnFirst(watts) => {
                 let (ask, job, placement) = (self.ask, JobId(waiting.key.row), &mut *self.placement);
                 let choose =
                     |free: &mut _, nodes: &mut _| placement.choose(&ask, job, free, nodes).map(|_| Some(watts));
+                let count = self.view.jobs.node_count(job) as usize;
                 self.draft.put(&waiting, choose)?;
+                let after = self.edition();
+                if let Some(power) = &mut self.power {
+                    power.prices.take_first(count, (before, after));
+                }
             }
             Terms::Joining(joining) => {
                 self.together.push(&joining);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::algo::fit_list::{ByClass, ClassId};
-use crate::policy::budget::prices::Prices;
+use crate::policy::budget::prices::{Edition, Prices};
 use crate::units::Watts;
 
 /// Reason why a job was not placed.
@@ -66,16 +66,8 @@ pub(super) struct Refusals {
 #[derive(Clone, Debug)]
 struct First {
     units: ByClass,
-    /// State in which that was found out, and the bound.
-    of: Option<(State, Watts)>,
-}
-
-/// State of the free nodes: numbers of their changes before the pass and in it, and of the classes that are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct State {
-    pub before: u64,
-    pub within: u64,
-    pub classes: usize,
+    /// Edition of the free nodes for which that was found out, and the bound.
+    of: Option<(Edition, Watts)>,
 }
 
 impl Default for First {
@@ -128,7 +120,7 @@ impl Refusals {
         self.note_start();
         self.told = None;
         // As the pass begins, the same nodes may be free as when the last one did.
-        let is_past = |first: &&mut First| first.of.is_some_and(|(state, _)| state.within > 0);
+        let is_past = |first: &&mut First| first.of.is_some_and(|(edition, _)| edition.within > 0);
         self.firsts.iter_mut().filter(is_past).for_each(|first| first.of = None);
     }
 
@@ -169,8 +161,8 @@ impl Refusals {
     }
 
     /// Fewest units of each class that are refused on the first free nodes, as `find` says if it is not known for this
-    /// bound in this state.
-    pub(super) fn first(&mut self, is_beside: bool, of: (State, Watts), find: impl FnOnce() -> ByClass) -> ByClass {
+    /// bound in this edition.
+    pub(super) fn first(&mut self, is_beside: bool, of: (Edition, Watts), find: impl FnOnce() -> ByClass) -> ByClass {
         let [own, other] = [is_beside, !is_beside].map(usize::from);
         if self.firsts[own].of != Some(of) {
             // Where an earlier job leaves more than is left now, both are the same.

@@ -111,10 +111,10 @@ impl Desk<'_> {
         (left, most): (Watts, i64),
     ) -> Option<std::result::Result<Watts, Refusal>> {
         let (count, most) = (self.view.jobs.node_count(JobId(waiting.key.row)), bound(left, most));
+        let edition = self.edition();
         let prices = &mut self.power.as_mut().filter(|_| self.gives_first)?.prices;
-        let watts = prices.on_first(waiting.class, self.draft.free(), count as usize)?;
-        let refused = if most < left { Refusal::Beside } else { Refusal::There };
-        Some(if watts <= most { Ok(watts) } else { Err(refused) })
+        let watts = prices.on_first(waiting.class, (self.draft.free(), edition), count as usize, most)?;
+        Some(watts.ok_or(if most < left { Refusal::Beside } else { Refusal::There }))
     }
 
     /// Reason to refuse a job, if the nodes that it would be given are known to take too much without being taken.
