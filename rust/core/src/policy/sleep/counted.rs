@@ -428,7 +428,7 @@ mod tests {
 
     use super::*;
     use crate::algo::fit_list::{ClassId, QueueKey};
-    use crate::algo::releases::{Claim, Release, Releases};
+    use crate::algo::releases::{Claim, Release, ReleasedBy, Releases};
     use crate::algo::span::Span;
     use crate::cluster::standby::{Expected, Standby};
     use crate::platform::node_state::NodeState;
@@ -514,7 +514,7 @@ mod tests {
             let mut releases = Releases::followed();
             for (row, &(end, count)) in (0..).zip(&self.ends) {
                 let claim = Claim { units: i64::from(count), microwatts: 0 };
-                releases.insert(Release { at: at(self.now + end), row, claim });
+                releases.insert(Release { at: at(self.now + end), by: ReleasedBy::Job(row), claim });
             }
             let mut queue = FitList::default();
             for (row, &(units, length)) in (0..).zip(&self.jobs) {

@@ -43,7 +43,7 @@ impl Lows {
         };
         let is_alone = is_all || is_strict && start.at > by || !is_joined();
         let then = Some((start.at, start.extra.units - woken_by(view, start.at)));
-        is_alone.then(|| Self { then, first: Some((start.at, first)), is_all, ..none })
+        is_alone.then_some(Self { then, first: Some((start.at, first)), is_all, ..none })
     }
 
     /// Lows where it is certain that no node has to be woken for jobs that start by `by`: all that may start by then fit
