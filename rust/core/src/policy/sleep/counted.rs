@@ -193,8 +193,7 @@ impl Outlook {
     /// The same only as far as it decides which nodes are woken now, and which are put to sleep by rules of this reach.
     pub(super) fn within(view: &View<'_>, plan: Box<Plan>, queue: &FitList, is_strict: bool, sleep: &Sleep) -> Self {
         let by = view.now.saturating_add(sleep.span_ahead(view));
-        let calm = if sleep.has_ripe() { None } else { Lows::without_wakes(view, queue, by) };
-        match calm.or_else(|| Lows::until(view, queue, by, is_strict)) {
+        match Lows::until(view, queue, by, is_strict) {
             Some(lows) => Self::low(view, plan, lows, (by, sleep.soon(view))),
             None => Self::planned_within(view, plan, queue, is_strict, sleep),
         }
@@ -494,7 +493,7 @@ mod tests {
             let world = World::new(3, 100, 1, true);
             let (span, platform) = (SimDuration::from_micros, world.platform());
             let (start, stop, far) = (Margin::Of(span(self.start)), Margin::Of(span(3)), Far::Of(span(self.start)));
-            let rules = Rules { start, stop, far, ..Rules::unlimited(Box::new(AsPlanned)) };
+            let rules = Rules { far, stop, start, ..Rules::unlimited(Box::new(AsPlanned)) };
             let sleep = Sleep::new(&rules, platform).unwrap();
             let (mut standby, mut slots) = (Standby::new(at(0), platform), Slots::new(100, 1));
             (self.free..100).for_each(|node| slots.close(Span::of(node)));
@@ -560,22 +559,17 @@ mod tests {
                     outlook.next_wake()
                 };
                 let (by, soon) = (planned.by, sleep.soon(view));
-                let agrees = |lows: Lows, says_who_sleeps: bool| {
-                    let outlook = Outlook::low(view, Box::default(), lows, (by, soon));
-                    if let Some(soon) = soon {
-                        assert_eq!(outlook.lack_by(soon, by), planned.lack_by(soon, by));
-                    }
-                    for spare in [1, of.start / 2, of.start] {
-                        let own = rule(spare, of.start, spare);
-                        let spared = if says_who_sleeps { planned.spared(&own) } else { 0 };
-                        assert_eq!(outlook.spared(&own), spared);
-                        let may = |asleep: u32| outlook.leave(&own, asleep) == Leave::Given;
-                        (0..9).for_each(|asleep| assert_eq!(may(asleep), asleep < spared));
-                    }
-                    assert_eq!(further(outlook), further(planned.clone()));
-                };
-                Lows::until(view, queue, by, is_strict).into_iter().for_each(|lows| agrees(lows, true));
-                Lows::without_wakes(view, queue, by).into_iter().for_each(|lows| agrees(lows, false));
+                let Some(lows) = Lows::until(view, queue, by, is_strict) else { return };
+                let outlook = Outlook::low(view, Box::default(), lows, (by, soon));
+                if let Some(soon) = soon {
+                    assert_eq!(outlook.lack_by(soon, by), planned.lack_by(soon, by));
+                }
+                for spare in [1, of.start / 2, of.start] {
+                    let own = rule(spare, of.start, spare);
+                    assert_eq!(outlook.spared(&own), planned.spared(&own));
+                    (0..9).for_each(|asleep| assert_eq!(outlook.leave(&own, asleep), planned.leave(&own, asleep)));
+                }
+                assert_eq!(further(outlook), further(planned));
             });
         }
 

@@ -10,9 +10,6 @@ use crate::policy::View;
 use crate::policy::sleep::counted::returns;
 use crate::units::{SimDuration, SimTime};
 
-/// Number of jobs up to which a queue is looked at as a whole.
-const FEW: usize = 8;
-
 /// Lows of what is free over time, without waking any node and beyond what the first job holds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lows {
@@ -44,33 +41,6 @@ impl Lows {
         let is_alone = is_all || is_strict && start.at > by || !is_joined();
         let then = Some((start.at, start.extra.units - woken_by(view, start.at)));
         is_alone.then_some(Self { then, first: Some((start.at, first)), is_all, ..none })
-    }
-
-    /// Lows where it is certain that no node has to be woken for jobs that start by `by`: all that may start by then fit
-    /// together on the nodes that come free without waking any, before the first that is woken could be back. Whether
-    /// nodes may sleep they do not say, and let none.
-    pub(super) fn without_wakes(view: &View<'_>, queue: &FitList, by: SimTime) -> Option<Self> {
-        let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| back.at.max(view.now));
-        let back = woken.min()?;
-        let awake = free_by(view, back) - woken_by(view, back);
-        let is_all = queue.len() <= FEW && queue.iter().map(|waiting| waiting.units).sum::<i64>() <= awake;
-        if !is_all {
-            let first = queue.get(Place::FRONT)?;
-            let start = start_of(view, first);
-            let (mut units, room) = (if start.at <= by { first.units } else { 0 }, room_beside(view, first, start, by));
-            let mut place = queue.after(queue.settled(Place::FRONT));
-            while units <= awake
-                && let Some(next) = queue.first_fit(place, room)
-                && let Some(waiting) = queue.get(next)
-            {
-                units += waiting.units;
-                place = queue.after(next);
-            }
-            if units > awake {
-                return None;
-            }
-        }
-        Some(Self { now: (view.now, 0), then: None, first: None, is_all })
     }
 
     /// True if the first job starts later than an instant.
@@ -107,9 +77,6 @@ fn start_of(view: &View<'_>, first: &Waiting) -> Shadow {
 /// fit into it.
 fn room_beside(view: &View<'_>, first: &Waiting, start: Shadow, by: SimTime) -> Room {
     let units = free_by(view, by);
-    if start.at == SimTime::NEVER {
-        return Room::of(units);
-    }
     // While the first job runs, the others get what it leaves.
     let beside = if start.at > by { start.extra.units } else { units - first.units };
     let is_over = start.at.saturating_add(first.length) <= by;
