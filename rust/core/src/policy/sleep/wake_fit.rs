@@ -1,5 +1,5 @@
-//! Where a job fits into a plan of nodes, watts and wake-ups, and what it takes there (page on sleep under a budget, rules
-//! 5 and 6).
+//! Fits of jobs into a plan of nodes, watts and wake-ups, and what they take there (page on sleep under a budget, rules 5,
+//! 6 and 11).
 
 use crate::algo::horizon::Wish;
 use crate::policy::sleep::wake_plan::{Down, TICK, WakePlan};
@@ -57,7 +57,7 @@ pub(super) struct Wake {
 struct There {
     at: SimTime,
     until: SimTime,
-    /// Of each of its cells, nodes that are on and free.
+    /// Nodes of each of its cells that are on and free.
     on: Vec<i64>,
     microwatts: i64,
     /// True if what jobs hold that run past their planned end does not count.
