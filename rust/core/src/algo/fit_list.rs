@@ -126,8 +126,7 @@ impl ByClass {
 
     /// True if there is a class with fewer units than `refused` has for it.
     fn passes(&self, refused: &Self) -> bool {
-        // Without a branch for each class, of which most are refused.
-        self.0.iter().zip(refused.0).fold(false, |any, (&least, refused)| any | (least < refused))
+        self.0.iter().zip(refused.0).any(|(&least, refused)| least < refused)
     }
 
     fn lets_pass(&self, class: ClassId, units: i64) -> bool {
@@ -266,8 +265,8 @@ impl Room {
         let extra = if least.watts <= self.extra_watts { self.extra } else { i64::MIN };
         least.units <= self.units
             && least.watts <= self.watts
-            && least.classes.passes(&self.refused)
             && least.front.may_fit(self.units, self.slack, extra)
+            && least.classes.passes(&self.refused)
     }
 
     fn holds(&self, units: i64, length: SimDuration, watts: i64) -> bool {
