@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hetsched_benches::short;
 use hetsched_core::algo::fit_list::{ClassId, FitList, Place, QueueKey, Room, Waiting};
-use hetsched_core::algo::releases::{Claim, Release, Releases};
+use hetsched_core::algo::releases::{Claim, Release, ReleasedBy, Releases};
 use hetsched_core::random::Stream;
 use hetsched_core::units::{SimDuration, SimTime};
 
@@ -75,7 +75,7 @@ fn shadow(criterion: &mut Criterion) {
         let mut releases = Releases::default();
         for row in 0..running {
             let at = SimTime::from_micros(0) + seconds(1 + chance.below(86_400));
-            releases.insert(Release { at, row, claim: units(1 + chance.below(20)) });
+            releases.insert(Release { at, by: ReleasedBy::Job(row), claim: units(1 + chance.below(20)) });
         }
         group.bench_function(BenchmarkId::from_parameter(running), |bencher| {
             bencher.iter(|| releases.shadow(black_box(SimTime::from_micros(0)), units(0), units(5 * running), &[]));
