@@ -1,5 +1,5 @@
-# `make demo` and `make test` set up all they need: a .venv from the locked versions and the extension, for `make test` in
-# the profile of its own tests. What is up to date is not touched again. `make help` lists the rest.
+# `make demo` and `make test` set up all they need: a .venv from the locked versions and the extension. What is up to date is
+# not touched again. `make help` lists the rest.
 
 PYTHON ?= python3
 VENV := .venv
@@ -32,7 +32,8 @@ demo: $(RELEASE) ## schedule a real log under four policies; results in ./hetsch
 
 # The gate. What fails first ends the rest, and next to what one core does (pip, mypy, the last crate) there is something
 # else to do: nothing waits for more than it needs. The engine and its tests are compiled while pip installs, as they need
-# no Python; the extension waits for cargo's lock on what they have compiled, and Python's tests wait for the extension.
+# no Python. They have all assertions; Python's tests wait for the extension as users have it, for a compiler that is wrong
+# once it optimises is seen only there.
 step = @printf '\n== %s\n' '$(1)'; $(1)
 SIDE_BY_SIDE = @$(BIN)/python tools/side_by_side.py
 CLIPPY := cargo clippy --locked --quiet --all-targets
@@ -47,7 +48,7 @@ test: check-tools $(VENV)/made ## all checks and tests
 test-python: $(VENV)/dev $(VENV)/demo
 	$(SIDE_BY_SIDE) '$(HERE) check-python' '$(HERE) test-extension'
 
-test-extension: $(GATE) $(VENV)/collected
+test-extension: $(RELEASE) $(VENV)/collected
 	$(SIDE_BY_SIDE) '$(STUBTEST)' '$(QUICK_BENCH)' '$(PYTEST)'
 
 check-python: $(VENV)/dev
@@ -70,14 +71,14 @@ QUICK_BENCH := $(BIN)/python benches/python/run.py --quick
 WORKERS = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal
 
-docs: $(GATE) $(VENV)/dev ## the site of the documentation, in target/site
+docs: $(RELEASE) $(VENV)/dev ## the site of the documentation, in target/site
 	@$(BIN)/python tools/build_site.py target/site
 
 # Installs nothing: a test says what is missing, and is left out.
-test-slurm: $(GATE) $(VENV)/dev ## the bridge on a real, throwaway Slurm: SLURM_CONF=/path/of/its/slurm.conf make test-slurm
+test-slurm: $(RELEASE) $(VENV)/dev ## the bridge on a real, throwaway Slurm: SLURM_CONF=/path/of/its/slurm.conf make test-slurm
 	@HETSCHED_TEST_SLURM=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/slurm_real
 
-fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, and what takes minutes
+fuzz: $(GATE) $(VENV)/dev ## every property on a thousand new examples, with all assertions; and what takes minutes
 	@$(PYTEST) --hypothesis-profile=long -m 'hypothesis or at_length or at_length_only'
 	@PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$(date +%s%N)} PROPTEST_CASES=10000 sh -c \
 	    'echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; exec $(CARGO_TEST)'
@@ -153,7 +154,7 @@ $(VENV)/demo $(VENV)/dev $(VENV)/release: $(VENV)/%: requirements/%.txt $(VENV)/
 
 # The first time, one process compiles what tests import, and their assertions: every worker of theirs would do so again.
 # What cannot be collected, the tests report.
-$(VENV)/collected: | $(GATE) $(VENV)/dev
+$(VENV)/collected: | $(RELEASE) $(VENV)/dev
 	@echo 'compiling the tests'
 	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null || true
 	@touch $@

@@ -54,13 +54,16 @@ impl NodeSet {
     }
 
     /// Adds `node`; returns whether it was new.
+    // Not `self.len += u32::from(new)`: where the caller branches on the answer, too, rustc 1.95 (LLVM 22) loses the sum in
+    // builds without overflow checks.
     pub fn insert(&mut self, node: u32) -> bool {
-        let word = &mut self.words[(node / BITS) as usize];
-        let bit = 1 << (node % BITS);
-        let new = *word & bit == 0;
+        let (word, bit) = (&mut self.words[(node / BITS) as usize], 1 << (node % BITS));
+        if *word & bit != 0 {
+            return false;
+        }
         *word |= bit;
-        self.len += u32::from(new);
-        new
+        self.len += 1;
+        true
     }
 
     /// Adds all of `nodes`.
@@ -120,12 +123,13 @@ impl NodeSet {
 
     /// Removes `node`; returns whether it was there.
     pub fn remove(&mut self, node: u32) -> bool {
-        let word = &mut self.words[(node / BITS) as usize];
-        let bit = 1 << (node % BITS);
-        let old = *word & bit != 0;
+        let (word, bit) = (&mut self.words[(node / BITS) as usize], 1 << (node % BITS));
+        if *word & bit == 0 {
+            return false;
+        }
         *word &= !bit;
-        self.len -= u32::from(old);
-        old
+        self.len -= 1;
+        true
     }
 
     /// Makes this set equal to `other`, keeping its memory.
