@@ -15,17 +15,8 @@ pub struct Guide<W, const GROUP: usize> {
 /// Blocks that follow one another.
 #[derive(Clone, Debug)]
 struct Group<W> {
-    blocks: Vec<Block<W>>,
+    blocks: Vec<W>,
     /// Summary of all elements, and of some that have left since.
-    wide: W,
-    /// Number of blocks that were summed up again since it was made.
-    left: usize,
-}
-
-/// A block, as far as it is known here.
-#[derive(Clone, Copy, Debug)]
-struct Block<W> {
-    /// Summary of its elements, and of some that have left since.
     wide: W,
     /// Number of elements that have left since it was made.
     left: usize,
@@ -37,34 +28,27 @@ impl<W, const GROUP: usize> Default for Guide<W, GROUP> {
     }
 }
 
-/// True if so many of the parts of a summary have left that it is to be made again. Until then it may say more than
-/// there is: a search then looks in vain.
-fn is_outdated(left: usize, of: usize) -> bool {
-    4 * left > of
-}
-
-impl<W: Copy> Block<W> {
-    fn new<T, S: Summary<T, Wide = W>>(items: &[T]) -> Self {
-        Self { wide: items.iter().fold(S::NOTHING, S::widen), left: 0 }
-    }
+/// The wider summary of some elements.
+fn of<T, S: Summary<T>>(items: &[T]) -> S::Wide {
+    items.iter().fold(S::NOTHING, S::widen)
 }
 
 impl<W: Copy> Group<W> {
-    fn new<T, S: Summary<T, Wide = W>>(blocks: Vec<Block<W>>) -> Self {
+    fn new<T, S: Summary<T, Wide = W>>(blocks: Vec<W>) -> Self {
         let mut group = Self { blocks, wide: S::NOTHING, left: 0 };
         group.sum_up::<T, S>();
         group
     }
 
     fn sum_up<T, S: Summary<T, Wide = W>>(&mut self) {
-        self.wide = self.blocks.iter().fold(S::NOTHING, |wide, block| S::join(wide, block.wide));
+        self.wide = self.blocks.iter().fold(S::NOTHING, |wide, &block| S::join(wide, block));
         self.left = 0;
     }
 
-    /// Notes that a block says less than it did.
+    /// Notes that elements have left. For a while the summary may say more than there is: a search then looks in vain.
     fn note_left<T, S: Summary<T, Wide = W>>(&mut self) {
         self.left += 1;
-        if is_outdated(self.left, self.blocks.len()) {
+        if 4 * self.left > self.blocks.len() {
             self.sum_up::<T, S>();
         }
     }
@@ -86,7 +70,7 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
     /// Rebuilds the summaries from these blocks; none if they are few.
     pub fn rebuild<'a, T: 'a, S: Summary<T, Wide = W>>(&mut self, blocks: impl ExactSizeIterator<Item = &'a [T]>) {
         let are_few = blocks.len() <= GROUP;
-        let all: Vec<_> = blocks.filter(|_| !are_few).map(Block::new::<T, S>).collect();
+        let all: Vec<W> = blocks.filter(|_| !are_few).map(of::<T, S>).collect();
         self.groups.clear();
         self.groups.extend(all.chunks(GROUP).map(|some| Group::new::<T, S>(some.to_vec())));
     }
@@ -95,34 +79,23 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
     pub fn add<T, S: Summary<T, Wide = W>>(&mut self, index: usize, item: &T) {
         let Some((group, block)) = self.place_of(index) else { return };
         let group = &mut self.groups[group];
-        group.blocks[block].wide = S::widen(group.blocks[block].wide, item);
+        group.blocks[block] = S::widen(group.blocks[block], item);
         group.wide = S::widen(group.wide, item);
     }
 
-    /// Notes that many elements have left a block, which has these.
+    /// Notes that elements have left a block.
     pub fn change<T, S: Summary<T, Wide = W>>(&mut self, index: usize, items: &[T]) {
         let Some((group, block)) = self.place_of(index) else { return };
-        self.groups[group].blocks[block] = Block::new::<T, S>(items);
+        self.groups[group].blocks[block] = of::<T, S>(items);
         self.groups[group].note_left::<T, S>();
-    }
-
-    /// Notes that an element has left a block, which has these others.
-    pub fn leave<T, S: Summary<T, Wide = W>>(&mut self, index: usize, others: &[T]) {
-        let Some((group, block)) = self.place_of(index) else { return };
-        let block = &mut self.groups[group].blocks[block];
-        block.left += 1;
-        if is_outdated(block.left, others.len()) {
-            *block = Block::new::<T, S>(others);
-            self.groups[group].note_left::<T, S>();
-        }
     }
 
     /// Notes a new block.
     pub fn insert<T, S: Summary<T, Wide = W>>(&mut self, index: usize, items: &[T]) {
         let Some((place, block)) = self.place_of(index) else { return };
-        let (group, new) = (&mut self.groups[place], Block::new::<T, S>(items));
+        let (group, new) = (&mut self.groups[place], of::<T, S>(items));
         group.blocks.insert(block, new);
-        group.wide = S::join(group.wide, new.wide);
+        group.wide = S::join(group.wide, new);
         if group.blocks.len() > 2 * GROUP {
             let upper = group.blocks.split_off(GROUP);
             group.sum_up::<T, S>();
@@ -150,7 +123,7 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
             let end = first + group.blocks.len();
             if from < end && may_hold(&group.wide) {
                 let skipped = from.saturating_sub(first);
-                if let Some(found) = group.blocks[skipped..].iter().position(|block| may_hold(&block.wide)) {
+                if let Some(found) = group.blocks[skipped..].iter().position(&may_hold) {
                     return first + skipped + found;
                 }
             }

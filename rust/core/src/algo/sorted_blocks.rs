@@ -244,7 +244,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         }
         let block = &mut self.blocks[place.block];
         block.summary = block.summary.without(&item, &block.items);
-        self.guide.leave::<T, S>(place.block, &block.items);
+        self.guide.change::<T, S>(place.block, &block.items);
         self.merge(place.block);
         let next = if place.item < self.blocks[place.block].items.len() {
             place
