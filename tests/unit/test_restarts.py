@@ -148,7 +148,7 @@ def test_progress_is_shown_of_the_restarts_of_both_policies() -> None:
 
 
 def test_progress_is_shown_of_a_long_run() -> None:
-    count = 40_000
+    count = 400_000
     submits = [float(k) for k in range(count)]
     jobs = {"job_id": range(count), "submit_s": submits, "runtime_s": [1.0] * count, "node_count": [1] * count}
     workload = hs.Workload.from_polars(pl.DataFrame({**jobs, "observed_start_s": submits}))
