@@ -97,9 +97,9 @@ class Plan:
     late: Counter[Thing] = field(default_factory=Counter)
     """Nodes that count as on and free now and still boot."""
     overdue: Counter[Thing] = field(default_factory=Counter)
-    """What runs have that are past their planned end: it counts as free now."""
+    """Amounts of runs past their planned end, which count as free now."""
     left: Counter[Thing] = field(default_factory=Counter)
-    """What is left now after the starts."""
+    """Amounts left now after the starts."""
     awaited: Counter[Thing] = field(default_factory=Counter)
     """Part of this that jobs would take for which nodes are being woken."""
 

@@ -1,7 +1,7 @@
 //! Lows of what is free beyond a wake plan, where no job but the first of the queue starts soon: sums of releases give
 //! them, without a profile.
 //!
-//! What is free only falls where a planned job takes nodes. If the first job is the only one that starts by an instant,
+//! Free nodes get fewer only where a planned job takes some. If the first job is the only one that starts by an instant,
 //! there are two lows until then: now, and when it starts. Whatever is asked of a wake plan is asked of its lows.
 
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
