@@ -101,13 +101,20 @@ impl SimTime {
     }
 }
 
-/// The earlier of two instants that there may be.
+/// The earliest of the instants that there may be.
+///
+/// ```
+/// use hetsched_core::units::{SimTime, soonest};
+///
+/// let at = SimTime::from_micros;
+/// assert_eq!(soonest([Some(at(5)), None, Some(at(3))]), Some(at(3)));
+/// assert_eq!(soonest([None, None]), None);
+/// ```
 #[must_use]
-pub fn sooner(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    }
+#[inline]
+pub fn soonest<const COUNT: usize>(times: [Option<SimTime>; COUNT]) -> Option<SimTime> {
+    let earliest = times.iter().fold(SimTime::NEVER, |earliest, time| earliest.min(time.unwrap_or(SimTime::NEVER)));
+    (earliest < SimTime::NEVER).then_some(earliest)
 }
 
 impl SimDuration {

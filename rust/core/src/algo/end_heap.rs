@@ -5,12 +5,19 @@
 
 use crate::units::SimTime;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 struct End {
     at: SimTime,
     /// Number of the call that set it: breaks ties of equal instants.
     ticket: u64,
     slot: u32,
+}
+
+impl End {
+    /// True if it comes before another one.
+    fn precedes(&self, other: &Self) -> bool {
+        self.at < other.at || self.at == other.at && self.ticket < other.ticket
+    }
 }
 
 /// Indexed heap of ends: it knows the position of each.
@@ -90,7 +97,7 @@ impl EndHeap {
 
     /// Puts `end` in at `place`, above or below it, wherever it belongs.
     fn settle(&mut self, place: usize, end: End) {
-        if place > 0 && end < self.heap[(place - 1) / 2] {
+        if place > 0 && end.precedes(&self.heap[(place - 1) / 2]) {
             self.rise(place, end);
         } else {
             self.sink(place, end);
@@ -99,7 +106,7 @@ impl EndHeap {
 
     /// Puts `end` in at `place` or as far above it as it belongs.
     fn rise(&mut self, mut place: usize, end: End) {
-        while place > 0 && end < self.heap[(place - 1) / 2] {
+        while place > 0 && end.precedes(&self.heap[(place - 1) / 2]) {
             self.put(place, self.heap[(place - 1) / 2]);
             place = (place - 1) / 2;
         }
@@ -108,17 +115,16 @@ impl EndHeap {
 
     /// Puts `end` in at `place` or as far below it as it belongs.
     fn sink(&mut self, mut place: usize, end: End) {
-        loop {
-            let left = 2 * place + 1;
-            let earlier = (left..self.heap.len().min(left + 2)).min_by_key(|&child| self.heap[child]);
-            match earlier.filter(|&child| self.heap[child] < end) {
-                Some(child) => {
-                    self.put(place, self.heap[child]);
-                    place = child;
-                }
-                None => return self.put(place, end),
+        while let Some(&left) = self.heap.get(2 * place + 1) {
+            let right = self.heap.get(2 * place + 2).copied().filter(|right| right.precedes(&left));
+            let earlier = right.unwrap_or(left);
+            if end.precedes(&earlier) {
+                break;
             }
+            self.put(place, earlier);
+            place = 2 * place + 1 + usize::from(right.is_some());
         }
+        self.put(place, end);
     }
 
     fn put(&mut self, place: usize, end: End) {

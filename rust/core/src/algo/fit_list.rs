@@ -291,7 +291,7 @@ pub type Line = SortedBlocks<Waiting, LeastNeeds>;
 
 impl Line {
     /// The first place at or after `from` whose element fits into `room` and is let pass by `refused`.
-    fn first_fit_unless(&self, from: blocks::BlockPlace, room: Room, refused: &Refused) -> Option<blocks::BlockPlace> {
+    fn first_fit_unless(&self, from: blocks::BlockPlace, room: &Room, refused: &Refused) -> Option<blocks::BlockPlace> {
         let may_fit = |units, length, watts| room.holds(units, length, watts) && !refused.holds(units, watts, length);
         self.find(
             from,

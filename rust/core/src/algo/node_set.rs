@@ -371,12 +371,13 @@ impl NodeSet {
         self.len -= left;
         taken.reserve(left as usize);
         for (word, base) in self.words.iter_mut().zip((0..).step_by(BITS as usize)) {
-            let mut rest = *word;
-            while left > 0 && rest != 0 {
-                taken.push(base + rest.trailing_zeros());
+            let (mut rest, here) = (*word, word.count_ones().min(left));
+            taken.extend((0..here).map(|_| {
+                let node = base + rest.trailing_zeros();
                 rest &= rest - 1;
-                left -= 1;
-            }
+                node
+            }));
+            left -= here;
             *word = rest;
             if left == 0 {
                 return;

@@ -23,7 +23,7 @@ use crate::control::conductor::waiting::Waiting;
 use crate::error::{Error, Result};
 use crate::platform::outages::{Outage, Turn};
 use crate::policy::agent::Told;
-use crate::units::{SimTime, sooner};
+use crate::units::{SimTime, soonest};
 use crate::workload::JobId;
 
 pub use plant::{Fact, Plant, Why, Withdrawal};
@@ -310,7 +310,7 @@ impl Conductor {
     /// The next instant at which anything happens, if the plant's next one is `plant`.
     pub fn next_time(&mut self, plant: Option<SimTime>) -> Option<SimTime> {
         loop {
-            let next = sooner(self.next_known(), plant);
+            let next = soonest([self.next_known(), plant]);
             let Some(_) = self.passes.alarm().filter(|alarm| !alarm.is_sure && Some(alarm.at) == next) else {
                 return next;
             };
@@ -325,7 +325,7 @@ impl Conductor {
             if self.governs { self.beats.next_after(self.now()).filter(|_| self.runs_something()) } else { None };
         let waiting = self.waiting.as_ref().and_then(Waiting::next_time);
         let alarm = self.passes.alarm().map(|alarm| alarm.at);
-        sooner(sooner(self.calls.next_time(), alarm), sooner(beat, waiting))
+        soonest([self.calls.next_time(), alarm, beat, waiting])
     }
 
     /// Empties the instant, in the order of engine rule 2; false if there was nothing.

@@ -1,7 +1,5 @@
 //! Counts overtaking: a start overtakes if an earlier job in policy order stays queued.
 
-use std::collections::BTreeSet;
-
 use crate::algo::fit_list::{FitList, QueueKey};
 use crate::policy::View;
 use crate::workload::JobId;
@@ -14,7 +12,7 @@ pub(super) struct Turns {
     /// Rows of jobs that are known to overtake one that stays queued.
     overtaking: Vec<u32>,
     /// Lanes in which a job that goes before all others stays queued.
-    blocked: BTreeSet<usize>,
+    blocked: Vec<usize>,
 }
 
 impl Turns {
@@ -27,7 +25,9 @@ impl Turns {
     /// Notes that a job that goes before all others stays queued: every job of its lane that starts after this overtakes
     /// it.
     pub(super) fn block(&mut self, lane: usize) {
-        self.blocked.insert(lane);
+        if !self.blocked.contains(&lane) {
+            self.blocked.push(lane);
+        }
     }
 
     /// Notes a start in policy order.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::sim::event::Event;
-use crate::units::{SimTime, sooner};
+use crate::units::{SimTime, soonest};
 use crate::workload::{JobId, Workload};
 
 /// Submissions and events to come.
@@ -13,6 +13,8 @@ pub(super) struct Feeds {
     /// All jobs by submission.
     submits: Arc<[JobId]>,
     next_submit: usize,
+    /// Instant of the next submission, if there is one.
+    submit_at: Option<SimTime>,
     /// The first submission that belongs to the round under way.
     round: usize,
     /// No job of `submits` from `next_submit` to just before this index will ever start.
@@ -32,7 +34,15 @@ impl Feeds {
     pub(super) fn new(workload: Arc<Workload>) -> Self {
         let submits = workload.submit_order().into();
         let joined = workload.has_waits().then(Vec::new);
-        Self { workload, submits, next_submit: 0, round: 0, viable: 0, outside: Vec::new(), next_outside: 0, joined }
+        let (next_submit, submit_at, outside) = (0, None, Vec::new());
+        let mut feeds =
+            Self { workload, submits, next_submit, submit_at, round: 0, viable: 0, outside, next_outside: 0, joined };
+        feeds.look_up_submit();
+        feeds
+    }
+
+    fn look_up_submit(&mut self) {
+        self.submit_at = self.submits.get(self.next_submit).map(|&job| self.workload.submit(job));
     }
 
     /// Takes a workload with more jobs, none of which is submitted before those that already were.
@@ -48,6 +58,7 @@ impl Feeds {
             self.joined.get_or_insert_default();
         }
         self.workload = workload;
+        self.look_up_submit();
     }
 
     /// All jobs by submission.
@@ -74,9 +85,8 @@ impl Feeds {
 
     /// The instant of the next submission or event.
     pub(super) fn next_time(&self) -> Option<SimTime> {
-        let submit = self.submits.get(self.next_submit).map(|&job| self.workload.submit(job));
         let outside = self.outside.get(self.next_outside).map(|next| next.0);
-        sooner(submit, outside)
+        soonest([self.submit_at, outside])
     }
 
     /// The next event at `now` of a rank up to `rank`.
@@ -110,8 +120,12 @@ impl Feeds {
 
     /// The next job that is submitted at `now`.
     pub(super) fn pop_submit(&mut self, now: SimTime) -> Option<JobId> {
-        let &job = self.submits.get(self.next_submit).filter(|&&job| self.workload.submit(job) == now)?;
+        if self.submit_at != Some(now) {
+            return None;
+        }
+        let &job = self.submits.get(self.next_submit)?;
         self.next_submit += 1;
+        self.look_up_submit();
         Some(job)
     }
 

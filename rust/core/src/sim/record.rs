@@ -411,6 +411,7 @@ impl History {
         let (budget_w, suspended) = (self.budget_w(|| ceiling), self.tells_suspended().then_some(0));
         self.timeline
             .record(start, TimelineRow { budget_w, suspended, ..TimelineRow::new(draw, [0, idle, 0, 0, 0, 0, 0]) });
+        self.timeline.close(start);
     }
 
     /// Overdraw: how long and how far the draw exceeded a budget.

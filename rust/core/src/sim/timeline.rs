@@ -16,10 +16,11 @@ pub struct Timeline {
     pub budget_w: Vec<f64>,
     /// Number of suspended jobs; empty if none ever is.
     pub suspended: Vec<i32>,
+    /// The last row.
     last: Option<TimelineRow>,
+    /// The latest instant, which becomes a row once it is past, if anything has changed in it.
+    latest: Option<(SimTime, TimelineRow)>,
     peak: Watts,
-    /// `last` and `peak` as they were before the last row.
-    before: (Option<TimelineRow>, Watts),
 }
 
 /// Numbers of nodes that are busy, idle, off, in transition and down, and of jobs that wait and run.
@@ -115,37 +116,54 @@ impl Timeline {
             budget_w: Vec::new(),
             suspended: Vec::new(),
             last: None,
+            latest: None,
             peak: Watts::ZERO,
-            before: (None, Watts::ZERO),
         }
     }
 
-    /// Adds a row if anything has changed since the last one; of several rows at one instant the last counts.
+    /// Notes an instant, which becomes a row if anything has changed since the last one; of several notes of one instant
+    /// the last counts.
     pub fn record(&mut self, now: SimTime, row: TimelineRow) {
+        if let Some((at, before)) = self.latest.replace((now, row))
+            && at != now
+        {
+            self.add(at, before);
+        }
+    }
+
+    /// Adds a row if anything has changed since the last one.
+    fn add(&mut self, at: SimTime, row: TimelineRow) {
         if self.last != Some(row) {
-            if self.time_s.last() == Some(&now.seconds()) {
-                self.truncate(self.time_s.len() - 1);
-                (self.last, self.peak) = self.before;
-                return self.record(now, row);
-            }
-            self.before = (self.last, self.peak);
             self.last = Some(row);
             self.peak = self.peak.max(row.draw);
-            self.push(now, row);
+            self.push(at, row);
         }
+    }
+
+    /// Adds the latest instant: it is past.
+    fn add_latest(&mut self) {
+        if let Some((at, row)) = self.latest.take() {
+            self.add(at, row);
+        }
+    }
+
+    /// Changes the last row and the latest instant.
+    fn revise(&mut self, change: impl Fn(TimelineRow) -> TimelineRow) {
+        self.last = self.last.map(&change);
+        self.latest = self.latest.map(|(at, row)| (at, change(row)));
     }
 
     /// Counts suspended jobs from now on; the rows so far get 0.
     pub(super) fn tell_suspended(&mut self) {
         self.suspended = vec![0; self.time_s.len()];
-        self.last = self.last.map(|last| TimelineRow { suspended: Some(0), ..last });
+        self.revise(|row| TimelineRow { suspended: Some(0), ..row });
     }
 
     /// Shows the budget in force from now on; the rows so far get `before`.
     pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
         self.budget_w = vec![before.map_or(f64::NAN, Watts::watts); self.time_s.len()];
         let budget_w = Some(before.map_or(f64::INFINITY, Watts::watts));
-        self.last = self.last.map(|last| TimelineRow { budget_w, ..last });
+        self.revise(|row| TimelineRow { budget_w, ..row });
     }
 
     /// The highest draw recorded.
@@ -156,6 +174,7 @@ impl Timeline {
 
     /// Makes `end` the instant of the last row.
     pub fn close(&mut self, end: SimTime) {
+        self.add_latest();
         if let (Some(row), Some(&last)) = (self.last, self.time_s.last())
             && last < end.seconds()
         {
@@ -165,6 +184,7 @@ impl Timeline {
 
     /// Drops the rows after `end`; draw and counts at `end` stay.
     pub(super) fn go_back(&mut self, end: SimTime) {
+        self.add_latest();
         let rows = self.time_s.partition_point(|&time_s| time_s <= end.seconds());
         if rows < self.time_s.len() {
             self.truncate(rows);
@@ -259,6 +279,7 @@ mod tests {
         // What is written down of an instant twice was never so in between.
         timeline.record(now, TimelineRow::new(Watts::of_system(900.0), [0; 7]));
         timeline.record(now, TimelineRow::new(Watts::of_system(121.0), [0; 7]));
+        timeline.close(now);
         assert_eq!((timeline.peak(), timeline.time_s.len()), (Watts::of_system(170.0), 6));
         let over = timeline.beyond(Watts::of_system(120.0));
         assert_eq!(over, Overdraw { count: 2, seconds: 35.0, most_w: 50.0 });

@@ -26,7 +26,7 @@ use crate::sim::plant::Plant;
 use crate::sim::record::{History, Totals};
 use crate::sim::tally::Tally;
 use crate::sim::under_way::UnderWay;
-use crate::units::{SimTime, Watts, sooner};
+use crate::units::{SimTime, Watts, soonest};
 use crate::workload::JobId;
 
 /// Everything in a simulation but its conductor.
@@ -58,8 +58,8 @@ impl World {
     /// The next instant at which anything happens by itself.
     pub(super) fn next_time(&self) -> Option<SimTime> {
         let log = self.under_way.as_ref().and_then(UnderWay::next_time);
-        let plant = sooner(self.plant.next_end(), self.plant.next_turn());
-        sooner(sooner(self.feeds.next_time(), plant), sooner(self.coming.next_time(), log))
+        let [end, turn] = [self.plant.next_end(), self.plant.next_turn()];
+        soonest([self.feeds.next_time(), end, turn, self.coming.next_time(), log])
     }
 
     /// Moves the clock.

@@ -139,7 +139,11 @@ impl FitList {
     }
 
     /// The same, for a settled place.
+    #[inline]
     fn at(&self, place: Place) -> Option<&Waiting> {
+        if place.line == 0 {
+            return self.main.get(place.at).filter(|found| found.key == place.key);
+        }
         let found = self.line(place.line)?.get(place.at).filter(|found| found.key == place.key)?;
         (found.key <= self.until(place.line)).then_some(found)
     }
@@ -181,6 +185,9 @@ impl FitList {
     /// The same place in its canonical form, which is equal for all places that lead to the same job.
     #[must_use]
     pub fn settled(&self, place: Place) -> Place {
+        if self.lanes.is_empty() && self.at(place).is_some() {
+            return place;
+        }
         self.first(|_, own| Some(place.within(own)))
     }
 
@@ -267,8 +274,13 @@ impl FitList {
     /// The same among the jobs that `refused` lets pass.
     #[must_use]
     pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+        if self.lanes.is_empty() {
+            let from = if self.at(from).is_some() { from.at } else { from.within(&self.main) };
+            let at = self.main.first_fit_unless(from, &room, refused)?;
+            return Some(Place { key: self.main.get(at)?.key, line: 0, at });
+        }
         let from = self.known(from);
-        let found = self.first(|line, own| own.first_fit_unless(from.in_line(line, own), room, refused));
+        let found = self.first(|line, own| own.first_fit_unless(from.in_line(line, own), &room, refused));
         (found != Place::END).then_some(found)
     }
 

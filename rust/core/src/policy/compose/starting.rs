@@ -54,8 +54,8 @@ impl Composed {
         let Self { parts, power, queue, memory, least, .. } = self;
         parts.placement.notice(view, News::Begins)?;
         let ask = Ask { view, analyzer: parts.analyzer.as_ref(), least };
-        let desk = Desk::new(ask, parts.placement.as_mut(), power.as_mut(), memory, out);
-        let mut desk = desk.ordered(parts.order.as_mut());
+        let mut desk = Desk::new(ask, parts.placement.as_mut(), power.as_mut(), memory, out);
+        desk.stand_in(parts.order.as_mut());
         parts.backfill.select(&mut desk, queue)?;
         desk.finish(queue)
     }

@@ -10,8 +10,6 @@ mod refusals;
 mod steering;
 mod terms;
 
-use std::collections::BTreeSet;
-
 use crate::algo::fit_list::{FitList, QueueKey, Waiting};
 use crate::algo::horizon::Profile;
 use crate::algo::node_set::NodeSet;
@@ -128,7 +126,7 @@ pub struct Desk<'a> {
     /// True if jobs are placed together at the end.
     is_joint: bool,
     /// Lanes of which no more jobs may start in this pass.
-    closed: BTreeSet<usize>,
+    closed: Vec<usize>,
     /// True if watts count and jobs get the free nodes with the lowest ids: their watts are known before they are placed.
     gives_first: bool,
     offers: u32,
@@ -171,7 +169,7 @@ impl<'a> Desk<'a> {
             unrest: std::mem::replace(unrest, Unrest { is_cut: false, ..*unrest }),
             quotas,
             order: None,
-            closed: BTreeSet::new(),
+            closed: Vec::new(),
             offers: 0,
             examined: 0,
         }
@@ -282,12 +280,15 @@ impl<'a> Desk<'a> {
 
     /// Closes the lane of a waiting job: no more of its jobs are offered a start in this pass.
     pub fn close_lane(&mut self, waiting: &Waiting) {
-        self.closed.insert(self.lane(waiting));
+        let lane = self.lane(waiting);
+        if !self.closed.contains(&lane) {
+            self.closed.push(lane);
+        }
     }
 
-    /// Lanes that are closed.
+    /// Lanes that are closed, each once.
     #[must_use]
-    pub fn closed(&self) -> &BTreeSet<usize> {
+    pub fn closed(&self) -> &[usize] {
         &self.closed
     }
 
@@ -308,9 +309,8 @@ impl<'a> Desk<'a> {
     }
 
     /// Lends the desk the order in which jobs stand.
-    #[must_use]
-    pub fn ordered(self, order: &'a mut dyn Order) -> Self {
-        Self { order: Some(order), ..self }
+    pub fn stand_in(&mut self, order: &'a mut dyn Order) {
+        self.order = Some(order);
     }
 
     /// Keys, in policy order, of jobs that are not in the queue.
