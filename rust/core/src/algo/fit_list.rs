@@ -182,19 +182,37 @@ impl Summary<Waiting> for LeastNeeds {
     }
 
     type Wide = Least;
-    const NOTHING: Least = Least { units: i64::MAX, watts: i64::MAX, front: Front::EMPTY, classes: ByClass::NONE };
+    const NOTHING: Least = Least {
+        units: i64::MAX,
+        watts: i64::MAX,
+        shortest: SimDuration::FOREVER,
+        classes: ByClass::NONE,
+        front: Front::EMPTY,
+    };
 
     fn widen(mut wide: Least, item: &Waiting) -> Least {
         wide.units = wide.units.min(item.units);
         wide.watts = wide.watts.min(item.watts);
+        wide.shortest = wide.shortest.min(item.length);
         wide.front.note(item.units, item.length);
         wide.classes.lower(item.class, item.units);
         wide
     }
 
+    fn narrow(wide: &Least, item: &Waiting, rest: &[Waiting]) -> Option<Least> {
+        if wide.front.rests_on(item.units, item.length) {
+            return Some(rest.iter().fold(Self::NOTHING, Self::widen));
+        }
+        let alike = rest.iter().filter(|other| other.class.slot() == item.class.slot());
+        let watts = least_left(wide.watts, item.watts, i64::MAX, rest.iter().map(|other| other.watts));
+        let classes = wide.classes.without(item.class, item.units, alike.map(|other| other.units));
+        ((watts, classes) != (wide.watts, wide.classes)).then_some(Least { watts, classes, ..*wide })
+    }
+
     fn join(mut one: Least, other: Least) -> Least {
         one.units = one.units.min(other.units);
         one.watts = one.watts.min(other.watts);
+        one.shortest = one.shortest.min(other.shortest);
         one.front.join(&other.front);
         one.classes = one.classes.join(other.classes);
         one
@@ -217,13 +235,16 @@ fn least_left<N: Copy + Ord>(least: N, own: N, none: N, rest: impl Iterator<Item
     left
 }
 
-/// The smallest need and the fewest watts of many blocks, with the Pareto front of needs and lengths.
+/// The smallest need, the fewest watts and the shortest length of many blocks, with the Pareto front of needs and
+/// lengths. A search reads one after the other and rarely needs the front: the rest is in one line of the cache.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub struct Least {
     units: i64,
     watts: i64,
-    front: Front<12>,
+    shortest: SimDuration,
     classes: ByClass,
+    front: Front<12>,
 }
 
 /// Room in which jobs may start: those within `units` and `watts`, and of these the ones beyond the extra amounts only
@@ -265,7 +286,8 @@ impl Room {
         let extra = if least.watts <= self.extra_watts { self.extra } else { i64::MIN };
         least.units <= self.units
             && least.watts <= self.watts
-            && least.front.may_fit(self.units, self.slack, extra)
+            && (least.units <= extra
+                || least.shortest <= self.slack && least.front.may_fit(self.units, self.slack, extra))
             && least.classes.passes(&self.refused)
     }
 

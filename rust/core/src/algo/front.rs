@@ -6,10 +6,11 @@ use crate::units::SimDuration;
 /// Up to `N` needs, units ascending and lengths descending. Of more, the two nearest in units are merged into one that
 /// asks for the minimum of both: a lower bound.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Front<const N: usize> {
+    len: usize,
     units: [i64; N],
     lengths: [SimDuration; N],
-    len: usize,
 }
 
 impl<const N: usize> Front<N> {
@@ -51,6 +52,14 @@ impl<const N: usize> Front<N> {
     #[must_use]
     pub fn passes(&self, refused: &Staircase) -> bool {
         refused.is_empty() || self.iter().any(|(units, length)| !refused.holds(units, length))
+    }
+
+    /// True if the front would be another one without this need of the set.
+    #[must_use]
+    pub fn rests_on(&self, units: i64, length: SimDuration) -> bool {
+        let Some(last) = self.count_up_to(units).checked_sub(1) else { return true };
+        // A full front may have merged needs that are no more than this one.
+        self.len == N || self.lengths[last] > length || (self.units[last], self.lengths[last]) == (units, length)
     }
 
     /// The needs.
@@ -114,6 +123,11 @@ mod tests {
             }
             prop_assert!(narrow.may_fit(units, span(slack), extra) || !all.iter().any(fits));
             prop_assert!(narrow.passes(&stairs) || !all.iter().any(passes));
+            for place in 0..all.len() {
+                let others: Vec<_> = all[..place].iter().chain(&all[place + 1..]).copied().collect();
+                let same = made(&others).iter().eq(whole.iter());
+                prop_assert!(same || whole.rests_on(all[place].0, span(all[place].1)));
+            }
         }
     }
 }

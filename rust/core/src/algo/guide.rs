@@ -83,6 +83,16 @@ impl<W: Copy, const GROUP: usize> Guide<W, GROUP> {
         group.wide = S::widen(group.wide, item);
     }
 
+    /// Notes that an element has left a block, in which `rest` is left.
+    pub fn take<T, S: Summary<T, Wide = W>>(&mut self, index: usize, item: &T, rest: &[T]) {
+        let Some((group, block)) = self.place_of(index) else { return };
+        let group = &mut self.groups[group];
+        if let Some(wide) = S::narrow(&group.blocks[block], item, rest) {
+            group.blocks[block] = wide;
+            group.note_left::<T, S>();
+        }
+    }
+
     /// Notes that elements have left a block.
     pub fn change<T, S: Summary<T, Wide = W>>(&mut self, index: usize, items: &[T]) {
         let Some((group, block)) = self.place_of(index) else { return };

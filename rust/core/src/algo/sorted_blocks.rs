@@ -4,6 +4,8 @@
 //! running jobs by planned end (a block knows how much it releases). Blocks are short enough that an insertion moves a
 //! few cache lines and long enough that a walk over their summaries is a walk over an array.
 
+use std::collections::VecDeque;
+
 use crate::algo::guide::Guide;
 
 /// An element with its place in the order; no two elements of a list may have equal keys.
@@ -35,6 +37,11 @@ pub trait Summary<T>: Copy {
     /// Wider summary with one more element.
     #[must_use]
     fn widen(wide: Self::Wide, item: &T) -> Self::Wide;
+    /// Wider summary without an element that has left, so that `rest` is left; none if it is the same.
+    fn narrow(wide: &Self::Wide, item: &T, rest: &[T]) -> Option<Self::Wide> {
+        let _ = (wide, item);
+        Some(rest.iter().fold(Self::NOTHING, Self::widen))
+    }
     /// Wider summary of the elements of both.
     #[must_use]
     fn join(one: Self::Wide, other: Self::Wide) -> Self::Wide;
@@ -49,7 +56,7 @@ struct Block<T, S> {
 /// A sorted list of `T` in blocks of at most `BLOCK` elements, each with a summary `S`.
 #[derive(Clone, Debug)]
 pub struct SortedBlocks<T, S: Summary<T>, const BLOCK: usize = 64> {
-    blocks: Vec<Block<T, S>>,
+    blocks: VecDeque<Block<T, S>>,
     guide: Guide<S::Wide, BLOCK>,
     len: usize,
     /// Memory of a block that is gone, for the next one.
@@ -70,7 +77,7 @@ impl BlockPlace {
 
 impl<T, S: Summary<T>, const BLOCK: usize> Default for SortedBlocks<T, S, BLOCK> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), guide: Guide::default(), len: 0, spare: Vec::new() }
+        Self { blocks: VecDeque::new(), guide: Guide::default(), len: 0, spare: Vec::new() }
     }
 }
 
@@ -113,7 +120,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// The last element, if there is one.
     #[must_use]
     pub fn last(&self) -> Option<&T> {
-        self.blocks.last().and_then(|block| block.items.last())
+        self.blocks.back().and_then(|block| block.items.last())
     }
 
     /// The blocks' elements and summaries in order.
@@ -124,7 +131,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// Adds an element at its place.
     pub fn insert(&mut self, item: T) {
         self.len += 1;
-        let last = self.blocks.last().and_then(|block| block.items.last());
+        let last = self.blocks.back().and_then(|block| block.items.last());
         if last.is_none_or(|last| last.key() < item.key()) {
             return self.append(item);
         }
@@ -140,7 +147,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     }
 
     fn append(&mut self, item: T) {
-        match self.blocks.last_mut() {
+        match self.blocks.back_mut() {
             Some(block) if block.items.len() < BLOCK => {
                 block.items.push(item);
                 block.summary = block.summary.with(&item);
@@ -170,10 +177,10 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     }
 
     fn remove_block(&mut self, index: usize) -> Vec<T> {
-        let block = self.blocks.remove(index);
+        let items = self.blocks.remove(index).map_or_else(Vec::new, |block| block.items);
         self.guide.remove::<T, S>(index);
         self.keep_guide();
-        block.items
+        items
     }
 
     /// Starts to keep wider summaries once the list is long, and gives them up when it is short.
@@ -223,7 +230,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     #[must_use]
     pub fn count_after(&self, key: T::Key) -> usize {
         let BlockPlace { block, item } = self.place_after(key);
-        self.blocks[block..].iter().map(|block| block.items.len()).sum::<usize>() - item
+        self.blocks.range(block..).map(|block| block.items.len()).sum::<usize>() - item
     }
 
     /// Removes the element with this key.
@@ -244,7 +251,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         }
         let block = &mut self.blocks[place.block];
         block.summary = block.summary.without(&item, &block.items);
-        self.guide.change::<T, S>(place.block, &block.items);
+        self.guide.take::<T, S>(place.block, &item, &block.items);
         self.merge(place.block);
         let next = if place.item < self.blocks[place.block].items.len() {
             place
