@@ -113,7 +113,10 @@ impl SimTime {
 #[must_use]
 #[inline]
 pub fn soonest<const COUNT: usize>(times: [Option<SimTime>; COUNT]) -> Option<SimTime> {
-    let earliest = times.iter().fold(SimTime::NEVER, |earliest, time| earliest.min(time.unwrap_or(SimTime::NEVER)));
+    let mut earliest = SimTime::NEVER;
+    for time in &times {
+        earliest = earliest.min(time.unwrap_or(SimTime::NEVER));
+    }
     (earliest < SimTime::NEVER).then_some(earliest)
 }
 

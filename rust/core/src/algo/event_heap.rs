@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::units::SimTime;
+use crate::units::{SimTime, soonest};
 
 /// Consecutively scheduled events of one instant and rank: never empty.
 #[derive(Clone, Debug)]
@@ -62,13 +62,6 @@ impl<E> EventHeap<E> {
         }
     }
 
-    fn next(&self) -> Option<&Scheduled<E>> {
-        match (self.heap.peek().map(|next| &next.0), &self.last) {
-            (Some(first), Some(last)) => Some(first.min(last)),
-            (first, last) => first.or(last.as_ref()),
-        }
-    }
-
     /// The events with their instants, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (SimTime, &E)> {
         let all = self.heap.iter().map(|each| &each.0).chain(&self.last);
@@ -78,7 +71,7 @@ impl<E> EventHeap<E> {
     /// The instant of the next event.
     #[must_use]
     pub fn next_time(&self) -> Option<SimTime> {
-        self.next().map(|next| next.at)
+        soonest([self.heap.peek().map(|next| next.0.at), self.last.as_ref().map(|last| last.at)])
     }
 
     /// Removes the next event if it is at `now`.

@@ -370,7 +370,8 @@ impl NodeSet {
         let mut left = count.min(self.len);
         self.len -= left;
         taken.reserve(left as usize);
-        for (word, base) in self.words.iter_mut().zip((0..).step_by(BITS as usize)) {
+        let words = self.words.iter_mut().zip((0..).step_by(BITS as usize));
+        for (word, base) in words.filter(|(word, _)| **word != 0) {
             let (mut rest, here) = (*word, word.count_ones().min(left));
             taken.extend((0..here).map(|_| {
                 let node = base + rest.trailing_zeros();

@@ -308,15 +308,27 @@ impl Conductor {
     }
 
     /// The next instant at which anything happens, if the plant's next one is `plant`.
+    #[inline]
     pub fn next_time(&mut self, plant: Option<SimTime>) -> Option<SimTime> {
-        loop {
-            let next = soonest([self.next_known(), plant]);
-            let Some(_) = self.passes.alarm().filter(|alarm| !alarm.is_sure && Some(alarm.at) == next) else {
-                return next;
-            };
+        let next = soonest([self.next_known(), plant]);
+        if self.may_ring_later(next) { self.next_sure(plant) } else { next }
+    }
+
+    /// True if the alarm is the next, and may ring later than it says.
+    fn may_ring_later(&self, next: Option<SimTime>) -> bool {
+        self.passes.alarm().is_some_and(|alarm| !alarm.is_sure && Some(alarm.at) == next)
+    }
+
+    /// The next instant, with a closer look at the alarm.
+    #[cold]
+    fn next_sure(&mut self, plant: Option<SimTime>) -> Option<SimTime> {
+        let mut next = soonest([self.next_known(), plant]);
+        while self.may_ring_later(next) {
             let alarm = self.controller.alarm(true);
             self.passes.set_alarm(alarm);
+            next = soonest([self.next_known(), plant]);
         }
+        next
     }
 
     /// The next instant at which a pass may be due, if the alarm is taken at its earliest possible time.

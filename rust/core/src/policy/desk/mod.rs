@@ -391,7 +391,7 @@ impl<'a> Desk<'a> {
     ///
     /// # Errors
     /// If the placement fails or the host interrupts.
-    pub fn finish(mut self, queue: &FitList) -> Result<i64> {
+    pub fn finish(&mut self, queue: &FitList) -> Result<i64> {
         let (ask, starts, counts) = (self.ask, self.together.starts(), self.power.is_some());
         if self.placement.is_joint() && !starts.jobs.is_empty() {
             let joint = &mut *self.placement;
