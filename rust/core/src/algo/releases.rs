@@ -116,7 +116,7 @@ const MEMORY: usize = 64;
 /// Running jobs by planned end.
 #[derive(Clone, Debug, Default)]
 pub struct Releases {
-    sorted: SortedBlocks<Release, Sum>,
+    sorted: SortedBlocks<Release, Sum, 32>,
     total: Claim,
     /// Log of changes, oldest first; see [`Releases::changes`].
     changed: Vec<Change>,
@@ -134,7 +134,7 @@ pub enum Change {
 }
 
 impl Deref for Releases {
-    type Target = SortedBlocks<Release, Sum>;
+    type Target = SortedBlocks<Release, Sum, 32>;
     fn deref(&self) -> &Self::Target {
         &self.sorted
     }
