@@ -36,12 +36,14 @@ impl Floors {
     /// Forgets everything; `most` units are the most that will be asked for.
     pub fn reset(&mut self, now: SimTime, most: i64) {
         (self.now, self.most, self.noted) = (now, most, 0);
-        self.coarse.reset(now, most);
     }
 
     /// An instant before which a need of `units` for `length` does not fit.
     #[must_use]
     pub fn of(&self, units: i64, length: SimDuration) -> SimTime {
+        if self.noted == 0 {
+            return self.now;
+        }
         let coarse = self.coarse.floor(units, length);
         if self.noted >= MANY { coarse.max(self.fine.floor(units, length)) } else { coarse }
     }
@@ -49,6 +51,10 @@ impl Floors {
     /// Notes that a need of `units` for `length` fits no earlier than `start`.
     pub fn raise(&mut self, units: i64, length: SimDuration, start: SimTime) {
         self.noted += 1;
+        // Many plans note nothing, above all of a queue or kind of nodes.
+        if self.noted == 1 {
+            self.coarse.reset(self.now, self.most);
+        }
         if self.noted == MANY {
             self.fine.reset(self.now, self.most);
         }

@@ -16,6 +16,7 @@ pub mod node_set;
 pub mod partial_plan;
 pub mod recent;
 pub mod releases;
+pub mod shelves;
 pub mod sorted_blocks;
 pub mod span;
 pub mod staircase;

@@ -12,6 +12,7 @@
 use crate::algo::fit_list::{FitList, Place, Waiting};
 use crate::algo::floors::Floors;
 use crate::algo::horizon::{Amount, Profile};
+use crate::algo::shelves::Shelves;
 use crate::algo::staircase::Staircase;
 use crate::units::{SimDuration, SimTime};
 
@@ -38,9 +39,15 @@ pub trait Horizon {
     /// Notes that a job fits no earlier than an instant.
     fn raise(&mut self, waiting: &Waiting, to: SimTime);
 
-    /// True if it is certain that each of these jobs fits, one planned after another: at the latest, each starts once all
-    /// ahead of it have run, one by one.
+    /// True if it is certain that each of these jobs fits, one planned after another; see [`Shelves`].
     fn fits_each<'w>(&self, jobs: impl Iterator<Item = &'w Waiting>) -> bool;
+
+    /// Number of units that are free throughout a job's run beyond those that it needs, below zero if it does not fit; none
+    /// if only a search tells.
+    fn spare(&mut self, start: &PlannedStart) -> Option<i64> {
+        let _ = start;
+        None
+    }
 
     /// Number of jobs like this one that fit where it starts, all together; 1 if jobs are planned one by one.
     fn together(&self, start: &PlannedStart) -> usize {
@@ -84,8 +91,13 @@ impl Horizon for CountedUnits<'_> {
     }
 
     fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
-        let (mut end, last) = self.free.last();
-        jobs.all(|waiting| ends_after(&mut end, waiting) && waiting.units <= last)
+        let (begins, last) = self.free.last();
+        let mut shelves = Shelves::new(begins);
+        jobs.all(|waiting| shelves.latest_start(waiting, last) < SimTime::NEVER)
+    }
+
+    fn spare(&mut self, start: &PlannedStart) -> Option<i64> {
+        Some(self.free.least_between(start.at, start.length()) - start.waiting.units)
     }
 
     fn together(&self, start: &PlannedStart) -> usize {
@@ -103,6 +115,8 @@ impl Horizon for CountedUnits<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct PartialPlan {
     planned: Rows,
+    /// Number of units that these hold, each for its time.
+    held: i64,
     /// Search for all jobs that start in time.
     aim: Search,
     /// Number of jobs that do not start in time and are promised a start all the same.
@@ -153,8 +167,8 @@ struct Search {
 #[derive(Clone, Debug)]
 struct Step {
     start: PlannedStart,
-    /// Number of jobs that were planned when this start was found.
-    seen: usize,
+    /// Most units that the plan may hold without a change of this start.
+    stands_up_to: i64,
     search: Search,
 }
 
@@ -225,12 +239,6 @@ impl Search {
     }
 }
 
-/// Moves an instant on by the length of a job that starts then at the latest; false if that is never.
-pub fn ends_after(end: &mut SimTime, waiting: &Waiting) -> bool {
-    let start = std::mem::replace(end, end.saturating_add(waiting.length.max(TICK)));
-    start < SimTime::NEVER
-}
-
 /// True if a need of a group is known to be refused.
 fn is_refused(refused: &[Staircase], group: usize, units: i64, length: SimDuration) -> bool {
     refused.get(group).is_some_and(|stairs| stairs.holds(units, length))
@@ -251,6 +259,7 @@ impl PartialPlan {
     /// Starts with no job planned; the first `depth` that do not start in time are to be.
     pub fn begin(&mut self, depth: usize) {
         self.planned.clear();
+        self.held = 0;
         while self.leave_step().is_some() {}
         self.cleared.0.clear();
         (self.depth, self.left_out, self.is_settled) = (depth, 0, false);
@@ -319,8 +328,13 @@ impl PartialPlan {
     fn search<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<PlannedStart> {
         loop {
             self.put_off(free);
-            if let Some(step) = self.in_the_way(free, queue) {
-                self.steps.push(step);
+            if let Some(start) = self.in_the_way(free, queue) {
+                if self.steps.last().is_some_and(|step| start.end() <= step.search.before) {
+                    // What may be in its way would be in the way of the last step, too, and is planned already.
+                    self.take_alike(free, queue, &start);
+                } else {
+                    self.add_step(start);
+                }
                 continue;
             }
             let start = self.leave_step()?;
@@ -330,6 +344,14 @@ impl PartialPlan {
             }
             self.take_alike(free, queue, &start);
         }
+    }
+
+    /// Puts a job on the stack that is to be planned once those ahead of it are that may start before it ends.
+    fn add_step(&mut self, start: PlannedStart) {
+        let mut search = Search { refused: self.spare.pop().unwrap_or_default(), ..Search::default() };
+        search.restart(start.end(), self.cleared.until(start.end()));
+        search.to = Some(self.limit.map_or(start.place, |limit| limit.min(start.place)));
+        self.steps.push(Step { start, stands_up_to: self.held, search });
     }
 
     /// Takes the last step off the stack; its memory is left for others.
@@ -342,7 +364,7 @@ impl PartialPlan {
     /// Plans a job where it starts.
     pub fn take<H: Horizon>(&mut self, free: &mut H, start: &PlannedStart) {
         free.hold(start, 1);
-        self.planned.insert(start.waiting.key.row);
+        self.note(start);
     }
 
     /// Plans a job that has its place in the plan but does not start after all, if it is one of those that are promised
@@ -356,13 +378,14 @@ impl PartialPlan {
     /// Notes that a job has its share already.
     pub fn note(&mut self, start: &PlannedStart) {
         self.planned.insert(start.waiting.key.row);
+        self.held = self.held.saturating_add(start.waiting.units);
     }
 
     /// Plans a job that is in the way of another, and with it the jobs alike that directly follow it and fit there, too:
     /// what may be in their way is planned already.
     fn take_alike<H: Horizon>(&mut self, free: &mut H, queue: &FitList, start: &PlannedStart) {
         let (first, to) = (start.waiting, self.search_before(0).to);
-        self.planned.insert(first.key.row);
+        self.note(start);
         let (mut count, mut together, mut place) = (1, None, queue.after(start.place));
         while to.is_none_or(|to| place < to)
             && let Some(next) = queue.get(place)
@@ -370,34 +393,37 @@ impl PartialPlan {
             && !self.planned.contains(next.key.row)
             && count < *together.get_or_insert_with(|| free.together(start))
         {
-            self.planned.insert(next.key.row);
+            self.note(&PlannedStart { waiting: *next, ..*start });
             count += 1;
             place = queue.after(place);
         }
         free.hold(start, count);
     }
 
-    /// Recomputes the start of the last step if jobs were planned since, and drops the step if it starts too late to
-    /// matter.
+    /// Recomputes the start of the last step if jobs were planned since that may be in its way, and drops the step if it
+    /// starts too late to matter.
     fn put_off<H: Horizon>(&mut self, free: &mut H) {
-        while let Some(step) = self.steps.last().filter(|step| step.seen != self.planned.all.len()) {
-            let (start, before) = (step.start, self.search_before(1).before);
+        while let Some(step) = self.steps.last_mut().filter(|step| self.held > step.stands_up_to) {
+            let start = step.start;
+            if let Some(spare) = free.spare(&start).filter(|&spare| spare >= 0) {
+                step.stands_up_to = self.held.saturating_add(spare);
+                return;
+            }
+            self.cleared.note(step.search.from, step.search.before);
+            let before = self.search_before(1).before;
             let at = free.fit_before(&start.waiting, start.at, before);
             free.raise(&start.waiting, at.unwrap_or(before));
-            let seen = self.planned.all.len();
-            match (at, self.steps.last_mut()) {
-                (Some(at), Some(step)) if at == start.at => step.seen = seen,
-                (Some(at), Some(step)) => {
+            if let (Some(at), Some(step)) = (at, self.steps.last_mut()) {
+                step.stands_up_to = self.held;
+                if at != start.at {
                     step.start.at = at;
-                    step.seen = seen;
                     let before = step.start.end();
                     step.search.restart(before, self.cleared.until(before));
                 }
-                _ => {
-                    self.leave_step();
-                    let search = self.steps.last_mut().map_or(&mut self.aim, |step| &mut step.search);
-                    search.refuse(free.group(&start.waiting), &start.waiting);
-                }
+            } else {
+                self.leave_step();
+                let search = self.steps.last_mut().map_or(&mut self.aim, |step| &mut step.search);
+                search.refuse(free.group(&start.waiting), &start.waiting);
             }
         }
     }
@@ -408,9 +434,9 @@ impl PartialPlan {
         place.map_or(&self.aim, |place| &self.steps[place].search)
     }
 
-    /// The first job ahead of the last step that may start before it ends.
-    fn in_the_way<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<Step> {
-        let Self { planned, aim, limit, steps, spare, cleared, .. } = self;
+    /// The first job ahead of the last step that starts before it ends, as far as is known.
+    fn in_the_way<H: Horizon>(&mut self, free: &mut H, queue: &FitList) -> Option<PlannedStart> {
+        let Self { planned, aim, steps, cleared, .. } = self;
         let search = steps.last_mut().map_or(aim, |step| &mut step.search);
         loop {
             let Search { before, from, to, ref refused } = *search;
@@ -436,13 +462,7 @@ impl PartialPlan {
                 search.refuse(free.group(&waiting), &waiting);
                 continue;
             };
-            let start = PlannedStart { place, waiting, at };
-            let mut search = Search { refused: spare.pop().unwrap_or_default(), ..Search::default() };
-            // All ahead of it start late enough if they start no earlier than it ends.
-            let from = if start.end() <= before { place } else { cleared.until(start.end()) };
-            search.restart(start.end(), from);
-            search.to = Some(limit.map_or(place, |limit| limit.min(place)));
-            return Some(Step { start, seen: planned.all.len(), search });
+            return Some(PlannedStart { place, waiting, at });
         }
     }
 }

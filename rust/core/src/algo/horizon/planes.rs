@@ -181,8 +181,9 @@ impl Planes {
     }
 
     /// Number of the nodes a job may take that are free, if it is known.
+    #[must_use]
     #[inline]
-    fn count(&self, need: &NodeNeed<'_>) -> Option<u32> {
+    pub fn count(&self, need: &NodeNeed<'_>) -> Option<u32> {
         match need.queue {
             _ if !self.is_whole() || need.cells.is_some() => None,
             None => Some(self.open.len()),

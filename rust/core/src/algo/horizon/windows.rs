@@ -113,6 +113,13 @@ impl Windows {
         self.free(0)
     }
 
+    /// The last window: its beginning, and what is free from then on.
+    #[must_use]
+    pub fn last(&self) -> (SimTime, &Planes) {
+        let last = self.all.len() - 1;
+        (self.all[last].begins, self.free(last))
+    }
+
     fn free(&self, index: usize) -> &Planes {
         &self.planes[self.all[index].place as usize]
     }
@@ -172,6 +179,21 @@ impl Windows {
             && suits(self.throughout(windows, need, &common));
         self.scratch = common;
         may
+    }
+
+    /// Number of nodes that a job may take and that are free for its length from `at` on, where jobs get whole nodes; none
+    /// if they are not counted.
+    pub fn free_for(&mut self, at: SimTime, need: &NodeNeed<'_>) -> Option<u32> {
+        let first = self.in_force(at);
+        if !self.free(first).is_counted(need) {
+            return None;
+        }
+        let mut common = std::mem::take(&mut self.scratch);
+        let windows = (first..self.end(first, at, need)).map(|index| self.free(index));
+        Planes::free_in_all(windows, need, &mut common);
+        let count = common.len();
+        self.scratch = common;
+        Some(count)
     }
 
     fn earliest_with(
@@ -519,6 +541,11 @@ mod tests {
                 true
             };
             prop_assert_eq!(windows.may_start(&need, suits), now);
+            if let Some(free) = twin.free_throughout(from, &need) {
+                let count = u32::try_from(free.len()).unwrap();
+                let is_counted = is_whole && cells.is_none();
+                prop_assert_eq!(windows.free_for(at(from), &need), is_counted.then_some(count));
+            }
             let mut out = Vec::new();
             let found = windows.earliest(&need, (at(from), SimTime::NEVER), |_, free| {
                 lowest(free.nodes.iter().filter(|&node| likes(node)), &need, &mut out)

@@ -3,7 +3,8 @@
 use crate::algo::fit_list::Waiting;
 use crate::algo::floors::Floors;
 use crate::algo::horizon::{CellProfile, Wish};
-use crate::algo::partial_plan::{Horizon, PlannedStart, ends_after};
+use crate::algo::partial_plan::{Horizon, PlannedStart};
+use crate::algo::shelves::Shelves;
 use crate::platform::cells::Cells;
 use crate::policy::Jobs;
 use crate::policy::backfill::plan::TICK;
@@ -62,8 +63,10 @@ impl Horizon for ByWant<'_> {
 
     fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
         let (begins, last): (Vec<_>, Vec<_>) = self.free.last().unzip();
-        let mut end = begins.into_iter().max().unwrap_or(self.now);
-        jobs.all(|waiting| ends_after(&mut end, waiting) && self.wish(waiting).split(&last).is_some())
+        let mut shelves = Shelves::new(begins.into_iter().max().unwrap_or(self.now));
+        // Jobs may want the same cells: each has a shelf of its own.
+        let has_room = |waiting: &Waiting| self.wish(waiting).split(&last).is_some();
+        jobs.all(|waiting| has_room(waiting) && shelves.latest_start(waiting, waiting.units) < SimTime::NEVER)
     }
 
     fn hold(&mut self, start: &PlannedStart, _count: usize) {

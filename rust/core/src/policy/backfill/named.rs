@@ -7,6 +7,7 @@ mod base;
 pub(in crate::policy::backfill) mod bounds;
 mod choice;
 mod future;
+mod in_part;
 mod lasting;
 mod needs;
 mod promises;
@@ -21,6 +22,7 @@ use crate::policy::backfill::candidates::{Candidates, Index};
 use crate::policy::backfill::named::base::Base;
 use crate::policy::backfill::named::bounds::Bounds;
 use crate::policy::backfill::named::future::{Future, are_on, units_back_now};
+use crate::policy::backfill::named::in_part::InPart;
 use crate::policy::backfill::named::lasting::Lasting;
 use crate::policy::backfill::named::needs::{are_alike, need, need_of};
 use crate::policy::backfill::named::promises::Promises;
@@ -48,6 +50,8 @@ pub struct NamedPlan {
     memory: Memory,
     /// Plan of the last pass, if this one may go on with it.
     lasting: Lasting,
+    /// Plan in part, where it would do.
+    in_part: InPart,
     /// Index of the jobs that may not be planned for later, where they are looked at in an order of their own.
     candidates: Option<Index>,
 }
@@ -74,6 +78,7 @@ impl NamedPlan {
             keeps: true,
             memory: Memory::default(),
             lasting: Lasting::default(),
+            in_part: InPart::default(),
             candidates: None,
         }
     }
@@ -95,6 +100,10 @@ impl NamedPlan {
         if queue.is_empty() {
             return Ok(());
         }
+        if self.may_plan_in_part(desk) {
+            return self.plan_in_part(desk, queue);
+        }
+        self.in_part.standing.end();
         let view = desk.view;
         let back_now = units_back_now(view);
         if !self.keeps {
@@ -279,6 +288,7 @@ impl Backfill for NamedPlan {
         let front = queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
         if let Some(queues) = desk.view.queues.filter(|_| urgent::matters(desk.view, front.into_iter())) {
             self.lasting.end();
+            self.in_part.standing.end();
             return self.make_with_urgent(desk, queue, queues);
         }
         self.make(desk, queue)
@@ -291,6 +301,7 @@ impl Backfill for NamedPlan {
         }
         // It belongs to no plan that goes on.
         self.lasting.end();
+        self.in_part.standing.end();
         self.memory.base.begin(view);
         let Some(future) = Future::of(view, &mut self.memory) else { return Ok(None) };
         let mut promises = Promises::new(view, future.power(desk.outlook()), &mut self.memory);
@@ -313,13 +324,19 @@ impl Backfill for NamedPlan {
         true
     }
 
+    fn note_left(&mut self, _job: JobId) {
+        self.in_part.standing.end();
+    }
+
     fn note_queued(&mut self, waiting: &Waiting) {
+        self.in_part.standing.join(waiting.key);
         if let Some(index) = &mut self.candidates {
             index.join(waiting);
         }
     }
 
     fn note_sorted(&mut self, queue: &FitList) {
+        self.in_part.standing.end();
         if let Some(index) = &mut self.candidates {
             index.sort(queue);
         }

@@ -108,6 +108,16 @@ impl<'a> Future<'a> {
         }
     }
 
+    /// The windows, with the maintenance that has been applied.
+    pub(super) fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    /// Calls [`Windows::free_for`].
+    pub(super) fn free_for(&mut self, at: SimTime, need: &NodeNeed<'_>) -> Option<u32> {
+        self.windows.free_for(at, need)
+    }
+
     /// Calls [`Windows::hold`] for what [`Self::earliest`] has found.
     pub(super) fn hold(&mut self, at: SimTime, need: &NodeNeed<'_>, nodes: &[u32]) {
         self.windows.hold(at, need, nodes);

@@ -94,6 +94,29 @@ impl<'a> Promises<'a> {
         found
     }
 
+    /// Promises a job the first nodes at an instant at which it fits, where watts do not count.
+    pub(super) fn add_at(&mut self, waiting: &Waiting, at: SimTime) {
+        let need = self.need(waiting, None);
+        let choice = Choice::new(self.view, &need, JobId(waiting.key.row), self.asleep.as_ref());
+        let nodes = &mut self.nodes;
+        let found = self.future.earliest(&need, (at, at), |free, throughout| {
+            choice.of(free, throughout.nodes, nodes);
+            true
+        });
+        debug_assert_eq!(found, Some(at), "a job is promised what fits");
+        self.future.hold(at, &need, &self.nodes);
+    }
+
+    /// Free nodes over time.
+    pub(super) fn future(&mut self) -> &mut Future<'a> {
+        &mut self.future
+    }
+
+    /// The last window: its beginning, and what is free from then on.
+    pub(super) fn last(&self) -> (SimTime, &Planes) {
+        self.future.windows().last()
+    }
+
     /// Holds the nodes of a job that has started in this pass before anything was planned.
     pub(super) fn hold(&mut self, at: SimTime, need: &NodeNeed<'_>, nodes: &[u32]) {
         self.future.hold(at, need, nodes);
