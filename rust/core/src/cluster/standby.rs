@@ -1,6 +1,7 @@
 //! Standby: knowledge about nodes that may be switched off. The nodes that cannot serve for that reason, the instants
 //! since which the others idle, and the instants at which plans have nodes back.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::algo::node_set::NodeSet;
@@ -211,6 +212,12 @@ impl Standby {
         })
     }
 
+    /// One node of each class of which any is off, shutting down or booting.
+    pub fn kinds_asleep(&self) -> impl Iterator<Item = u32> + '_ {
+        let sleeps = |pace: &&Pace| pace.off > 0 || !pace.stopping.0.is_empty() || !pace.booting.0.is_empty();
+        self.paces.iter().filter(sleeps).map(|pace| pace.like)
+    }
+
     /// One node of each class of which any is off or shutting down.
     pub fn kinds_down(&self) -> impl Iterator<Item = u32> + '_ {
         self.paces.iter().filter(|pace| pace.off > 0 || !pace.stopping.0.is_empty()).map(|pace| pace.like)
@@ -347,15 +354,30 @@ impl Standby {
         all.clear();
         all.extend(self.expected.returns.iter().map(release));
         all.sort_unstable_by_key(Keyed::key);
-        let lacks = |list: &[Release], one: &Release| {
-            list.binary_search_by_key(&one.key(), Keyed::key).map_or(true, |place| list[place] != *one)
-        };
         gone.clear();
-        gone.extend(before.iter().filter(|old| lacks(all, old)));
         new.clear();
-        new.extend(all.iter().filter(|new| lacks(before, new)));
+        tell_apart(before, all, gone, new);
         (gone, new)
     }
+}
+
+/// Writes down what only one of two sorted lists has.
+fn tell_apart(mut old: &[Release], mut all: &[Release], gone: &mut Vec<Release>, new: &mut Vec<Release>) {
+    while let (Some((one, others)), Some((other, rest))) = (old.split_first(), all.split_first()) {
+        match one.cmp(other) {
+            Ordering::Equal => (old, all) = (others, rest),
+            Ordering::Less => {
+                gone.push(*one);
+                old = others;
+            }
+            Ordering::Greater => {
+                new.push(*other);
+                all = rest;
+            }
+        }
+    }
+    gone.extend_from_slice(old);
+    new.extend_from_slice(all);
 }
 
 #[cfg(test)]

@@ -219,9 +219,10 @@ impl Controller {
         Ok(())
     }
 
-    /// Sets the nodes on standby that plans expect back, at the start of a pass.
+    /// Sets the nodes on standby that plans expect back, at the start of a pass; not where no job waits that could be
+    /// planned, if only plans of the queue ask for them.
     fn expect(&mut self) {
-        if !self.sleeps {
+        if !self.sleeps || self.cluster.queued() == 0 && !self.policy.expects_without_queue() {
             return;
         }
         let mut expected = self.cluster.begin_expecting();

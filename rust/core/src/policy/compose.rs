@@ -356,6 +356,10 @@ impl Policy for Composed {
         self.expected(view, out)
     }
 
+    fn expects_without_queue(&self) -> bool {
+        self.power.is_some() || self.sleep.as_ref().is_some_and(Sleep::foresees)
+    }
+
     fn alarm(&mut self, further: bool) -> Option<Alarm> {
         if further {
             self.look_further();

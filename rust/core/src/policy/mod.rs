@@ -212,6 +212,11 @@ pub trait Policy: DynClone + Send + Sync {
         true
     }
 
+    /// True if it asks for what [`Policy::expect`] writes even in a pass in which no job waits.
+    fn expects_without_queue(&self) -> bool {
+        true
+    }
+
     /// Time at which there has to be another pass, whatever happens until then, according to the last pass. With
     /// `further`, it is planned further ahead if it was not sure.
     fn alarm(&mut self, further: bool) -> Option<Alarm> {

@@ -282,7 +282,7 @@ impl Planned for CellOutlook<'_> {
         let spare = |(cell, levels): (u16, &Levels)| {
             let is_own = |node: &u32| self.cells.cell_of(*node) == Some(cell);
             let first = self.cells.nodes(cell).and_then(|nodes| nodes.iter().next());
-            let kinds = first.into_iter().chain(standby.alike().map(|(like, ..)| like).filter(is_own));
+            let kinds = first.into_iter().chain(standby.kinds_asleep().filter(is_own));
             let span = kinds.map(|node| sleep.rule(node).start).max().unwrap_or_default();
             let least = levels.least_until(self.now.saturating_add(span), self.now).max(0);
             // Runs that are past their planned end count as over, but their nodes are not there.

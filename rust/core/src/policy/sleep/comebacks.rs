@@ -72,11 +72,11 @@ impl Sleep {
     /// The same by counts: sorted by instant and cell, nodes of one instant and cell together.
     pub(in crate::policy) fn returns(&self, view: &View<'_>, out: &mut Vec<Return>) {
         let Some(standby) = view.standby else { return };
-        out.extend(standby.alike().filter_map(|(like, state, nodes)| {
-            let at = self.comeback(view.now, like, state, view.platform)?;
+        standby.alike().for_each(|(like, state, nodes)| {
+            let Some(at) = self.comeback(view.now, like, state, view.platform) else { return };
             let cell = view.shares.and_then(|shares| shares.cells().cell_of(like)).unwrap_or(0);
-            Some(Return { at, cell, nodes, down: if state.is_on() { 0 } else { nodes } })
-        }));
+            out.push(Return { at, cell, nodes, down: if state.is_on() { 0 } else { nodes } });
+        });
         out.sort_unstable_by_key(|back| (back.at, back.cell));
         out.dedup_by(|next, first| {
             let is_alike = (next.at, next.cell) == (first.at, first.cell);

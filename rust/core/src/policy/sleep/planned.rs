@@ -1,5 +1,6 @@
 //! Plans as a [`Rest`](crate::policy::sleep::rest::Rest) part sees them: of named nodes, or of counts.
 
+use crate::cluster::standby::Standby;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::sleep::counted::Outlook;
@@ -101,7 +102,7 @@ impl Planned for Outlook {
     }
 
     fn spare(&self, sleep: &Sleep, view: &View<'_>) -> u32 {
-        let asleep = view.standby.into_iter().flat_map(|standby| standby.alike().map(|(like, ..)| like));
+        let asleep = view.standby.into_iter().flat_map(Standby::kinds_asleep);
         let span = (0..view.platform.len()).take(1).chain(asleep).map(|node| sleep.rule(node).start).max();
         let least = self.least_until(view.now.saturating_add(span.unwrap_or(SimDuration::ZERO)), view.now);
         let least = u32::try_from(least.max(0)).unwrap_or(u32::MAX);

@@ -18,8 +18,9 @@ pub(super) struct Resting {
     ripe: NodeSet,
     /// Starts of idle periods with their nodes, in that order; some nodes may have got work since.
     recent: VecDeque<(SimTime, Span)>,
-    /// Number of beginnings of idle periods seen so far; none before the first pass.
-    seen: Option<u64>,
+    /// Instant of the last look, and the numbers of beginnings of idle periods and of changes of free nodes seen so far;
+    /// none before the first pass.
+    seen: Option<(SimTime, u64, u64)>,
     fresh: Vec<(SimTime, Span)>,
 }
 
@@ -42,12 +43,16 @@ impl Resting {
     /// Follows what has changed.
     pub(super) fn follow(&mut self, view: &View<'_>) {
         let Some(standby) = view.standby else { return };
-        let (new, all) = standby.came_to_idle(self.seen.unwrap_or(0));
+        let (new, all) = standby.came_to_idle(self.seen.map_or(0, |(_, seen, _)| seen));
+        let looked = Some((view.now, all, view.slots.changes(u64::MAX).1));
+        if self.seen == looked {
+            return;
+        }
         match new.filter(|_| self.seen.is_some()) {
             Some(new) => self.fresh.extend_from_slice(new),
             None => self.begin_anew(view, standby),
         }
-        self.seen = Some(all);
+        self.seen = looked;
         // A pool may learn late of the start of an idle period.
         if !self.fresh.is_sorted_by_key(|fresh| fresh.0) {
             self.fresh.sort_by_key(|fresh| fresh.0);
@@ -87,10 +92,10 @@ impl Resting {
                 self.recent.pop_front();
                 continue;
             }
-            // The state is asked for last: most nodes have got work since.
+            // Most nodes have got work since, which a bit shows.
             let idles = |node: u32| {
-                standby.idle_since(node) == since
-                    && free.contains(node)
+                free.contains(node)
+                    && standby.idle_since(node) == since
                     && self.own.contains(node)
                     && view.nodes[node as usize] == NodeState::Idle
             };
