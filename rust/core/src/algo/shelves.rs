@@ -1,6 +1,6 @@
 //! Upper bounds on the starts of jobs that are planned one after another, each at its earliest fit.
 //!
-//! As many as fit side by side stand on a shelf, and each shelf begins once all before it are over. By then the jobs ahead
+//! A shelf holds as many as fit side by side, and begins once all shelves before it are over. By then the jobs ahead
 //! of a shelf have ended, as they began no later than their own shelf did. So none but the jobs of its shelf can be in the
 //! way of a job there, and next to these it fits.
 

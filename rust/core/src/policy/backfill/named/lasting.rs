@@ -11,7 +11,7 @@
 //! are those of its run. A job that was not given the first nodes, as these took too much, may be given others by a new
 //! plan: then nothing lasts.
 //!
-//! Where no watts count, a plan is mostly made in part (`in_part`), and goes on by rules of its own.
+//! A plan without watts is mostly made in part (`in_part`), and goes on by rules of its own.
 //!
 //! This holds where a job's nodes are the lowest of those that are free throughout. On shared nodes a start changes which
 //! node is fullest, and with it the choice of the jobs ahead of it.
