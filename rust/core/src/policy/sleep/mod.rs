@@ -42,7 +42,7 @@ use crate::policy::sleep::rest::{IdleNode, Rest, RestChoice, Scene};
 use crate::policy::sleep::resting::Resting;
 use crate::policy::sleep::rules::{NodeRule, Rules};
 use crate::policy::{Decisions, View};
-use crate::units::{SimDuration, SimTime};
+use crate::units::{SimDuration, SimTime, soonest};
 use crate::workload::JobId;
 
 /// A day of the log's clock.
@@ -460,7 +460,7 @@ impl Sleep {
 
 /// Sooner of two alarms, if it is within the range of times.
 fn sooner(one: Option<SimTime>, other: Option<SimTime>) -> Option<SimTime> {
-    one.into_iter().chain(other).min().filter(|&alarm| alarm <= SimTime::LATEST)
+    soonest([one, other]).filter(|&alarm| alarm <= SimTime::LATEST)
 }
 
 /// Nodes that idle and hold no job, ascending.
