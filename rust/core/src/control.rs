@@ -28,6 +28,7 @@ use crate::platform::queues::{Bar, Queues};
 use crate::policy::budget::Between;
 use crate::policy::registry::refused::{Feature, Features};
 use crate::policy::sleep::proposal::Proposal;
+use crate::policy::stage::PassStages;
 use crate::policy::timing::Timing;
 use crate::policy::usage::Use;
 use crate::policy::{Decision, Decisions, Notice, Policy, Stages};
@@ -65,6 +66,8 @@ pub struct Controller {
     decisions: Decisions,
     /// Stages of the policy that matter here.
     stages: Stages,
+    /// Those of a pass, in order.
+    in_pass: PassStages,
     /// True if nodes may be switched off: by the policy, or by the machine of which this one is a pool.
     sleeps: bool,
     /// True if the policy keeps the predicted draw under a ceiling.
@@ -123,6 +126,7 @@ impl Controller {
             account,
             decisions: Decisions::default(),
             sleeps: stages.rests,
+            in_pass: stages.of_pass(),
             stages,
             pass: Course::default(),
             foretold: Foretold::default(),
@@ -288,6 +292,11 @@ impl Controller {
         Ok(run)
     }
 
+    /// Takes a run that is over and no longer of interest: its memory serves one to come.
+    pub fn reuse(&mut self, run: Box<Run>) {
+        self.cluster.reuse(run);
+    }
+
     /// Makes booting nodes that are alike ready; false if they have changed state in the meantime.
     ///
     /// # Errors
@@ -449,6 +458,7 @@ impl Controller {
     pub fn be_pool(&mut self, is_own: impl Fn(JobId) -> bool) {
         self.account = Account::default();
         self.stages.rests = false;
+        self.in_pass = self.stages.of_pass();
         self.cluster.keep_only(is_own);
     }
 

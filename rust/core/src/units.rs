@@ -49,12 +49,20 @@ pub(crate) fn in_units(parts: i128, per_unit: i128) -> f64 {
     if let (Ok(parts), Ok(per_unit)) = (i64::try_from(parts), i64::try_from(per_unit)) {
         return (parts / per_unit) as f64 + (parts % per_unit) as f64 / per_unit as f64;
     }
-    (parts / per_unit) as f64 + (parts % per_unit) as f64 / per_unit as f64
+    let whole = parts / per_unit;
+    to_f64(whole) + to_f64(parts - whole * per_unit) / to_f64(per_unit)
 }
 
 /// The nearest number: the same as `as`, which is slow for 128 bits.
 fn to_f64(whole: i128) -> f64 {
-    i64::try_from(whole).map_or_else(|_| whole as f64, |whole| whole as f64)
+    i64::try_from(whole).map_or_else(|_| far_to_f64(whole), |whole| whole as f64)
+}
+
+// Apart and cold: joined, the compiler sees that both ways give the same and leaves the slow one.
+#[cold]
+#[inline(never)]
+fn far_to_f64(whole: i128) -> f64 {
+    whole as f64
 }
 
 /// The whole part: the same as `as`, which is slow for 128 bits.

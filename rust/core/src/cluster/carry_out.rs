@@ -256,11 +256,9 @@ impl Cluster {
         self.check_queue(job, nodes)?;
         self.check_cells(job, nodes)?;
         let need = self.jobs().need(job, &self.platform);
-        let places = self.runs.write(job, self.lost_attempts(job) == 0 && !self.workload.is_moldable(job), nodes);
+        let is_first = self.lost_attempts(job) == 0 && !self.workload.is_moldable(job);
+        let places = self.runs.write(job, is_first, nodes).map_err(|node| self.given_twice(node))?;
         let taken = self.runs.written(places.clone());
-        if let Some((twice, _)) = taken.iter().zip(&taken[1..]).find(|(one, next)| one == next) {
-            return Err(SimulationError(format!("node {} was given twice", self.platform.number(*twice))));
-        }
         if let Some(&last) = taken.last() {
             self.check_node(last)?;
         }
@@ -309,6 +307,9 @@ impl Cluster {
 
     /// Checks that the limits on jobs of an array, a queue, or a user in a queue that run at once are not reached.
     pub(super) fn check_groups(&self, job: JobId) -> Result<(), SimulationError> {
+        if !self.has_groups() {
+            return Ok(());
+        }
         let full = self.groups_of(job).find_map(|(group, limit)| {
             let active = self.in_groups.get(&group).copied().unwrap_or(0);
             (active >= limit).then_some((group, active, limit))
@@ -330,6 +331,11 @@ impl Cluster {
             Some(&node) => Err(SimulationError(format!("node {} is not one of its queue", self.platform.number(node)))),
             None => Ok(()),
         }
+    }
+
+    /// Error of a decision that gives a node twice.
+    pub(super) fn given_twice(&self, node: u32) -> SimulationError {
+        SimulationError(format!("node {} was given twice", self.platform.number(node)))
     }
 
     pub(super) fn check_node(&self, node: u32) -> Result<(), SimulationError> {

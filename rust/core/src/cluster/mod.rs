@@ -225,6 +225,27 @@ impl Cluster {
         [array, queue, user].into_iter().flatten()
     }
 
+    /// True if any job may be in a group with a limit.
+    fn has_groups(&self) -> bool {
+        self.queues.is_some() || self.workload.has_arrays()
+    }
+
+    /// Counts a run in the groups of its job.
+    fn join_groups(&mut self, job: JobId) {
+        for (group, _) in self.groups_of(job) {
+            *self.in_groups.entry(group).or_default() += 1;
+        }
+    }
+
+    /// Counts the end of a run in the groups of its job.
+    fn leave_groups(&mut self, job: JobId) {
+        for (group, _) in self.groups_of(job) {
+            if let Some(active) = self.in_groups.get_mut(&group) {
+                *active -= 1;
+            }
+        }
+    }
+
     /// The jobs as a policy may know them.
     #[must_use]
     pub fn jobs(&self) -> Jobs<'_> {
@@ -347,14 +368,17 @@ impl Cluster {
             shares.end(run.job);
         }
         self.forget_run(&run);
-        for (group, _) in self.groups_of(run.job) {
-            if let Some(active) = self.in_groups.get_mut(&group) {
-                *active -= 1;
-            }
+        if self.has_groups() {
+            self.leave_groups(run.job);
         }
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
         Ok(Some(run))
+    }
+
+    /// Takes a run that is over and no longer of interest: its memory serves one to come.
+    pub fn reuse(&mut self, run: Box<Run>) {
+        self.runs.reuse(run);
     }
 
     /// The runs on a node, which a failure of it ends.
@@ -419,8 +443,8 @@ impl Cluster {
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
-        for (group, _) in self.groups_of(job) {
-            *self.in_groups.entry(group).or_default() += 1;
+        if self.has_groups() {
+            self.join_groups(job);
         }
         (self.queued, self.running) = (self.queued - 1, self.running + 1);
         self.govern_run(id);

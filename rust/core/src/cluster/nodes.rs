@@ -300,7 +300,7 @@ mod tests {
 
     impl Both {
         fn begin(&mut self, nodes: &[u32]) -> RunId {
-            let places = self.runs.write(Run::test(0..0).job, false, nodes);
+            let places = self.runs.write(Run::test(0..0).job, false, nodes).unwrap();
             let id = self.runs.begin(Run::test(places));
             assert_eq!(self.slots.take_whole(nodes), None);
             for own in [&mut self.plain, &mut self.twin] {

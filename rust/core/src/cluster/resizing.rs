@@ -27,7 +27,7 @@ impl Cluster {
         let mut nodes = self.runs.nodes(&old).to_vec();
         nodes.truncate(resize.nodes as usize);
         nodes.extend_from_slice(added);
-        let places = self.runs.write(old.job, false, &nodes);
+        let places = self.runs.write(old.job, false, &nodes).map_err(|node| self.given_twice(node))?;
         self.move_nodes(id, &moved)?;
         if let Some(sizes) = &mut self.beliefs.sizes {
             sizes[old.job.0 as usize] = resize.nodes;

@@ -90,10 +90,38 @@ struct Slot {
 pub struct Runs {
     slots: Vec<Slot>,
     vacant: Vec<u32>,
+    /// Memory of runs that are over.
+    spare: Spare,
     /// Nodes of all runs, ascending within each: first the first runs of all jobs, each in its home, then all others in
     /// order of start.
     nodes: Vec<u32>,
     homes: Homes,
+}
+
+/// Memory of runs that are over, for runs to come; no copy takes it along.
+#[derive(Debug, Default)]
+struct Spare(Vec<Box<Run>>);
+
+impl Clone for Spare {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Spare {
+    /// Keeps a run's memory, unless there is plenty.
+    fn keep(&mut self, run: Box<Run>) {
+        if self.0.len() < 64 {
+            self.0.push(run);
+        }
+    }
+
+    /// The run in memory of its own.
+    fn hold(&mut self, run: Run) -> Box<Run> {
+        let Some(mut place) = self.0.pop() else { return Box::new(run) };
+        *place = run;
+        place
+    }
 }
 
 /// Homes: ranges of the list of all nodes that are reserved for the first runs of jobs, in the order of the jobs. If
@@ -152,13 +180,14 @@ impl Runs {
     /// # Panics
     /// If 2^32 runs are under way; there are fewer jobs.
     pub fn begin(&mut self, run: Run) -> RunId {
+        let run = Some(self.spare.hold(run));
         if let Some(slot) = self.vacant.pop() {
             let place = &mut self.slots[slot as usize];
-            place.run = Some(Box::new(run));
+            place.run = run;
             return RunId { slot, life: place.life };
         }
         let slot = u32::try_from(self.slots.len()).expect("there are fewer than 2^32 jobs");
-        self.slots.push(Slot { life: 0, run: Some(Box::new(run)) });
+        self.slots.push(Slot { life: 0, run });
         RunId { slot, life: 0 }
     }
 
@@ -169,6 +198,11 @@ impl Runs {
         slot.life = slot.life.wrapping_add(1);
         self.vacant.push(id.slot);
         Some(run)
+    }
+
+    /// Takes a run that is over and no longer of interest: its memory serves one to come.
+    pub fn reuse(&mut self, run: Box<Run>) {
+        self.spare.keep(run);
     }
 
     /// The run, while it is under way.
@@ -204,7 +238,10 @@ impl Runs {
     }
 
     /// Stores the nodes of a run to come, sorted; returns their range.
-    pub fn write(&mut self, job: JobId, is_first: bool, nodes: &[u32]) -> Range<usize> {
+    ///
+    /// # Errors
+    /// The lowest node that is given twice.
+    pub fn write(&mut self, job: JobId, is_first: bool, nodes: &[u32]) -> Result<Range<usize>, u32> {
         let home = self.homes.of(job).filter(|_| is_first);
         let first = home.unwrap_or_else(|| self.nodes.len().max(self.homes.end()));
         let places = first..first + nodes.len();
@@ -213,10 +250,13 @@ impl Runs {
         }
         let own = &mut self.nodes[places.clone()];
         own.copy_from_slice(nodes);
-        if !own.is_sorted() {
+        if !own.is_sorted_by(|node, next| node < next) {
             own.sort_unstable();
+            if let Some(twice) = own.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(twice[0]);
+            }
         }
-        places
+        Ok(places)
     }
 
     /// Pause in the progress of a run whose nodes have changed at `now`. Zero if the run begins in this instant, or has
@@ -302,7 +342,8 @@ mod tests {
     #[test]
     fn a_run_pauses_if_it_has_other_nodes_than_before_the_instant() {
         let (mut runs, pause) = (Runs::default(), SimDuration::from_micros(7));
-        let [before, other, same] = [&[1, 2][..], &[1], &[1, 2]].map(|nodes| runs.write(JobId(0), false, nodes));
+        let [before, other, same] =
+            [&[1, 2][..], &[1], &[1, 2]].map(|nodes| runs.write(JobId(0), false, nodes).unwrap());
         let at = SimTime::from_micros(9);
         let resized = |places: Range<usize>, started| {
             let resize = Resized { at, places: before.clone(), planned_end: at, pace: 1.0 };
@@ -318,9 +359,17 @@ mod tests {
     #[test]
     fn nodes_are_written_down_in_ascending_order() {
         let mut runs = Runs::new(Homes::new([2, 3, 1].into_iter()));
-        assert_eq!(runs.write(JobId(1), true, &[7, 3, 5]), 2..5);
+        assert_eq!(runs.write(JobId(1), true, &[7, 3, 5]), Ok(2..5));
         assert_eq!(runs.written(2..5), [3, 5, 7]);
-        assert_eq!((runs.write(JobId(1), false, &[4, 2, 6]), runs.write(JobId(0), true, &[4, 1])), (6..9, 0..2));
-        assert_eq!(runs.into_nodes().0, [1, 4, 3, 5, 7, 0, 2, 4, 6]);
+        assert_eq!(
+            [(1, false, &[4, 2, 6][..]), (0, true, &[4, 1])].map(|(job, first, nodes)| runs.write(
+                JobId(job),
+                first,
+                nodes
+            )),
+            [Ok(6..9), Ok(0..2)]
+        );
+        assert_eq!(runs.write(JobId(2), false, &[9, 8, 9, 8]), Err(8));
+        assert_eq!(runs.into_nodes().0[..9], [1, 4, 3, 5, 7, 0, 2, 4, 6]);
     }
 }

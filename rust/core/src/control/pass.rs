@@ -1,6 +1,6 @@
 //! Pass: the policy's decisions at an instant, carried out one after the other.
 
-use std::ops::RangeBounds;
+use std::ops::Range;
 
 use crate::algo::span::Span;
 use crate::cluster::{Cluster, Effect, Headroom};
@@ -29,11 +29,14 @@ impl Controller {
         self.pass = Course::default();
         self.account.tell_use(&mut *self.policy);
         self.account.teach(&mut *self.policy, &self.cluster, Watts::ZERO, interrupted)?;
+        if self.has_no_jobs() {
+            return Ok(false);
+        }
         if self.stages.governs() {
             self.pass.surplus = self.surplus(draw)?;
             self.pass.is_allot_due = beat;
         }
-        self.run(..Stage::Start, interrupted, host)?;
+        self.run(self.in_pass.before_starts(), interrupted, host)?;
         if self.stages.governs() {
             self.cluster.foresee();
         }
@@ -43,21 +46,21 @@ impl Controller {
         {
             agent.begin();
         }
-        self.run(Stage::Start.., interrupted, host)
+        self.run(self.in_pass.from_starts(), interrupted, host)
     }
 
-    /// Makes these stages of the pass, as far as the policy has them, one after the other; true if its agent is asked in
-    /// one, which the pass then goes on with.
-    fn run(
-        &mut self,
-        stages: impl RangeBounds<Stage>,
-        interrupted: &dyn Fn() -> bool,
-        host: &mut Host<'_>,
-    ) -> Result<bool> {
-        for stage in Stage::PASS {
-            if !stages.contains(&stage) || !self.stages.has(stage) {
-                continue;
-            }
+    /// True if no job waits for a pass, which would change nothing else.
+    fn has_no_jobs(&self) -> bool {
+        let Self { cluster, policy, in_pass, sleeps, asks, .. } = self;
+        let is_empty = cluster.queued() == 0 && cluster.suspended() == 0;
+        is_empty && in_pass.are_starts_only() && !sleeps && !asks && policy.idles_without_jobs()
+    }
+
+    /// Makes the stages of these numbers, one after the other; true if the policy's agent is asked in one, which the pass
+    /// then goes on with.
+    fn run(&mut self, numbers: Range<usize>, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
+        for number in numbers {
+            let Some(stage) = self.in_pass.get(number) else { break };
             match stage {
                 Stage::Recover => self.recover(interrupted, host)?,
                 Stage::Resize => self.resize(interrupted, host)?,
@@ -103,7 +106,7 @@ impl Controller {
         match (told, self.policy.agent()) {
             (Told::Start { row, rule }, Some(agent)) => {
                 agent.start(row, rule);
-                return self.run(Stage::Start.., interrupted, host);
+                return self.run(self.in_pass.from_starts(), interrupted, host);
             }
             (Told::Cap(level), Some(agent)) => {
                 agent.note_level(level);
@@ -116,7 +119,7 @@ impl Controller {
             }
             _ => {}
         }
-        self.run(Stage::Rest.., interrupted, host)
+        self.run(self.in_pass.after_starts(), interrupted, host)
     }
 
     /// The policy's agent, if its decisions come from outside.
@@ -126,7 +129,9 @@ impl Controller {
 
     /// Lets the policy decide until it is done; true if a job starts.
     fn start_jobs(&mut self, interrupted: &dyn Fn() -> bool, host: &mut Host<'_>) -> Result<bool> {
-        self.foretell(interrupted)?;
+        if self.foretells {
+            self.foretell(interrupted)?;
+        }
         loop {
             self.decisions.clear();
             let Course { is_held, withheld, surplus, .. } = self.pass;

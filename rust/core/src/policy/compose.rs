@@ -356,6 +356,11 @@ impl Policy for Composed {
         self.expected(view, out)
     }
 
+    fn idles_without_jobs(&self) -> bool {
+        let Parts { backfill, placement, .. } = &self.parts;
+        self.power.is_none() && !backfill.keeps_time() && placement.is_repeatable()
+    }
+
     fn expects_without_queue(&self) -> bool {
         self.power.is_some() || self.sleep.as_ref().is_some_and(Sleep::foresees)
     }

@@ -212,6 +212,11 @@ pub trait Policy: DynClone + Send + Sync {
         true
     }
 
+    /// True if a pass changes nothing while no job is queued or suspended: then it need not be made.
+    fn idles_without_jobs(&self) -> bool {
+        false
+    }
+
     /// True if it asks for what [`Policy::expect`] writes even in a pass in which no job waits.
     fn expects_without_queue(&self) -> bool {
         true

@@ -199,6 +199,9 @@ impl Quotas {
 
     /// Begins a pass: takes jobs that are in a full group out of the queue.
     pub(super) fn begin(&mut self, queue: &mut FitList) {
+        if self.changed.is_empty() {
+            return;
+        }
         for group in std::mem::take(&mut self.changed) {
             if self.is_full(group) {
                 self.set_aside(queue, group, None);

@@ -1,5 +1,7 @@
 //! Stages of a pass: what a policy is asked for, in this order.
 
+use std::ops::Range;
+
 use crate::units::SimDuration;
 
 /// Stage of a pass, or of an emergency.
@@ -24,7 +26,48 @@ pub enum Stage {
 
 impl Stage {
     /// Stages of a pass, in order.
-    pub const PASS: [Self; 5] = [Self::Recover, Self::Resize, Self::Start, Self::Rest, Self::Allot];
+    const PASS: [Self; 5] = [Self::Recover, Self::Resize, Self::Start, Self::Rest, Self::Allot];
+}
+
+/// Stages of a pass that a policy has, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassStages {
+    all: Vec<Stage>,
+    /// Number of those before the starts.
+    first: usize,
+}
+
+impl PassStages {
+    /// Stages before the starts.
+    #[must_use]
+    pub fn before_starts(&self) -> Range<usize> {
+        0..self.first
+    }
+
+    /// The starts, and the stages after them.
+    #[must_use]
+    pub fn from_starts(&self) -> Range<usize> {
+        self.first..self.all.len()
+    }
+
+    /// Stages after the starts.
+    #[must_use]
+    pub fn after_starts(&self) -> Range<usize> {
+        self.first + 1..self.all.len()
+    }
+
+    /// True if there are none but the starts.
+    #[must_use]
+    pub fn are_starts_only(&self) -> bool {
+        self.all.len() == 1
+    }
+
+    /// The stage of this number.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, number: usize) -> Option<Stage> {
+        self.all.get(number).copied()
+    }
 }
 
 /// Stages that a policy has besides the starts, and data that it wants to be informed of. Asked for once.
@@ -60,6 +103,13 @@ impl Stages {
         }
     }
 
+    /// The stages of a pass that it has.
+    #[must_use]
+    pub fn of_pass(self) -> PassStages {
+        let all: Vec<_> = Stage::PASS.into_iter().filter(|&stage| self.has(stage)).collect();
+        PassStages { first: all.partition_point(|&stage| stage < Stage::Start), all }
+    }
+
     /// True if it governs the power of what runs: sets caps, or handles emergencies.
     #[must_use]
     pub fn governs(self) -> bool {
@@ -73,10 +123,15 @@ mod tests {
 
     #[test]
     fn a_pass_has_the_stages_of_its_policy_in_their_order() {
-        let row = |stages: Stages| Stage::PASS.into_iter().filter(|&stage| stages.has(stage)).collect::<Vec<_>>();
-        assert_eq!(row(Stages::default()), [Stage::Start]);
-        let sleeps = Stages { rests: true, allot: Some(SimDuration::ZERO), ..Stages::default() };
-        assert_eq!(row(sleeps), [Stage::Start, Stage::Rest, Stage::Allot]);
+        let plain = Stages::default().of_pass();
+        assert_eq!((plain.before_starts(), plain.from_starts(), plain.get(0)), (0..0, 0..1, Some(Stage::Start)));
+        let sleeps = Stages { rests: true, resizes: true, allot: Some(SimDuration::ZERO), ..Stages::default() };
+        let stages = sleeps.of_pass();
+        let of = |numbers: Range<usize>| numbers.filter_map(|number| stages.get(number)).collect::<Vec<_>>();
+        assert!(plain.are_starts_only() && !stages.are_starts_only());
+        assert_eq!(of(stages.before_starts()), [Stage::Resize]);
+        assert_eq!(of(stages.from_starts()), [Stage::Start, Stage::Rest, Stage::Allot]);
+        assert_eq!(of(stages.after_starts()), [Stage::Rest, Stage::Allot]);
         assert!(Stage::PASS.is_sorted() && sleeps.governs() && !Stages { rests: true, ..Stages::default() }.governs());
     }
 }

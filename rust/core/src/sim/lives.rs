@@ -343,7 +343,7 @@ mod tests {
     /// A run from 0 to 100, killed at 110.
     fn life() -> Life {
         let mut segments = Segments::default();
-        let run = Run::test(Runs::default().write(crate::workload::JobId(0), false, &[0]));
+        let run = Run::test(Runs::default().write(crate::workload::JobId(0), false, &[0]).unwrap());
         let mut life = Life::new(at(0), to_end(100), Some(at(110)), stretch(1.0), segments.begin(&run));
         life.settle(at(0), Settled { factor: 1.0, by: 1.0, pause: None }, || to_end(100));
         life

@@ -223,7 +223,8 @@ impl Plant {
         self.ends.remove(id.slot());
         self.turns.remove(id.slot());
         let nodes = cluster.runs().nodes(run);
-        let (life, now) = (self.lives.as_mut().and_then(|lives| lives[id.slot() as usize].take()), cluster.now());
+        let now = cluster.now();
+        let life = self.lives.as_mut().and_then(|lives| lives[id.slot() as usize].take());
         let is_suspended = life.as_ref().is_some_and(Life::is_suspended);
         // A run that is over as it begins is reported with its state at its end.
         let is_short = life.is_some() && run.started == now;

@@ -16,12 +16,16 @@ pub struct Timeline {
     pub budget_w: Vec<f64>,
     /// Number of suspended jobs; empty if none ever is.
     pub suspended: Vec<i32>,
-    /// The last row.
-    last: Option<TimelineRow>,
-    /// The latest instant, which becomes a row once it is past, if anything has changed in it.
-    latest: Option<(SimTime, TimelineRow)>,
+    /// The last row that is written, if any is, then those that are not yet: many at once cost less, column by column.
+    /// The very last is the latest instant, which is a row if anything has changed in it.
+    gathered: Vec<(SimTime, TimelineRow)>,
+    /// Number of gathered rows that are written: none or one.
+    written: usize,
     peak: Watts,
 }
+
+/// Most rows that are gathered before they are written.
+const GATHERED: usize = 256;
 
 /// Numbers of nodes that are busy, idle, off, in transition and down, and of jobs that wait and run.
 pub type Counts = [i32; 7];
@@ -42,17 +46,16 @@ impl CountColumn {
         Self { rows, ..Self::default() }
     }
 
-    #[inline]
-    fn push(&mut self, count: i32) {
+    fn extend(&mut self, more: impl ExactSizeIterator<Item = i32> + Clone) {
         if self.counts.is_empty() {
-            if count == 0 {
-                self.zeros += 1;
+            if more.clone().all(|count| count == 0) {
+                self.zeros += more.len();
                 return;
             }
-            self.counts.reserve_exact(self.rows.max(self.zeros + 1));
+            self.counts.reserve_exact(self.rows.max(self.zeros + more.len()));
             self.counts.resize(std::mem::take(&mut self.zeros), 0);
         }
-        self.counts.push(count);
+        self.counts.extend(more);
     }
 
     fn truncate(&mut self, rows: usize) {
@@ -115,8 +118,8 @@ impl Timeline {
             counts: std::array::from_fn(|_| CountColumn::with_capacity(rows)),
             budget_w: Vec::new(),
             suspended: Vec::new(),
-            last: None,
-            latest: None,
+            gathered: Vec::with_capacity(GATHERED.min(rows)),
+            written: 0,
             peak: Watts::ZERO,
         }
     }
@@ -124,46 +127,52 @@ impl Timeline {
     /// Notes an instant, which becomes a row if anything has changed since the last one; of several notes of one instant
     /// the last counts.
     pub fn record(&mut self, now: SimTime, row: TimelineRow) {
-        if let Some((at, before)) = self.latest.replace((now, row))
-            && at != now
+        if let Some(latest) = self.latest_mut().filter(|latest| latest.0 == now) {
+            latest.1 = row;
+            return;
+        }
+        self.settle();
+        if self.gathered.len() >= GATHERED {
+            self.write();
+        }
+        self.gathered.push((now, row));
+    }
+
+    /// The latest instant, while it is not written.
+    fn latest_mut(&mut self) -> Option<&mut (SimTime, TimelineRow)> {
+        self.gathered[self.written..].last_mut()
+    }
+
+    /// Drops the latest instant, which is past, if nothing has changed in it.
+    fn settle(&mut self) {
+        if let [.., before, latest] = &self.gathered[..]
+            && before.1 == latest.1
         {
-            self.add(at, before);
+            self.gathered.pop();
         }
     }
 
-    /// Adds a row if anything has changed since the last one.
-    fn add(&mut self, at: SimTime, row: TimelineRow) {
-        if self.last != Some(row) {
-            self.last = Some(row);
-            self.peak = self.peak.max(row.draw);
-            self.push(at, row);
-        }
-    }
-
-    /// Adds the latest instant: it is past.
-    fn add_latest(&mut self) {
-        if let Some((at, row)) = self.latest.take() {
-            self.add(at, row);
-        }
-    }
-
-    /// Changes the last row and the latest instant.
-    fn revise(&mut self, change: impl Fn(TimelineRow) -> TimelineRow) {
-        self.last = self.last.map(&change);
-        self.latest = self.latest.map(|(at, row)| (at, change(row)));
+    /// Changes the last row and the latest instant, and shows the rows before the latter to `show`.
+    fn revise(&mut self, show: impl FnOnce(&mut Self), change: impl Fn(TimelineRow) -> TimelineRow) {
+        let latest = if self.gathered.len() > self.written { self.gathered.pop() } else { None };
+        self.write();
+        show(self);
+        self.gathered.extend(latest);
+        self.gathered.iter_mut().for_each(|(_, row)| *row = change(*row));
     }
 
     /// Counts suspended jobs from now on; the rows so far get 0.
     pub(super) fn tell_suspended(&mut self) {
-        self.suspended = vec![0; self.time_s.len()];
-        self.revise(|row| TimelineRow { suspended: Some(0), ..row });
+        let zeros = |own: &mut Self| own.suspended = vec![0; own.time_s.len()];
+        self.revise(zeros, |row| TimelineRow { suspended: Some(0), ..row });
     }
 
     /// Shows the budget in force from now on; the rows so far get `before`.
     pub(super) fn tell_budget(&mut self, before: Option<Watts>) {
-        self.budget_w = vec![before.map_or(f64::NAN, Watts::watts); self.time_s.len()];
+        let before_w = before.map_or(f64::NAN, Watts::watts);
+        let so_far = |own: &mut Self| own.budget_w = vec![before_w; own.time_s.len()];
         let budget_w = Some(before.map_or(f64::INFINITY, Watts::watts));
-        self.revise(|row| TimelineRow { budget_w, ..row });
+        self.revise(so_far, |row| TimelineRow { budget_w, ..row });
     }
 
     /// The highest draw recorded.
@@ -174,17 +183,20 @@ impl Timeline {
 
     /// Makes `end` the instant of the last row.
     pub fn close(&mut self, end: SimTime) {
-        self.add_latest();
-        if let (Some(row), Some(&last)) = (self.last, self.time_s.last())
+        self.settle();
+        self.write();
+        if let (Some(&(_, row)), Some(&last)) = (self.gathered.last(), self.time_s.last())
             && last < end.seconds()
         {
-            self.push(end, row);
+            self.gathered.push((end, row));
+            self.write();
         }
     }
 
     /// Drops the rows after `end`; draw and counts at `end` stay.
     pub(super) fn go_back(&mut self, end: SimTime) {
-        self.add_latest();
+        self.settle();
+        self.write();
         let rows = self.time_s.partition_point(|&time_s| time_s <= end.seconds());
         if rows < self.time_s.len() {
             self.truncate(rows);
@@ -220,18 +232,20 @@ impl Timeline {
         found
     }
 
-    fn push(&mut self, now: SimTime, row: TimelineRow) {
-        self.time_s.push(now.seconds());
-        self.power_w.push(row.draw.watts());
-        for (column, count) in self.counts.iter_mut().zip(row.counts) {
-            column.push(count);
+    /// Writes the gathered rows, column by column, and keeps the last.
+    fn write(&mut self) {
+        let rows = &self.gathered[self.written..];
+        self.peak = rows.iter().fold(self.peak, |peak, (_, row)| peak.max(row.draw));
+        self.time_s.extend(rows.iter().map(|(at, _)| at.seconds()));
+        self.power_w.extend(rows.iter().map(|(_, row)| row.draw.watts()));
+        for (number, column) in self.counts.iter_mut().enumerate() {
+            column.extend(rows.iter().map(|(_, row)| row.counts[number]));
         }
-        if let Some(budget_w) = row.budget_w {
-            self.budget_w.push(if budget_w == f64::INFINITY { f64::NAN } else { budget_w });
-        }
-        if let Some(suspended) = row.suspended {
-            self.suspended.push(suspended);
-        }
+        let budgets = rows.iter().filter_map(|(_, row)| row.budget_w);
+        self.budget_w.extend(budgets.map(|budget_w| if budget_w == f64::INFINITY { f64::NAN } else { budget_w }));
+        self.suspended.extend(rows.iter().filter_map(|(_, row)| row.suspended));
+        self.gathered.drain(..self.gathered.len().saturating_sub(1));
+        self.written = self.gathered.len();
     }
 }
 
@@ -254,16 +268,34 @@ mod tests {
     fn counts_are_zero_until_one_is_not() {
         let mut column = CountColumn::with_capacity(1);
         column.truncate(0);
-        (0..3).for_each(|_| column.push(0));
+        column.extend([0; 3].into_iter());
         column.truncate(2);
         assert_eq!(column.clone().into_vec(), [0, 0]);
-        column.push(5);
-        column.push(0);
+        column.extend([5, 0].into_iter());
         column.truncate(3);
         assert_eq!(column.clone().into_vec(), [0, 0, 5]);
         column.truncate(0);
-        column.push(0);
+        column.extend([0].into_iter());
         assert_eq!(column.into_vec(), [0]);
+    }
+
+    #[test]
+    fn rows_are_the_same_however_they_are_gathered() {
+        let row = |second: i32| TimelineRow::new(Watts::of_system(f64::from(second)), [second; 7]);
+        let (mut gathered, mut written) = (Timeline::default(), Timeline::default());
+        for second in 0..600 {
+            let at = SimTime::from_micros(i64::from(second) * 1_000_000);
+            gathered.record(at, row(second));
+            written.record(at, row(second));
+            written.revise(|_| {}, |row| row);
+        }
+        let [gathered, written] = [gathered, written].map(|mut timeline| {
+            timeline.close(SimTime::from_micros(600_000_000));
+            let counts = timeline.counts.map(CountColumn::into_vec);
+            (timeline.time_s, timeline.power_w, counts)
+        });
+        assert_eq!(gathered, written);
+        assert_eq!((gathered.0.len(), gathered.1[599], gathered.2[6][600]), (601, 599.0, 599));
     }
 
     #[test]

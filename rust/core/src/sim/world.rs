@@ -142,6 +142,7 @@ impl World {
             let how = self.history.end(conductor.cluster(), &run, &outcome, how);
             self.chronicle.end(&run, how);
             conductor.note_end(run.job, how == JobState::Completed);
+            conductor.controller_mut().reuse(run);
         }
         Ok(())
     }

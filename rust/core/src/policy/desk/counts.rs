@@ -68,7 +68,7 @@ impl<'a> Desk<'a> {
     /// Releases to come besides those of running jobs: by the jobs started in this pass, and by known changes of the
     /// budget, which may take as well; sorted.
     pub fn to_come(&self) -> impl Iterator<Item = Release> {
-        merged(self.added().iter().copied(), self.outlook.changes())
+        merged(self.added().iter().copied(), self.budget_to_come())
     }
 
     /// Watts that a plan has after the jobs placed so far, including those withheld from starts of this pass.
@@ -79,26 +79,26 @@ impl<'a> Desk<'a> {
     /// Known changes of the watts, apart from what jobs take and give back.
     #[must_use]
     pub fn budget_to_come(&self) -> &[Release] {
-        self.outlook.changes()
+        self.outlook().map_or(&[], Outlook::changes)
     }
 
     /// True if the budget is known to fall.
     #[must_use]
     pub fn expects_a_fall(&self) -> bool {
-        self.outlook.falls()
+        self.outlook().is_some_and(Outlook::falls)
     }
 
     /// Outlook on the watts that running jobs leave, where the budget may bind.
     #[must_use]
     pub fn outlook(&self) -> Option<&Outlook> {
-        self.room.map(|_| &self.outlook)
+        self.outlook.as_deref()
     }
 
     /// True if as many watts are left in the next pass, but for what starts and ends: no change of the budget is known, and
     /// none are withheld.
     #[must_use]
     pub fn has_steady_watts(&self) -> bool {
-        self.room.is_none() || self.outlook.steps().is_empty() && self.view.withheld == Watts::ZERO
+        self.outlook().is_none_or(|outlook| outlook.steps().is_empty() && self.view.withheld == Watts::ZERO)
     }
 
     /// Watts of a waiting job on any nodes, where they count.
@@ -196,13 +196,13 @@ impl<'a> Desk<'a> {
     #[must_use]
     pub fn most_planned(&self, free: i64) -> i64 {
         let added: Claim = self.added().iter().map(|release| release.claim).sum();
-        free + self.view.releases.total().microwatts + added.microwatts + self.outlook.rise()
+        free + self.view.releases.total().microwatts + added.microwatts + self.outlook().map_or(0, Outlook::rise)
     }
 
     /// True if even the job's least watts exceed what the budget will ever leave, as far as is known.
     pub fn can_never_hold(&mut self, waiting: &Waiting) -> bool {
-        let most = self.outlook.most() + self.view.claimed;
-        self.room.is_some() && self.price(waiting).is_some_and(|price| price.least > most)
+        let Some(most) = self.outlook().map(|outlook| outlook.most() + self.view.claimed) else { return false };
+        self.price(waiting).is_some_and(|price| price.least > most)
     }
 
     /// Average claim of a job over the nodes that can serve it: its units and, of the budget, microwatts rounded up.
@@ -215,7 +215,7 @@ impl<'a> Desk<'a> {
     /// Plan of free nodes and watts, and of the nodes that could be woken.
     #[must_use]
     pub(in crate::policy) fn wake_plan(&self) -> WakePlan {
-        WakePlan::new(self.view, self.room.map(|_| &self.outlook))
+        WakePlan::new(self.view, self.outlook())
     }
 
     /// Need of a waiting job in such a plan.

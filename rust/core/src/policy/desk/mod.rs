@@ -110,9 +110,9 @@ pub struct Desk<'a> {
     power: Option<&'a mut Power>,
     /// Watts that may be added in this pass, if the budget may bind in it.
     room: Option<Watts>,
-    outlook: Outlook,
+    outlook: Option<Box<Outlook>>,
     /// Free microwatts over time, where the budget falls: a start has to fit for all its length.
-    watch: Option<Profile<i64>>,
+    watch: Option<Box<Profile<i64>>>,
     together: &'a mut Together,
     turns: &'a mut Turns,
     refusals: &'a mut Refusals,
@@ -146,18 +146,20 @@ impl<'a> Desk<'a> {
         let Memory { draft, together, turns, refusals, is_choosy, governs, unrest, quotas } = memory;
         together.clear();
         turns.clear();
-        refusals.clear();
+        if power.is_some() {
+            refusals.clear();
+        }
         let ceiling = power.as_mut().map(|power| &mut power.ceiling);
-        let outlook = ceiling.and_then(|ceiling| ceiling.may_bind(view).then(|| ceiling.outlook(view)));
-        let is_whole = view.platform.is_exclusive() && view.shares.is_none() && !view.slots.lends();
+        let outlook = ceiling.and_then(|ceiling| ceiling.may_bind(view).then(|| Box::new(ceiling.outlook(view))));
+        let is_whole = || view.platform.is_exclusive() && view.shares.is_none() && !view.slots.lends();
         Self {
             view,
             ask,
             draft: Draft::new(view, draft, out),
-            gives_first: outlook.is_some() && is_whole && placement.takes_lowest(),
+            gives_first: outlook.is_some() && is_whole() && placement.takes_lowest(),
             room: outlook.as_ref().map(|outlook| outlook.now() - view.withheld),
-            watch: outlook.as_ref().filter(|outlook| outlook.falls()).map(|outlook| watch(view, outlook)),
-            outlook: outlook.unwrap_or_default(),
+            watch: outlook.as_ref().filter(|outlook| outlook.falls()).map(|outlook| Box::new(watch(view, outlook))),
+            outlook,
             is_joint: view.platform.is_exclusive() && placement.is_joint(),
             placement,
             power,
@@ -234,7 +236,7 @@ impl<'a> Desk<'a> {
     /// 17).
     fn unless_too_long(&mut self, mut offer: Offer) -> Result<Option<Offer>> {
         let (need, length) = (self.claim(&mut offer)?.microwatts, offer.waiting.length);
-        let lasts = |watch: &Profile<i64>| length == SimDuration::ZERO || watch.fits_now(need, length);
+        let lasts = |watch: &Box<Profile<i64>>| length == SimDuration::ZERO || watch.fits_now(need, length);
         if self.watch.as_ref().is_none_or(lasts) {
             return Ok(Some(offer));
         }
@@ -411,7 +413,9 @@ impl<'a> Desk<'a> {
                 watch.reserve(self.view.now, offer.waiting.length, claim.microwatts);
             }
         }
-        self.refusals.note_start();
+        if self.power.is_some() {
+            self.refusals.note_start();
+        }
         let Offer { waiting, number, terms, .. } = offer;
         if number != self.offers {
             let what = format!("row {}: its offer was accepted after another one was made", waiting.key.row);
