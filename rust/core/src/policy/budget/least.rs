@@ -38,7 +38,11 @@ impl LeastCaps {
     /// Least length of a job (rule 14): its planned length, stretched by the slowdown of its least cap.
     #[must_use]
     pub fn length(&self, view: &View<'_>, job: JobId) -> SimDuration {
-        let (planned, least) = (view.jobs.planned(job), self.of(view, job));
+        let planned = view.jobs.planned(job);
+        if let Self::None = self {
+            return planned;
+        }
+        let least = self.of(view, job);
         if least == Allotted::None {
             return planned;
         }

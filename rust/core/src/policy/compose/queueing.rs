@@ -61,6 +61,9 @@ impl Composed {
             self.rank_again(view)?;
             self.ranked = beat;
         }
+        if self.admitted.is_empty() {
+            return Ok(());
+        }
         let mut admitted = std::mem::take(&mut self.admitted);
         self.join(view, &admitted)?;
         admitted.clear();
