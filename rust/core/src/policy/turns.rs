@@ -49,7 +49,9 @@ impl Turns {
     /// Ends the pass, after which `queue` is left; true if any job overtakes. A job overtakes those of its own lane.
     pub(super) fn finish(&mut self, view: &View<'_>, queue: &FitList) -> bool {
         let Self { in_order, overtaking, .. } = self;
-        if let Some(&last) = in_order.iter().max() {
+        if let Some(&last) = in_order.iter().max()
+            && queue.first().is_some_and(|first| first.key < last)
+        {
             for lane in 0..view.lanes() {
                 let is_of = |key: &QueueKey| view.lane(JobId(key.row)) == lane;
                 let mut ahead = queue.iter().map(|waiting| waiting.key).take_while(|key| *key < last);
