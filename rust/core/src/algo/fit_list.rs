@@ -292,8 +292,8 @@ impl Room {
     }
 
     fn holds(&self, units: i64, length: SimDuration, watts: i64) -> bool {
-        let beside_head = units <= self.extra && watts <= self.extra_watts;
-        units <= self.units && watts <= self.watts && (length <= self.slack || beside_head)
+        let is_beside = || units <= self.extra && watts <= self.extra_watts;
+        units <= self.units && watts <= self.watts && (length <= self.slack || is_beside())
     }
 
     /// True if some class of a block is not known to be refused.

@@ -53,7 +53,8 @@ struct Block<T, S> {
     summary: S,
 }
 
-/// A sorted list of `T` in blocks of at most `BLOCK` elements, each with a summary `S`.
+/// A sorted list of `T` in blocks of at most `BLOCK` elements, each with a summary `S`. No block is empty but the only
+/// one, which stays for the next element.
 #[derive(Clone, Debug)]
 pub struct SortedBlocks<T, S: Summary<T>, const BLOCK: usize = 64> {
     blocks: VecDeque<Block<T, S>>,
@@ -73,6 +74,14 @@ pub struct BlockPlace {
 impl BlockPlace {
     /// The list's first place.
     pub const FRONT: Self = Self { block: 0, item: 0 };
+
+    /// Place behind all elements.
+    const END: Self = Self { block: usize::MAX, item: 0 };
+
+    /// Number of elements of a block that may come before this place, if it is in this block or behind it.
+    fn within(self, block: usize) -> usize {
+        if block == self.block { self.item } else { usize::MAX }
+    }
 }
 
 impl<T, S: Summary<T>, const BLOCK: usize> Default for SortedBlocks<T, S, BLOCK> {
@@ -90,6 +99,12 @@ impl<T: Keyed, S: Summary<T>> Block<T, S> {
 
     fn summarize(&mut self) {
         self.summary = self.items.iter().fold(S::EMPTY, S::with);
+    }
+
+    /// The first element from one on, and before another, that passes `wanted`.
+    fn find(&self, from: usize, end: usize, wanted: impl FnMut(&T) -> bool) -> Option<usize> {
+        let rest = self.items.get(from..end.min(self.items.len()))?;
+        Some(from + rest.iter().position(wanted)?)
     }
 }
 
@@ -115,6 +130,12 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     #[must_use]
     pub fn get(&self, place: BlockPlace) -> Option<&T> {
         self.blocks.get(place.block)?.items.get(place.item)
+    }
+
+    /// The first element, if there is one.
+    #[must_use]
+    pub fn first(&self) -> Option<&T> {
+        self.blocks.front().and_then(|block| block.items.first())
     }
 
     /// The last element, if there is one.
@@ -199,9 +220,8 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// Place of the element with this key.
     #[must_use]
     pub fn place_of(&self, key: T::Key) -> Option<BlockPlace> {
-        let block = self.block_of(key);
-        let item = self.blocks.get(block)?.items.binary_search_by_key(&key, Keyed::key).ok()?;
-        Some(BlockPlace { block, item })
+        let place = self.place_from(key);
+        self.get(place).is_some_and(|found| found.key() == key).then_some(place)
     }
 
     /// The first element with this key or a later one.
@@ -244,27 +264,34 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
     /// If there is no element at `place`.
     pub fn remove_at(&mut self, place: BlockPlace) -> (T, BlockPlace) {
         self.len -= 1;
-        let item = self.blocks[place.block].items.remove(place.item);
-        if self.blocks[place.block].items.is_empty() {
-            self.spare = self.remove_block(place.block);
+        let block = &mut self.blocks[place.block];
+        let item = block.items.remove(place.item);
+        let left = block.items.len();
+        if left == 0 {
+            self.leave(place.block);
             return (item, place);
         }
-        let block = &mut self.blocks[place.block];
         block.summary = block.summary.without(&item, &block.items);
         self.guide.take::<T, S>(place.block, &item, &block.items);
-        self.merge(place.block);
-        let next = if place.item < self.blocks[place.block].items.len() {
-            place
-        } else {
-            BlockPlace { block: place.block + 1, item: 0 }
-        };
-        (item, next)
+        let is_last = !self.merge(place.block) && place.item == left;
+        (item, if is_last { BlockPlace { block: place.block + 1, item: 0 } } else { place })
     }
 
-    /// Merges a block with the next if both are small, so that a list that has shrunk is not mostly blocks.
-    fn merge(&mut self, index: usize) {
+    /// Notes that a block is empty.
+    fn leave(&mut self, index: usize) {
+        if self.blocks.len() > 1 {
+            self.spare = self.remove_block(index);
+        } else {
+            self.blocks[index].summary = S::EMPTY;
+        }
+    }
+
+    /// Merges a block with the next if both are small, so that a list that has shrunk is not mostly blocks; true if it
+    /// did.
+    fn merge(&mut self, index: usize) -> bool {
         let small = |block: &Block<T, S>| block.items.len() <= BLOCK / 4;
-        if small(&self.blocks[index]) && self.blocks.get(index + 1).is_some_and(small) {
+        let are_small = self.blocks.get(index + 1).is_some_and(small) && small(&self.blocks[index]);
+        if are_small {
             let next = self.remove_block(index + 1);
             // They may move into another group of blocks.
             for item in &next {
@@ -273,6 +300,7 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
             self.blocks[index].items.extend(next);
             self.blocks[index].summarize();
         }
+        are_small
     }
 
     /// The first place at or after `from` whose element passes `wanted`; blocks whose summary fails `may_hold`, or
@@ -296,17 +324,32 @@ impl<T: Keyed, S: Summary<T>, const BLOCK: usize> SortedBlocks<T, S, BLOCK> {
         may_hold: impl Fn(S) -> bool,
         mut wanted: impl FnMut(&T) -> bool,
     ) -> Option<BlockPlace> {
-        let mut block = self.guide.next(from.block, &may);
-        while let Some(content) = self.blocks.get(block).filter(|_| to.is_none_or(|to| block <= to.block)) {
-            if may_hold(content.summary) {
-                let first = if block == from.block { from.item } else { 0 };
-                let end = to.filter(|to| to.block == block).map_or(content.items.len(), |to| to.item);
-                let rest = content.items.get(first..end).unwrap_or(&[]);
-                for (item, element) in (first..).zip(rest) {
-                    if wanted(element) {
-                        return Some(BlockPlace { block, item });
-                    }
-                }
+        let end = to.unwrap_or(BlockPlace::END);
+        let first = self.blocks.get(from.block).filter(|_| from.block <= end.block)?;
+        if may_hold(first.summary)
+            && let Some(item) = first.find(from.item, end.within(from.block), &mut wanted)
+        {
+            return Some(BlockPlace { item, ..from });
+        }
+        let is_last = from.block + 1 >= self.blocks.len();
+        if is_last { None } else { self.find_behind((from.block, end), may, may_hold, wanted) }
+    }
+
+    /// The same behind a block. A short list is spared the preparation for a long search.
+    #[inline(never)]
+    fn find_behind(
+        &self,
+        (before, end): (usize, BlockPlace),
+        may: impl Fn(&S::Wide) -> bool,
+        may_hold: impl Fn(S) -> bool,
+        mut wanted: impl FnMut(&T) -> bool,
+    ) -> Option<BlockPlace> {
+        let mut block = self.guide.next(before + 1, &may);
+        while let Some(content) = self.blocks.get(block).filter(|_| block <= end.block) {
+            if may_hold(content.summary)
+                && let Some(item) = content.find(0, end.within(block), &mut wanted)
+            {
+                return Some(BlockPlace { block, item });
             }
             block = self.guide.next(block + 1, &may);
         }
@@ -402,6 +445,44 @@ mod tests {
     }
 
     proptest! {
+        /// Twin: a set of the standard library. A list that is mostly short comes to be empty often.
+        #[test]
+        fn finds_what_is_there_while_it_is_often_empty(
+            steps in prop::collection::vec((0..5_u8, 0..40_u32, 0..97_u32), 0..300),
+            keys in 3..40_u32,
+        ) {
+            let mut list = SortedBlocks::<Item, Least, 4>::default();
+            let mut twin = std::collections::BTreeSet::new();
+            for (what, key, bound) in steps {
+                let key = key % keys * 31;
+                match what {
+                    0 | 1 if twin.insert(key) => list.insert(Item(key)),
+                    2 => prop_assert_eq!(list.remove(key).is_some(), twin.remove(&key)),
+                    3 => {
+                        let first = list.first().map(|item| item.0);
+                        prop_assert_eq!(first, twin.pop_first());
+                        first.map(|first| list.remove(first));
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(list.last().map(|item| item.0), twin.last().copied());
+                for (items, summary) in list.blocks() {
+                    prop_assert_eq!(summary, items.iter().fold(Least::EMPTY, Least::with));
+                    prop_assert!(!items.is_empty() || twin.is_empty());
+                }
+                let from = list.place_from(key);
+                let holds = |least: Least| least.0 <= bound;
+                let is_wanted = |key: u32| key % 97 <= bound;
+                let found = list.find(from, |&least| least <= bound, holds, |item| is_wanted(item.0));
+                let expected = twin.range(key..).find(|key| is_wanted(**key));
+                prop_assert_eq!(found.and_then(|place| list.get(place)).map(|item| item.0), expected.copied());
+                let to = list.place_from(key + 31 * (bound % 9));
+                let found = list.find_before(from, Some(to), |&least| least <= bound, holds, |item| is_wanted(item.0));
+                let expected = twin.range(key..key + 31 * (bound % 9)).find(|key| is_wanted(**key));
+                prop_assert_eq!(found.and_then(|place| list.get(place)).map(|item| item.0), expected.copied());
+            }
+        }
+
         #[test]
         fn behaves_like_a_sorted_vector(steps in prop::collection::vec((any::<bool>(), 0..600_u32), 0..900)) {
             let mut list = SortedBlocks::<Item, Least, 4>::default();

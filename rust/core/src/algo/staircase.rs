@@ -56,6 +56,9 @@ pub struct Refused {
 }
 
 impl Refused {
+    /// Nothing refused.
+    pub const NOTHING: &Self = &Self { units: Staircase { steps: Vec::new() }, watts: Staircase { steps: Vec::new() } };
+
     /// True if a need for `length` is known to be refused, for its units or its microwatts.
     #[must_use]
     pub fn holds(&self, units: i64, microwatts: i64, length: SimDuration) -> bool {

@@ -10,7 +10,7 @@ mod starting;
 
 use std::sync::Arc;
 
-use crate::algo::fit_list::{FitList, Place};
+use crate::algo::fit_list::FitList;
 use crate::cluster::growth::Growth;
 use crate::cluster::runs::RunId;
 use crate::cluster::standby::Expected;
@@ -332,7 +332,7 @@ impl Policy for Composed {
 
     fn agent(&mut self) -> Option<&mut Agent> {
         let agent = self.parts.backfill.agent()?;
-        Some(agent.behind(self.queue.get(Place::FRONT).map(|waiting| waiting.key)))
+        Some(agent.behind(self.queue.first().map(|waiting| waiting.key)))
     }
 
     fn forecast(&mut self) -> Option<&mut dyn Forecast> {

@@ -1,6 +1,6 @@
 //! Counts overtaking: a start overtakes if an earlier job in policy order stays queued.
 
-use crate::algo::fit_list::{FitList, Place, QueueKey};
+use crate::algo::fit_list::{FitList, QueueKey};
 use crate::policy::View;
 use crate::workload::JobId;
 
@@ -49,8 +49,9 @@ impl Turns {
     /// Ends the pass, after which `queue` is left; true if any job overtakes. A job overtakes those of its own lane.
     pub(super) fn finish(&mut self, view: &View<'_>, queue: &FitList) -> bool {
         let Self { in_order, overtaking, .. } = self;
-        let is_ahead = |last: &&QueueKey| queue.get(Place::FRONT).is_some_and(|front| front.key < **last);
-        if let Some(&last) = in_order.iter().max().filter(is_ahead) {
+        if let Some(&last) = in_order.iter().max()
+            && queue.first().is_some_and(|first| first.key < last)
+        {
             for lane in 0..view.lanes() {
                 let is_of = |key: &QueueKey| view.lane(JobId(key.row)) == lane;
                 let mut ahead = queue.iter().map(|waiting| waiting.key).take_while(|key| *key < last);

@@ -47,6 +47,7 @@ impl Place {
     }
 
     /// Place of the first job of a line that is at this place or behind it.
+    #[inline(never)]
     fn within(self, line: &Line) -> blocks::BlockPlace {
         if self == Self::FRONT { blocks::BlockPlace::FRONT } else { line.place_from(self.key) }
     }
@@ -97,7 +98,7 @@ impl FitList {
     /// True if there is no job that is not passed over.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.main.is_empty() && self.settled(Place::FRONT) == Place::END
+        self.main.is_empty() && (self.lanes.is_empty() || self.settled(Place::FRONT) == Place::END)
     }
 
     /// All jobs that are not passed over, in order.
@@ -111,6 +112,18 @@ impl FitList {
             sorted.sort_by_key(|waiting| waiting.key);
         }
         self.main.iter().take(if self.lanes.is_empty() { usize::MAX } else { 0 }).chain(sorted)
+    }
+
+    /// The first job, if there is one.
+    #[must_use]
+    pub fn first(&self) -> Option<&Waiting> {
+        if self.lanes.is_empty() { self.main.first() } else { self.get(Place::FRONT) }
+    }
+
+    /// Place of the first job, settled.
+    #[must_use]
+    pub fn front(&self) -> Place {
+        if self.lanes.is_empty() { self.in_queue(blocks::BlockPlace::FRONT) } else { self.settled(Place::FRONT) }
     }
 
     /// The last job, if there is one.
@@ -130,22 +143,30 @@ impl FitList {
     }
 
     /// The job at `place`, if the queue reaches that far.
+    #[inline]
     #[must_use]
     pub fn get(&self, place: Place) -> Option<&Waiting> {
-        if self.lanes.is_empty() && place == Place::FRONT {
-            return self.main.get(blocks::BlockPlace::FRONT);
-        }
-        self.at(place).or_else(|| self.at(self.settled(place)))
+        self.at(place).or_else(|| self.search(place))
     }
 
     /// The same, for a settled place.
     #[inline]
     fn at(&self, place: Place) -> Option<&Waiting> {
-        if place.line == 0 {
-            return self.main.get(place.at).filter(|found| found.key == place.key);
+        if place.line > 0 {
+            return self.at_lane(place);
         }
+        self.main.get(place.at).filter(|found| found.key == place.key)
+    }
+
+    fn at_lane(&self, place: Place) -> Option<&Waiting> {
         let found = self.line(place.line)?.get(place.at).filter(|found| found.key == place.key)?;
         (found.key <= self.until(place.line)).then_some(found)
+    }
+
+    /// The same, for a place that is not settled.
+    #[inline(never)]
+    fn search(&self, place: Place) -> Option<&Waiting> {
+        if self.lanes.is_empty() { self.main.get(place.within(&self.main)) } else { self.at(self.settled(place)) }
     }
 
     /// A place, with the answer to whether its job still stands where it did.
@@ -166,10 +187,9 @@ impl FitList {
     }
 
     /// The first of the places that `find` gives for each line.
-    fn first(&self, find: impl Fn(usize, &Line) -> Option<blocks::BlockPlace>) -> Place {
+    fn first_of(&self, find: impl Fn(usize, &Line) -> Option<blocks::BlockPlace>) -> Place {
         if self.lanes.is_empty() {
-            let found = find(0, &self.main).and_then(|at| Some((at, self.main.get(at)?)));
-            return found.map_or(Place::END, |(at, waiting)| Place { key: waiting.key, line: 0, at });
+            return find(0, &self.main).map_or(Place::END, |at| self.in_queue(at));
         }
         let mut first = Place::END;
         for line in 0..=self.lanes.len() {
@@ -182,13 +202,24 @@ impl FitList {
         first
     }
 
+    /// A place of a queue without lanes, by its place in the main line.
+    fn in_queue(&self, at: blocks::BlockPlace) -> Place {
+        self.main.get(at).map_or(Place::END, |waiting| Place { key: waiting.key, line: 0, at })
+    }
+
+    /// Place in the main line of the first job there that is at this place or behind it.
+    #[inline]
+    fn in_main(&self, place: Place) -> blocks::BlockPlace {
+        if place.line == 0 && self.at(place).is_some() { place.at } else { place.within(&self.main) }
+    }
+
     /// The same place in its canonical form, which is equal for all places that lead to the same job.
     #[must_use]
     pub fn settled(&self, place: Place) -> Place {
-        if self.lanes.is_empty() && self.at(place).is_some() {
-            return place;
+        if self.lanes.is_empty() {
+            return self.in_queue(self.in_main(place));
         }
-        self.first(|_, own| Some(place.within(own)))
+        self.first_of(|_, own| Some(place.within(own)))
     }
 
     /// Lower bound of all lengths, including those of jobs that are passed over.
@@ -219,7 +250,7 @@ impl FitList {
     /// Place of the first job after this key.
     #[must_use]
     pub fn place_after(&self, key: QueueKey) -> Place {
-        self.first(|_, own| Some(own.place_after(key)))
+        self.first_of(|_, own| Some(own.place_after(key)))
     }
 
     /// Number of jobs after this key.
@@ -233,14 +264,17 @@ impl FitList {
     #[must_use]
     pub fn after(&self, place: Place) -> Place {
         if self.at(place).is_none() {
-            return self.get(place).map_or(Place::END, |waiting| self.place_after(waiting.key));
+            return self.search(place).map_or(Place::END, |waiting| self.place_after(waiting.key));
+        }
+        if self.lanes.is_empty() {
+            return self.in_queue(self.main.after(place.at));
         }
         self.behind(place, |own| own.after(place.at))
     }
 
     /// The first place after `place`, with `next` giving the successor within its line.
     fn behind(&self, place: Place, next: impl Fn(&Line) -> blocks::BlockPlace) -> Place {
-        self.first(|line, own| Some(if line == place.line { next(own) } else { own.place_after(place.key) }))
+        self.first_of(|line, own| Some(if line == place.line { next(own) } else { own.place_after(place.key) }))
     }
 
     /// Removes the job with this key, even if it is passed over.
@@ -255,8 +289,11 @@ impl FitList {
     /// # Panics
     /// If there is none at `place`.
     pub fn remove_at(&mut self, place: Place) -> (Waiting, Place) {
-        let is_front = self.lanes.is_empty() && place == Place::FRONT;
-        let place = if is_front || self.at(place).is_some() { place } else { self.settled(place) };
+        if self.lanes.is_empty() {
+            let (item, next) = self.main.remove_at(self.in_main(place));
+            return (item, self.in_queue(next));
+        }
+        let place = if self.at(place).is_some() { place } else { self.settled(place) };
         let (item, next) = self.line_mut(place.line).remove_at(place.at);
         let next = self.behind(Place { key: item.key, ..place }, |_| next);
         if self.line(place.line).is_some_and(|own| place.line > 0 && own.is_empty()) {
@@ -268,19 +305,22 @@ impl FitList {
     /// The first place at or after `from` whose element fits into `room`.
     #[must_use]
     pub fn first_fit(&self, from: Place, room: Room) -> Option<Place> {
-        self.first_fit_unless(from, room, &Refused::default())
+        self.first_fit_unless(from, &room, Refused::NOTHING)
     }
 
     /// The same among the jobs that `refused` lets pass.
     #[must_use]
-    pub fn first_fit_unless(&self, from: Place, room: Room, refused: &Refused) -> Option<Place> {
+    pub fn first_fit_unless(&self, from: Place, room: &Room, refused: &Refused) -> Option<Place> {
         if self.lanes.is_empty() {
-            let from = if self.at(from).is_some() { from.at } else { from.within(&self.main) };
-            let at = self.main.first_fit_unless(from, &room, refused)?;
-            return Some(Place { key: self.main.get(at)?.key, line: 0, at });
+            return self.main.first_fit_unless(self.in_main(from), room, refused).map(|at| self.in_queue(at));
         }
+        self.first_fit_in_lanes(from, room, refused)
+    }
+
+    #[inline(never)]
+    fn first_fit_in_lanes(&self, from: Place, room: &Room, refused: &Refused) -> Option<Place> {
         let from = self.known(from);
-        let found = self.first(|line, own| own.first_fit_unless(from.in_line(line, own), &room, refused));
+        let found = self.first_of(|line, own| own.first_fit_unless(from.in_line(line, own), room, refused));
         (found != Place::END).then_some(found)
     }
 
@@ -294,7 +334,7 @@ impl FitList {
         wanted: impl Fn(&Waiting) -> bool,
     ) -> Option<Place> {
         let (from, to) = (self.known(from), to.map(|to| self.known(to)));
-        let found = self.first(|line, own| {
+        let found = self.first_of(|line, own| {
             own.first_where((from.in_line(line, own), to.map(|to| to.in_line(line, own))), &may, &wanted)
         });
         (found != Place::END).then_some(found)
@@ -394,6 +434,7 @@ mod tests {
     fn check(list: &FitList, expected: &[Waiting]) -> Result<(), TestCaseError> {
         prop_assert_eq!(list.iter().copied().collect::<Vec<_>>(), expected);
         prop_assert_eq!((list.len(), list.is_empty()), (expected.len(), expected.is_empty()));
+        prop_assert_eq!((list.first(), list.get(list.front())), (expected.first(), expected.first()));
         let mut place = Place::FRONT;
         for (index, one) in expected.iter().enumerate() {
             prop_assert_eq!(list.get(place), Some(one));

@@ -180,7 +180,7 @@ fn start(desk: &mut Desk<'_>, queue: &mut FitList, place: Place, offer: Offer) -
 
 /// Starts jobs from the front while they fit; true if one is left that does not.
 fn start_heads(desk: &mut Desk<'_>, queue: &mut FitList) -> Result<bool> {
-    while let Some(head) = queue.get(Place::FRONT) {
+    while let Some(head) = queue.first() {
         desk.examine()?;
         let Some(offer) = desk.offer(head)? else { return Ok(true) };
         start(desk, queue, Place::FRONT, offer)?;

@@ -285,7 +285,7 @@ fn hold_begun(desk: &Desk<'_>, promises: &mut Promises<'_>) {
 
 impl Backfill for NamedPlan {
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        let front = queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
+        let front = queue.first().map(|waiting| JobId(waiting.key.row));
         if let Some(queues) = desk.view.queues.filter(|_| urgent::matters(desk.view, front.into_iter())) {
             self.lasting.end();
             self.in_part.standing.end();

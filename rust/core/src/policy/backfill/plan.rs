@@ -183,12 +183,9 @@ impl Plan {
 
     /// First job at or after `from` that may fit now. It passes over only jobs that certainly do not.
     pub(super) fn next(&self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
-        let (room, refused) = self.within(desk.whole_room());
-        let room = desk.beside(room);
-        match refused {
-            Some(refused) => queue.first_fit_unless(from, room, refused),
-            None => queue.first_fit(from, room),
-        }
+        let mut room = desk.whole_room();
+        let refused = self.narrow(&mut room);
+        queue.first_fit_unless(from, &desk.beside(room), refused)
     }
 
     /// First job at or after `from` that does not certainly fail to fit now, by its least claim.
@@ -218,7 +215,7 @@ impl Plan {
         }
         let profile = &mut self.profile;
         let (mut place, room) = (from, Room::of(i64::MAX));
-        while let Some(found) = queue.first_fit_unless(place, room, profile.not_before(until)).filter(|&at| at < to) {
+        while let Some(found) = queue.first_fit_unless(place, &room, profile.not_before(until)).filter(|&at| at < to) {
             desk.examine()?;
             let Some(waiting) = queue.get(found) else { break };
             if profile.fits_before(until, desk.mean(waiting), waiting.length) {
@@ -229,11 +226,15 @@ impl Plan {
         Ok(None)
     }
 
-    /// The part of a room in which a job can fit alongside the promises made so far.
-    fn within(&self, room: Room) -> (Room, Option<&Refused>) {
+    /// Narrows a room to the part in which a job can fit alongside the promises made so far; returns the needs in it that
+    /// are known not to.
+    fn narrow(&self, room: &mut Room) -> &Refused {
         match self.shadow.as_ref().filter(|_| self.is_short) {
-            Some(shadow) => (shadow.within(room), None),
-            None => (room, Some(self.profile.refused())),
+            Some(shadow) => {
+                shadow.narrow(room);
+                Refused::NOTHING
+            }
+            None => self.profile.refused(),
         }
     }
 }

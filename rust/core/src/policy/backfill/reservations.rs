@@ -180,7 +180,7 @@ impl Reservations {
 
     /// Starts heads of a queue in which nothing is promised.
     fn start_unplanned(kept: &mut Kept, plan: &mut Plan, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        while let Some(&head) = queue.get(Place::FRONT) {
+        while let Some(&head) = queue.first() {
             desk.examine()?;
             let Some(mut offer) = desk.offer(&head)? else { break };
             plan.start(desk, &head, &mut offer)?;
@@ -228,7 +228,9 @@ impl Reservations {
     /// Makes a plan in which jobs from one place on may start. If it starts none, the next pass may begin behind them.
     fn planned_behind(&mut self, desk: &mut Desk<'_>, queue: &mut FitList, from: Place) -> Result<()> {
         self.reset(desk)?;
-        let course = Course { candidate: queue.settled(from), ..Course::new(queue.settled(Place::FRONT)) };
+        let front = queue.front();
+        let candidate = if from == Place::FRONT { front } else { queue.settled(from) };
+        let course = Course { candidate, ..Course::new(front) };
         self.planned(desk, queue, course)?;
         let stands = self.plan.is_short() && desk.added().is_empty() && desk.closed().is_empty();
         self.standing.end();
@@ -299,7 +301,9 @@ impl Reservations {
 
     /// First job from the candidate on that fits now alongside the reservations made so far: the next candidate.
     fn next_candidate(&mut self, desk: &mut Desk<'_>, queue: &FitList, course: &mut Course) -> Result<Option<Waiting>> {
-        if let (true, Some(&waiting)) = (course.offer.is_some(), queue.get(course.candidate)) {
+        if course.offer.is_some()
+            && let Some(&waiting) = queue.get(course.candidate)
+        {
             // Reservations were made since the offer.
             if self.plan.fits_now(desk, &waiting, &mut course.offer)? {
                 return Ok(Some(waiting));
@@ -369,12 +373,11 @@ impl Backfill for Reservations {
     }
 
     fn select(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        if self.plan.may_be_short()
-            && let Some(joined) = self.standing.stays_from(desk, queue)
-        {
+        let is_short = self.plan.may_be_short();
+        if is_short && let Some(joined) = self.standing.stays_from(desk, queue) {
             return self.planned_behind(desk, queue, joined);
         }
-        let goes_on = self.goes_on_in_part(desk, queue)?;
+        let goes_on = !is_short && self.goes_on_in_part(desk, queue)?;
         self.standing.end();
         if goes_on {
             return self.planned_in_part(desk, queue);

@@ -71,13 +71,10 @@ impl ShadowTime {
         1
     }
 
-    pub(super) fn within(&self, room: Room) -> Room {
-        match self.head {
-            None => room,
-            Some(Head { slack, extra }) => {
-                let extra_watts = if room.watts == i64::MAX { i64::MAX } else { extra.microwatts };
-                Room { slack, extra: extra.units, extra_watts, ..room }
-            }
-        }
+    /// Narrows a room to the part in which a job does not delay the head.
+    pub(super) fn narrow(&self, room: &mut Room) {
+        let Some(Head { slack, extra }) = self.head else { return };
+        (room.slack, room.extra) = (slack, extra.units);
+        room.extra_watts = if room.watts == i64::MAX { i64::MAX } else { extra.microwatts };
     }
 }

@@ -61,8 +61,10 @@ impl StandingPlan {
     /// The same where each pass plans again: if the last one has started nothing, and nothing has happened since but that
     /// jobs have joined, those that could not start then next to one reservation cannot start now, which is later.
     pub(super) fn stays_from(&self, desk: &Desk<'_>, queue: &FitList) -> Option<Place> {
-        let is_same =
-            self.started.is_empty() && self.nodes == desk.view.slots.changes(u64::MAX).1 && self.watts == desk.left();
+        let is_same = self.last.is_some()
+            && self.started.is_empty()
+            && self.nodes == desk.view.slots.changes(u64::MAX).1
+            && self.watts == desk.left();
         if is_same { self.goes_on_from(desk, queue, None) } else { None }
     }
 

@@ -1,6 +1,5 @@
 //! Starts of a pass: the queue is brought up to date, and the backfill asked.
 
-use crate::algo::fit_list::Place;
 use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::backfill::named::urgent;
@@ -65,7 +64,7 @@ impl Composed {
         if view.queues.is_none() {
             return false;
         }
-        let front = self.queue.get(Place::FRONT).map(|waiting| JobId(waiting.key.row));
+        let front = self.queue.first().map(|waiting| JobId(waiting.key.row));
         urgent::matters(view, front.into_iter().chain(self.admitted.iter().copied()))
     }
 
