@@ -47,9 +47,14 @@ impl Place {
     }
 
     /// Place of the first job of a line that is at this place or behind it.
-    #[inline(never)]
+    #[inline]
     fn within(self, line: &Line) -> blocks::BlockPlace {
-        if self == Self::FRONT { blocks::BlockPlace::FRONT } else { line.place_from(self.key) }
+        if self == Self::FRONT { blocks::BlockPlace::FRONT } else { self.search(line) }
+    }
+
+    #[inline(never)]
+    fn search(self, line: &Line) -> blocks::BlockPlace {
+        line.place_from(self.key)
     }
 }
 
@@ -311,6 +316,9 @@ impl FitList {
     /// The same among the jobs that `refused` lets pass.
     #[must_use]
     pub fn first_fit_unless(&self, from: Place, room: &Room, refused: &Refused) -> Option<Place> {
+        if from == Place::END {
+            return None;
+        }
         if self.lanes.is_empty() {
             return self.main.first_fit_unless(self.in_main(from), room, refused).map(|at| self.in_queue(at));
         }

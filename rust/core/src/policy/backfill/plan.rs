@@ -185,7 +185,8 @@ impl Plan {
     pub(super) fn next(&self, desk: &mut Desk<'_>, queue: &FitList, from: Place) -> Option<Place> {
         let mut room = desk.whole_room();
         let refused = self.narrow(&mut room);
-        queue.first_fit_unless(from, &desk.beside(room), refused)
+        desk.bound_beside(&mut room);
+        queue.first_fit_unless(from, &room, refused)
     }
 
     /// First job at or after `from` that does not certainly fail to fit now, by its least claim.

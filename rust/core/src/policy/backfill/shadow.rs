@@ -32,7 +32,9 @@ impl ShadowTime {
         self.now = desk.view.now;
         self.free = free;
         self.added.clear();
-        self.added.extend(desk.to_come());
+        self.added.extend_from_slice(desk.budget_to_come());
+        self.added.extend_from_slice(desk.added());
+        self.added.sort_by_key(|release| release.at);
         let ended = self.added.iter().filter(|release| release.at <= self.now).map(|release| release.claim);
         self.overdue = desk.view.releases.overdue(self.now) + ended.sum();
         self.head = None;

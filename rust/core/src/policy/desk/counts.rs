@@ -33,13 +33,11 @@ impl<'a> Desk<'a> {
         Room { refused: self.refusals.units(room.watts, &mut power.prices), ..room }
     }
 
-    /// The same room, in which jobs that last longer than its slack are bounded by its extra watts.
-    #[must_use]
-    pub fn beside(&mut self, room: Room) -> Room {
-        if !self.gives_first || room.slack == SimDuration::FOREVER {
-            return room;
+    /// Bounds jobs that last longer than a room's slack by its extra watts.
+    pub fn bound_beside(&mut self, room: &mut Room) {
+        if self.gives_first && room.slack != SimDuration::FOREVER {
+            room.refused_beside = self.refused_first(Some(room.extra_watts));
         }
-        Room { refused_beside: self.refused_first(Some(room.extra_watts)), ..room }
     }
 
     /// Fewest units, by class, of jobs that take too much where they are given the first free nodes: more than is left,
