@@ -250,7 +250,8 @@ impl Runs {
         }
         let own = &mut self.nodes[places.clone()];
         own.copy_from_slice(nodes);
-        if !own.is_sorted_by(|node, next| node < next) {
+        let ascends = own.windows(2).fold(true, |so_far, pair| so_far & (pair[0] < pair[1]));
+        if !ascends {
             own.sort_unstable();
             if let Some(twice) = own.windows(2).find(|pair| pair[0] == pair[1]) {
                 return Err(twice[0]);
