@@ -33,6 +33,8 @@ const SEQUENCE_BITS: u32 = 56;
 #[derive(Clone, Debug)]
 pub struct EventHeap<E> {
     heap: BinaryHeap<Reverse<Scheduled<E>>>,
+    /// Instant of the next event: asked for far more often than it changes.
+    next: Option<SimTime>,
     pushed: u64,
     /// The events scheduled last, which are not in the heap yet.
     last: Option<Scheduled<E>>,
@@ -42,13 +44,14 @@ pub struct EventHeap<E> {
 
 impl<E> Default for EventHeap<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), pushed: 0, last: None, spare: Vec::new() }
+        Self { heap: BinaryHeap::new(), next: None, pushed: 0, last: None, spare: Vec::new() }
     }
 }
 
 impl<E> EventHeap<E> {
     /// Schedules `event`; a lower `rank` leaves first among events of one instant.
     pub fn push(&mut self, at: SimTime, rank: u8, event: E) {
+        self.next = soonest([self.next, Some(at)]);
         if let Some(last) = self.last.as_mut().filter(|last| last.at == at && last.rank() == rank) {
             last.events.push_back(event);
             return;
@@ -70,15 +73,23 @@ impl<E> EventHeap<E> {
 
     /// The instant of the next event.
     #[must_use]
+    #[inline]
     pub fn next_time(&self) -> Option<SimTime> {
-        soonest([self.heap.peek().map(|next| next.0.at), self.last.as_ref().map(|last| last.at)])
+        self.next
     }
 
     /// Removes the next event if it is at `now`.
+    #[inline]
     pub fn pop_at(&mut self, now: SimTime) -> Option<E> {
-        if self.next_time()? != now {
+        if self.next != Some(now) {
             return None;
         }
+        let event = self.pop();
+        self.next = soonest([self.heap.peek().map(|next| next.0.at), self.last.as_ref().map(|last| last.at)]);
+        event
+    }
+
+    fn pop(&mut self) -> Option<E> {
         let first = self.heap.peek().map(|next| &next.0);
         if self.last.as_ref().is_some_and(|last| first.is_none_or(|first| last < first)) {
             let event = self.last.as_mut().and_then(|last| last.events.pop_front());

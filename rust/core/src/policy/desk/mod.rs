@@ -236,8 +236,8 @@ impl<'a> Desk<'a> {
     /// 17).
     fn unless_too_long(&mut self, mut offer: Offer) -> Result<Option<Offer>> {
         let (need, length) = (self.claim(&mut offer)?.microwatts, offer.waiting.length);
-        let lasts = |watch: &Box<Profile<i64>>| length == SimDuration::ZERO || watch.fits_now(need, length);
-        if self.watch.as_ref().is_none_or(lasts) {
+        let lasts = |watch: &Profile<i64>| length == SimDuration::ZERO || watch.fits_now(need, length);
+        if self.watch.as_deref().is_none_or(lasts) {
             return Ok(Some(offer));
         }
         self.decline(offer);
