@@ -251,7 +251,7 @@ impl Runs {
         }
         let own = &mut self.nodes[places.clone()];
         own.copy_from_slice(nodes);
-        // Counted to the end, as no early way out is quicker: mostly there is none.
+        // Nearly all ascend, and a count needs no branch a node.
         let steps_down = own.windows(2).filter(|pair| pair[0] >= pair[1]).count();
         if steps_down > 0 {
             own.sort_unstable();
