@@ -232,6 +232,9 @@ impl Cluster {
 
     /// Counts a run in the groups of its job.
     fn join_groups(&mut self, job: JobId) {
+        if !self.has_groups() {
+            return;
+        }
         for (group, _) in self.groups_of(job) {
             *self.in_groups.entry(group).or_default() += 1;
         }
@@ -239,6 +242,9 @@ impl Cluster {
 
     /// Counts the end of a run in the groups of its job.
     fn leave_groups(&mut self, job: JobId) {
+        if !self.has_groups() {
+            return;
+        }
         for (group, _) in self.groups_of(job) {
             if let Some(active) = self.in_groups.get_mut(&group) {
                 *active -= 1;
@@ -368,9 +374,7 @@ impl Cluster {
             shares.end(run.job);
         }
         self.forget_run(&run);
-        if self.has_groups() {
-            self.leave_groups(run.job);
-        }
+        self.leave_groups(run.job);
         self.phases[run.job.0 as usize] = Phase::Over;
         self.running -= 1;
         Ok(Some(run))
@@ -443,9 +447,7 @@ impl Cluster {
         }
         self.claimed += watts;
         self.phases[job.0 as usize] = Phase::Running;
-        if self.has_groups() {
-            self.join_groups(job);
-        }
+        self.join_groups(job);
         (self.queued, self.running) = (self.queued - 1, self.running + 1);
         self.govern_run(id);
         Ok(id)

@@ -98,6 +98,9 @@ pub struct Runs {
     homes: Homes,
 }
 
+/// Most runs whose memory is kept.
+const SPARE: usize = 64;
+
 /// Memory of runs that are over, for runs to come; no copy takes it along.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
@@ -112,7 +115,7 @@ impl Clone for Spare {
 impl Spare {
     /// Keeps a run's memory, unless there is plenty.
     fn keep(&mut self, run: Box<Run>) {
-        if self.0.len() < 64 {
+        if self.0.len() < SPARE {
             self.0.push(run);
         }
     }
@@ -364,14 +367,8 @@ mod tests {
         let mut runs = Runs::new(Homes::new([2, 3, 1].into_iter()));
         assert_eq!(runs.write(JobId(1), true, &[7, 3, 5]), Ok(2..5));
         assert_eq!(runs.written(2..5), [3, 5, 7]);
-        assert_eq!(
-            [(1, false, &[4, 2, 6][..]), (0, true, &[4, 1])].map(|(job, first, nodes)| runs.write(
-                JobId(job),
-                first,
-                nodes
-            )),
-            [Ok(6..9), Ok(0..2)]
-        );
+        assert_eq!(runs.write(JobId(1), false, &[4, 2, 6]), Ok(6..9));
+        assert_eq!(runs.write(JobId(0), true, &[4, 1]), Ok(0..2));
         assert_eq!(runs.write(JobId(2), false, &[9, 8, 9, 8]), Err(8));
         assert_eq!(runs.into_nodes().0[..9], [1, 4, 3, 5, 7, 0, 2, 4, 6]);
     }
