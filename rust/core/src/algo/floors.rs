@@ -10,14 +10,18 @@ const FINE: u32 = 3;
 /// stands in the place of the first.
 const SHORTEST: u32 = 16;
 const OCTAVES: u32 = 28;
+/// Number of needs up to which each is looked at: a plan of so few does not repay clearing thresholds.
+const FEW: usize = 8;
 /// Number of needs noted from which a plan is long: that many searches repay clearing the fine thresholds.
 const MANY: usize = 512;
 
 /// Lower bounds by thresholds of units and of lengths.
 ///
-/// Coarse thresholds are quick to clear, which most plans need; long plans are searched from fine ones, too.
+/// Of a few needs each is compared. Coarse thresholds are quick to clear; long plans are searched from fine ones, too.
 #[derive(Clone, Debug)]
 pub struct Floors {
+    /// Units, lengths and starts of the first needs, as long as they are few.
+    firsts: Vec<(i64, SimDuration, SimTime)>,
     coarse: Grid,
     fine: Grid,
     /// Number of needs noted.
@@ -28,7 +32,8 @@ pub struct Floors {
 
 impl Default for Floors {
     fn default() -> Self {
-        Self { coarse: Grid::of(COARSE), fine: Grid::of(FINE), noted: 0, now: SimTime::default(), most: 0 }
+        let (coarse, fine) = (Grid::of(COARSE), Grid::of(FINE));
+        Self { firsts: Vec::new(), coarse, fine, noted: 0, now: SimTime::default(), most: 0 }
     }
 }
 
@@ -36,13 +41,15 @@ impl Floors {
     /// Forgets everything; `most` units are the most that will be asked for.
     pub fn reset(&mut self, now: SimTime, most: i64) {
         (self.now, self.most, self.noted) = (now, most, 0);
+        self.firsts.clear();
     }
 
     /// An instant before which a need of `units` for `length` does not fit.
     #[must_use]
     pub fn of(&self, units: i64, length: SimDuration) -> SimTime {
-        if self.noted == 0 {
-            return self.now;
+        if self.noted <= FEW {
+            let dominated = self.firsts.iter().filter(|first| first.0 <= units && first.1 <= length);
+            return dominated.fold(self.now, |latest, first| latest.max(first.2));
         }
         let coarse = self.coarse.floor(units, length);
         if self.noted >= MANY { coarse.max(self.fine.floor(units, length)) } else { coarse }
@@ -51,9 +58,14 @@ impl Floors {
     /// Notes that a need of `units` for `length` fits no earlier than `start`.
     pub fn raise(&mut self, units: i64, length: SimDuration, start: SimTime) {
         self.noted += 1;
-        // Many plans note nothing, above all of a queue or kind of nodes.
-        if self.noted == 1 {
+        if self.noted <= FEW {
+            return self.firsts.push((units, length, start));
+        }
+        if self.noted == FEW + 1 {
             self.coarse.reset(self.now, self.most);
+            for (units, length, start) in self.firsts.drain(..) {
+                self.coarse.raise(units, length, start);
+            }
         }
         if self.noted == MANY {
             self.fine.reset(self.now, self.most);
@@ -191,7 +203,13 @@ mod tests {
             }
             for (units, length) in asked {
                 let [floor, fine] = [0, 1].map(|which| grids[which].floor(units, SimDuration::from_micros(length)));
-                prop_assert_eq!(few.of(units, SimDuration::from_micros(length)), floor);
+                if noted.len() <= FEW {
+                    let dominated = noted.iter().filter(|note| note.0 <= units && note.1 <= length);
+                    let latest = dominated.map(|note| SimTime::from_micros(note.2)).max().unwrap_or(now);
+                    prop_assert_eq!(few.of(units, SimDuration::from_micros(length)), latest);
+                } else {
+                    prop_assert_eq!(few.of(units, SimDuration::from_micros(length)), floor);
+                }
                 prop_assert_eq!(many.of(units, SimDuration::from_micros(length)), fine.max(floor));
                 prop_assert!(floor <= fine);
                 let least = |factor: i64, length: i64| {

@@ -13,6 +13,8 @@ pub struct NodeSet {
 }
 
 const BITS: u32 = u64::BITS;
+/// Number of words that are looked at together.
+const TOGETHER: usize = 8;
 
 impl NodeSet {
     /// The empty set over `0..capacity`.
@@ -109,10 +111,26 @@ impl NodeSet {
         }
     }
 
+    /// True if all of `nodes` are in the set.
+    #[must_use]
+    pub fn has_each(&self, nodes: &[u32]) -> bool {
+        let mut lacking = 0;
+        for_words(nodes, |place, bits| lacking |= bits & !self.words[place]);
+        lacking == 0
+    }
+
     /// True if all of these neighbouring nodes are in the set.
     #[must_use]
     pub fn has_all(&self, nodes: Span) -> bool {
         masks(nodes).all(|(place, bits)| self.words[place] & bits == bits)
+    }
+
+    /// Those of these neighbouring nodes that are in both sets, ascending.
+    pub fn both_within(&self, other: &Self, nodes: Span) -> impl Iterator<Item = u32> {
+        let low = nodes.first().min(nodes.last());
+        let bases = (low - low % BITS..).step_by(BITS as usize);
+        let words = masks(nodes).map(|(place, mask)| self.words[place] & other.words[place] & mask);
+        words.zip(bases).flat_map(|(word, base)| bits(word, base))
     }
 
     /// True if none of them is.
@@ -370,18 +388,21 @@ impl NodeSet {
         let mut left = count.min(self.len);
         self.len -= left;
         taken.reserve(left as usize);
-        let words = self.words.iter_mut().zip((0..).step_by(BITS as usize));
-        for (word, base) in words.filter(|(word, _)| **word != 0) {
-            let (mut rest, here) = (*word, word.count_ones().min(left));
-            taken.extend((0..here).map(|_| {
-                let node = base + rest.trailing_zeros();
-                rest &= rest - 1;
-                node
-            }));
-            left -= here;
-            *word = rest;
-            if left == 0 {
-                return;
+        // Of a full machine most words are empty, several of which are passed over at once.
+        let groups = self.words.chunks_mut(TOGETHER).zip((0..).step_by(TOGETHER * BITS as usize));
+        for (words, first) in groups.filter(|(words, _)| words.iter().fold(0, |all, word| all | word) != 0) {
+            for (word, base) in words.iter_mut().zip((first..).step_by(BITS as usize)).filter(|(word, _)| **word != 0) {
+                let (mut rest, here) = (*word, word.count_ones().min(left));
+                taken.extend((0..here).map(|_| {
+                    let node = base + rest.trailing_zeros();
+                    rest &= rest - 1;
+                    node
+                }));
+                left -= here;
+                *word = rest;
+                if left == 0 {
+                    return;
+                }
             }
         }
     }
@@ -423,12 +444,14 @@ fn for_words(nodes: &[u32], mut act: impl FnMut(usize, u64)) {
 
 /// Neighbouring nodes as bits: each word that has some of them, with its mask.
 fn masks(nodes: Span) -> impl Iterator<Item = (usize, u64)> {
-    let (low, high) = (*nodes.places().start(), *nodes.places().end());
-    let bits = BITS as usize;
-    (low / bits..=high / bits).map(move |place| {
-        let from = low.max(place * bits) % bits;
-        let to = high.min(place * bits + bits - 1) % bits;
-        (place, (u64::MAX >> (bits - 1 - (to - from))) << from)
+    let (mut low, high) = (nodes.first().min(nodes.last()), nodes.first().max(nodes.last()));
+    std::iter::from_fn(move || {
+        (low <= high).then(|| {
+            let (place, from) = ((low / BITS) as usize, low % BITS);
+            let count = (high - low).min(BITS - 1 - from);
+            low += count + 1;
+            (place, (u64::MAX >> (BITS - 1 - count)) << from)
+        })
     })
 }
 
@@ -542,6 +565,12 @@ mod tests {
                         let (mut up, mut down) = (Span::of(low), Span::of(high));
                         prop_assert!((low + 1..=high).all(|node| up.extend(node)));
                         prop_assert!((low..high).rev().all(|node| down.extend(node)));
+                        let mut even = NodeSet::empty(150);
+                        even.insert_all(&(0..150).filter(|node| node % 2 == 0).collect::<Vec<_>>());
+                        let both: Vec<_> = twin.range(low..=high).copied().filter(|node| node % 2 == 0).collect();
+                        prop_assert_eq!(set.both_within(&even, up).collect::<Vec<_>>(), both.clone());
+                        prop_assert_eq!(set.both_within(&even, down).collect::<Vec<_>>(), both);
+                        prop_assert_eq!(set.has_each(&nodes), nodes.iter().all(|node| twin.contains(node)));
                         if nodes.len() % 2 == 0 {
                             set.insert_span(up);
                             twin.extend(low..=high);

@@ -98,6 +98,26 @@ impl Span {
     }
 }
 
+/// Spans of neighbours in a list of nodes, each as long as its numbers go up by one.
+///
+/// ```
+/// use hetsched_core::algo::span::neighbours;
+///
+/// let spans = neighbours(&[3, 4, 5, 9, 7]).map(|span| (span.first(), span.last()));
+/// assert_eq!(spans.collect::<Vec<_>>(), [(3, 5), (9, 9), (7, 7)]);
+/// ```
+pub fn neighbours(mut nodes: &[u32]) -> impl Iterator<Item = Span> + Clone {
+    std::iter::from_fn(move || {
+        let (&first, mut rest) = nodes.split_first()?;
+        let mut last = first;
+        while let Some((_, others)) = rest.split_first().filter(|&(&next, _)| next == last.wrapping_add(1)) {
+            (last, rest) = (rest[0], others);
+        }
+        nodes = rest;
+        Some(Span { first, last })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -138,6 +158,25 @@ mod tests {
             }
             let all: Vec<u32> = joined.iter().flat_map(|span| span.nodes()).collect();
             prop_assert_eq!(all, twin);
+        }
+
+        /// Twin: each node and the next.
+        #[test]
+        fn neighbours_go_up_by_one(first in 0..9_u32, jumps in prop::collection::vec((0..70_u32, 1..30_u32), 0..9)) {
+            let (mut nodes, mut twin) = (Vec::new(), Vec::new());
+            let mut next = first;
+            for (by, count) in jumps {
+                next = if by > 60 { by - 60 } else { next + by };
+                for node in next..next + count {
+                    match twin.last_mut() {
+                        Some((_, last)) if *last + 1 == node => *last = node,
+                        _ => twin.push((node, node)),
+                    }
+                    nodes.push(node);
+                }
+                next += count;
+            }
+            prop_assert_eq!(neighbours(&nodes).map(|span| (span.first(), span.last())).collect::<Vec<_>>(), twin);
         }
     }
 

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algo::releases::{Claim, Release, ReleasedBy, Releases};
-use crate::algo::span::Span;
+use crate::algo::span::{Span, neighbours};
 use crate::cluster::beliefs::Beliefs;
 use crate::cluster::eligible::Eligible;
 use crate::cluster::jobs::Jobs;
@@ -361,12 +361,15 @@ impl Cluster {
             }
         }
         if let Some(standby) = &mut self.standby {
-            if self.platform.is_exclusive() && !self.slots.lends() {
-                // A whole node idles unless it went out of service meanwhile.
-                standby.end(self.now, nodes.iter().copied().filter(|&node| self.slots.is_open(node)));
-            } else {
-                let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
-                standby.end(self.now, nodes.iter().copied().filter(|&node| states[node as usize] == NodeState::Idle));
+            // A whole node idles unless it went out of service meanwhile.
+            let is_whole = self.platform.is_exclusive() && !self.slots.lends();
+            let states = NodeStates::new(&self.nodes, &self.slots, &self.runs);
+            for span in neighbours(nodes) {
+                if is_whole && self.slots.are_open(span) {
+                    standby.idle_from(self.now, span);
+                } else {
+                    standby.end(self.now, span, |node| states[node as usize] == NodeState::Idle);
+                }
             }
         }
         self.releases.remove((run.planned_end, ReleasedBy::Job(run.job.0)));

@@ -47,7 +47,7 @@ impl Cluster {
         }
         self.enter(node, state);
         if let (Some(standby), Some(since)) = (&mut self.standby, idle_since) {
-            standby.idle_from(node, since);
+            standby.idle_from(since, Span::of(node));
         }
     }
 

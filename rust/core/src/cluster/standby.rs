@@ -268,7 +268,7 @@ impl Standby {
                 true
             }
             NodeState::Idle => {
-                self.rest(now, nodes);
+                self.idle_from(now, nodes);
                 false
             }
             NodeState::Busy { .. } | NodeState::Kept | NodeState::Down => false,
@@ -280,36 +280,26 @@ impl Standby {
         }
     }
 
-    /// Notes that nodes, ascending, idle from now on, as their jobs have ended.
-    pub fn end(&mut self, now: SimTime, nodes: impl Iterator<Item = u32>) {
-        let mut together: Option<Span> = None;
-        for node in nodes {
-            match &mut together {
-                Some(span) if span.last() + 1 == node => _ = span.extend(node),
-                _ => {
-                    if let Some(span) = together.replace(Span::of(node)) {
-                        self.rest(now, span);
-                    }
-                }
+    /// Notes that the job of neighbouring nodes has ended: those that idle do so from now on.
+    pub fn end(&mut self, now: SimTime, nodes: Span, idles: impl Fn(u32) -> bool) {
+        let mut rest = Some(nodes);
+        while let Some(span) = rest {
+            let (alike, others) = span.split(&idles);
+            if idles(alike.first()) {
+                self.idle_from(now, alike);
             }
-        }
-        if let Some(span) = together {
-            self.rest(now, span);
+            rest = others;
         }
     }
 
-    fn rest(&mut self, since: SimTime, nodes: Span) {
+    /// Notes that neighbouring nodes idle since then.
+    pub fn idle_from(&mut self, since: SimTime, nodes: Span) {
         self.idle_since[nodes.places()].fill(since);
         if self.idled.len() >= 2 * self.idle_since.len() {
             self.forgotten += self.idled.len() as u64;
             self.idled.clear();
         }
         self.idled.push((since, nodes));
-    }
-
-    /// Notes that a node idles since then.
-    pub fn idle_from(&mut self, node: u32, since: SimTime) {
-        self.rest(since, Span::of(node));
     }
 
     /// Log entries of nodes that became idle after the first `seen`, and the number of all entries so far; `None` if a

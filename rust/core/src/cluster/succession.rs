@@ -68,7 +68,7 @@ impl Cluster {
             }
             for (node, &state) in (0..).zip(states.iter()) {
                 match state {
-                    NodeState::Idle => standby.idle_from(node, before.idle_since(node)),
+                    NodeState::Idle => standby.idle_from(before.idle_since(node), Span::of(node)),
                     NodeState::Off | NodeState::Booting { .. } | NodeState::ShuttingDown { .. } => {
                         standby.enter(self.now, Span::of(node), NodeState::Idle, state);
                     }
@@ -78,7 +78,7 @@ impl Cluster {
             return;
         }
         for (node, _) in (0..).zip(states.iter()).filter(|(_, state)| **state == NodeState::Idle) {
-            standby.idle_from(node, idle_since(node));
+            standby.idle_from(idle_since(node), Span::of(node));
         }
     }
 

@@ -81,6 +81,12 @@ impl Slots {
         self.open.contains(node)
     }
 
+    /// True if all of these neighbouring nodes are in service.
+    #[must_use]
+    pub fn are_open(&self, nodes: Span) -> bool {
+        self.open.has_all(nodes)
+    }
+
     /// Slots of a node.
     #[must_use]
     pub fn per_node(&self) -> u32 {
@@ -164,7 +170,7 @@ impl Slots {
 
     /// Gives whole nodes of a machine that shares none back.
     pub fn give_whole(&mut self, nodes: &[u32]) {
-        if self.open.len() == self.nodes || nodes.iter().all(|&node| self.open.contains(node)) {
+        if self.open.len() == self.nodes || self.open.has_each(nodes) {
             self.holding[0].insert_all(nodes);
         } else {
             for &node in nodes {

@@ -127,16 +127,18 @@ impl Meter {
             self.rare.resize(self.nodes.len(), [SimDuration::ZERO; Class::COUNT]);
         }
         let mut energy = Joules::ZERO;
-        for place in nodes.places() {
-            let meter = &mut self.nodes[place];
-            debug_assert_eq!((meter.class, meter.draw), (old, before));
-            if old != Class::Idle {
+        let meters = &mut self.nodes[nodes.places()];
+        if old != Class::Idle {
+            for (meter, rare) in meters.iter_mut().zip(&mut self.rare[nodes.places()]) {
                 let span = now - meter.since;
                 let drawn = before * span;
                 meter.energy += drawn;
                 energy += drawn;
-                self.rare[place][old as usize] += span;
+                rare[old as usize] += span;
             }
+        }
+        for meter in meters {
+            debug_assert_eq!((meter.class, meter.draw), (old, before));
             (meter.class, meter.draw, meter.since) = (class, draw, now);
         }
         self.by_class[old as usize] += energy;

@@ -94,6 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::algo::span::neighbours;
     use crate::platform::PlatformColumns;
 
     const NODES: u32 = 200;
@@ -130,7 +131,7 @@ mod tests {
             for (now, (first, count, ends, most, ago)) in (1..).zip(steps) {
                 let nodes = first..(first + count).min(NODES);
                 if ends {
-                    standby.end(at(now), nodes.clone());
+                    neighbours(&nodes.clone().collect::<Vec<_>>()).for_each(|span| standby.idle_from(at(now), span));
                     nodes.for_each(|node| _ = idle.insert(node));
                 } else {
                     nodes.for_each(|node| _ = idle.remove(node));

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use crate::algo::node_set::NodeSet;
 use crate::algo::span::Span;
 use crate::cluster::standby::Standby;
-use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::units::{SimDuration, SimTime};
 
@@ -83,26 +82,16 @@ impl Resting {
         }
     }
 
-    /// Moves the nodes that have idled for long enough to the ripe ones, until the first of the others that still
-    /// idles.
+    /// Moves the nodes that have idled for long enough to the ripe ones, until the first stretch with others that still
+    /// idle.
     fn ripen(&mut self, view: &View<'_>, standby: &Standby) {
         let free = view.slots.holding(view.platform.shared_slots());
         while let Some(&(since, nodes)) = self.recent.front() {
-            if free.has_none(nodes) {
-                self.recent.pop_front();
-                continue;
-            }
             // Most nodes have got work since, which a bit shows.
-            let idles = |node: u32| {
-                free.contains(node)
-                    && standby.idle_since(node) == since
-                    && self.own.contains(node)
-                    && view.nodes[node as usize] == NodeState::Idle
-            };
+            let mut idle = free.both_within(&self.own, nodes).filter(|&node| standby.idle_since(node) == since);
             if since.saturating_add(self.min_idle) <= view.now {
-                nodes.nodes().filter(|&node| idles(node)).for_each(|node| _ = self.ripe.insert(node));
-            } else if let Some(index) = (0..nodes.len()).find(|&index| idles(nodes.at(index))) {
-                self.recent[0].1 = nodes.from(index);
+                idle.for_each(|node| _ = self.ripe.insert(node));
+            } else if idle.next().is_some() {
                 return;
             }
             self.recent.pop_front();
