@@ -62,7 +62,7 @@ impl Power {
             return None;
         }
         // A change at the very end of what is foreseen is seen.
-        let seen = if length <= foresight { length } else { foresight + SimDuration::from_micros(1) };
+        let seen = if length <= foresight { length } else { foresight + SimDuration::TICK };
         let watts = self.prices.unkept(ask, job, estimate).least;
         let found = self.ceiling.stretches(ask.view, watts, seen);
         (found.longest < seen).then_some(Between {

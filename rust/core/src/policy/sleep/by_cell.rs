@@ -24,9 +24,6 @@ use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
-/// A job needs its nodes for at least this long.
-const TICK: SimDuration = SimDuration::from_micros(1);
-
 /// Manner in which a wake plan takes the waiting jobs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Manner {
@@ -79,7 +76,7 @@ impl<'a> CellOutlook<'a> {
             if outlook.says_all(sleep, (view, queue, manner), by) {
                 return outlook;
             }
-            span = span.saturating_add(span.max(TICK));
+            span = span.saturating_add(span.max(SimDuration::TICK));
         }
     }
 
@@ -169,7 +166,7 @@ impl CellMemory {
         let mut free = ByWant { now: view.now, jobs: view.jobs, cells, free, floors, rooms };
         match manner {
             Manner::All => {
-                partial.ask(by.saturating_add(TICK));
+                partial.ask(by.saturating_add(SimDuration::TICK));
                 while let Some(start) = partial.next(&mut free, queue) {
                     partial.take(&mut free, &start);
                 }
@@ -223,7 +220,7 @@ fn plan_as_backfilled(free: &mut ByWant<'_>, view: &View<'_>, queue: &FitList, d
     {
         let held = &mut held[view.lane(JobId(waiting.key.row))];
         let (may_wait, group) = (*held < depth, free.group(&waiting));
-        let before = if may_wait { SimTime::NEVER } else { soon.saturating_add(TICK) };
+        let before = if may_wait { SimTime::NEVER } else { soon.saturating_add(SimDuration::TICK) };
         if may_wait || !refused.get(group).is_some_and(|refused| refused.holds(waiting.units, waiting.length)) {
             let at = free.fit_before(&waiting, free.floor(&waiting), before);
             free.raise(&waiting, at.unwrap_or(before));

@@ -56,7 +56,7 @@ impl Lows {
     /// Number of nodes left at an instant, on or not.
     pub(super) fn left_at(&self, view: &View<'_>, at: SimTime) -> i64 {
         let holds = |&(start, first): &(SimTime, Waiting)| {
-            start <= at && at < start.saturating_add(first.length.max(SimDuration::from_micros(1)))
+            start <= at && at < start.saturating_add(first.length.max(SimDuration::TICK))
         };
         free_by(view, at) - self.first.filter(holds).map_or(0, |(_, first)| first.units)
     }

@@ -4,9 +4,6 @@ use crate::platform::NodeDraw;
 use crate::policy::sleep::rest::Rest;
 use crate::units::SimDuration;
 
-/// Least time that starting a node takes in plans.
-const TICK: SimDuration = SimDuration::from_micros(1);
-
 /// Time that a transition takes in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Margin {
@@ -140,11 +137,12 @@ impl Rules {
     /// Rules for one node.
     #[must_use]
     pub fn of(&self, node: u32, draw: &NodeDraw) -> NodeRule {
-        let start = self.start.or(draw.boot_time).max(TICK);
+        // In plans starting a node always takes some time.
+        let start = self.start.or(draw.boot_time).max(SimDuration::TICK);
         NodeRule {
             stop: self.stop.or(draw.shutdown_time),
             start,
-            is_instant: start == TICK && draw.boot_time == SimDuration::ZERO,
+            is_instant: start == SimDuration::TICK && draw.boot_time == SimDuration::ZERO,
             far: match self.far {
                 Far::BreakEven => break_even(draw),
                 Far::Of(span) => Some(span),

@@ -14,9 +14,6 @@ use crate::policy::budget::outlook::Outlook;
 use crate::policy::sleep::wake_fit::Wake;
 use crate::units::{SimDuration, SimTime, Watts};
 
-/// A job needs its nodes for at least this long.
-pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
-
 /// More microwatts than are ever needed, where none are counted.
 const PLENTY: i64 = i64::MAX / 4;
 

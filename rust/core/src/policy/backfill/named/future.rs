@@ -8,7 +8,6 @@ use crate::platform::outages::Maintenance;
 use crate::policy::View;
 use crate::policy::backfill::named::Memory;
 use crate::policy::backfill::named::needs::groups;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::budget::outlook::Outlook;
 use crate::units::{SimDuration, SimTime, Watts};
 
@@ -67,7 +66,7 @@ impl<'a> Future<'a> {
         }
         if withheld > Watts::ZERO {
             self.windows.add_watts(now, Watts::ZERO - withheld);
-            self.windows.add_watts(now.saturating_add(TICK), withheld);
+            self.windows.add_watts(now.saturating_add(SimDuration::TICK), withheld);
         }
         self
     }
@@ -104,7 +103,7 @@ impl<'a> Future<'a> {
                 return found;
             }
             from = by;
-            self.look(self.known.saturating_add((self.known - self.view.now).max(TICK)));
+            self.look(self.known.saturating_add((self.known - self.view.now).max(SimDuration::TICK)));
         }
     }
 
@@ -170,7 +169,7 @@ pub(super) fn known_by_now(now: Planes, view: &View<'_>, returns: Vec<NodeReturn
 
 /// Adds what returns to what is free now; nodes that sleep or are out of service return, too, if they are to.
 pub(super) fn in_service<'a>(windows: &mut Windows, view: &View<'a>, mut returns: Vec<NodeReturn<'a>>) {
-    let soonest = view.now.saturating_add(TICK);
+    let soonest = view.now.saturating_add(SimDuration::TICK);
     let whole = if view.platform.is_exclusive() { 1 } else { i64::from(view.platform.slots()) };
     let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
     returns.extend(comebacks.iter().map(|back| NodeReturn {
