@@ -2,7 +2,7 @@
 //! 6 and 11).
 
 use crate::algo::horizon::Wish;
-use crate::policy::sleep::wake_plan::{Down, WakePlan};
+use crate::policy::sleep::wake_plan::{Down, Wake, WakePlan};
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// Need of a waiting job.
@@ -42,15 +42,6 @@ struct Part {
     woken: Vec<usize>,
     /// Microwatts that the woken ones take idle.
     idle: i64,
-}
-
-/// Nodes of one cell that are woken for a job.
-#[derive(Clone, Debug)]
-pub(super) struct Wake {
-    pub(super) from: SimTime,
-    pub(super) woken: Vec<usize>,
-    /// Microwatts that they may draw beyond idle.
-    pub(super) grant: i64,
 }
 
 /// Amounts that a job could have throughout from an instant on.

@@ -11,7 +11,6 @@ use crate::cluster::shares::Shares;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
-use crate::policy::sleep::wake_fit::Wake;
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// More microwatts than are ever needed, where none are counted.
@@ -65,6 +64,16 @@ pub(super) struct Down {
     pub(super) boot: SimDuration,
     /// True if a job that is planned wakes it.
     pub(super) is_taken: bool,
+}
+
+/// Nodes of one cell that are woken for a job.
+#[derive(Clone, Debug)]
+pub(super) struct Wake {
+    pub(super) from: SimTime,
+    /// Places of these nodes among those that are down.
+    pub(super) woken: Vec<usize>,
+    /// Microwatts that they may draw beyond idle.
+    pub(super) grant: i64,
 }
 
 /// Amounts of single things that become free at some instants, for ever.
