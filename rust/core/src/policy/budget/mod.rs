@@ -5,8 +5,8 @@ pub mod draw;
 mod firsts;
 pub mod least;
 pub mod levels;
-pub mod on_nodes;
 pub mod outlook;
+pub mod price;
 pub mod prices;
 pub mod system_budget;
 

@@ -3,7 +3,7 @@
 use crate::algo::fit_list::Waiting;
 use crate::policy::View;
 use crate::policy::backfill::named::needs::likeness;
-use crate::policy::budget::on_nodes::OnNodes;
+use crate::policy::budget::price::OnNodes;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
