@@ -16,11 +16,12 @@ use crate::platform::cells::Cells;
 use crate::policy::View;
 use crate::policy::backfill::by_want::ByWant;
 use crate::policy::backfill::cell_base::CellBase;
-use crate::policy::sleep::counted::{all_back, returns};
+use crate::policy::sleep::Sleep;
+use crate::policy::sleep::answers::{Leave, Wakes};
+use crate::policy::sleep::counted::all_back;
 use crate::policy::sleep::levels::{Levels, awake};
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -240,7 +241,7 @@ fn plan_as_backfilled(free: &mut ByWant<'_>, view: &View<'_>, queue: &FitList, d
 
 /// Nodes of a cell that come back only if they are woken.
 fn woken<'a>(view: &View<'a>, cell: u16) -> impl Iterator<Item = &'a Return> {
-    returns(view).iter().filter(move |back| back.cell == cell && back.down > 0)
+    view.returns().iter().filter(move |back| back.cell == cell && back.down > 0)
 }
 
 impl Planned for CellOutlook<'_> {

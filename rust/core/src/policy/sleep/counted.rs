@@ -9,13 +9,13 @@ use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::floors::Floors;
 use crate::algo::horizon::Profile;
 use crate::algo::partial_plan::{CountedUnits, PartialPlan};
-use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::backfill::base::Base;
+use crate::policy::sleep::Sleep;
+use crate::policy::sleep::answers::{Leave, Wakes};
 use crate::policy::sleep::levels::{self, Levels};
 use crate::policy::sleep::lows::Lows;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Leave, Sleep, Wakes};
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::units::{SimDuration, SimTime};
 
 /// Surplus of nodes over time: those free by then, minus those that the wake plan holds.
@@ -87,7 +87,7 @@ impl Plan {
         self.now = view.now;
         self.all = (view.platform.units(), view.slots.free_units() + view.releases.total().units);
         self.base.keep_up(view.releases, view.now);
-        let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
+        let woken = view.returns().iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
         self.woken.clear();
         self.woken.extend(woken);
     }
@@ -415,11 +415,7 @@ impl Outlook {
 
 /// Instant at which the last node is back that is off or in transition.
 pub(super) fn all_back(view: &View<'_>) -> SimTime {
-    returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now)
-}
-
-pub(super) fn returns<'a>(view: &View<'a>) -> &'a [Return] {
-    view.standby.map_or(&[], |standby| standby.returns())
+    view.returns().iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now)
 }
 
 #[cfg(test)]

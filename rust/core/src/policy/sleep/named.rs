@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Sleep, Wakes};
+use crate::policy::sleep::Sleep;
+use crate::policy::sleep::answers::Wakes;
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 

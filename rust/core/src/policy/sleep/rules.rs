@@ -1,6 +1,7 @@
 //! Parameters of a sleep part, and the rules that they yield for a node (operations page on machines, rules 14 and 17).
 
 use crate::platform::NodeDraw;
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::policy::sleep::rest::Rest;
 use crate::units::SimDuration;
 
@@ -45,21 +46,6 @@ pub struct Rules {
     pub exclude: NodeList,
     /// Part that chooses among the nodes that may sleep.
     pub rest: Box<dyn Rest>,
-}
-
-/// Rules for one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeRule {
-    /// V: time that stopping takes in plans.
-    pub stop: SimDuration,
-    /// W: time that starting takes in plans.
-    pub start: SimDuration,
-    /// Least distance of its next planned job; none: sleeping saves nothing, and it never sleeps.
-    pub far: Option<SimDuration>,
-    /// True if it is never put to sleep.
-    pub is_excluded: bool,
-    /// True if a wake-up takes no time, in plans and in fact: an off node is available at once.
-    pub is_instant: bool,
 }
 
 impl NodeList {

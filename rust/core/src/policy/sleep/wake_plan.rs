@@ -145,7 +145,7 @@ impl WakePlan {
 
     /// Notes the nodes that are off or in transition, and what becomes free once these have settled.
     fn take_comebacks(&mut self, view: &View<'_>, counts_watts: bool, changes: &mut Changes) {
-        for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
+        for back in view.comebacks() {
             let (state, draw) = (view.nodes[back.node as usize], view.platform.node(back.node));
             let cell = cell_of(view, back.node);
             let soon = &mut self.soon[usize::from(cell)];

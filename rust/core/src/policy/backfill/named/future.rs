@@ -152,7 +152,7 @@ pub(super) fn are_on(view: &View<'_>, nodes: &[u32]) -> bool {
 
 /// Units of nodes that are off and wake up in no time: plans have them now.
 pub(super) fn units_back_now(view: &View<'_>) -> i64 {
-    let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+    let comebacks = view.comebacks();
     let nodes = comebacks.iter().filter(|back| back.at_once).count();
     i64::try_from(nodes).unwrap_or(i64::MAX).saturating_mul(i64::from(view.slots.per_node()))
 }
@@ -171,7 +171,7 @@ pub(super) fn known_by_now(now: Planes, view: &View<'_>, returns: Vec<NodeReturn
 pub(super) fn in_service<'a>(windows: &mut Windows, view: &View<'a>, mut returns: Vec<NodeReturn<'a>>) {
     let soonest = view.now.saturating_add(SimDuration::TICK);
     let whole = if view.platform.is_exclusive() { 1 } else { i64::from(view.platform.slots()) };
-    let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+    let comebacks = view.comebacks();
     returns.extend(comebacks.iter().map(|back| NodeReturn {
         at: if back.at_once { view.now } else { back.at.max(soonest) },
         nodes: std::slice::from_ref(&back.node),
