@@ -18,9 +18,9 @@ use crate::power::known::{KnownDraw, KnownDraws};
 use crate::units::{MAX_NODE_WATTS, Watts};
 use crate::workload::{AppId, JobId, Workload};
 
-pub use crate::power::pvt::capped::{Capped, ForAlike, NodeLikeness};
+pub use crate::power::pvt::capped::{ForAlike, NodeLikeness};
 use crate::power::pvt::draws::Draws;
-pub use crate::power::pvt::draws::JobDraws;
+pub use crate::power::pvt::draws::{Capped, JobDraws};
 
 /// Form in which a table gives its watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
