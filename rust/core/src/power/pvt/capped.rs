@@ -8,7 +8,8 @@ use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Uncapped, fact
 use crate::power::known::KnownDraw;
 use crate::power::pvt::check::bounds_of;
 use crate::power::pvt::draws::{Caps, Draws, JobDraws, Model};
-use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, few, uncapped};
+use crate::power::pvt::table::{OnUnknownApp, VariationTable, few};
+use crate::power::pvt::{Actual, Predicted, uncapped};
 use crate::units::Watts;
 use crate::workload::{AppId, JobId, Workload};
 

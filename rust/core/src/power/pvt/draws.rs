@@ -6,7 +6,7 @@ use crate::error::{ConfigError, Fault, Result};
 use crate::platform::Platform;
 use crate::power::caps::{CapModel, CapTables, Clock, StaticDraw, Uncapped};
 use crate::power::known::{Belief, KnownDraw};
-use crate::power::pvt::{ANY_APP, MOST_FAULTS, OnUnknownApp, TableKind, VariationTable, few};
+use crate::power::pvt::table::{ANY_APP, MOST_FAULTS, OnUnknownApp, TableKind, VariationTable, few};
 use crate::units::Watts;
 use crate::workload::{AppId, Workload};
 
