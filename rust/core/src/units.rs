@@ -132,6 +132,9 @@ impl SimDuration {
     /// Zero.
     pub const ZERO: Self = Self(0);
 
+    /// Least span above zero. A job of length zero needs its nodes all the same: plans hold them for so long.
+    pub const TICK: Self = Self(1);
+
     /// Longer than any run.
     pub const FOREVER: Self = Self(i64::MAX);
 

@@ -3,6 +3,7 @@
 //! Reading them from a file is left to `trace` and the caller; here they are only checked and turned into whole
 //! microseconds. Rows keep the caller's order, which is the order of the trace.
 
+mod checks;
 mod columns;
 mod observed;
 mod profiles;

@@ -9,7 +9,7 @@ use hetsched_core::policy::backfill::reservations::Reservations;
 use hetsched_core::policy::registry::{BACKFILLS, ORDERS, PLACEMENTS, chooses_nodes};
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::job_state::{JobState, StartedBy};
-use hetsched_core::sim::limits::Walltimes;
+use hetsched_core::sim::options::Walltimes;
 use hetsched_core::sim::record::Records;
 use hetsched_core::sim::{Options, Progress};
 use hetsched_core::units::{SimDuration, SimTime};

@@ -1,12 +1,15 @@
-//! Jobs, platforms and tables, from numpy columns to the core's.
+//! Jobs, platforms, tables, budgets and windows of maintenance, from numpy columns to the core's.
 
 use std::sync::Arc;
 
-use hetsched_core::error::config;
+use hetsched_core::error::{Result, config};
+use hetsched_core::platform::outages::Maintenance;
 use hetsched_core::platform::{Platform, PlatformColumns};
+use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::caps::{BoundRatio, CapModel, CapTable, CapsSpec, StaticDraw};
 use hetsched_core::power::known::Rule;
 use hetsched_core::power::pvt::{ANY_APP, TableKind, VariationTable};
+use hetsched_core::units::{SimTime, Watts};
 use hetsched_core::workload::{self, Workload};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -269,4 +272,62 @@ impl Machine {
     fn __len__(&self) -> usize {
         self.platform.nodes().len()
     }
+}
+
+/// Budgets: begins, ends (infinite: never), instants from which they are known (infinite: always), and watts.
+pub(crate) type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
+/// Windows of maintenance: begins, nodes, ends, and instants from which they are known (infinite: always).
+pub(crate) type MaintenanceColumns<'py> = (Floats<'py>, Ints<'py>, Floats<'py>, Floats<'py>);
+
+/// An instant on the log's clock, s.
+pub(crate) fn instant(name: &str, seconds: f64) -> Result<SimTime> {
+    SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))
+}
+
+/// The budgets of some columns.
+pub(crate) fn budget_rows(
+    py: Python<'_>,
+    (from, until, announced, watts): &BudgetColumns<'_>,
+) -> PyResult<Vec<BudgetRow>> {
+    let [from, until, announced, watts] = [from, until, announced, watts].map(|column| column.as_array());
+    let rows = from.iter().zip(until).zip(announced).zip(watts).map(|(((&from, &until), &announced), &watts)| {
+        Ok(BudgetRow {
+            from: instant("budgets.time_s", from)?,
+            until: if until == f64::INFINITY { SimTime::NEVER } else { instant("budgets.until_s", until)? },
+            announced: known_from(announced)?,
+            watts: Watts::of_system(watts),
+        })
+    });
+    rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
+}
+
+/// The windows of some columns.
+pub(crate) fn maintenance_rows(
+    py: Python<'_>,
+    (from, node, until, announced): &MaintenanceColumns<'_>,
+) -> PyResult<Vec<Maintenance>> {
+    let [from, until, announced] = [from, until, announced].map(|column| column.as_array());
+    let rows = from.iter().zip(node.as_array()).zip(until).zip(announced);
+    let rows = rows.map(|(((&from, &node), &until), &announced)| {
+        Ok(Maintenance {
+            node: number("node", node)?,
+            from: instant("time_s", from)?,
+            until: instant("until_s", until)?,
+            announced: known_from(announced)?,
+        })
+    });
+    rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
+}
+
+/// Instant from which something is known; minus infinity: always.
+fn known_from(seconds: f64) -> Result<SimTime> {
+    if seconds == f64::NEG_INFINITY {
+        return Ok(SimTime::from_micros(i64::MIN));
+    }
+    instant("announced_s", seconds)
+}
+
+/// A number from 0.
+pub(crate) fn number(name: &str, value: i64) -> Result<u32> {
+    u32::try_from(value).map_err(|_| config(name, value.to_string(), "a number from 0"))
 }

@@ -1,6 +1,6 @@
 //! The core's errors, as the classes of `hetsched.errors`.
 
-use hetsched_core::error::{ConfigError, Error, TraceError};
+use hetsched_core::error::{ConfigError, Error, SimulationError, TraceError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -57,4 +57,9 @@ pub(crate) fn simulation(py: Python<'_>, message: &str) -> PyResult<PyErr> {
 /// A live run that cannot go on as it stands.
 pub(crate) fn live(py: Python<'_>, message: &str) -> PyResult<PyErr> {
     Ok(PyErr::from_value(classes(py)?[3].bind(py).call1((message,))?))
+}
+
+/// Error of a session with which nothing can be done.
+pub(crate) fn gone() -> Error {
+    Error::Simulation(SimulationError("this session failed or was used up: nothing can be done with it".to_owned()))
 }

@@ -1,35 +1,21 @@
 //! Runs whose decisions come from Python, many at a time: their observations are written into arrays that Python owns.
 
 use hetsched_core::error::{Result, config};
-use hetsched_core::policy::agent::choices::Choices;
 use hetsched_core::policy::agent::{HORIZONS_S, MACHINE, ROW};
 use hetsched_core::sim::{Progress, Simulation};
 use hetsched_core::units::{SimTime, Watts};
 use numpy::ndarray::Axis;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 
-use crate::errors::to_py;
-use crate::parts::part_spec;
+use crate::errors::{gone, to_py};
 use crate::roles::view::Labels;
 use crate::run::run_detached;
-use crate::session::{Session, gone};
+use crate::session::Session;
 
 /// Number of sums from which rewards are computed: waits, slowdowns, energy.
 const SUMS: usize = 3;
-
-/// Choices of an agent, from a dictionary of `rows`, `placements` and `caps`.
-pub(crate) fn choices(agent: &Bound<'_, PyDict>) -> PyResult<Choices> {
-    let given = |key: &str| agent.as_any().get_item(key);
-    let placements = given("placements")?.cast_into::<PyList>()?;
-    let parts = placements.iter().map(|part| part_spec("placement", &part.cast_into::<PyDict>()?));
-    Ok(Choices {
-        rows: given("rows")?.extract()?,
-        placements: parts.collect::<PyResult<_>>()?,
-        sets_caps: given("caps")?.extract()?,
-    })
-}
 
 /// Runs side by side, each asked for one decision at a time.
 #[pyclass(module = "hetsched._core")]

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use hetsched_core::control::live::Live as Core;
 use hetsched_core::control::live::report::Report;
-use hetsched_core::control::live::snapshot::{Snapshot, Standing};
+use hetsched_core::control::live::snapshot::Snapshot;
+use hetsched_core::control::live::standing::Standing;
 use hetsched_core::control::orders::{HostOrder, Which};
 use hetsched_core::error::{Error, Result, SimulationError, config};
 use hetsched_core::policy::recollection::Recollection;

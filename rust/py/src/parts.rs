@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hetsched_core::error::config;
 use hetsched_core::params::{Parameter, Value};
+use hetsched_core::policy::agent::choices::Choices;
 use hetsched_core::policy::registry::refused::{REFUSED, RefusedPair};
 use hetsched_core::policy::registry::{
     BACKFILLS, BUDGETS, ORDERS, PLACEMENTS, PartSpec, PolicySpec, Row, SLEEPS, added,
@@ -58,6 +59,18 @@ pub(crate) fn part_spec(role: &str, part: &Bound<'_, PyDict>) -> PyResult<PartSp
         }
     }
     Ok(spec)
+}
+
+/// Choices of an agent, from a dictionary of `rows`, `placements` and `caps`.
+pub(crate) fn choices(agent: &Bound<'_, PyDict>) -> PyResult<Choices> {
+    let given = |key: &str| agent.as_any().get_item(key);
+    let placements = given("placements")?.cast_into::<PyList>()?;
+    let parts = placements.iter().map(|part| part_spec("placement", &part.cast_into::<PyDict>()?));
+    Ok(Choices {
+        rows: given("rows")?.extract()?,
+        placements: parts.collect::<PyResult<_>>()?,
+        sets_caps: given("caps")?.extract()?,
+    })
 }
 
 fn to_value(path: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {

@@ -1,21 +1,22 @@
 //! Session: a run under way, stepped, forked and finished from Python.
 
-use hetsched_core::error::{Error, Result, SimulationError, config};
-use hetsched_core::platform::outages::Maintenance;
-use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::sim::event::Event;
 use hetsched_core::sim::{Progress, Simulation};
-use hetsched_core::units::{SimTime, Watts};
+use hetsched_core::units::SimTime;
 use hetsched_core::workload::JobId;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::errors::to_py;
+use crate::columns::{BudgetColumns, MaintenanceColumns, budget_rows, instant, maintenance_rows, number};
+use crate::errors::{gone, to_py};
 use crate::live::{self, Sheet};
 use crate::roles::copies;
 use crate::roles::view::Labels;
 use crate::run::{Records, run_detached};
 use crate::setup::{Ingredients, RunSetup};
+
+type Floats<'py> = PyReadonlyArray1<'py, f64>;
+type Longs<'py> = PyReadonlyArray1<'py, i64>;
 
 /// Jobs on a machine under a policy, up to some instant.
 #[pyclass(module = "hetsched._core")]
@@ -213,71 +214,3 @@ impl Session {
 
 /// Instant before all events.
 const BEFORE: SimTime = SimTime::from_micros(i64::MIN);
-
-pub(crate) fn instant(name: &str, seconds: f64) -> Result<SimTime> {
-    SimTime::from_seconds(seconds).ok_or_else(|| config(name, seconds.to_string(), "seconds up to 1e12"))
-}
-
-/// Budgets: begins, ends (infinite: never), instants from which they are known (infinite: always), and watts.
-pub(crate) type BudgetColumns<'py> = (Floats<'py>, Floats<'py>, Floats<'py>, Floats<'py>);
-type Floats<'py> = PyReadonlyArray1<'py, f64>;
-type Longs<'py> = PyReadonlyArray1<'py, i64>;
-
-/// Windows of maintenance: begins, nodes, ends, and instants from which they are known (infinite: always).
-type MaintenanceColumns<'py> = (Floats<'py>, Longs<'py>, Floats<'py>, Floats<'py>);
-
-/// Indices into a list of names, one per job, -1 for unknown; and the names.
-pub(crate) type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);
-
-pub(crate) fn codes(column: Option<Codes<'_>>) -> (Vec<i64>, Vec<String>) {
-    column.map(|(codes, names)| (codes.as_array().to_vec(), names)).unwrap_or_default()
-}
-
-pub(crate) fn budget_rows(
-    py: Python<'_>,
-    (from, until, announced, watts): &BudgetColumns<'_>,
-) -> PyResult<Vec<BudgetRow>> {
-    let [from, until, announced, watts] = [from, until, announced, watts].map(|column| column.as_array());
-    let rows = from.iter().zip(until).zip(announced).zip(watts).map(|(((&from, &until), &announced), &watts)| {
-        Ok(BudgetRow {
-            from: instant("budgets.time_s", from)?,
-            until: if until == f64::INFINITY { SimTime::NEVER } else { instant("budgets.until_s", until)? },
-            announced: known_from(announced)?,
-            watts: Watts::of_system(watts),
-        })
-    });
-    rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
-}
-
-fn maintenance_rows(
-    py: Python<'_>,
-    (from, node, until, announced): &MaintenanceColumns<'_>,
-) -> PyResult<Vec<Maintenance>> {
-    let [from, until, announced] = [from, until, announced].map(|column| column.as_array());
-    let rows = from.iter().zip(node.as_array()).zip(until).zip(announced);
-    let rows = rows.map(|(((&from, &node), &until), &announced)| {
-        Ok(Maintenance {
-            node: number("node", node)?,
-            from: instant("time_s", from)?,
-            until: instant("until_s", until)?,
-            announced: known_from(announced)?,
-        })
-    });
-    rows.collect::<Result<_>>().map_err(|error| to_py(py, error))
-}
-
-/// Instant from which something is known; minus infinity: always.
-fn known_from(seconds: f64) -> Result<SimTime> {
-    if seconds == f64::NEG_INFINITY {
-        return Ok(SimTime::from_micros(i64::MIN));
-    }
-    instant("announced_s", seconds)
-}
-
-fn number(name: &str, value: i64) -> Result<u32> {
-    u32::try_from(value).map_err(|_| config(name, value.to_string(), "a number from 0"))
-}
-
-pub(crate) fn gone() -> Error {
-    Error::Simulation(SimulationError("this session failed or was used up: nothing can be done with it".to_owned()))
-}

@@ -9,9 +9,7 @@ use hetsched_core::policy::agent::choices::Choices;
 use hetsched_core::policy::registry::PolicySpec;
 use hetsched_core::power::budgets::BudgetRow;
 use hetsched_core::power::pvt::OnUnknownApp;
-use hetsched_core::sim::Options;
-use hetsched_core::sim::limits::{Walltimes, kill_grace};
-use hetsched_core::sim::outage::OnFailure;
+use hetsched_core::sim::options::{OnFailure, Options, Walltimes, kill_grace};
 use hetsched_core::sim::setup::{Setup, Tables};
 use hetsched_core::units::SimTime;
 use hetsched_core::workload::Workload;
@@ -19,13 +17,18 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::{JobColumns, Machine};
-use crate::errors::to_py;
-use crate::gym::choices;
-use crate::parts::policy_spec;
+use crate::columns::{BudgetColumns, JobColumns, Machine, budget_rows, instant};
+use crate::errors::{gone, to_py};
+use crate::parts::{choices, policy_spec};
 use crate::roles::Objects;
 use crate::roles::view::Labels;
-use crate::session::{BudgetColumns, Codes, budget_rows, codes, gone, instant};
+
+/// Indices into a list of names, one per job, -1 for unknown; and the names.
+type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);
+
+fn codes(column: Option<Codes<'_>>) -> (Vec<i64>, Vec<String>) {
+    column.map(|(codes, names)| (codes.as_array().to_vec(), names)).unwrap_or_default()
+}
 
 /// Ingredients of a run, from which one run is made.
 #[pyclass(module = "hetsched._core")]

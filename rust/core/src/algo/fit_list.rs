@@ -5,7 +5,8 @@ mod lanes;
 pub use self::lanes::{FitList, Place};
 
 use crate::algo::front::Front;
-use crate::algo::sorted_blocks::{self as blocks, Keyed, SortedBlocks, Summary};
+use crate::algo::guide::Summary;
+use crate::algo::sorted_blocks::{self as blocks, Keyed, SortedBlocks};
 use crate::algo::staircase::Refused;
 use crate::units::{SimDuration, SimTime, Watts};
 

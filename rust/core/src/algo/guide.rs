@@ -1,10 +1,39 @@
-//! Summaries over the blocks of a long list, by block and by groups of blocks.
+//! Summaries of the blocks of a list, which guide a search: of each block, and of groups of blocks.
 //!
-//! A list of a million elements has thousands of blocks, and a search that looks at each is long. A list that has grown
-//! therefore keeps a wider summary per block, and one per group of about as many blocks as a block has elements. A
-//! short list needs neither.
+//! A list of a million elements has thousands of blocks, and a search that looks at the summary of each is long. A list
+//! that has grown therefore keeps a wider summary per block, and one per group of about as many blocks as a block has
+//! elements. A short list needs neither.
 
-use crate::algo::sorted_blocks::Summary;
+/// Summary of a block's elements.
+pub trait Summary<T>: Copy {
+    /// Summary of no element.
+    const EMPTY: Self;
+    /// Summary with one more element.
+    #[must_use]
+    fn with(self, item: &T) -> Self;
+    /// Summary without an element that has left, so that `rest` is left.
+    #[must_use]
+    fn without(self, item: &T, rest: &[T]) -> Self {
+        let _ = item;
+        rest.iter().fold(Self::EMPTY, Self::with)
+    }
+
+    /// Wider summary of a block of a long list, see [`Guide`].
+    type Wide: Copy;
+    /// Wider summary of no element.
+    const NOTHING: Self::Wide;
+    /// Wider summary with one more element.
+    #[must_use]
+    fn widen(wide: Self::Wide, item: &T) -> Self::Wide;
+    /// Wider summary without an element that has left, so that `rest` is left; none if it is the same.
+    fn narrow(wide: &Self::Wide, item: &T, rest: &[T]) -> Option<Self::Wide> {
+        let _ = (wide, item);
+        Some(rest.iter().fold(Self::NOTHING, Self::widen))
+    }
+    /// Wider summary of the elements of both.
+    #[must_use]
+    fn join(one: Self::Wide, other: Self::Wide) -> Self::Wide;
+}
 
 /// Wider summaries of blocks and of groups of about `GROUP` blocks; none where the list is short.
 #[derive(Clone, Debug)]

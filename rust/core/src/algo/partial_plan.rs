@@ -16,9 +16,6 @@ use crate::algo::shelves::Shelves;
 use crate::algo::staircase::Staircase;
 use crate::units::{SimDuration, SimTime};
 
-/// Minimum time for which a job needs its units.
-const TICK: SimDuration = SimDuration::from_micros(1);
-
 /// Free capacity over time, of which a plan promises each job its share.
 pub trait Horizon {
     /// True if all jobs are of one group.
@@ -83,11 +80,11 @@ impl Horizon for CountedUnits<'_> {
     }
 
     fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
-        self.free.fit_before(from, before, waiting.units, waiting.length.max(TICK))
+        self.free.fit_before(from, before, waiting.units, waiting.length.max(SimDuration::TICK))
     }
 
     fn raise(&mut self, waiting: &Waiting, to: SimTime) {
-        self.floors.raise(waiting.units, waiting.length.max(TICK), to);
+        self.floors.raise(waiting.units, waiting.length.max(SimDuration::TICK), to);
     }
 
     fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
@@ -247,7 +244,7 @@ fn is_refused(refused: &[Staircase], group: usize, units: i64, length: SimDurati
 impl PlannedStart {
     /// Time for which it holds its units.
     fn length(&self) -> SimDuration {
-        self.waiting.length.max(TICK)
+        self.waiting.length.max(SimDuration::TICK)
     }
 
     fn end(&self) -> SimTime {
@@ -488,7 +485,7 @@ mod tests {
             let (mut queue, mut cleared) = (FitList::default(), Cleared::default());
             for row in 0..30 {
                 let key = QueueKey { tier: 0, rank: i64::from(row), submit: at(0), row };
-                queue.insert(Waiting { key, units: 1, length: TICK, watts: 0, class: ClassId::OTHER });
+                queue.insert(Waiting { key, units: 1, length: SimDuration::TICK, watts: 0, class: ClassId::OTHER });
             }
             let places: Vec<_> = queue.iter().filter_map(|waiting| queue.place_of(waiting.key)).collect();
             let mut listed = Vec::new();
@@ -523,10 +520,10 @@ mod tests {
                 let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
                 let length = SimDuration::from_micros(length);
                 queue.insert(Waiting { key, units, length, watts: 0, class: ClassId::OTHER });
-                let start = whole.earliest_fit(units, length.max(TICK));
+                let start = whole.earliest_fit(units, length.max(SimDuration::TICK));
                 let is_in_time = start < at(soon);
                 if is_in_time || held < depth && start != SimTime::NEVER {
-                    whole.reserve(start, length.max(TICK), units);
+                    whole.reserve(start, length.max(SimDuration::TICK), units);
                     held += usize::from(!is_in_time);
                 }
                 starts.extend(is_in_time.then_some((row, start)));
@@ -566,9 +563,9 @@ mod tests {
                 let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
                 let length = SimDuration::from_micros(length);
                 queue.insert(Waiting { key, units, length, watts: 0, class: ClassId::OTHER });
-                let start = whole.earliest_fit(units, length.max(TICK));
+                let start = whole.earliest_fit(units, length.max(SimDuration::TICK));
                 if start != SimTime::NEVER {
-                    whole.reserve(start, length.max(TICK), units);
+                    whole.reserve(start, length.max(SimDuration::TICK), units);
                     starts.push((row, start));
                 }
             }
@@ -591,7 +588,7 @@ mod tests {
                     prop_assert!(starts.contains(&(row, start)), "{} at {:?}", row, start);
                 }
                 prop_assert!(in_time.iter().all(|start| plan.planned.contains(start.0)));
-                let level = |profile: &Profile<i64>, instant: i64| profile.least_between(at(instant), TICK);
+                let level = |profile: &Profile<i64>, instant: i64| profile.least_between(at(instant), SimDuration::TICK);
                 for instant in (0..300).take_while(|&instant| at(instant) < before) {
                     prop_assert_eq!(level(&free, instant), level(&whole, instant), "at {}", instant);
                 }

@@ -2,7 +2,8 @@
 
 use std::ops::{Add, AddAssign, Deref, Sub, SubAssign};
 
-use crate::algo::sorted_blocks::{Keyed, SortedBlocks, Summary};
+use crate::algo::guide::Summary;
+use crate::algo::sorted_blocks::{Keyed, SortedBlocks};
 use crate::units::SimTime;
 
 /// Share of the machine that a job holds while it runs.

@@ -7,9 +7,6 @@
 use crate::algo::fit_list::Waiting;
 use crate::units::{SimDuration, SimTime};
 
-/// Least time for which a job needs its units.
-const TICK: SimDuration = SimDuration::from_micros(1);
-
 /// The last shelf.
 #[derive(Clone, Copy, Debug)]
 pub struct Shelves {
@@ -35,7 +32,7 @@ impl Shelves {
             (self.begins, self.taken) = (self.ends, 0);
         }
         self.taken += waiting.units;
-        self.ends = self.ends.max(self.begins.saturating_add(waiting.length.max(TICK)));
+        self.ends = self.ends.max(self.begins.saturating_add(waiting.length.max(SimDuration::TICK)));
         self.begins
     }
 }
@@ -64,11 +61,11 @@ mod tests {
                 let key = QueueKey { tier: 0, rank: 0, submit: at(0), row };
                 let length = SimDuration::from_micros(length);
                 let waiting = Waiting { key, units, length, watts: 0, class: ClassId::OTHER };
-                let (latest, start) = (shelves.latest_start(&waiting, all), plan.earliest_fit(units, length.max(TICK)));
+                let (latest, start) = (shelves.latest_start(&waiting, all), plan.earliest_fit(units, length.max(SimDuration::TICK)));
                 prop_assert_eq!(latest == SimTime::NEVER, units > all);
                 prop_assert!(start <= latest, "{:?} {:?}", start, latest);
                 if start < SimTime::NEVER {
-                    plan.reserve(start, length.max(TICK), units);
+                    plan.reserve(start, length.max(SimDuration::TICK), units);
                 }
             }
         }

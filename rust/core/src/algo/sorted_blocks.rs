@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::algo::guide::Guide;
+use crate::algo::guide::{Guide, Summary};
 
 /// An element with its place in the order; no two elements of a list may have equal keys.
 pub trait Keyed: Copy {
@@ -14,37 +14,6 @@ pub trait Keyed: Copy {
     type Key: Ord + Copy;
     /// The element's place.
     fn key(&self) -> Self::Key;
-}
-
-/// Summary of a block's elements.
-pub trait Summary<T>: Copy {
-    /// Summary of no element.
-    const EMPTY: Self;
-    /// Summary with one more element.
-    #[must_use]
-    fn with(self, item: &T) -> Self;
-    /// Summary without an element that has left, so that `rest` is left.
-    #[must_use]
-    fn without(self, item: &T, rest: &[T]) -> Self {
-        let _ = item;
-        rest.iter().fold(Self::EMPTY, Self::with)
-    }
-
-    /// Wider summary of a block of a long list, see [`Guide`].
-    type Wide: Copy;
-    /// Wider summary of no element.
-    const NOTHING: Self::Wide;
-    /// Wider summary with one more element.
-    #[must_use]
-    fn widen(wide: Self::Wide, item: &T) -> Self::Wide;
-    /// Wider summary without an element that has left, so that `rest` is left; none if it is the same.
-    fn narrow(wide: &Self::Wide, item: &T, rest: &[T]) -> Option<Self::Wide> {
-        let _ = (wide, item);
-        Some(rest.iter().fold(Self::NOTHING, Self::widen))
-    }
-    /// Wider summary of the elements of both.
-    #[must_use]
-    fn join(one: Self::Wide, other: Self::Wide) -> Self::Wide;
 }
 
 #[derive(Clone, Debug)]

@@ -19,6 +19,15 @@ pub enum Estimate {
     Tdp,
 }
 
+/// Basis on which the watts of a running job are counted, if power is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Basis {
+    /// Lowest caps that the allocator may set.
+    pub least: Allotted,
+    /// Source of its draw.
+    pub estimate: Estimate,
+}
+
 /// Draw of one job on each node, beyond idle.
 pub struct Counted<'a> {
     platform: &'a Platform,

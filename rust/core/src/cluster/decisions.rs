@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::algo::span::Span;
-use crate::cluster::counted::Estimate;
+use crate::cluster::counted::Basis;
 use crate::cluster::runs::RunId;
 use crate::power::in_force::Allotted;
 use crate::units::{SimTime, Watts};
@@ -80,15 +80,6 @@ pub struct Start {
     pub basis: Basis,
     first_node: usize,
     node_count: usize,
-}
-
-/// Basis on which the watts of a running job are counted, if power is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Basis {
-    /// Lowest caps that the allocator may set.
-    pub least: Allotted,
-    /// Source of its draw.
-    pub estimate: Estimate,
 }
 
 /// The decisions of one pass, in the order in which they are to be carried out.

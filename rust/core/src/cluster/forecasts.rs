@@ -35,7 +35,7 @@ impl Forecasts {
 
     /// Sets the believed length of a job, which is at least a microsecond.
     pub fn note(&mut self, job: JobId, length: SimDuration) {
-        self.lengths[job.0 as usize] = length.max(SimDuration::from_micros(1));
+        self.lengths[job.0 as usize] = length.max(SimDuration::TICK);
     }
 
     /// Sets the believed draw of a job, and its slowdown under its own cap.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::algo::releases::Claim;
-use crate::cluster::decisions::Basis;
+use crate::cluster::counted::Basis;
 use crate::power::in_force::CapsInForce;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::algo::releases::{Release, ReleasedBy, Releases};
 use crate::algo::span::Span;
-use crate::cluster::decisions::Basis;
+use crate::cluster::counted::Basis;
 use crate::cluster::nodes::NodeStates;
 use crate::cluster::power::Governed;
 use crate::cluster::runs::{Run, RunId};

@@ -1,7 +1,7 @@
 //! Places of jobs that run before a policy decides.
 
 use crate::algo::releases::{Release, ReleasedBy};
-use crate::cluster::decisions::Basis;
+use crate::cluster::counted::Basis;
 use crate::cluster::power::Governed;
 use crate::cluster::runs::{Run, RunId};
 use crate::cluster::shares::Shares;

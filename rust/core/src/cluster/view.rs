@@ -6,7 +6,7 @@ use crate::cluster::jobs::Jobs;
 use crate::cluster::nodes::NodeStates;
 use crate::cluster::runs::{Run, Runs};
 use crate::cluster::shares::Shares;
-use crate::cluster::standby::Standby;
+use crate::cluster::standby::{Comeback, Return, Standby};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::platform::outages::Outages;
@@ -61,6 +61,20 @@ pub struct View<'a> {
     pub queues: Option<&'a Queues>,
     /// Returns true if the host wants to stop. Passes that take long call it now and then.
     pub interrupted: &'a dyn Fn() -> bool,
+}
+
+impl<'a> View<'a> {
+    /// Nodes that plans have back, by number, where plans name nodes.
+    #[must_use]
+    pub fn comebacks(&self) -> &'a [Comeback] {
+        self.standby.map_or(&[], Standby::comebacks)
+    }
+
+    /// Counts of nodes that plans have back, by instant and cell, where plans count nodes.
+    #[must_use]
+    pub fn returns(&self) -> &'a [Return] {
+        self.standby.map_or(&[], Standby::returns)
+    }
 }
 
 impl View<'_> {

@@ -4,6 +4,7 @@ mod beside;
 mod impossible;
 pub mod report;
 pub mod snapshot;
+pub mod standing;
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -53,7 +53,8 @@ use crate::policy::usage::{Over, Use};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
-pub use crate::cluster::decisions::{Basis, Decision, Decisions, Rejection, Resize, Start};
+pub use crate::cluster::counted::Basis;
+pub use crate::cluster::decisions::{Decision, Decisions, Rejection, Resize, Start};
 pub use crate::cluster::eligible::Eligible;
 pub use crate::cluster::jobs::Jobs;
 pub use crate::cluster::view::View;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::platform::cells::Cells;
 use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::beyond_idle;
-use crate::policy::budget::prices::Price;
+use crate::policy::budget::price::Price;
 use crate::policy::placement::Placement;
 use crate::units::Watts;
 use crate::workload::JobId;

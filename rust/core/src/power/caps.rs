@@ -3,7 +3,7 @@
 //! Watts are a node's, as the caller gave them: in `f64`, not rounded to picowatts. A cap of infinity is no cap.
 
 use crate::error::{ConfigError, Fault, Result};
-use crate::power::pvt::VariationTable;
+use crate::power::pvt::table::VariationTable;
 use crate::units::MAX_NODE_WATTS;
 
 /// Source of draws and speeds under caps.

@@ -1,41 +1,7 @@
 //! Limits on the lengths of runs.
 
-use crate::error::{Result, config};
-use crate::sim::Options;
-use crate::units::{MAX_SECONDS, SimDuration};
-
-/// Nodes for which walltimes are meant, and the planned lengths of jobs without one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Walltimes {
-    /// Meant for any nodes that a job gets.
-    #[default]
-    Fixed,
-    /// Meant for nominal speed: longer on slower nodes, shorter on faster ones.
-    Stretch,
-}
-
-impl Walltimes {
-    /// Parses the name of the option.
-    ///
-    /// # Errors
-    /// If it is unknown.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "fixed" => Ok(Self::Fixed),
-            "stretch" => Ok(Self::Stretch),
-            other => Err(config("walltimes", format!("`{other}`"), "one of fixed, stretch")),
-        }
-    }
-}
-
-/// Grace: time after its walltime at which a job is killed.
-///
-/// # Errors
-/// If this is not a time from 0 to [`MAX_SECONDS`].
-pub fn kill_grace(seconds: f64) -> Result<SimDuration> {
-    let grace = SimDuration::from_seconds(seconds).filter(|&grace| grace >= SimDuration::ZERO);
-    grace.ok_or_else(|| config("kill_grace_s", seconds.to_string(), format!("seconds from 0 to {MAX_SECONDS:e}")))
-}
+use crate::sim::options::{Options, Walltimes};
+use crate::units::SimDuration;
 
 /// Rule for the time after which jobs are killed.
 #[derive(Clone, Copy, Debug)]

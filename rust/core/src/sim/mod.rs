@@ -13,10 +13,11 @@ mod feeds;
 mod growth;
 mod hands;
 pub mod job_state;
-pub mod limits;
+mod limits;
 mod lives;
 pub mod log;
-pub mod outage;
+pub mod options;
+mod outage;
 pub mod own_parts;
 mod part;
 mod plant;
@@ -50,32 +51,18 @@ use crate::power::slowest::Slowest;
 use crate::sim::chronicle::{Chronicle, Page};
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
-use crate::sim::limits::{Limits, Walltimes};
-use crate::sim::outage::OnFailure;
+use crate::sim::limits::Limits;
+use crate::sim::options::Walltimes;
 use crate::sim::part::Part;
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, Records, Totals};
 use crate::sim::tally::Tally;
 use crate::sim::world::World;
-use crate::units::{SimDuration, SimTime};
+use crate::units::SimTime;
 use crate::workload::Workload;
 
 pub use crate::control::conductor::Progress;
-
-/// Options of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// True if a job with a walltime is killed at it.
-    pub kill_at_walltime: bool,
-    /// Grace: time after its walltime at which a job is killed.
-    pub kill_grace: SimDuration,
-    /// Speed for which walltimes were meant.
-    pub walltimes: Walltimes,
-    /// Treatment of jobs whose nodes go down.
-    pub on_failure: OnFailure,
-    /// The run stops after this instant; jobs that still run or wait stay as they are.
-    pub until: SimTime,
-}
+pub use crate::sim::options::Options;
 
 /// Callback that is shown the progress of the run now and then; a break stops the run.
 pub type Watch<'a> = dyn FnMut(Progress) -> ControlFlow<()> + 'a;
@@ -90,18 +77,6 @@ pub struct Simulation {
     world: World,
     /// True if an instant was begun and not ended, as something failed in it.
     is_broken: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            kill_at_walltime: true,
-            kill_grace: SimDuration::ZERO,
-            walltimes: Walltimes::Fixed,
-            on_failure: OnFailure::Fail,
-            until: SimTime::NEVER,
-        }
-    }
 }
 
 impl Simulation {

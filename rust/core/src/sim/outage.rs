@@ -4,7 +4,7 @@
 use crate::algo::span::Span;
 use crate::control::conductor::Conductor;
 use crate::control::live::report::Report;
-use crate::error::{Result, config};
+use crate::error::Result;
 use crate::platform::node_state::Class;
 use crate::platform::outages::{Maintenance, Outage, Turn};
 use crate::sim::Simulation;
@@ -12,30 +12,6 @@ use crate::sim::event::Event;
 use crate::sim::log::{Entry, EntryKind};
 use crate::sim::world::World;
 use crate::units::SimTime;
-
-/// Treatment of jobs whose nodes go down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFailure {
-    /// They end.
-    #[default]
-    Fail,
-    /// They are requeued, with all their work to do.
-    Requeue,
-}
-
-impl OnFailure {
-    /// Parses the name of the option.
-    ///
-    /// # Errors
-    /// If it is unknown.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "fail" => Ok(Self::Fail),
-            "requeue" => Ok(Self::Requeue),
-            other => Err(config("on_failure", format!("`{other}`"), "one of fail, requeue")),
-        }
-    }
-}
 
 impl Simulation {
     /// Adds windows of maintenance; one that is over already is ignored.

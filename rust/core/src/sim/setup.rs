@@ -27,9 +27,10 @@ use crate::power::caps::{CapsKind, CapsSpec};
 use crate::power::known::{KnownDraws, Rule};
 use crate::power::pvt::{Actual, OnUnknownApp, Predicted, VariationTable, tables_with_caps};
 use crate::power::slowest::Slowest;
-use crate::sim::limits::Walltimes;
+use crate::sim::options::Walltimes;
 use crate::sim::own_parts::OwnParts;
 use crate::sim::part::Part;
+use crate::sim::under_way::UnderWay;
 use crate::sim::{Options, Simulation};
 use crate::units::SimTime;
 use crate::workload::Workload;
@@ -142,7 +143,7 @@ impl Setup<'_> {
             simulation.add_budgets(rows);
         }
         if let Some(from) = from {
-            simulation.begin_under_way(from);
+            simulation.world.under_way = Some(UnderWay::new(simulation.workload(), from));
         }
         Ok(simulation)
     }

@@ -14,13 +14,12 @@ use crate::error::{Result, SimulationError};
 use crate::platform::node_state::Class;
 use crate::platform::outages::Outage;
 use crate::policy::Decision;
-use crate::sim::Options;
 use crate::sim::chronicle::Chronicle;
 use crate::sim::event::Event;
 use crate::sim::feeds::Feeds;
 use crate::sim::job_state::JobState;
 use crate::sim::log::{Entry, EntryKind};
-use crate::sim::outage::OnFailure;
+use crate::sim::options::{OnFailure, Options};
 use crate::sim::part::Part;
 use crate::sim::plant::Plant;
 use crate::sim::record::{History, Totals};
@@ -154,6 +153,34 @@ impl World {
             self.chronicle.report(|| Report::Submitted(job));
             conductor.submit(job, self);
         }
+    }
+
+    /// True if the log, and not yet the policy, decides what starts.
+    pub(super) fn follows_log(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|log| !log.is_over())
+    }
+
+    /// True if a job of the log starts now, or the policy's first pass is now.
+    pub(super) fn has_start_due(&self, now: SimTime) -> bool {
+        self.under_way.as_ref().and_then(UnderWay::next_time).is_some_and(|next| next <= now)
+    }
+
+    /// Starts the jobs that start now according to the log; true if the policy does not decide yet.
+    fn follow_log(&mut self, conductor: &mut Conductor) -> Result<bool> {
+        let now = conductor.now();
+        while let Some(job) = self.under_way.as_mut().and_then(|log| log.pop(now)) {
+            self.take_up(conductor, job)?;
+        }
+        Ok(self.under_way.as_mut().is_some_and(|log| !log.hand_over(now)))
+    }
+
+    fn take_up(&mut self, conductor: &mut Conductor, job: JobId) -> Result<()> {
+        if let Some(refusal) = conductor.controller_mut().hold(job) {
+            conductor.turn_away(job, refusal, self);
+        } else if !conductor.take_up(job, self)? {
+            conductor.withdraw(job, Why::Asked, self);
+        }
+        Ok(())
     }
 
     fn withdraw(&mut self, cluster: &Cluster, what: Withdrawal) {

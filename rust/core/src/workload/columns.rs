@@ -1,9 +1,8 @@
 //! Columns of jobs as a caller has them, and their checks.
 
-use std::fmt;
-
-use crate::error::{Error, Result, TraceError};
+use crate::error::Result;
 use crate::units::{MAX_NODE_WATTS, MAX_SECONDS, SimDuration, SimTime};
+use crate::workload::checks::{CheckedTable, added, flag, span};
 use crate::workload::observed::{Observed, ObservedColumns};
 use crate::workload::profiles::{ProfileColumns, Profiles};
 use crate::workload::sizes::{SizeColumns, Sizes};
@@ -57,37 +56,33 @@ impl JobColumns {
     /// Checks every value and turns the columns into a [`Workload`].
     ///
     /// # Errors
-    /// A [`TraceError`] with the row, the column and the value of the first fault.
-    pub fn into_workload(mut self) -> Result<Workload> {
-        let rows = self.job_id.len();
-        u32::try_from(rows).map_err(|_| self.whole_table("rows", rows, "fewer than 2^32 jobs"))?;
-        self.check_lengths(rows)?;
+    /// A [`TraceError`](crate::error::TraceError) with the row, the column and the value of the first fault.
+    pub fn into_workload(self) -> Result<Workload> {
+        let (rows, table) = (self.job_id.len(), CheckedTable { source: &self.source });
+        u32::try_from(rows).map_err(|_| table.whole_table("rows", rows, "fewer than 2^32 jobs"))?;
+        self.check_lengths(rows, table)?;
         // Sizes are compared with the nodes that a job asks for.
-        let sizes = Sizes::new(&self);
+        let sizes = Sizes::new(table, &self.sizes, &self.node_count);
         let instants = "seconds from -1e12 to 1e12";
-        let submit = self.taken("submit_s", |own| &mut own.submit_s, instants, SimTime::from_seconds)?;
-        let runtime = self.taken("runtime_s", |own| &mut own.runtime_s, "seconds from 0 to 1e12", span)?;
-        let walltime = self.taken("walltime_s", |own| &mut own.walltime_s, "seconds up to 1e12, or null", limit)?;
-        let comm = self.taken("comm_s", |own| &mut own.comm_s, "seconds from 0 to 1e12, or null", added)?;
-        let node_count = self.taken("node_count", |own| &mut own.node_count, "a whole number from 1", node_count)?;
+        let submit = table.taken("submit_s", self.submit_s, instants, SimTime::from_seconds)?;
+        let runtime = table.taken("runtime_s", self.runtime_s, "seconds from 0 to 1e12", span)?;
+        let walltime = table.taken("walltime_s", self.walltime_s, "seconds up to 1e12, or null", limit)?;
+        let comm = table.taken("comm_s", self.comm_s, "seconds from 0 to 1e12, or null", added)?;
+        let node_count = table.taken("node_count", self.node_count, "a whole number from 1", node_count)?;
         let slots = "a whole number from 1, or null";
-        let slots = self.taken("slots", |own| &mut own.slots, slots, |slots| u32::try_from(slots).ok())?;
+        let slots = table.taken("slots", self.slots, slots, |slots| u32::try_from(slots).ok())?;
         let names = i32::try_from(self.app_names.len()).unwrap_or(i32::MAX);
-        let app = self.taken("app", |own| &mut own.app, "an index into the names", |code| app_code(code, names))?;
-        let on_gpu = self.taken("on_gpu", |own| &mut own.on_gpu, "0 or 1", flag)?;
-        let first_run = self.taken(
-            "first_run",
-            |own| &mut own.first_run,
-            "-1, 0 or 1",
-            |code| match code {
-                -1 => Some(None),
-                other => flag(other).map(Some),
-            },
-        )?;
-        let power_w = self.taken("power_w", |own| &mut own.power_w, "watts up to 1e6, or null", measured_watts)?;
-        let cap_w = self.taken("cap_w", |own| &mut own.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
-        let profiles = Profiles::new(&self)?.map(Box::new);
-        let (observed, sizes, waits) = (Observed::new(&self)?, sizes?, Waits::new(&self)?);
+        let app = table.taken("app", self.app, "an index into the names", |code| app_code(code, names))?;
+        let on_gpu = table.taken("on_gpu", self.on_gpu, "0 or 1", flag)?;
+        let first_run = table.taken("first_run", self.first_run, "-1, 0 or 1", |code| match code {
+            -1 => Some(None),
+            other => flag(other).map(Some),
+        })?;
+        let power_w = table.taken("power_w", self.power_w, "watts up to 1e6, or null", measured_watts)?;
+        let cap_w = table.taken("cap_w", self.cap_w, "watts above 0, up to 1e6, or null", own_cap)?;
+        let profiles = Profiles::new(table, &self.profiles)?.map(Box::new);
+        let (observed, sizes, waits) =
+            (Observed::new(table, &self.observed)?, sizes?, Waits::new(table, &self.waits, rows)?);
         Ok(Workload {
             profiles,
             observed,
@@ -109,7 +104,7 @@ impl JobColumns {
         })
     }
 
-    fn check_lengths(&self, rows: usize) -> Result<()> {
+    fn check_lengths(&self, rows: usize, table: CheckedTable<'_>) -> Result<()> {
         let required = [
             ("submit_s", self.submit_s.len()),
             ("runtime_s", self.runtime_s.len()),
@@ -135,58 +130,10 @@ impl JobColumns {
         let wrong = required.iter().find(|(_, len)| *len != rows);
         let (waits, is_odd) = (self.waits.lengths(), |(_, len): &&(&str, usize)| *len != rows && *len != 0);
         match wrong.or_else(|| optional.iter().chain(&waits).find(is_odd)) {
-            Some((column, len)) => Err(self.whole_table(column, len, &format!("{rows} values, one a job")).into()),
+            Some((column, len)) => Err(table.whole_table(column, len, &format!("{rows} values, one a job")).into()),
             None => Ok(()),
         }
     }
-
-    pub(super) fn whole_table(&self, field: &str, found: impl fmt::Display, expected: &str) -> TraceError {
-        TraceError {
-            file: self.source.clone(),
-            line: None,
-            field: Some(field.to_owned()),
-            found: found.to_string(),
-            expected: expected.to_owned(),
-        }
-    }
-
-    pub(super) fn column<T: Copy + fmt::Display, U>(
-        &self,
-        field: &str,
-        values: &[T],
-        expected: &str,
-        mut take: impl FnMut(T) -> Option<U>,
-    ) -> Result<Vec<U>> {
-        let mut taken = Vec::with_capacity(values.len());
-        for (row, &value) in values.iter().enumerate() {
-            let Some(good) = take(value) else {
-                let fault = self.whole_table(field, format!("`{value}`"), expected);
-                return Err(Error::Trace(TraceError { line: Some(row as u64), ..fault }));
-            };
-            taken.push(good);
-        }
-        Ok(taken)
-    }
-
-    /// The values of a column that is taken, in its own memory where theirs are of one size.
-    fn taken<T: Copy + fmt::Display, U>(
-        &mut self,
-        field: &str,
-        of: impl FnOnce(&mut Self) -> &mut Vec<T>,
-        expected: &str,
-        mut take: impl FnMut(T) -> Option<U>,
-    ) -> Result<Vec<U>> {
-        let values = std::mem::take(of(self));
-        let taken = |(row, value): (usize, T)| take(value).ok_or((row, value));
-        values.into_iter().enumerate().map(taken).collect::<Result<_, _>>().map_err(|(row, value)| {
-            let fault = self.whole_table(field, format!("`{value}`"), expected);
-            Error::Trace(TraceError { line: Some(row as u64), ..fault })
-        })
-    }
-}
-
-fn span(seconds: f64) -> Option<SimDuration> {
-    if seconds < 0.0 { None } else { SimDuration::from_seconds(seconds) }
 }
 
 fn limit(seconds: f64) -> Option<SimDuration> {
@@ -196,24 +143,12 @@ fn limit(seconds: f64) -> Option<SimDuration> {
     (seconds <= MAX_SECONDS).then(|| SimDuration::from_seconds(seconds)).flatten()
 }
 
-pub(super) fn added(seconds: f64) -> Option<SimDuration> {
-    if seconds.is_nan() { Some(SimDuration::ZERO) } else { span(seconds) }
-}
-
 fn node_count(count: i32) -> Option<u32> {
     u32::try_from(count).ok().filter(|&count| count > 0)
 }
 
 fn app_code(code: i32, names: i32) -> Option<u32> {
     if code == -1 { Some(NO_APP) } else { (0..names).contains(&code).then(|| u32::try_from(code).ok()).flatten() }
-}
-
-pub(super) fn flag(code: i64) -> Option<bool> {
-    match code {
-        0 => Some(false),
-        1 => Some(true),
-        _ => None,
-    }
 }
 
 fn measured_watts(watts: f64) -> Option<f64> {

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::units::{SimDuration, SimTime};
-use crate::workload::JobColumns;
+use crate::workload::checks::CheckedTable;
 
 /// Columns as a caller has them; each may be empty, and otherwise has one value per job.
 #[derive(Clone, Debug, Default)]
@@ -33,26 +33,27 @@ impl Observed {
     ///
     /// # Errors
     /// With the row, the column and the value of the first fault.
-    pub(super) fn new(jobs: &JobColumns) -> Result<Self> {
-        let ObservedColumns { start_s, end_s, node_offsets, nodes } = &jobs.observed;
+    pub(super) fn new(table: CheckedTable<'_>, columns: &ObservedColumns) -> Result<Self> {
+        let ObservedColumns { start_s, end_s, node_offsets, nodes } = columns;
         let instant =
             |seconds: f64| if seconds.is_nan() { Some(SimTime::NEVER) } else { SimTime::from_seconds(seconds) };
         let expected = "seconds from -1e12 to 1e12, or null";
-        let start = jobs.column("observed_start_s", start_s, expected, instant)?;
-        let end = jobs.column("observed_end_s", end_s, expected, instant)?;
+        let start = table.column("observed_start_s", start_s, expected, instant)?;
+        let end = table.column("observed_end_s", end_s, expected, instant)?;
         let spans: Vec<_> = start.iter().zip(&end).map(|(&start, &end)| length(start, end)).collect();
-        jobs.column("observed_end_s", &spans, "microseconds from 0 on after the start", |span| {
+        table.column("observed_end_s", &spans, "microseconds from 0 on after the start", |span| {
             (span >= 0).then_some(())
         })?;
         let places = i64::try_from(nodes.len()).unwrap_or(i64::MAX);
         let mut last = 0;
         let first_node =
-            jobs.column("observed_node_offsets", node_offsets, "places in the list, ascending", |place| {
+            table.column("observed_node_offsets", node_offsets, "places in the list, ascending", |place| {
                 let rises = (last..=places).contains(&place);
                 last = place;
                 usize::try_from(place).ok().filter(|_| rises)
             })?;
-        let nodes = jobs.column("observed_nodes", nodes, "a node's number, from 0", |node| u32::try_from(node).ok())?;
+        let nodes =
+            table.column("observed_nodes", nodes, "a node's number, from 0", |node| u32::try_from(node).ok())?;
         Ok(Self { start, length: spans.into_iter().map(SimDuration::from_micros).collect(), first_node, nodes })
     }
 

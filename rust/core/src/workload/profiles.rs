@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::units::{MAX_NODE_WATTS, SimDuration};
-use crate::workload::JobColumns;
+use crate::workload::checks::CheckedTable;
 
 /// Columns as a caller has them; all are empty where no job has a profile.
 #[derive(Clone, Debug, Default)]
@@ -36,24 +36,24 @@ impl Profiles {
     ///
     /// # Errors
     /// With the row, the column and the value of the first fault.
-    pub(super) fn new(jobs: &JobColumns) -> Result<Option<Self>> {
-        let ProfileColumns { offsets, watts, interval_s } = &jobs.profiles;
+    pub(super) fn new(table: CheckedTable<'_>, columns: &ProfileColumns) -> Result<Option<Self>> {
+        let ProfileColumns { offsets, watts, interval_s } = columns;
         if watts.is_empty() {
             return Ok(None);
         }
         let places = i64::try_from(watts.len()).unwrap_or(i64::MAX);
         let mut last = 0;
-        let offsets = jobs.column("power_profile_offsets", offsets, "places in the list, ascending", |place| {
+        let offsets = table.column("power_profile_offsets", offsets, "places in the list, ascending", |place| {
             let rises = (last..=places).contains(&place);
             last = place;
             usize::try_from(place).ok().filter(|_| rises)
         })?;
         let expected = "watts above 0, up to 1e6";
-        jobs.column("power_profile", watts, expected, |w| (w > 0.0 && w <= MAX_NODE_WATTS).then_some(()))?;
+        table.column("power_profile", watts, expected, |w| (w > 0.0 && w <= MAX_NODE_WATTS).then_some(()))?;
         let mut profiles = Self { first: Vec::with_capacity(offsets.len()), parts: Vec::new() };
         let mut row = 0;
         let expected = "seconds from 1e-6, so that the profile is no longer than 1e12 s";
-        jobs.column("power_profile_s", interval_s, expected, |interval_s| {
+        table.column("power_profile_s", interval_s, expected, |interval_s| {
             let own = &watts[offsets[row]..offsets[row + 1]];
             row += 1;
             profiles.add(own, interval_s)

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result, TraceError};
 use crate::units::SimDuration;
-use crate::workload::{JobColumns, JobId};
+use crate::workload::JobId;
+use crate::workload::checks::{CheckedTable, added, flag};
 
 /// The sizes of jobs as a caller has them. All empty: every job has the one size that it asks for.
 #[derive(Clone, Debug, Default)]
@@ -32,27 +33,27 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The sizes of all jobs; none if each has only one.
-    pub(super) fn new(columns: &JobColumns) -> Result<Option<Self>> {
-        let SizeColumns { min_nodes, offsets, time_ratios, malleable, resize_s } = &columns.sizes;
+    /// The sizes of all jobs, which ask for these numbers of nodes; none if each has only one.
+    pub(super) fn new(table: CheckedTable<'_>, columns: &SizeColumns, node_count: &[i32]) -> Result<Option<Self>> {
+        let SizeColumns { min_nodes, offsets, time_ratios, malleable, resize_s } = columns;
         if min_nodes.is_empty() {
             return Ok(None);
         }
-        let rows = columns.job_id.len();
+        let rows = node_count.len();
         let fault = |row: usize, what: String| {
             let expected =
                 "sizes around `node_count`, with a ratio of 1 at it and ratios above 0 and up to 1e6 elsewhere";
-            let fault = columns.whole_table("min_nodes", what, expected);
+            let fault = table.whole_table("min_nodes", what, expected);
             Error::Trace(TraceError { line: Some(row as u64), ..fault })
         };
         if min_nodes.len() != rows || offsets.len() != rows + 1 {
             return Err(fault(0, format!("{} jobs with sizes of {rows}", min_nodes.len())));
         }
-        let malleable = columns.column("malleable", malleable, "0 or 1", super::columns::flag)?;
-        let pause = columns.column("resize_s", resize_s, "seconds from 0 to 1e12, or null", super::columns::added)?;
+        let malleable = table.column("malleable", malleable, "0 or 1", flag)?;
+        let pause = table.column("resize_s", resize_s, "seconds from 0 to 1e12, or null", added)?;
         let mut sizes = Self { time_ratios: time_ratios.clone(), malleable, pause, ..Self::default() };
         for row in 0..rows {
-            let (low, asked) = (min_nodes[row], i64::from(columns.node_count[row]));
+            let (low, asked) = (min_nodes[row], i64::from(node_count[row]));
             let bounds = usize::try_from(offsets[row]).ok().zip(usize::try_from(offsets[row + 1]).ok());
             let own = bounds.and_then(|(first, end)| time_ratios.get(first..end)).unwrap_or_default();
             let at_asked = usize::try_from(asked - low).ok().and_then(|place| own.get(place).copied());
@@ -103,7 +104,7 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Workload;
+    use crate::workload::{JobColumns, Workload};
 
     fn workload(sizes: SizeColumns) -> Result<Workload> {
         let columns = JobColumns {

@@ -3,7 +3,8 @@
 
 use crate::error::Result;
 use crate::units::{SimDuration, SimTime};
-use crate::workload::{JobColumns, JobId};
+use crate::workload::JobId;
+use crate::workload::checks::CheckedTable;
 
 /// Kind of end of a job that another one waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,9 +90,9 @@ impl Waits {
     ///
     /// # Errors
     /// With the row, the column and the value of the first fault.
-    pub(super) fn new(jobs: &JobColumns) -> Result<Option<Box<Self>>> {
-        let WaitColumns { start_s, depends_on, depends_how, think_s, cancel_s, array, array_limits } = &jobs.waits;
-        if jobs.waits.lengths().iter().all(|&(_, len)| len == 0) {
+    pub(super) fn new(table: CheckedTable<'_>, columns: &WaitColumns, rows: usize) -> Result<Option<Box<Self>>> {
+        let WaitColumns { start_s, depends_on, depends_how, think_s, cancel_s, array, array_limits } = columns;
+        if columns.lengths().iter().all(|&(_, len)| len == 0) {
             return Ok(None);
         }
         let instant =
@@ -102,16 +103,20 @@ impl Waits {
         };
         let place = |below: usize| move |at: i64| if at == -1 { Some(NOBODY) } else { place_below(at, below) };
         let expected = "seconds from -1e12 to 1e12, or null";
-        let rows = jobs.job_id.len();
-        let depends_on = jobs.column("depends_on", depends_on, "a row of the table, or -1", place(rows))?;
+        let depends_on = table.column("depends_on", depends_on, "a row of the table, or -1", place(rows))?;
         let (dependents, first_dependent) = by_predecessor(&depends_on);
         Ok(Some(Box::new(Self {
-            start: jobs.column("start_at_s", start_s, expected, instant)?,
-            how: jobs.column("depends_how", depends_how, "0, 1 or 2", how)?,
-            think: jobs.column("think_s", think_s, "seconds from 0 to 1e12, or null", span)?,
-            cancel: jobs.column("cancel_s", cancel_s, expected, instant)?,
-            array: jobs.column("array_id", array, "a place in the list of limits, or -1", place(array_limits.len()))?,
-            limits: jobs.column("array_limit", array_limits, "a whole number from 1", |limit| {
+            start: table.column("start_at_s", start_s, expected, instant)?,
+            how: table.column("depends_how", depends_how, "0, 1 or 2", how)?,
+            think: table.column("think_s", think_s, "seconds from 0 to 1e12, or null", span)?,
+            cancel: table.column("cancel_s", cancel_s, expected, instant)?,
+            array: table.column(
+                "array_id",
+                array,
+                "a place in the list of limits, or -1",
+                place(array_limits.len()),
+            )?,
+            limits: table.column("array_limit", array_limits, "a whole number from 1", |limit| {
                 u32::try_from(limit).ok().filter(|&limit| limit > 0)
             })?,
             depends_on,
@@ -189,6 +194,7 @@ fn by_predecessor(depends_on: &[u32]) -> (Vec<JobId>, Vec<u32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::JobColumns;
 
     fn jobs(waits: WaitColumns) -> JobColumns {
         JobColumns {

@@ -2,8 +2,7 @@
 
 use hetsched_core::error::{Result, config};
 use hetsched_core::policy::analyzer::Ask;
-use hetsched_core::policy::compose::rank_of;
-use hetsched_core::policy::order::{Changes, Order};
+use hetsched_core::policy::order::{Changes, Order, rank_of};
 use hetsched_core::units::SimDuration;
 use hetsched_core::workload::JobId;
 use pyo3::prelude::*;

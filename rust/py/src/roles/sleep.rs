@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use hetsched_core::error::Result;
 use hetsched_core::platform::node_state::NodeState;
-use hetsched_core::policy::sleep::rest::{IdleNode, Rest, RestChoice, Scene};
-use hetsched_core::policy::sleep::rules::NodeRule;
+use hetsched_core::policy::sleep::answers::RestChoice;
+use hetsched_core::policy::sleep::node_rule::NodeRule;
+use hetsched_core::policy::sleep::rest::{IdleNode, Rest, Scene};
 use hetsched_core::units::{SimDuration, SimTime};
 use hetsched_core::workload::JobId;
 use numpy::PyArray1;

@@ -10,7 +10,7 @@
 //!
 //! The prices are optimal only up to the last step; the shortest paths that follow make them exact.
 
-use super::dense::State;
+use super::matching::State;
 use super::rows::Rows;
 use super::search::NONE;
 use super::{Interrupted, Stop};

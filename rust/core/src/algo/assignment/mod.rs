@@ -22,6 +22,7 @@ pub mod certificate;
 mod dense;
 pub mod distinct;
 mod families;
+mod matching;
 mod rows;
 mod search;
 mod types;

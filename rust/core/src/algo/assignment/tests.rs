@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::dense::State;
 use super::families::Families;
+use super::matching::State;
 use super::rows::Rows;
 use super::search::{Problem, Search};
 use super::*;

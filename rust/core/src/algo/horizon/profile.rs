@@ -249,7 +249,7 @@ impl<A: Amount> Profile<A> {
     #[must_use]
     pub fn first_lack(&self, need: A, length: SimDuration) -> Option<(SimTime, A)> {
         let first = self.heads.first()?;
-        let end = first.begins.saturating_add(length.max(SimDuration::from_micros(1)));
+        let end = first.begins.saturating_add(length.max(SimDuration::TICK));
         let blocks = self.heads.iter().zip(&self.blocks).take_while(|(head, _)| head.begins < end);
         for (head, steps) in blocks.filter(|(head, _)| !head.lowest.holds(need)) {
             let short = !steps.that_hold(need, head.lift);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
 use crate::control::live::Taken;
-use crate::control::live::snapshot::Standing;
+use crate::control::live::standing::Standing;
 use crate::platform::node_state::NodeState;
 use crate::units::SimTime;
 

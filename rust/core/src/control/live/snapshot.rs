@@ -3,6 +3,7 @@
 use crate::cluster::{Cluster, Phase};
 use crate::control::live::Live;
 use crate::control::live::impossible::check_nodes;
+use crate::control::live::standing::Standing;
 use crate::control::memory::turn_of;
 use crate::control::orders::{HostOrder, Which, numbers};
 use crate::error::Result;
@@ -29,19 +30,6 @@ pub struct Snapshot {
     pub nodes: Vec<(u32, Standing)>,
     /// Budgets, those to come included.
     pub budgets: Vec<BudgetRow>,
-}
-
-/// State of a node that is not in service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It is off.
-    Off,
-    /// It boots.
-    Booting,
-    /// It shuts down.
-    Stopping,
-    /// It is down.
-    Down,
 }
 
 impl Live {
@@ -165,17 +153,4 @@ impl Live {
 /// A job and the number of its attempts that are over.
 fn last(cluster: &Cluster, job: JobId) -> Which {
     Which { job, attempt: cluster.lost_attempts(job) }
-}
-
-impl Standing {
-    /// The state of a node, unless it is in service.
-    pub(super) fn of(state: NodeState) -> Option<Self> {
-        match state {
-            NodeState::Off => Some(Self::Off),
-            NodeState::Booting { .. } => Some(Self::Booting),
-            NodeState::ShuttingDown { .. } => Some(Self::Stopping),
-            NodeState::Down => Some(Self::Down),
-            NodeState::Idle | NodeState::Busy { .. } | NodeState::Kept => None,
-        }
-    }
 }

@@ -4,7 +4,6 @@ use crate::algo::releases::{Claim, merged};
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::backfill::free::Free;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
@@ -74,6 +73,6 @@ impl Ahead {
 
     /// Takes a need away from `start` on, which is not before now, for `length`; for one tick if that is zero.
     pub fn reserve(&mut self, start: SimTime, need: Claim, length: SimDuration) {
-        self.free.reserve(start, length.max(TICK), need);
+        self.free.reserve(start, length.max(SimDuration::TICK), need);
     }
 }

@@ -14,7 +14,6 @@ use crate::platform::cells::Cells;
 use crate::policy::backfill::by_want::ByWant;
 use crate::policy::backfill::cell_plan::CellPlan;
 use crate::policy::backfill::held::Held;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::{Backfill, start, start_heads};
 use crate::policy::desk::Desk;
 use crate::units::SimDuration;
@@ -92,7 +91,7 @@ impl ByCell {
         self.floors.resize(cells.wants(), Floors::default());
         self.floors.iter_mut().for_each(|floors| floors.reset(now, most));
         self.partial.begin(self.depth);
-        self.partial.ask(now.saturating_add(TICK));
+        self.partial.ask(now.saturating_add(SimDuration::TICK));
         while desk.free_units() > 0 {
             let first: Vec<_> = self.plan.profile.first().collect();
             self.rooms.clear();

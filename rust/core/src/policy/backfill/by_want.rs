@@ -7,7 +7,6 @@ use crate::algo::partial_plan::{Horizon, PlannedStart};
 use crate::algo::shelves::Shelves;
 use crate::platform::cells::Cells;
 use crate::policy::Jobs;
-use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -47,18 +46,19 @@ impl Horizon for ByWant<'_> {
 
     fn floor(&self, waiting: &Waiting) -> SimTime {
         let number = self.number(waiting);
-        let soonest = if waiting.units <= self.rooms[number] { self.now } else { self.now.saturating_add(TICK) };
+        let soonest =
+            if waiting.units <= self.rooms[number] { self.now } else { self.now.saturating_add(SimDuration::TICK) };
         self.floors[number].of(waiting.units, waiting.length).max(soonest)
     }
 
     fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
-        let found = self.free.earliest_by(from, before, waiting.length.max(TICK), &self.wish(waiting));
+        let found = self.free.earliest_by(from, before, waiting.length.max(SimDuration::TICK), &self.wish(waiting));
         found.map(|(at, _)| at)
     }
 
     fn raise(&mut self, waiting: &Waiting, to: SimTime) {
         let number = self.number(waiting);
-        self.floors[number].raise(waiting.units, waiting.length.max(TICK), to);
+        self.floors[number].raise(waiting.units, waiting.length.max(SimDuration::TICK), to);
     }
 
     fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
@@ -70,7 +70,7 @@ impl Horizon for ByWant<'_> {
     }
 
     fn hold(&mut self, start: &PlannedStart, _count: usize) {
-        let length = start.waiting.length.max(TICK);
+        let length = start.waiting.length.max(SimDuration::TICK);
         let found = self.free.earliest(start.at, length, &self.wish(&start.waiting));
         if let Some((at, split)) = found {
             debug_assert_eq!(at, start.at, "a job is promised what fits");

@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::platform::cells::Cells;
 use crate::policy::backfill::cell_base::CellBase;
 use crate::policy::backfill::named::bounds::{Bounds, Like};
-use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::promises::Promises;
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
@@ -80,7 +79,7 @@ impl CellPlan {
             }
             let now = desk.view.now;
             if let Err((at, room)) = self.profile.least(now, waiting.length, &wish, &mut self.free) {
-                self.refused[number].refuse(room + 1, at - now + TICK);
+                self.refused[number].refuse(room + 1, at - now + SimDuration::TICK);
                 return None;
             }
         }
@@ -129,7 +128,7 @@ impl CellPlan {
             return false;
         }
         let job = JobId(waiting.key.row);
-        let (count, length) = (desk.view.jobs.node_count(job), waiting.length.max(TICK));
+        let (count, length) = (desk.view.jobs.node_count(job), waiting.length.max(SimDuration::TICK));
         let microwatts = desk.need(waiting, self.most).microwatts;
         let like = Like::new(cells.number(job), microwatts, count, length);
         let from = self.bounds.of(&like).max(desk.view.now);

@@ -27,7 +27,6 @@ use crate::policy::backfill::named::lasting::Lasting;
 use crate::policy::backfill::named::needs::{are_alike, need, need_of};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::reach::Reach;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::{Backfill, start};
 use crate::policy::desk::{Desk, Offer};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
@@ -278,7 +277,7 @@ fn hold_begun(desk: &Desk<'_>, promises: &mut Promises<'_>) {
     for (start, nodes) in desk.begun() {
         let end = desk.added().iter().find(|end| end.by == ReleasedBy::Job(start.job.0)).map_or(view.now, |end| end.at);
         let watts = counts.then_some(start.granted);
-        let need = NodeNeed { watts, ..need_of(view, start.job, nodes.len(), (end - view.now).max(TICK)) };
+        let need = NodeNeed { watts, ..need_of(view, start.job, nodes.len(), (end - view.now).max(SimDuration::TICK)) };
         promises.hold(view.now, &need, nodes);
     }
 }

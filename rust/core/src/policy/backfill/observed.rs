@@ -35,7 +35,7 @@ impl OnObservedStart {
         let (now, jobs) = (desk.view.now, desk.view.jobs);
         let due = |row: u32| jobs.truth(JobId(row)).observed_start().filter(|&start| start > now);
         let next = if self.in_order {
-            let rank = first_rank_at(now.saturating_add(SimDuration::from_micros(1)));
+            let rank = first_rank_at(now.saturating_add(SimDuration::TICK));
             let key = QueueKey { tier: 0, rank, submit: SimTime::from_micros(i64::MIN), row: 0 };
             queue.first_from(key).and_then(|waiting| due(waiting.key.row))
         } else {

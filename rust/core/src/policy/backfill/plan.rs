@@ -13,9 +13,6 @@ use crate::policy::backfill::shadow::ShadowTime;
 use crate::policy::desk::{Desk, Offer};
 use crate::units::{SimDuration, SimTime};
 
-/// A job of length zero needs its nodes all the same: its reservation holds them for one tick.
-pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
-
 /// A plan of the future, made again in every pass unless it is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {

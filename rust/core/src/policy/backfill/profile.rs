@@ -9,7 +9,6 @@ use crate::algo::releases::{Claim, Release, merged};
 use crate::algo::staircase::Refused;
 use crate::policy::backfill::base::Base;
 use crate::policy::backfill::free::Free;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
 
@@ -139,7 +138,7 @@ impl Profile {
         }
         let Some((at, free)) = self.free.first_lack(claim, length) else { return true };
         // A job that needs more than is free then, and lasts until then, does not fit either.
-        let longer = at - self.now + TICK;
+        let longer = at - self.now + SimDuration::TICK;
         if free.units < claim.units {
             self.refused.units.refuse(free.units + 1, longer);
         }
@@ -193,7 +192,11 @@ impl Profile {
             };
             self.promised.push((start, together));
             if start != SimTime::NEVER {
-                self.take(start, need.times(i64::try_from(together).unwrap_or(i64::MAX)), length.max(TICK));
+                self.take(
+                    start,
+                    need.times(i64::try_from(together).unwrap_or(i64::MAX)),
+                    length.max(SimDuration::TICK),
+                );
             }
             left -= together;
         }
@@ -226,7 +229,7 @@ impl Profile {
 
     /// Number of times that `need` fits at `start`.
     fn fit_together(&self, start: SimTime, need: Claim, length: SimDuration) -> usize {
-        usize::try_from(self.free.fit_together(start, need, length.max(TICK))).unwrap_or(0)
+        usize::try_from(self.free.fit_together(start, need, length.max(SimDuration::TICK))).unwrap_or(0)
     }
 
     /// Needs that are known not to fit now.
@@ -248,7 +251,10 @@ impl Profile {
         loop {
             // If it does not fit with less, it does not with more: the search goes on from there.
             start = self.free.earliest_fit(start, more(-margin), length);
-            if margin == 0 || start == SimTime::NEVER || self.free.fits_at(start, more(margin), length.max(TICK)) {
+            if margin == 0
+                || start == SimTime::NEVER
+                || self.free.fits_at(start, more(margin), length.max(SimDuration::TICK))
+            {
                 self.least_margin = self.least_margin.min(margin);
                 return start;
             }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::policy::backfill::by_cell::ByCell;
 use crate::policy::backfill::course::Course;
 use crate::policy::backfill::kept::Kept;
-use crate::policy::backfill::plan::{Plan, TICK};
+use crate::policy::backfill::plan::Plan;
 use crate::policy::backfill::standing::StandingPlan;
 use crate::policy::backfill::woken::Woken;
 use crate::policy::backfill::worth::Worth;
@@ -94,7 +94,7 @@ impl Reservations {
     fn begin_in_part(&mut self, desk: &mut Desk<'_>) -> Result<()> {
         self.plan.reset(desk)?;
         self.partial.begin(self.depth);
-        self.partial.ask(desk.view.now.saturating_add(TICK));
+        self.partial.ask(desk.view.now.saturating_add(SimDuration::TICK));
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Reservations {
         let stands = self.may_plan_in_part(desk, queue) && profile.free_now().units == desk.free()?.units;
         if stands {
             self.plan.profile.advance(desk.view.now);
-            self.partial.ask_behind(from, desk.view.now.saturating_add(TICK));
+            self.partial.ask_behind(from, desk.view.now.saturating_add(SimDuration::TICK));
         }
         Ok(stands)
     }

@@ -5,8 +5,8 @@ pub mod draw;
 mod firsts;
 pub mod least;
 pub mod levels;
-pub mod on_nodes;
 pub mod outlook;
+pub mod price;
 pub mod prices;
 pub mod system_budget;
 
@@ -62,7 +62,7 @@ impl Power {
             return None;
         }
         // A change at the very end of what is foreseen is seen.
-        let seen = if length <= foresight { length } else { foresight + SimDuration::from_micros(1) };
+        let seen = if length <= foresight { length } else { foresight + SimDuration::TICK };
         let watts = self.prices.unkept(ask, job, estimate).least;
         let found = self.ceiling.stretches(ask.view, watts, seen);
         (found.longest < seen).then_some(Between {

@@ -15,21 +15,10 @@ use crate::policy::analyzer::Ask;
 use crate::policy::budget::draw::{beyond_idle, counted};
 pub use crate::policy::budget::firsts::Edition;
 use crate::policy::budget::firsts::Firsts;
-use crate::policy::budget::on_nodes::{OnEach, OnNodes};
+use crate::policy::budget::price::{OnEach, OnNodes, Price};
 use crate::policy::class::JobClass;
 use crate::units::Watts;
 use crate::workload::JobId;
-
-/// Watts beyond idle of a job on as many nodes as it asks for, of those that can serve it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Price {
-    /// Watts on the nodes where it adds least.
-    pub least: Watts,
-    /// Average over all of them.
-    pub mean: Watts,
-    /// Watts on the nodes where it adds most.
-    pub most: Watts,
-}
 
 /// Most classes that are numbered: where every job brings another cap, each would need its own. Other jobs have prices
 /// of their own.
@@ -295,15 +284,6 @@ impl List {
         let all = sums.last().copied().unwrap_or_default();
         let first = |nodes: usize| nodes.min(sums.len()).checked_sub(1).map_or(Watts::ZERO, |last| sums[last]);
         Price::new(view, job, (first(count), all - first(sums.len().saturating_sub(count))), (all, sums.len()))
-    }
-}
-
-impl Price {
-    /// Price of a job with these watts on its cheapest and its dearest nodes, of so many with these in all.
-    fn new(view: &View<'_>, job: JobId, (least, most): (Watts, Watts), (all, nodes): (Watts, usize)) -> Self {
-        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX).max(1);
-        let mean = view.held(job, all).share(view.jobs.node_count(job), nodes);
-        Self { least: view.held(job, least), mean, most: view.held(job, most) }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cluster::counted::Estimate;
 use crate::cluster::shares::Shares;
 use crate::error::Result;
 use crate::policy::budget::draw::take_cheapest;
-use crate::policy::budget::prices::Price;
+use crate::policy::budget::price::Price;
 use crate::policy::desk::refusals::{Lasts, Likeness, Refusal};
 use crate::policy::desk::{Desk, Terms};
 use crate::policy::placement::Choice;

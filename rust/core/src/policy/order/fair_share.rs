@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::policy::analyzer::Ask;
-use crate::policy::compose::rank_of;
-use crate::policy::order::{Changes, Order};
+use crate::policy::order::{Changes, Order, rank_of};
 use crate::policy::recollection::{Recollection, bits, number};
 use crate::policy::usage::Use;
 use crate::units::{SimDuration, SimTime};

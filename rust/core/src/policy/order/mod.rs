@@ -134,6 +134,13 @@ pub fn of_queue(name: &str) -> Result<Box<dyn Order>> {
     }
 }
 
+/// Rank of a number by which a queue is ordered: lower numbers first, equal numbers equal.
+#[must_use]
+pub fn rank_of(value: f64) -> i64 {
+    let bits = (value + 0.0).to_bits().cast_signed();
+    if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+}
+
 /// Appends the ranks of an order that ranks each job by itself.
 #[expect(clippy::unnecessary_wraps, reason = "it is what `Order::rank` returns")]
 fn each(jobs: &[JobId], ranks: &mut Vec<i64>, rank: impl FnMut(JobId) -> i64) -> Result<()> {
@@ -144,6 +151,13 @@ fn each(jobs: &[JobId], ranks: &mut Vec<i64>, rank: impl FnMut(JobId) -> i64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_keep_the_order_of_numbers() {
+        let numbers = [f64::NEG_INFINITY, -2.5, -1.0, -0.0, 1e-300, 1.0, 3.0, f64::INFINITY];
+        assert!(numbers.windows(2).all(|pair| rank_of(pair[0]) < rank_of(pair[1])));
+        assert_eq!(rank_of(-0.0), rank_of(0.0));
+    }
 
     #[test]
     fn a_beat_lasts_from_one_multiple_of_the_period_to_the_next() {

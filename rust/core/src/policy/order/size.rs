@@ -2,8 +2,7 @@
 
 use crate::error::Result;
 use crate::policy::analyzer::Ask;
-use crate::policy::compose::rank_of;
-use crate::policy::order::{Order, each};
+use crate::policy::order::{Order, each, rank_of};
 use crate::workload::JobId;
 
 /// Fewest nodes first.

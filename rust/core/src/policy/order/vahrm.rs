@@ -7,8 +7,7 @@ use crate::cluster::counted::Estimate;
 use crate::error::Result;
 use crate::policy::analyzer::Ask;
 use crate::policy::class::JobClass;
-use crate::policy::compose::rank_of;
-use crate::policy::order::{Order, each};
+use crate::policy::order::{Order, each, rank_of};
 use crate::workload::JobId;
 
 /// Length of a job for which its energy is predicted.

@@ -3,8 +3,7 @@
 
 use crate::error::Result;
 use crate::policy::analyzer::Ask;
-use crate::policy::compose::rank_of;
-use crate::policy::order::{Changes, Order, each};
+use crate::policy::order::{Changes, Order, each, rank_of};
 use crate::workload::JobId;
 
 /// Highest (wait / planned length)³ × nodes first.

@@ -2,8 +2,8 @@
 //! (operations page on machines, rule 16).
 
 use crate::error::Result;
-use crate::policy::sleep::Leave;
-use crate::policy::sleep::rest::{Rest, RestChoice, Scene};
+use crate::policy::sleep::answers::{Leave, RestChoice};
+use crate::policy::sleep::rest::{Rest, Scene};
 
 /// The parts `timeout`, `nqsv` and `planned`, which differ in their numbers only.
 #[derive(Clone, Copy, Debug)]

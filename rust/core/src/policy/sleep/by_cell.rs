@@ -16,16 +16,14 @@ use crate::platform::cells::Cells;
 use crate::policy::View;
 use crate::policy::backfill::by_want::ByWant;
 use crate::policy::backfill::cell_base::CellBase;
-use crate::policy::sleep::counted::{all_back, returns};
+use crate::policy::sleep::Sleep;
+use crate::policy::sleep::answers::{Leave, Wakes};
+use crate::policy::sleep::counted::all_back;
 use crate::policy::sleep::levels::{Levels, awake};
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Leave, Sleep, Wakes};
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
-
-/// A job needs its nodes for at least this long.
-const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// Manner in which a wake plan takes the waiting jobs.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +77,7 @@ impl<'a> CellOutlook<'a> {
             if outlook.says_all(sleep, (view, queue, manner), by) {
                 return outlook;
             }
-            span = span.saturating_add(span.max(TICK));
+            span = span.saturating_add(span.max(SimDuration::TICK));
         }
     }
 
@@ -169,7 +167,7 @@ impl CellMemory {
         let mut free = ByWant { now: view.now, jobs: view.jobs, cells, free, floors, rooms };
         match manner {
             Manner::All => {
-                partial.ask(by.saturating_add(TICK));
+                partial.ask(by.saturating_add(SimDuration::TICK));
                 while let Some(start) = partial.next(&mut free, queue) {
                     partial.take(&mut free, &start);
                 }
@@ -223,7 +221,7 @@ fn plan_as_backfilled(free: &mut ByWant<'_>, view: &View<'_>, queue: &FitList, d
     {
         let held = &mut held[view.lane(JobId(waiting.key.row))];
         let (may_wait, group) = (*held < depth, free.group(&waiting));
-        let before = if may_wait { SimTime::NEVER } else { soon.saturating_add(TICK) };
+        let before = if may_wait { SimTime::NEVER } else { soon.saturating_add(SimDuration::TICK) };
         if may_wait || !refused.get(group).is_some_and(|refused| refused.holds(waiting.units, waiting.length)) {
             let at = free.fit_before(&waiting, free.floor(&waiting), before);
             free.raise(&waiting, at.unwrap_or(before));
@@ -243,7 +241,7 @@ fn plan_as_backfilled(free: &mut ByWant<'_>, view: &View<'_>, queue: &FitList, d
 
 /// Nodes of a cell that come back only if they are woken.
 fn woken<'a>(view: &View<'a>, cell: u16) -> impl Iterator<Item = &'a Return> {
-    returns(view).iter().filter(move |back| back.cell == cell && back.down > 0)
+    view.returns().iter().filter(move |back| back.cell == cell && back.down > 0)
 }
 
 impl Planned for CellOutlook<'_> {

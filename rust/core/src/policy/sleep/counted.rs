@@ -9,17 +9,14 @@ use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::floors::Floors;
 use crate::algo::horizon::Profile;
 use crate::algo::partial_plan::{CountedUnits, PartialPlan};
-use crate::cluster::standby::Return;
 use crate::policy::View;
 use crate::policy::backfill::base::Base;
+use crate::policy::sleep::Sleep;
+use crate::policy::sleep::answers::{Leave, Wakes};
 use crate::policy::sleep::levels::{self, Levels};
 use crate::policy::sleep::lows::Lows;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Leave, Sleep, Wakes};
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::units::{SimDuration, SimTime};
-
-/// A job needs its nodes for at least this long.
-const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// Surplus of nodes over time: those free by then, minus those that the wake plan holds.
 #[derive(Clone, Debug)]
@@ -90,7 +87,7 @@ impl Plan {
         self.now = view.now;
         self.all = (view.platform.units(), view.slots.free_units() + view.releases.total().units);
         self.base.keep_up(view.releases, view.now);
-        let woken = returns(view).iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
+        let woken = view.returns().iter().filter(|back| back.down > 0).map(|back| (back.at.max(view.now), back.down));
         self.woken.clear();
         self.woken.extend(woken);
     }
@@ -112,13 +109,13 @@ impl Plan {
     /// Plans a job at the earliest time from which there are enough nodes for all its length, if it starts by `by`;
     /// returns its start.
     fn add_by(&mut self, waiting: &Waiting, by: SimTime) -> SimTime {
-        let (units, length) = (waiting.units, waiting.length.max(TICK));
+        let (units, length) = (waiting.units, waiting.length.max(SimDuration::TICK));
         let place = self.place_of((units, length));
         let from = self.last[place].1;
         if from == SimTime::NEVER {
             return SimTime::NEVER;
         }
-        let after = by.saturating_add(TICK);
+        let after = by.saturating_add(SimDuration::TICK);
         if by < SimTime::NEVER && !self.free.fits_between(from, after, units, length) {
             self.last[place].1 = from.max(after);
             return SimTime::NEVER;
@@ -133,7 +130,7 @@ impl Plan {
 
     /// Plans all jobs of a queue that start by `by`, until `is_enough`.
     fn add_all(&mut self, queue: &FitList, by: SimTime, is_enough: impl Fn(&Profile<i64>) -> bool) {
-        self.partial.ask(by.saturating_add(TICK));
+        self.partial.ask(by.saturating_add(SimDuration::TICK));
         let mut counts = CountedUnits { free: &mut self.free, floors: &mut self.floors };
         while !is_enough(counts.free)
             && let Some(start) = self.partial.next(&mut counts, queue)
@@ -147,7 +144,7 @@ impl Plan {
         while let Some((place, from)) = self.turn.filter(|turn| turn.1 <= by)
             && let Some(waiting) = queue.get(place)
         {
-            let length = waiting.length.max(TICK);
+            let length = waiting.length.max(SimDuration::TICK);
             let start = self.free.earliest_fit_from(from, waiting.units, length);
             // Behind a job that never starts, no other does.
             self.turn = (start != SimTime::NEVER).then(|| (queue.after(place), start));
@@ -186,7 +183,7 @@ impl Outlook {
         } else {
             plan.add_all(queue, SimTime::NEVER, |_| false);
         }
-        let left = plan.free.least_between(all_back(view), TICK);
+        let left = plan.free.least_between(all_back(view), SimDuration::TICK);
         Self::of(view, plan, left)
     }
 
@@ -229,7 +226,7 @@ impl Outlook {
         } else {
             // No node goes to sleep if one is lacking soon. If some are off, it matters how many are lacking, and when
             // more are.
-            let near = reach.near.max(TICK);
+            let near = reach.near.max(SimDuration::TICK);
             outlook.plan.add_all(queue, by, |free| soon.is_none() && free.least_between(now, near) <= 0);
         }
         outlook.conclude(queue, is_strict)
@@ -242,7 +239,11 @@ impl Outlook {
             self.plan.begin_all();
         }
         let span = self.by - self.now;
-        let longer = if self.by < SimTime::LATEST { span.saturating_add(span.max(TICK)) } else { SimDuration::FOREVER };
+        let longer = if self.by < SimTime::LATEST {
+            span.saturating_add(span.max(SimDuration::TICK))
+        } else {
+            SimDuration::FOREVER
+        };
         self.by = self.now.saturating_add(longer);
         if is_strict {
             self.plan.add_in_turn(queue, self.by);
@@ -310,7 +311,7 @@ impl Outlook {
             }
             place = queue.after(next);
         }
-        let left = plan.free.least_between(soon, TICK);
+        let left = plan.free.least_between(soon, SimDuration::TICK);
         Self::of(view, plan, left)
     }
 
@@ -414,11 +415,7 @@ impl Outlook {
 
 /// Instant at which the last node is back that is off or in transition.
 pub(super) fn all_back(view: &View<'_>) -> SimTime {
-    returns(view).iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now)
-}
-
-pub(super) fn returns<'a>(view: &View<'a>) -> &'a [Return] {
-    view.standby.map_or(&[], |standby| standby.returns())
+    view.returns().iter().map(|back| back.at).max().unwrap_or(view.now).max(view.now)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Nodes that are free over time without waking any, beyond those that a wake plan holds (operations page on machines,
 //! rule 20): a(t) - h(t).
 
-use crate::policy::sleep::Leave;
-use crate::policy::sleep::rules::NodeRule;
+use crate::policy::sleep::answers::Leave;
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::units::{SimDuration, SimTime};
 
 /// Levels step by step, for repeated questions.

@@ -7,7 +7,6 @@
 use crate::algo::fit_list::{FitList, Place, Room, Waiting};
 use crate::algo::releases::{Claim, Shadow};
 use crate::policy::View;
-use crate::policy::sleep::counted::returns;
 use crate::units::{SimDuration, SimTime};
 
 /// Lows of what is free over time, without waking any node and beyond what the first job holds.
@@ -56,7 +55,7 @@ impl Lows {
     /// Number of nodes left at an instant, on or not.
     pub(super) fn left_at(&self, view: &View<'_>, at: SimTime) -> i64 {
         let holds = |&(start, first): &(SimTime, Waiting)| {
-            start <= at && at < start.saturating_add(first.length.max(SimDuration::from_micros(1)))
+            start <= at && at < start.saturating_add(first.length.max(SimDuration::TICK))
         };
         free_by(view, at) - self.first.filter(holds).map_or(0, |(_, first)| first.units)
     }
@@ -90,5 +89,5 @@ fn free_by(view: &View<'_>, at: SimTime) -> i64 {
 
 /// Number of these that have to be woken.
 fn woken_by(view: &View<'_>, at: SimTime) -> i64 {
-    returns(view).iter().filter(|back| back.at.max(view.now) <= at).map(|back| back.down).sum()
+    view.returns().iter().filter(|back| back.at.max(view.now) <= at).map(|back| back.down).sum()
 }

@@ -4,6 +4,7 @@
 //! At the end of every pass nodes are woken for the jobs that are planned, then idle nodes are put to sleep that no
 //! plan needs soon. The plan either names nodes (`named`) or counts them (`counted`).
 
+pub mod answers;
 pub mod as_planned;
 mod by_cell;
 mod comebacks;
@@ -13,6 +14,7 @@ mod levels;
 mod lows;
 pub(super) mod named;
 pub mod newsvendor;
+pub mod node_rule;
 mod oldest;
 mod planned;
 pub mod proposal;
@@ -32,15 +34,17 @@ use crate::error::{Result, config};
 use crate::platform::Platform;
 use crate::platform::node_state::NodeState;
 use crate::policy::recollection::Recollection;
+use crate::policy::sleep::answers::{RestChoice, Wakes};
 use crate::policy::sleep::as_planned::AsPlanned;
 use crate::policy::sleep::by_cell::CellMemory;
 use crate::policy::sleep::counted::{Outlook, Plan, Reach};
 use crate::policy::sleep::named::{FirstJobs, FirstStarts};
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::policy::sleep::oldest::Oldest;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rest::{IdleNode, Rest, RestChoice, Scene};
+use crate::policy::sleep::rest::{IdleNode, Rest, Scene};
 use crate::policy::sleep::resting::Resting;
-use crate::policy::sleep::rules::{NodeRule, Rules};
+use crate::policy::sleep::rules::Rules;
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime, soonest};
 use crate::workload::JobId;
@@ -55,41 +59,6 @@ pub struct Alarm {
     pub at: SimTime,
     /// False if it may turn out to be later, or never: usually something else happens before that matters.
     pub is_sure: bool,
-}
-
-/// Nodes that are woken now, and the time of the next wake-up.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wakes {
-    /// Woken now.
-    pub(super) now: Vec<u32>,
-    /// The next wake-up.
-    pub(super) due: Option<SimTime>,
-}
-
-/// Answer of the plans to whether a node may go to sleep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
-    /// No plan needs it soon.
-    Given,
-    /// A plan needs it soon.
-    Denied,
-    /// A plan needs as many nodes of the same rules and cell as are left.
-    DeniedToAllAlike,
-}
-
-impl Leave {
-    fn given_if(is_far: bool) -> Self {
-        if is_far { Self::Given } else { Self::Denied }
-    }
-}
-
-impl Wakes {
-    /// Adds nodes to wake, and a time to look again.
-    fn and(mut self, nodes: Vec<u32>, again: Option<SimTime>) -> Self {
-        self.now.extend(nodes);
-        self.due = [self.due, again].into_iter().flatten().min();
-        self
-    }
 }
 
 /// Wake plan that is not complete.
@@ -291,7 +260,7 @@ impl Sleep {
         let off = view.standby.into_iter().flat_map(|standby| standby.off().iter());
         let woken = off.map(|node| (node, now.saturating_add(self.rule(node).start)));
         if self.foresees() {
-            let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+            let comebacks = view.comebacks();
             let turning = comebacks.iter().filter(|back| view.nodes[back.node as usize] != NodeState::Off);
             let turning = turning.map(|back| (back.node, back.at.min(now.saturating_add(self.rule(back.node).start))));
             return woken.chain(idle(view).map(|node| (node, now))).chain(turning).collect();

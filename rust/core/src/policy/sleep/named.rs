@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Sleep, Wakes};
+use crate::policy::sleep::Sleep;
+use crate::policy::sleep::answers::Wakes;
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::units::{SimDuration, SimTime};
 use crate::workload::JobId;
 
@@ -15,10 +16,6 @@ pub(in crate::policy) type FirstStarts = BTreeMap<u32, SimTime>;
 /// First job that is planned on each node, and its start.
 pub(in crate::policy) type FirstJobs = BTreeMap<u32, (SimTime, JobId)>;
 
-/// Delay, in every plan, of what should be over by now. A wake-up that is due by then would be put off for ever without
-/// it.
-const TICK: SimDuration = SimDuration::from_micros(1);
-
 /// Wakes off nodes such that they are on when their first planned job starts, by the boot times that plans assume.
 pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstJobs) -> Wakes {
     let mut wakes = Wakes::default();
@@ -27,7 +24,9 @@ pub(super) fn wakes(sleep: &Sleep, view: &View<'_>, first: &FirstJobs) -> Wakes 
             continue;
         }
         let span = sleep.rule(node).start;
-        if start <= view.now.saturating_add(span).saturating_add(TICK) {
+        // Every plan puts what should be over by now off by a tick: a wake-up that is due by then would be put off for
+        // ever.
+        if start <= view.now.saturating_add(span).saturating_add(SimDuration::TICK) {
             wakes.now.push(node);
         } else {
             let due = view.now.saturating_add((start - view.now) - span);

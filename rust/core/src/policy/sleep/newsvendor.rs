@@ -6,8 +6,9 @@
 
 use crate::error::Result;
 use crate::policy::recollection::{Recollection, bits, number};
-use crate::policy::sleep::rest::{Alike, IdleNode, Rest, RestChoice, Scene};
-use crate::policy::sleep::rules::NodeRule;
+use crate::policy::sleep::answers::RestChoice;
+use crate::policy::sleep::node_rule::NodeRule;
+use crate::policy::sleep::rest::{Alike, IdleNode, Rest, Scene};
 use crate::units::{SimDuration, SimTime};
 
 /// Levels of recent demand: zero, and one for each power of two up to the largest number of nodes.

@@ -3,11 +3,11 @@
 use crate::cluster::standby::Standby;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
+use crate::policy::sleep::answers::{Leave, RestChoice, Wakes};
 use crate::policy::sleep::counted::Outlook;
 use crate::policy::sleep::named::{self, FirstJobs};
-use crate::policy::sleep::rest::RestChoice;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Leave, Sleep, Wakes, idle, idle_up_to};
+use crate::policy::sleep::node_rule::NodeRule;
+use crate::policy::sleep::{Sleep, idle, idle_up_to};
 use crate::units::{SimDuration, SimTime};
 
 /// Plan for later.
@@ -116,6 +116,5 @@ impl Planned for Outlook {
 }
 
 fn comebacks<'a>(view: &View<'a>) -> impl Iterator<Item = (u32, SimTime)> + 'a {
-    let all = view.standby.map_or(&[][..], |standby| standby.comebacks());
-    all.iter().map(|back| (back.node, back.at))
+    view.comebacks().iter().map(|back| (back.node, back.at))
 }

@@ -2,8 +2,8 @@
 //! nodes that stay on are counted over all pools, and all are looked at from the highest number down (operations page
 //! on machines, rules 16, 20 and 21).
 
-use crate::policy::sleep::rest::RestChoice;
-use crate::policy::sleep::{Sleep, Wakes};
+use crate::policy::sleep::Sleep;
+use crate::policy::sleep::answers::{RestChoice, Wakes};
 use crate::policy::{Decisions, View};
 
 /// Off nodes that a pool needs, and idle ones that it can spare.

@@ -9,10 +9,11 @@ use crate::cluster::standby::Standby;
 use crate::error::Result;
 use crate::policy::View;
 use crate::policy::recollection::Recollection;
+use crate::policy::sleep::answers::{Leave, RestChoice};
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::policy::sleep::oldest::Oldest;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rules::NodeRule;
-use crate::policy::sleep::{Leave, Sleep, idle_descending};
+use crate::policy::sleep::{Sleep, idle_descending};
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -179,15 +180,4 @@ impl Alike<'_> {
     pub fn split(&self, count: u32, by: SimTime, ripe: &mut Vec<u32>) -> Option<SimTime> {
         self.oldest.split(count, by, self.standby, ripe)
     }
-}
-
-/// Nodes chosen by a [`Rest`] part.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RestChoice {
-    /// Idle nodes that go to sleep, first to last.
-    pub sleep: Vec<u32>,
-    /// Nodes that are off and are woken.
-    pub wake: Vec<u32>,
-    /// Time to ask again, if nothing happens before.
-    pub again: Option<SimTime>,
 }

@@ -1,11 +1,9 @@
 //! Parameters of a sleep part, and the rules that they yield for a node (operations page on machines, rules 14 and 17).
 
 use crate::platform::NodeDraw;
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::policy::sleep::rest::Rest;
 use crate::units::SimDuration;
-
-/// Least time that starting a node takes in plans.
-const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// Time that a transition takes in plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,21 +46,6 @@ pub struct Rules {
     pub exclude: NodeList,
     /// Part that chooses among the nodes that may sleep.
     pub rest: Box<dyn Rest>,
-}
-
-/// Rules for one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeRule {
-    /// V: time that stopping takes in plans.
-    pub stop: SimDuration,
-    /// W: time that starting takes in plans.
-    pub start: SimDuration,
-    /// Least distance of its next planned job; none: sleeping saves nothing, and it never sleeps.
-    pub far: Option<SimDuration>,
-    /// True if it is never put to sleep.
-    pub is_excluded: bool,
-    /// True if a wake-up takes no time, in plans and in fact: an off node is available at once.
-    pub is_instant: bool,
 }
 
 impl NodeList {
@@ -140,11 +123,12 @@ impl Rules {
     /// Rules for one node.
     #[must_use]
     pub fn of(&self, node: u32, draw: &NodeDraw) -> NodeRule {
-        let start = self.start.or(draw.boot_time).max(TICK);
+        // In plans starting a node always takes some time.
+        let start = self.start.or(draw.boot_time).max(SimDuration::TICK);
         NodeRule {
             stop: self.stop.or(draw.shutdown_time),
             start,
-            is_instant: start == TICK && draw.boot_time == SimDuration::ZERO,
+            is_instant: start == SimDuration::TICK && draw.boot_time == SimDuration::ZERO,
             far: match self.far {
                 Far::BreakEven => break_even(draw),
                 Far::Of(span) => Some(span),

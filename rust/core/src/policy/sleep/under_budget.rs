@@ -15,14 +15,14 @@ use crate::policy::budget::Power;
 use crate::policy::budget::draw::counted;
 use crate::policy::budget::outlook::Outlook;
 use crate::policy::compose::{Composed, Parts};
+use crate::policy::sleep::answers::{Leave, RestChoice, Wakes};
 use crate::policy::sleep::composed::in_turn;
 use crate::policy::sleep::named::FirstJobs;
+use crate::policy::sleep::node_rule::NodeRule;
 use crate::policy::sleep::planned::Planned;
-use crate::policy::sleep::rest::RestChoice;
-use crate::policy::sleep::rules::NodeRule;
 use crate::policy::sleep::wake_fit::{Fit, Need};
 use crate::policy::sleep::wake_plan::{WakePlan, cell_of};
-use crate::policy::sleep::{Leave, Sleep, Wakes, idle};
+use crate::policy::sleep::{Sleep, idle};
 use crate::policy::{Decisions, View};
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
@@ -270,7 +270,7 @@ impl Planned for UnderBudget {
     fn spare(&self, _sleep: &Sleep, view: &View<'_>) -> u32 {
         let plan = self.plan.borrow();
         let mut there = vec![0; plan.cells()];
-        let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks()).iter().map(|back| back.node);
+        let comebacks = view.comebacks().iter().map(|back| back.node);
         idle(view).chain(comebacks).for_each(|node| there[self.cell(node)] += 1);
         let spare = |(cell, &there): (usize, &u32)| {
             let least = plan.spare(cell, view.now.saturating_add(plan.margin(cell)), view.now);

@@ -2,7 +2,7 @@
 //! 6 and 11).
 
 use crate::algo::horizon::Wish;
-use crate::policy::sleep::wake_plan::{Down, TICK, WakePlan};
+use crate::policy::sleep::wake_plan::{Down, Wake, WakePlan};
 use crate::units::{SimDuration, SimTime, Watts};
 
 /// Need of a waiting job.
@@ -44,15 +44,6 @@ struct Part {
     idle: i64,
 }
 
-/// Nodes of one cell that are woken for a job.
-#[derive(Clone, Debug)]
-pub(super) struct Wake {
-    pub(super) from: SimTime,
-    pub(super) woken: Vec<usize>,
-    /// Microwatts that they may draw beyond idle.
-    pub(super) grant: i64,
-}
-
 /// Amounts that a job could have throughout from an instant on.
 struct There {
     at: SimTime,
@@ -67,7 +58,7 @@ struct There {
 impl WakePlan {
     /// The earliest instant, not before `from`, from which a job has what it needs.
     pub(in crate::policy) fn fit(&self, need: &Need<'_>, from: SimTime) -> Option<Fit> {
-        let (length, on) = (need.length.max(TICK), Vec::with_capacity(need.wish.any_of.len()));
+        let (length, on) = (need.length.max(SimDuration::TICK), Vec::with_capacity(need.wish.any_of.len()));
         let mut there = There { at: from, until: from, on, microwatts: 0, is_sure: true };
         self.candidates(need, from, length).into_iter().find_map(|at| {
             (there.at, there.until) = (at, at.saturating_add(length));
@@ -82,7 +73,7 @@ impl WakePlan {
         let mut all: Vec<_> = things.flat_map(|thing| self.free.steps_of(thing)).map(|step| step.0).collect();
         if any_of.len() > 1 {
             // As fewer nodes of one cell are free for all its length, it takes more of the next.
-            let ends: Vec<_> = all.iter().map(|&at| at.saturating_add(TICK - length)).collect();
+            let ends: Vec<_> = all.iter().map(|&at| at.saturating_add(SimDuration::TICK - length)).collect();
             all.extend(ends);
         }
         let own = |down: &&Down| any_of.contains(&down.cell);
@@ -200,7 +191,7 @@ impl WakePlan {
     /// Takes what a job needs out of the plan.
     pub(in crate::policy) fn take(&mut self, need: &Need<'_>, fit: &Fit) {
         self.holds = true;
-        let length = need.length.max(TICK);
+        let length = need.length.max(SimDuration::TICK);
         let end = fit.at.saturating_add(length);
         let woken = || fit.parts.iter().filter(|part| !part.woken.is_empty());
         for part in woken() {

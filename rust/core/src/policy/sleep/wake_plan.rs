@@ -11,11 +11,7 @@ use crate::cluster::shares::Shares;
 use crate::platform::node_state::NodeState;
 use crate::policy::View;
 use crate::policy::budget::outlook::Outlook;
-use crate::policy::sleep::wake_fit::Wake;
 use crate::units::{SimDuration, SimTime, Watts};
-
-/// A job needs its nodes for at least this long.
-pub(super) const TICK: SimDuration = SimDuration::from_micros(1);
 
 /// More microwatts than are ever needed, where none are counted.
 const PLENTY: i64 = i64::MAX / 4;
@@ -68,6 +64,16 @@ pub(super) struct Down {
     pub(super) boot: SimDuration,
     /// True if a job that is planned wakes it.
     pub(super) is_taken: bool,
+}
+
+/// Nodes of one cell that are woken for a job.
+#[derive(Clone, Debug)]
+pub(super) struct Wake {
+    pub(super) from: SimTime,
+    /// Places of these nodes among those that are down.
+    pub(super) woken: Vec<usize>,
+    /// Microwatts that they may draw beyond idle.
+    pub(super) grant: i64,
 }
 
 /// Amounts of single things that become free at some instants, for ever.
@@ -139,7 +145,7 @@ impl WakePlan {
 
     /// Notes the nodes that are off or in transition, and what becomes free once these have settled.
     fn take_comebacks(&mut self, view: &View<'_>, counts_watts: bool, changes: &mut Changes) {
-        for back in view.standby.map_or(&[][..], |standby| standby.comebacks()) {
+        for back in view.comebacks() {
             let (state, draw) = (view.nodes[back.node as usize], view.platform.node(back.node));
             let cell = cell_of(view, back.node);
             let soon = &mut self.soon[usize::from(cell)];

@@ -4,48 +4,14 @@ use std::sync::Arc;
 
 use crate::error::{ConfigError, Error, Result, config};
 use crate::platform::Platform;
-use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Clock, StaticDraw, Uncapped, factor_at};
-use crate::power::known::{Belief, KnownDraw};
+use crate::power::caps::{CapModel, CapTable, CapTables, CapsKind, Uncapped, factor_at};
+use crate::power::known::KnownDraw;
 use crate::power::pvt::check::bounds_of;
-use crate::power::pvt::draws::{Draws, JobDraws, part_of};
-use crate::power::pvt::{Actual, OnUnknownApp, Predicted, TableKind, VariationTable, few, uncapped};
+use crate::power::pvt::draws::{Caps, Draws, JobDraws, Model};
+use crate::power::pvt::table::{OnUnknownApp, VariationTable, few};
+use crate::power::pvt::{Actual, Predicted, uncapped};
 use crate::units::Watts;
 use crate::workload::{AppId, JobId, Workload};
-
-/// Draws and speeds under caps, in addition to the [`Draws`] without one.
-#[derive(Clone, Debug)]
-pub(super) enum Caps {
-    /// Draws under each finite cap.
-    Tables(CapTables<Draws>),
-    /// Speeds under every cap.
-    Model(Model),
-}
-
-/// A cap model with its numbers: watts as the caller gave them, not rounded to picowatts.
-#[derive(Clone, Debug)]
-pub(super) struct Model {
-    pub(super) clock: Clock,
-    static_draw: StaticDraw,
-    /// Bound ratio of each application; the last is that of jobs without one.
-    bounds: Vec<f64>,
-    busy: Vec<f64>,
-    tdp: Vec<f64>,
-    /// The table's watts, row after row; empty if it holds factors.
-    table: Vec<f64>,
-    /// Likeness number of each node: nodes with the same number are alike in all respects.
-    alike: Vec<u32>,
-}
-
-/// Draws of one job on each node under a cap, by the cap model (rule 3).
-#[derive(Clone, Copy, Debug)]
-pub struct Capped<'a> {
-    draws: &'a Draws,
-    model: &'a Model,
-    row: Option<usize>,
-    app: Option<AppId>,
-    own: KnownDraw,
-    cap_w: f64,
-}
 
 /// Key of a node under a cap model: nodes with the same one have the same draw and speed under every cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,89 +45,7 @@ impl<K: PartialEq, T: Copy> ForAlike<K, T> {
     }
 }
 
-impl Caps {
-    /// The same for some nodes of a machine of `width`.
-    pub(super) fn part(&self, width: usize, nodes: &[u32]) -> Self {
-        match self {
-            Self::Tables(tables) => Self::Tables(tables.map(|draws| draws.part(nodes))),
-            Self::Model(model) => Self::Model(Model {
-                static_draw: model.static_draw.part(nodes),
-                busy: part_of(&model.busy, width, nodes),
-                tdp: part_of(&model.tdp, width, nodes),
-                table: part_of(&model.table, width, nodes),
-                alike: part_of(&model.alike, width, nodes),
-                ..model.clone()
-            }),
-        }
-    }
-}
-
-impl Capped<'_> {
-    /// Out of line, so that loops over nodes without a cap stay small.
-    #[inline(never)]
-    pub(super) fn on(&self, node: usize) -> Watts {
-        let uncapped = self.model.uncapped(self.draws, self.row, self.own, node);
-        if self.cap_w >= uncapped.draw_w {
-            #[expect(clippy::cast_possible_truncation, reason = "numbers of nodes are 32 bits wide")]
-            return self.draws.draw(self.app, self.own, node as u32);
-        }
-        Watts::of_system(self.model.clock.draw(uncapped, self.cap_w))
-    }
-}
-
-impl Model {
-    /// Numbers the nodes: neighbours that are alike in all that is known of nodes get the same number.
-    fn number_alike(&mut self, draws: &Draws) {
-        let same = |cells: &[f64], node: usize| {
-            cells.chunks(draws.nodes).all(|row| row[node - 1].to_bits() == row[node].to_bits())
-        };
-        let static_w = if let StaticDraw::Watts(watts) = &self.static_draw { watts.as_slice() } else { &[] };
-        let numbers = [&self.busy, &self.tdp, &self.table, static_w, &draws.ratios, &draws.time_ratio];
-        let watts = [&draws.busy, &draws.tdp, &draws.watts];
-        let is_alike = |node: usize| {
-            numbers.into_iter().all(|cells| same(cells, node))
-                && watts.into_iter().all(|cells| cells.chunks(draws.nodes).all(|row| row[node - 1] == row[node]))
-        };
-        let mut number = 0;
-        let alike = (0..draws.nodes).map(|node| {
-            number += u32::from(node > 0 && !is_alike(node));
-            number
-        });
-        self.alike = alike.collect();
-    }
-
-    fn bound(&self, app: Option<AppId>, own: KnownDraw) -> f64 {
-        let of_app = || self.bounds[app.map_or(self.bounds.len() - 1, |app| app.0 as usize)];
-        own.bound_ratio().unwrap_or_else(of_app)
-    }
-
-    /// P and S, from the first that has it: the table, the job's own draw, the node's busy draw.
-    pub(super) fn uncapped(&self, draws: &Draws, row: Option<usize>, own: KnownDraw, node: usize) -> Uncapped {
-        let nominal = || match own {
-            KnownDraw::Unknown => self.busy[node],
-            KnownDraw::Watts(watts) | KnownDraw::Believed(Belief { watts, .. }) => watts,
-            KnownDraw::Tdp => self.tdp[node],
-        };
-        let draw_w = match (draws.kind, row) {
-            (TableKind::Watts, Some(row)) => self.table[row * draws.nodes + node],
-            (TableKind::Ratio, Some(row)) => nominal() * draws.ratios[row * draws.nodes + node],
-            (_, None) => nominal(),
-        };
-        Uncapped { draw_w, static_w: self.static_draw.on(node, draw_w) }
-    }
-}
-
 impl Draws {
-    pub(super) fn of_job_under(&self, app: Option<AppId>, own: KnownDraw, cap_w: f64) -> JobDraws<'_> {
-        match self.caps.as_deref() {
-            Some(Caps::Tables(tables)) => tables.serving(cap_w).unwrap_or(self).of_job(app, own),
-            Some(Caps::Model(model)) if cap_w < f64::INFINITY => {
-                JobDraws::Capped(Capped { draws: self, model, row: self.row(app), app, own, cap_w })
-            }
-            _ => self.of_job(app, own),
-        }
-    }
-
     fn draw_under(&self, app: Option<AppId>, own: KnownDraw, node: u32, cap_w: f64) -> Watts {
         self.of_job_under(app, own, cap_w).on(node)
     }
@@ -202,7 +86,7 @@ impl Draws {
     /// Likeness number of a node: neighbours that share it are alike under every cap, by a cap model.
     fn alike(&self, node: u32) -> Option<u32> {
         let Some(Caps::Model(model)) = self.caps.as_deref() else { return None };
-        model.alike.get(node as usize).copied()
+        model.alike(node)
     }
 
     fn kind_of_caps(&self) -> Option<CapsKind> {
@@ -431,29 +315,12 @@ pub(super) fn by_model(
     unknown: OnUnknownApp,
 ) -> Result<(Draws, Draws)> {
     let bounds = bounds_of(model, workload, unknown)?;
-    let given = |raw: &[f64], watts: &[Watts]| {
-        if raw.is_empty() { watts.iter().map(|watts| watts.watts()).collect() } else { raw.to_vec() }
+    let made = |draws: &Draws, table: Option<&VariationTable>| {
+        Some(Arc::new(Caps::Model(Model::new(model, bounds.clone(), draws, table))))
     };
-    let with_table = |draws: &Draws, table: Option<&VariationTable>| {
-        let mut made = Model {
-            clock: Clock::new(model.exponent, model.least_speed_ratio),
-            static_draw: model.static_draw.clone(),
-            bounds: bounds.clone(),
-            busy: given(&model.busy_w, &draws.busy),
-            tdp: given(&model.tdp_w, &draws.tdp),
-            table: table
-                .filter(|table| table.kind == TableKind::Watts)
-                .map_or_else(Vec::new, |table| table.power.clone()),
-            alike: Vec::new(),
-        };
-        made.number_alike(draws);
-        made
-    };
-    charged.caps = Some(Arc::new(Caps::Model(with_table(&charged, actual))));
+    charged.caps = made(&charged, actual);
     believed.caps = match (actual, predicted) {
-        (Some(actual), Some(predicted)) if !std::ptr::eq(actual, predicted) => {
-            Some(Arc::new(Caps::Model(with_table(&believed, Some(predicted)))))
-        }
+        (Some(actual), Some(predicted)) if !std::ptr::eq(actual, predicted) => made(&believed, Some(predicted)),
         _ => charged.caps.clone(),
     };
     Ok((charged, believed))

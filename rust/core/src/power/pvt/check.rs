@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::error::{ConfigError, Fault, Result, config};
 use crate::power::caps::CapModel;
 use crate::power::known::KnownDraw;
-use crate::power::pvt::capped::{Caps, Model};
-use crate::power::pvt::draws::Draws;
-use crate::power::pvt::{Actual, MOST_FAULTS, OnUnknownApp, VariationTable};
+use crate::power::pvt::Actual;
+use crate::power::pvt::draws::{Caps, Draws, Model};
+use crate::power::pvt::table::{MOST_FAULTS, OnUnknownApp, VariationTable};
 use crate::units::MAX_NODE_WATTS;
 use crate::workload::{AppId, JobId, Workload};
 

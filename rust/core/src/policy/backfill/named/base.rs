@@ -11,7 +11,6 @@ use crate::cluster::runs::{Run, RunId};
 use crate::policy::View;
 use crate::policy::backfill::named::future::in_service;
 use crate::policy::backfill::named::needs::{fill_now, need_of};
-use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
@@ -78,7 +77,7 @@ fn until(view: &View<'_>, run: &Run) -> SimTime {
     if run.suspension.is_some() {
         return SimTime::NEVER;
     }
-    run.latest_end(view.now).max(view.now.saturating_add(TICK))
+    run.latest_end(view.now).max(view.now.saturating_add(SimDuration::TICK))
 }
 
 /// Watts that a run holds: none while it is suspended.

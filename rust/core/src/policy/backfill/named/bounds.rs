@@ -3,8 +3,7 @@
 use crate::algo::fit_list::Waiting;
 use crate::policy::View;
 use crate::policy::backfill::named::needs::likeness;
-use crate::policy::backfill::plan::TICK;
-use crate::policy::budget::on_nodes::OnNodes;
+use crate::policy::budget::price::OnNodes;
 use crate::units::{SimDuration, SimTime, Watts};
 use crate::workload::JobId;
 
@@ -52,7 +51,10 @@ impl Like {
         let (group, slots) = likeness(view, job);
         let of = |on: &OnNodes<'_>| Takes { class: waiting.class.index(), least: on.least(), most: on.most() };
         let takes = on.map(of).unwrap_or_default();
-        Self { takes, ..Self::new(group, i64::from(slots), view.jobs.node_count(job), waiting.length.max(TICK)) }
+        Self {
+            takes,
+            ..Self::new(group, i64::from(slots), view.jobs.node_count(job), waiting.length.max(SimDuration::TICK))
+        }
     }
 
     fn is_within(&self, other: &Self) -> bool {

@@ -4,7 +4,7 @@ use crate::algo::horizon::{NodeNeed, Planes};
 use crate::algo::node_set::NodeSet;
 use crate::cluster::standby::Standby;
 use crate::policy::View;
-use crate::policy::budget::on_nodes::OnNodes;
+use crate::policy::budget::price::OnNodes;
 use crate::workload::JobId;
 
 /// Rule by which a job takes nodes: sorted by [`Claim`], then by cell, then fullest or emptiest first, then lowest.

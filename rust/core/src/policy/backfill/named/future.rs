@@ -8,7 +8,6 @@ use crate::platform::outages::Maintenance;
 use crate::policy::View;
 use crate::policy::backfill::named::Memory;
 use crate::policy::backfill::named::needs::groups;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::budget::outlook::Outlook;
 use crate::units::{SimDuration, SimTime, Watts};
 
@@ -67,7 +66,7 @@ impl<'a> Future<'a> {
         }
         if withheld > Watts::ZERO {
             self.windows.add_watts(now, Watts::ZERO - withheld);
-            self.windows.add_watts(now.saturating_add(TICK), withheld);
+            self.windows.add_watts(now.saturating_add(SimDuration::TICK), withheld);
         }
         self
     }
@@ -104,7 +103,7 @@ impl<'a> Future<'a> {
                 return found;
             }
             from = by;
-            self.look(self.known.saturating_add((self.known - self.view.now).max(TICK)));
+            self.look(self.known.saturating_add((self.known - self.view.now).max(SimDuration::TICK)));
         }
     }
 
@@ -153,7 +152,7 @@ pub(super) fn are_on(view: &View<'_>, nodes: &[u32]) -> bool {
 
 /// Units of nodes that are off and wake up in no time: plans have them now.
 pub(super) fn units_back_now(view: &View<'_>) -> i64 {
-    let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+    let comebacks = view.comebacks();
     let nodes = comebacks.iter().filter(|back| back.at_once).count();
     i64::try_from(nodes).unwrap_or(i64::MAX).saturating_mul(i64::from(view.slots.per_node()))
 }
@@ -170,9 +169,9 @@ pub(super) fn known_by_now(now: Planes, view: &View<'_>, returns: Vec<NodeReturn
 
 /// Adds what returns to what is free now; nodes that sleep or are out of service return, too, if they are to.
 pub(super) fn in_service<'a>(windows: &mut Windows, view: &View<'a>, mut returns: Vec<NodeReturn<'a>>) {
-    let soonest = view.now.saturating_add(TICK);
+    let soonest = view.now.saturating_add(SimDuration::TICK);
     let whole = if view.platform.is_exclusive() { 1 } else { i64::from(view.platform.slots()) };
-    let comebacks = view.standby.map_or(&[][..], |standby| standby.comebacks());
+    let comebacks = view.comebacks();
     returns.extend(comebacks.iter().map(|back| NodeReturn {
         at: if back.at_once { view.now } else { back.at.max(soonest) },
         nodes: std::slice::from_ref(&back.node),

@@ -15,7 +15,6 @@ use crate::policy::backfill::named::future::Future;
 use crate::policy::backfill::named::needs::{are_alike, need};
 use crate::policy::backfill::named::promises::Promises;
 use crate::policy::backfill::named::{NamedPlan, hold_begun, room};
-use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::standing::StandingPlan;
 use crate::policy::backfill::start;
 use crate::policy::desk::Desk;
@@ -47,7 +46,7 @@ struct NodesInPart<'p, 'a> {
 
 impl NodesInPart<'_, '_> {
     fn soon(&self) -> SimTime {
-        self.view.now.saturating_add(TICK)
+        self.view.now.saturating_add(SimDuration::TICK)
     }
 }
 
@@ -68,7 +67,7 @@ impl Horizon for NodesInPart<'_, '_> {
     }
 
     fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
-        let (need, last) = (need(self.view, waiting), before.saturating_add(SimDuration::ZERO - TICK));
+        let (need, last) = (need(self.view, waiting), before.saturating_add(SimDuration::ZERO - SimDuration::TICK));
         let until = self.until.min(last);
         let found =
             if from > until { None } else { self.promises.future().earliest(&need, (from, until), |_, _| true) };
@@ -78,7 +77,7 @@ impl Horizon for NodesInPart<'_, '_> {
 
     fn raise(&mut self, waiting: &Waiting, to: SimTime) {
         let group = self.group(waiting);
-        self.floors[group].raise(waiting.units, waiting.length.max(TICK), to);
+        self.floors[group].raise(waiting.units, waiting.length.max(SimDuration::TICK), to);
     }
 
     fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
@@ -119,7 +118,7 @@ impl NamedPlan {
 
     /// Starts the jobs that would start now in a whole plan.
     pub(super) fn plan_in_part(&mut self, desk: &mut Desk<'_>, queue: &mut FitList) -> Result<()> {
-        let (view, before) = (desk.view, desk.view.now.saturating_add(TICK));
+        let (view, before) = (desk.view, desk.view.now.saturating_add(SimDuration::TICK));
         self.lasting.end();
         self.memory.base.begin(view);
         let changes_at = self.memory.plan.as_ref().and_then(Windows::changes_at);

@@ -5,7 +5,6 @@ use crate::algo::horizon::{Groups, NodeNeed, Planes};
 use crate::cluster::shares::Shares;
 use crate::platform::queues::Queues;
 use crate::policy::View;
-use crate::policy::backfill::plan::TICK;
 use crate::units::{SimDuration, Watts};
 use crate::workload::JobId;
 
@@ -36,7 +35,7 @@ pub(super) fn need_of<'a>(view: &View<'a>, job: JobId, nodes: usize, length: Sim
 /// Need of a waiting job.
 pub(super) fn need<'a>(view: &View<'a>, waiting: &Waiting) -> NodeNeed<'a> {
     let job = JobId(waiting.key.row);
-    need_of(view, job, view.jobs.node_count(job) as usize, waiting.length.max(TICK))
+    need_of(view, job, view.jobs.node_count(job) as usize, waiting.length.max(SimDuration::TICK))
 }
 
 /// Key of jobs alike: they take the same amount of the same nodes.

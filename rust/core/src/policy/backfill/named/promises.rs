@@ -10,7 +10,7 @@ use crate::policy::backfill::named::bounds::{Bounds, Like};
 use crate::policy::backfill::named::choice::Choice;
 use crate::policy::backfill::named::future::{Future, asleep};
 use crate::policy::backfill::named::needs::need;
-use crate::policy::budget::on_nodes::OnNodes;
+use crate::policy::budget::price::OnNodes;
 use crate::units::SimTime;
 use crate::workload::JobId;
 

@@ -7,8 +7,8 @@
 use crate::algo::fit_list::{FitList, Place, QueueKey, Room, Waiting};
 use crate::algo::node_set::NodeSet;
 use crate::policy::View;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::sleep::named::FirstStarts;
+use crate::units::SimDuration;
 use crate::units::SimTime;
 use crate::workload::JobId;
 
@@ -161,7 +161,7 @@ impl Next {
             && let Some(waiting) = queue.get(found)
         {
             if is_next(waiting) {
-                return Self::Is(waiting.key, now.saturating_add(waiting.length.max(TICK)));
+                return Self::Is(waiting.key, now.saturating_add(waiting.length.max(SimDuration::TICK)));
             }
             place = queue.after(found);
         }

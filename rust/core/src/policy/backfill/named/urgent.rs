@@ -18,7 +18,6 @@ use crate::policy::backfill::named::choice::Choice;
 use crate::policy::backfill::named::future::{Future, asleep, known_by_now};
 use crate::policy::backfill::named::needs::{fill_shared, need, need_of};
 use crate::policy::backfill::named::promises::Promises;
-use crate::policy::backfill::plan::TICK;
 use crate::policy::backfill::start;
 use crate::policy::desk::Desk;
 use crate::units::{SimDuration, SimTime};
@@ -216,7 +215,7 @@ impl<'a> Urgent<'a> {
     }
 
     fn planned_end(&self, run: &Run) -> SimTime {
-        run.planned_end.max(self.view.now.saturating_add(TICK))
+        run.planned_end.max(self.view.now.saturating_add(SimDuration::TICK))
     }
 
     /// Claim of a run, without end.
@@ -240,7 +239,7 @@ impl<'a> Urgent<'a> {
             let Some(run) = view.runs.get(id) else { continue };
             let nodes = view.runs.nodes(run);
             let left = run.suspension.map_or_else(|| run.planned_end.max(now) - now, |suspension| suspension.left);
-            let need = NodeNeed { length: left.max(TICK), ..self.for_ever(run) };
+            let need = NodeNeed { length: left.max(SimDuration::TICK), ..self.for_ever(run) };
             let have_room =
                 |_: &Planes, throughout: Throughout<'_>| nodes.iter().all(|&node| throughout.nodes.contains(node));
             let found = self.running.earliest(&need, (now, SimTime::NEVER), have_room);
@@ -267,7 +266,7 @@ impl<'a> Urgent<'a> {
 
 /// Free slots over time, if each run holds what `holds` says.
 fn plan(view: &View<'_>, holds: impl Fn(&Run) -> Holds) -> Windows {
-    let soonest = view.now.saturating_add(TICK);
+    let soonest = view.now.saturating_add(SimDuration::TICK);
     let whole = i64::from(view.platform.shared_slots());
     let mut slots: Vec<_> =
         (0..view.platform.len()).map(|node| if view.slots.is_open(node) { whole } else { 0 }).collect();

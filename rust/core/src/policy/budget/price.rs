@@ -1,10 +1,20 @@
-//! Watts that a waiting job takes beyond idle, node by node.
+//! Price of a waiting job: watts that it takes beyond idle, before its nodes are known and node by node.
 
 use crate::cluster::counted::Counted;
 use crate::policy::View;
-use crate::policy::budget::prices::Price;
 use crate::units::Watts;
 use crate::workload::JobId;
+
+/// Watts beyond idle of a job on as many nodes as it asks for, of those that can serve it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Price {
+    /// Watts on the nodes where it adds least.
+    pub least: Watts,
+    /// Average over all of them.
+    pub mean: Watts,
+    /// Watts on the nodes where it adds most.
+    pub most: Watts,
+}
 
 /// Watts of one job on any nodes.
 pub struct OnNodes<'a> {
@@ -20,6 +30,20 @@ pub(super) enum OnEach<'a> {
     Known(&'a [Watts]),
     /// Those of a job that is like no other.
     Counted(Counted<'a>),
+}
+
+impl Price {
+    /// Price of a job with these watts on its cheapest and its dearest nodes, of so many with these in all.
+    pub(super) fn new(
+        view: &View<'_>,
+        job: JobId,
+        (least, most): (Watts, Watts),
+        (all, nodes): (Watts, usize),
+    ) -> Self {
+        let nodes = u32::try_from(nodes).unwrap_or(u32::MAX).max(1);
+        let mean = view.held(job, all).share(view.jobs.node_count(job), nodes);
+        Self { least: view.held(job, least), mean, most: view.held(job, most) }
+    }
 }
 
 impl OnNodes<'_> {
