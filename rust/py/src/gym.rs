@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::{gone, to_py};
-use crate::roles::view::Labels;
+use crate::roles::labels::Labels;
 use crate::run::run_detached;
 use crate::session::Session;
 

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 
 use crate::errors::to_py;
 use crate::roles::copies;
-use crate::roles::view::Labels;
+use crate::roles::labels::Labels;
 use crate::run::run_detached;
 use crate::setup::RunSetup;
 
@@ -184,7 +184,7 @@ impl Live {
 impl Live {
     fn copied(&self, py: Python<'_>) -> PyResult<(Core, Labels)> {
         let core = self.core.as_ref().ok_or_else(|| to_py(py, gone()))?;
-        copies::forking(|| (core.clone(), self.labels.forked()))
+        copies::forking(|| (core.clone(), copies::labels_of_fork(&self.labels)))
     }
 }
 

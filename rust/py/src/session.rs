@@ -11,7 +11,7 @@ use crate::columns::{BudgetColumns, MaintenanceColumns, budget_rows, instant, ma
 use crate::errors::{gone, to_py};
 use crate::live::{self, Sheet};
 use crate::roles::copies;
-use crate::roles::view::Labels;
+use crate::roles::labels::Labels;
 use crate::run::{Records, run_detached};
 use crate::setup::{Ingredients, RunSetup};
 
@@ -208,7 +208,7 @@ impl Session {
     /// A copy of the run, and the labels of jobs that its objects know.
     fn copied(&self, py: Python<'_>) -> PyResult<(Simulation, Labels)> {
         let simulation = self.simulation.as_ref().ok_or_else(|| to_py(py, gone()))?;
-        copies::forking(|| (simulation.clone(), self.labels.forked()))
+        copies::forking(|| (simulation.clone(), copies::labels_of_fork(&self.labels)))
     }
 }
 

@@ -21,7 +21,7 @@ use crate::columns::{BudgetColumns, JobColumns, Machine, budget_rows, instant};
 use crate::errors::{gone, to_py};
 use crate::parts::{choices, policy_spec};
 use crate::roles::Objects;
-use crate::roles::view::Labels;
+use crate::roles::labels::Labels;
 
 /// Indices into a list of names, one per job, -1 for unknown; and the names.
 type Codes<'py> = (PyReadonlyArray1<'py, i64>, Vec<String>);

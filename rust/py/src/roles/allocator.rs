@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 use crate::errors::to_py;
 use crate::roles::answers;
-use crate::roles::running::{Running, each_allotted, node_total};
+use crate::roles::running::{each_allotted, node_total};
 use crate::roles::{Part, counted};
 
 /// An object that sets caps.
@@ -92,7 +92,7 @@ impl Allocator for OwnAllocator {
         let part = &self.part;
         let caps_w = Python::attach(|py| {
             part.lender.lend(view, None, |lent| {
-                let own = Running::of(ids.clone(), &part.lender);
+                let own = part.lender.running(ids.clone());
                 let asked = || format!(", with {} running,", counted(runs.len(), "job"));
                 let answer = part.call(py, view, (own, room.watts(), lent), asked)?;
                 let whose =

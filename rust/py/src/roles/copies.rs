@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::roles::view::Labels;
+use crate::roles::labels::Labels;
 
 /// Copies made so far while a run is forked: an object in two roles is copied once.
 #[derive(Default)]

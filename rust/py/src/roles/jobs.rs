@@ -10,7 +10,9 @@ use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::roles::view::{Labels, Lender, Loan, fixed};
+use crate::roles::arrays::fixed;
+use crate::roles::labels::Labels;
+use crate::roles::loan::Loan;
 
 /// Jobs as columns: each attribute is a read-only array with one value per job. Readable during the call only.
 #[pyclass(frozen, subclass, module = "hetsched.roles")]
@@ -242,10 +244,9 @@ impl Jobs {
 }
 
 impl Ended {
-    /// Jobs to be read while a view is lent, on nodes with so many slots.
-    pub(crate) fn lent(lender: &Lender, over: Vec<Over>, slots: u32) -> PyClassInitializer<Self> {
+    /// The same jobs with their ends, on nodes with so many slots.
+    pub(crate) fn of(jobs: Jobs, over: Vec<Over>, slots: u32) -> PyClassInitializer<Self> {
         let drew = over.iter().map(|over| over.drew.stated().unwrap_or(f64::NAN)).collect();
-        let jobs = lender.jobs(over.iter().map(|over| over.job).collect());
         PyClassInitializer::from(Jobs { drew: Some(drew), ..jobs }).add_subclass(Self { over, slots })
     }
 

@@ -43,7 +43,8 @@ impl Learner for OwnLearner {
         Python::attach(|py| {
             part.lender.lend(view, None, |lent| {
                 let about = || for_jobs(view, &jobs);
-                let ended = Ended::lent(&part.lender, over, view.slots.per_node());
+                let jobs = part.lender.jobs(over.iter().map(|over| over.job).collect());
+                let ended = Ended::of(jobs, over, view.slots.per_node());
                 let ended = Py::new(py, ended).map_err(failed)?;
                 if self.takes_runtimes {
                     let arguments = (ended, PyArray1::from_vec(py, ran), lent);

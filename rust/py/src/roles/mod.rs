@@ -6,10 +6,13 @@
 pub(crate) mod allocator;
 pub(crate) mod analyzer;
 pub(crate) mod answers;
+pub(crate) mod arrays;
 pub(crate) mod backfill;
 pub(crate) mod copies;
 pub(crate) mod jobs;
+pub(crate) mod labels;
 pub(crate) mod learner;
+pub(crate) mod loan;
 pub(crate) mod monitor;
 pub(crate) mod order;
 pub(crate) mod placement;
@@ -36,6 +39,7 @@ use crate::roles::allocator::OwnAllocator;
 use crate::roles::analyzer::OwnAnalyzer;
 use crate::roles::answers::Wrong;
 use crate::roles::backfill::OwnBackfill;
+use crate::roles::labels::Labels;
 use crate::roles::learner::{LEARN, OwnLearner};
 use crate::roles::monitor::OwnMonitor;
 use crate::roles::order::OwnOrder;
@@ -43,7 +47,7 @@ use crate::roles::placement::OwnPlacement;
 use crate::roles::scheduler::{Numbers, OwnScheduler};
 use crate::roles::sizing::OwnSizing;
 use crate::roles::sleep::OwnSleep;
-use crate::roles::view::{Labels, Lender};
+use crate::roles::view::Lender;
 
 /// The objects of a policy, by role.
 pub(crate) struct Objects {

@@ -11,8 +11,8 @@ use hetsched_core::workload::JobId;
 use pyo3::prelude::*;
 
 use crate::roles::answers::{self, Wrong};
+use crate::roles::arrays::node_numbers;
 use crate::roles::jobs::Job;
-use crate::roles::view::node_numbers;
 use crate::roles::{Part, for_jobs};
 
 /// An object that chooses nodes.

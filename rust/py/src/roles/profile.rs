@@ -7,7 +7,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::roles::view::{fixed, seconds};
+use crate::roles::arrays::{fixed, seconds};
 
 /// Nodes, or slots if nodes are shared, that are free from now on by the planned ends of runs.
 #[pyclass(module = "hetsched.roles")]

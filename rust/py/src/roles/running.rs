@@ -11,8 +11,10 @@ use numpy::{Element, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::roles::arrays::{fixed, seconds};
 use crate::roles::jobs::{range, time_ratio};
-use crate::roles::view::{Labels, Lender, Loan, fixed, seconds};
+use crate::roles::labels::Labels;
+use crate::roles::loan::Loan;
 
 /// The running jobs, by start: each attribute is a read-only array. Readable during the call only.
 #[pyclass(frozen, module = "hetsched.roles")]
@@ -35,8 +37,8 @@ impl Running {
     }
 
     /// These runs, in this order.
-    pub(crate) fn of(runs: Vec<RunId>, lender: &Lender) -> Self {
-        Self { runs, loan: Arc::clone(lender.loan()), labels: lender.labels().clone() }
+    pub(crate) fn of(runs: Vec<RunId>, loan: &Arc<Loan>, labels: &Labels) -> Self {
+        Self { runs, loan: Arc::clone(loan), labels: labels.clone() }
     }
 
     /// A number for each run, under one cap per run, one per node of each, or one for all.

@@ -10,7 +10,6 @@ use hetsched_core::workload::JobId;
 use pyo3::prelude::*;
 
 use crate::roles::answers::{self, Wrong};
-use crate::roles::running::Running;
 use crate::roles::{Part, counted, for_jobs, with_waiting};
 
 /// Name of the method that changes sizes of running jobs.
@@ -93,7 +92,7 @@ impl Sizing for OwnSizing {
         let sizes = Python::attach(|py| {
             part.lender.lend(view, Some(queue), |lent| {
                 let asked = || format!(", with {} running,", counted(runs.len(), "malleable job"));
-                let own = Running::of(runs.to_vec(), &part.lender);
+                let own = part.lender.running(runs.to_vec());
                 let answer = part.call_to(RESIZES, py, view, (own, watts, lent), asked)?;
                 Ok::<_, Error>(answers::whole(&answer, WANTED))
             })

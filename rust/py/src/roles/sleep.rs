@@ -14,8 +14,10 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::roles::answers::{self, Wrong};
+use crate::roles::arrays::{fixed, seconds};
 use crate::roles::jobs::Jobs;
-use crate::roles::view::{Labels, Loan, fixed, seconds};
+use crate::roles::labels::Labels;
+use crate::roles::loan::Loan;
 use crate::roles::{Part, counted};
 
 /// An object that lets nodes sleep.

@@ -3,148 +3,34 @@
 //! A view is lent for the length of one call. The actual table, by which runs are charged, cannot be reached from it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::thread::{self, ThreadId};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use hetsched_core::algo::node_set::NodeSet;
 use hetsched_core::algo::releases::Claim;
+use hetsched_core::cluster::runs::RunId;
 use hetsched_core::error::config;
 use hetsched_core::policy;
 use hetsched_core::policy::backfill::ahead::Ahead;
 use hetsched_core::power::known::KnownDraw;
-use hetsched_core::units::SimTime;
 use hetsched_core::workload::{AppId, JobId};
-use numpy::npyffi::flags::NPY_ARRAY_WRITEABLE;
-use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyAttributeError, PyKeyError, PyRuntimeError, PyTypeError};
+use numpy::{Element, PyArray1};
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
 use crate::errors::to_py;
+use crate::roles::arrays::{fixed, node_numbers, seconds};
 use crate::roles::copies;
 use crate::roles::jobs::{Job, Jobs};
+use crate::roles::labels::Labels;
+use crate::roles::loan::Loan;
 use crate::roles::profile::{Profile, instant};
 use crate::roles::running::Running;
-
-/// Labels of jobs besides the core's columns: codes by row, -1 for unknown, and their names. All objects of a run share
-/// them, as there may be more jobs later.
-#[derive(Clone, Default)]
-pub(crate) struct Labels(Arc<RwLock<Arc<LabelColumns>>>);
-
-#[derive(Default)]
-pub(crate) struct LabelColumns {
-    user: Vec<i64>,
-    account: Vec<i64>,
-    queue: Vec<i64>,
-    apps: Vec<String>,
-    users: Vec<String>,
-    accounts: Vec<String>,
-    queues: Vec<String>,
-}
-
-impl Labels {
-    /// Users, accounts and queues by job, and the names of applications.
-    pub(crate) fn new(
-        (user, users): (Vec<i64>, Vec<String>),
-        (account, accounts): (Vec<i64>, Vec<String>),
-        (queue, queues): (Vec<i64>, Vec<String>),
-        apps: &[String],
-    ) -> Self {
-        Self::of(Arc::new(LabelColumns { user, account, queue, apps: apps.to_vec(), users, accounts, queues }))
-    }
-
-    fn of(columns: Arc<LabelColumns>) -> Self {
-        Self(Arc::new(RwLock::new(columns)))
-    }
-
-    /// Columns as they are now.
-    pub(crate) fn columns(&self) -> Arc<LabelColumns> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Takes over the columns of `other`, which has more jobs.
-    pub(crate) fn become_like(&self, other: &Self) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = other.columns();
-    }
-
-    /// A separate copy for an independent run.
-    pub(crate) fn alone(&self) -> Self {
-        Self::of(self.columns())
-    }
-
-    /// The labels for a fork under construction.
-    pub(crate) fn forked(&self) -> Self {
-        copies::labels_of_fork(self)
-    }
-}
-
-impl LabelColumns {
-    pub(crate) fn user(&self, job: JobId) -> i64 {
-        self.user.get(job.0 as usize).copied().unwrap_or(-1)
-    }
-
-    pub(crate) fn account(&self, job: JobId) -> i64 {
-        self.account.get(job.0 as usize).copied().unwrap_or(-1)
-    }
-
-    pub(crate) fn queue(&self, job: JobId) -> i64 {
-        self.queue.get(job.0 as usize).copied().unwrap_or(-1)
-    }
-}
-
-/// A view of the core, while it is lent.
-#[derive(Clone, Copy)]
-struct Lent {
-    view: policy::View<'static>,
-    /// Waiting jobs in order, if the object may see them.
-    queue: Option<&'static [JobId]>,
-    /// Free nodes and watts from now on, if more is known about them than the view says.
-    ahead: Option<&'static Ahead>,
-    thread: ThreadId,
-}
-
-// SAFETY: it is read by the thread only that it was lent to, which `Loan::read` sees to.
-unsafe impl Send for Lent {}
-
-/// Cell that holds a view while it is lent.
-#[derive(Default)]
-pub(crate) struct Loan(Mutex<Option<Lent>>);
-
-impl Loan {
-    /// Reads the view that is lent; an error once the call is over, or in another thread.
-    pub(crate) fn read(&self) -> PyResult<policy::View<'_>> {
-        self.lent().map(|lent| lent.view)
-    }
-
-    fn lent(&self) -> PyResult<Lent> {
-        let lent = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lent.filter(|lent| lent.thread == thread::current().id()).ok_or_else(|| {
-            PyRuntimeError::new_err(
-                "a view and its jobs can be read in the call only that they were given to, and by its thread; \
-                 arrays taken from them last",
-            )
-        })
-    }
-
-    fn put(&self, lent: Option<&Lent>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = lent.copied();
-    }
-}
 
 /// Lends views to one object, always through the same `View`.
 pub(crate) struct Lender {
     loan: Arc<Loan>,
     labels: Labels,
     view: Py<View>,
-}
-
-/// Guard that takes a view back, even in a panic.
-struct Return<'a>(&'a Loan);
-
-impl Drop for Return<'_> {
-    fn drop(&mut self) {
-        self.0.put(None);
-    }
 }
 
 impl Lender {
@@ -157,7 +43,7 @@ impl Lender {
     /// A lender for another object.
     pub(crate) fn again(&self, py: Python<'_>) -> Self {
         // Creating an object this small can only fail for lack of memory.
-        let labels = self.labels.forked();
+        let labels = copies::labels_of_fork(&self.labels);
         Self::new(py, &labels).unwrap_or_else(|_| Self {
             loan: Arc::clone(&self.loan),
             labels,
@@ -183,23 +69,17 @@ impl Lender {
         ahead: Option<&Ahead>,
         call: impl FnOnce(&Py<View>) -> T,
     ) -> T {
-        // SAFETY: what is borrowed here outlives `call`; when that is left, `Return` takes it back, and until then only
-        // this thread can read it, from within `call`.
-        let (view, queue, ahead) = unsafe {
-            (
-                std::mem::transmute::<policy::View<'_>, policy::View<'static>>(*view),
-                std::mem::transmute::<Option<&[JobId]>, Option<&'static [JobId]>>(queue),
-                std::mem::transmute::<Option<&Ahead>, Option<&'static Ahead>>(ahead),
-            )
-        };
-        self.loan.put(Some(&Lent { view, queue, ahead, thread: thread::current().id() }));
-        let _return = Return(&self.loan);
-        call(&self.view)
+        self.loan.during(view, queue, ahead, || call(&self.view))
     }
 
     /// Jobs as columns, to be read while a view is lent.
     pub(crate) fn jobs(&self, jobs: Vec<JobId>) -> Jobs {
         Jobs { rows: jobs, loan: Arc::clone(&self.loan), labels: self.labels.clone(), drew: None }
+    }
+
+    /// Runs, to be read while a view is lent.
+    pub(crate) fn running(&self, runs: Vec<RunId>) -> Running {
+        Running::of(runs, &self.loan, &self.labels)
     }
 
     pub(crate) fn loan(&self) -> &Arc<Loan> {
@@ -209,46 +89,6 @@ impl Lender {
     pub(crate) fn labels(&self) -> &Labels {
         &self.labels
     }
-}
-
-/// Numbers as a read-only array.
-pub(crate) fn fixed<'py, T: Element>(py: Python<'py>, values: &[T]) -> Bound<'py, PyArray1<T>> {
-    sealed(PyArray1::from_slice(py, values))
-}
-
-/// The nodes of a set as an array, ascending.
-pub(crate) fn node_numbers<'py>(py: Python<'py>, set: &NodeSet) -> Bound<'py, PyArray1<i64>> {
-    // SAFETY: every place is written below, before anything reads one.
-    let array = unsafe { PyArray1::<i64>::new(py, set.len() as usize, false) };
-    // SAFETY: the array is new, in one piece, and nothing else knows of it yet.
-    let mut rest = unsafe { array.as_slice_mut() }.unwrap_or_default();
-    for (&word, base) in set.words().iter().zip((0..).step_by(64)) {
-        let (own, others) = std::mem::take(&mut rest).split_at_mut(word.count_ones() as usize);
-        if word == u64::MAX {
-            // Fast path for full words, which are the rule on large machines that are half empty: no bit has to be
-            // searched for.
-            (base..).zip(own).for_each(|(node, place)| *place = node);
-        } else {
-            let mut bits = word;
-            for place in own {
-                *place = base + i64::from(bits.trailing_zeros());
-                bits &= bits - 1;
-            }
-        }
-        rest = others;
-    }
-    sealed(array)
-}
-
-fn sealed<T>(array: Bound<'_, PyArray1<T>>) -> Bound<'_, PyArray1<T>> {
-    // SAFETY: the array was made here, and nothing else knows of it yet.
-    unsafe { (*array.as_array_ptr()).fields.flags &= !NPY_ARRAY_WRITEABLE };
-    array
-}
-
-/// An instant as Python takes it.
-pub(crate) fn seconds(at: SimTime) -> f64 {
-    if at == SimTime::NEVER { f64::INFINITY } else { at.seconds() }
 }
 
 /// Key of a cached row of predicted numbers: its kind, and the application.
