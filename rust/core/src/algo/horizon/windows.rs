@@ -458,7 +458,7 @@ mod tests {
             during.iter().all(|instant| instant.licences >= licences).then(|| (0..NODES).filter(has).collect())
         }
 
-        /// The earliest start on the lowest nodes, if they have the watts throughout that they take.
+        /// The earliest start on the nodes that a job chooses, if they have the watts throughout that they take.
         fn earliest(
             &self,
             from: i64,
@@ -467,13 +467,22 @@ mod tests {
             takes: impl Fn(&[u32]) -> i64,
         ) -> Option<(SimTime, Vec<u32>)> {
             (from..INSTANTS).find_map(|start| {
-                let chosen = self.free_throughout(start, need)?.into_iter().filter(|&node| likes(node));
+                let free: Vec<_> = self.free_throughout(start, need)?.into_iter().filter(|&node| likes(node)).collect();
+                let fits =
+                    |nodes: &[u32]| self.run_through(start, need).iter().all(|instant| takes(nodes) <= instant.watts);
                 let mut nodes = Vec::new();
-                let is_there = lowest(chosen, need, &mut nodes)
-                    && self.run_through(start, need).iter().all(|instant| takes(&nodes) <= instant.watts);
-                is_there.then(|| (at(start), nodes))
+                choose(&free, need, fits, &mut nodes).then(|| (at(start), nodes))
             })
         }
+    }
+
+    /// The lowest nodes, or those that take the fewest watts, if these fit: a job that fits on some nodes fits on those, so
+    /// that it fits no better while nodes only go (power page, rule 49).
+    fn choose(free: &[u32], need: &NodeNeed<'_>, fits: impl Fn(&[u32]) -> bool, out: &mut Vec<u32>) -> bool {
+        let cheap_first = |node: &u32| node % 2;
+        let mut by_watts = free.to_vec();
+        by_watts.sort_by_key(cheap_first);
+        [free, &by_watts].into_iter().any(|order| lowest(order.iter().copied(), need, out) && fits(out))
     }
 
     /// Nodes, amounts, queue, cells, licences; length, first instant; true if the job takes even nodes only; microwatts on
@@ -548,8 +557,13 @@ mod tests {
             }
             let mut out = Vec::new();
             let found = windows.earliest(&need, (at(from), SimTime::NEVER), |_, free| {
-                lowest(free.nodes.iter().filter(|&node| likes(node)), &need, &mut out)
-                    && (watts.is_none() || Watts::of_microwatts(takes(&out)) <= free.watts)
+                let liked: Vec<_> = free.nodes.iter().filter(|&node| likes(node)).collect();
+                choose(
+                    &liked,
+                    &need,
+                    |nodes| watts.is_none() || Watts::of_microwatts(takes(nodes)) <= free.watts,
+                    &mut out,
+                )
             });
             let found = found.map(|start| (start, out));
             let takes = |nodes: &[u32]| if watts.is_some() { takes(nodes) } else { i64::MIN };
