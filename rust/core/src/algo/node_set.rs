@@ -225,6 +225,12 @@ impl NodeSet {
         self.len == 0 || self.words.iter().zip(&other.words).all(|(word, other)| word & other == 0)
     }
 
+    /// True if all nodes of another set of the same capacity are in this one.
+    #[must_use]
+    pub fn has_all_of(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).fold(0, |lacking, (word, other)| lacking | other & !word) == 0
+    }
+
     /// Adds to `counts` the number of nodes in common with each of some sets of the same capacity.
     pub fn count_by_set(&self, sets: &[Self], counts: &mut [u32]) {
         for (place, &word) in self.words.iter().enumerate().filter(|(_, word)| **word != 0) {

@@ -209,6 +209,21 @@ impl Planes {
         enough && self.has_common(need)
     }
 
+    /// True if there is too little, as far as counts tell.
+    #[must_use]
+    pub fn is_short(&self, need: &NodeNeed<'_>) -> bool {
+        self.is_counted(need) && !self.suffices(need)
+    }
+
+    /// True if all that is free in another window is free here, too. Where nodes are shared, it is not looked at, and false.
+    #[must_use]
+    pub fn has_all_of(&self, other: &Self) -> bool {
+        self.is_whole()
+            && self.watts >= other.watts
+            && zip(&self.licences, &other.licences).all(|(own, other)| own >= other)
+            && self.open.has_all_of(&other.open)
+    }
+
     /// True if there are as many nodes as needed, found by a look at nodes.
     #[inline(never)]
     fn has(&self, need: &NodeNeed<'_>) -> bool {
@@ -263,6 +278,25 @@ impl Planes {
         }
         nodes.keep_common_to_all(open);
         nodes.len() >= need.nodes
+    }
+
+    /// Sets `nodes` to all that a job may take.
+    pub fn all_of(&self, need: &NodeNeed<'_>, nodes: &mut NodeSet) {
+        match need.own() {
+            Some(own) => nodes.copy_from(own),
+            None => nodes.fill(self.open.capacity()),
+        }
+    }
+
+    /// Number of free nodes in common with a set, where jobs get whole nodes.
+    #[must_use]
+    pub fn in_common(&self, nodes: &NodeSet) -> u32 {
+        self.open.common(nodes)
+    }
+
+    /// Keeps of `nodes` those that are free, where jobs get whole nodes.
+    pub fn keep_free(&self, nodes: &mut NodeSet) {
+        nodes.keep_common(&self.open);
     }
 
     /// Keeps of `nodes`, which a job may take, those that have what it asks for in this window, too; true if there are
