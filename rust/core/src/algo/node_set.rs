@@ -371,6 +371,23 @@ impl NodeSet {
         }
     }
 
+    /// Keeps only the `count` lowest nodes; all if there are fewer.
+    pub fn keep_lowest(&mut self, count: u32) {
+        let mut left = count.min(self.len);
+        self.len = left;
+        for word in &mut self.words {
+            if left == 0 {
+                *word = 0;
+                continue;
+            }
+            let here = word.count_ones();
+            if here > left {
+                *word &= (1 << select(*word, left)) - 1;
+            }
+            left -= here.min(left);
+        }
+    }
+
     /// Moves the `count` lowest nodes from the set to the end of `taken`, ascending; fewer if there are fewer.
     pub fn take_lowest(&mut self, count: u32, taken: &mut Vec<u32>) {
         let mut left = count.min(self.len);
@@ -594,6 +611,9 @@ mod tests {
         let mut set = NodeSet::full(130);
         set.remove(1);
         let mut taken = Vec::new();
+        let mut kept = set.clone();
+        kept.keep_lowest(65);
+        assert_eq!((kept.len(), kept.iter().collect::<Vec<_>>()), (65, [0].into_iter().chain(2..66).collect()));
         set.take_lowest(65, &mut taken);
         assert_eq!(taken, [0].into_iter().chain(2..66).collect::<Vec<_>>());
         assert_eq!(set.iter().collect::<Vec<_>>(), (66..130).collect::<Vec<_>>());

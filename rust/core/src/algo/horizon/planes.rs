@@ -108,6 +108,14 @@ pub struct Lot<'n> {
     counts: [u32; COUNTED],
 }
 
+impl<'n> Lot<'n> {
+    /// Lot of a job that gets these nodes whole.
+    #[must_use]
+    pub fn of_whole(need: &'n NodeNeed<'n>, nodes: &'n NodeSet) -> Self {
+        Self { need, nodes: &[], set: (nodes, nodes.places()), counts: counted(need.groups, nodes) }
+    }
+}
+
 impl Planes {
     /// Becomes a machine of whole nodes, some of them free, keeping its memory.
     pub fn fill_whole(&mut self, groups: Groups<'_>, free: &NodeSet, licences: &[i64]) {
@@ -318,14 +326,12 @@ impl Planes {
     /// Prepares what a job takes of each of `nodes`, in the memory of `set`.
     #[must_use]
     pub fn lot<'n>(&self, need: &'n NodeNeed<'n>, nodes: &'n [u32], set: &'n mut NodeSet) -> Lot<'n> {
-        let mut counts = [0; COUNTED];
         if self.is_whole() {
             set.clear(self.open.capacity());
             set.insert_all(nodes);
-            counts = counted(need.groups, set);
+            return Lot::of_whole(need, set);
         }
-        let places = set.places();
-        Lot { need, nodes, set: (set, places), counts }
+        Lot { need, nodes, set: (set, 0..0), counts: [0; COUNTED] }
     }
 
     /// Takes what a job gets; whole nodes must be free.

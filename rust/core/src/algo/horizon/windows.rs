@@ -312,6 +312,17 @@ impl Windows {
         self.promise(at, need, nodes, Planes::take);
     }
 
+    /// Promises the lowest of the nodes that are free for a job's length from `at` on, where jobs get whole nodes, and leaves
+    /// them in `nodes`.
+    pub fn hold_lowest(&mut self, at: SimTime, need: &NodeNeed<'_>, nodes: &mut NodeSet) {
+        let first = self.in_force(at);
+        Planes::free_in_all(self.binding(first..self.end(first, at, need)), need, nodes);
+        nodes.keep_lowest(need.nodes);
+        debug_assert_eq!(nodes.len(), need.nodes, "a job is promised what fits");
+        let lot = Lot::of_whole(need, nodes);
+        self.change(at, need.length, |free| free.take(&lot));
+    }
+
     /// Undoes [`Windows::hold`] with the same arguments, whatever has been held since; nothing comes back of the past.
     pub fn drop(&mut self, at: SimTime, need: &NodeNeed<'_>, nodes: &[u32]) {
         self.promise(at, need, nodes, Planes::give);
@@ -594,7 +605,13 @@ mod tests {
             prop_assert_eq!(&found, &twin.earliest(from, &need, likes, takes));
             if let Some((start, nodes)) = found {
                 let need = NodeNeed { watts: watts.map(|_| Watts::of_microwatts(takes(&nodes))), ..need };
-                windows.hold(start, &need, &nodes);
+                if is_whole && cells.is_none() && !fussy {
+                    let mut lowest = NodeSet::default();
+                    windows.hold_lowest(start, &need, &mut lowest);
+                    prop_assert!(lowest.iter().eq(nodes.iter().copied()));
+                } else {
+                    windows.hold(start, &need, &nodes);
+                }
                 twin.change(start.micros(), &need, &nodes, -1);
                 held.push((start, need, nodes));
             }

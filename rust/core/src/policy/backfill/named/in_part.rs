@@ -98,7 +98,7 @@ impl Horizon for NodesInPart<'_, '_> {
     }
 
     fn hold(&mut self, start: &PlannedStart, _count: usize) {
-        self.promises.add_at(&start.waiting, start.at);
+        self.promises.add_lowest(&start.waiting, start.at);
     }
 }
 
@@ -176,7 +176,7 @@ impl NamedPlan {
             let Some(next) = next else { break };
             desk.examine()?;
             jobs.take(&mut nodes, &next);
-            let Some(offer) = desk.offer_on(&next.waiting, promises.nodes())? else {
+            let Some(offer) = desk.offer_on(&next.waiting, promises.lowest())? else {
                 stands = false;
                 break;
             };
