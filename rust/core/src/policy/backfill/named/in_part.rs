@@ -5,7 +5,6 @@
 //! these, so that a job that is planned gets the nodes that it would get in a whole plan.
 
 use crate::algo::fit_list::{FitList, Place, Waiting};
-use crate::algo::floors::Floors;
 use crate::algo::horizon::Windows;
 use crate::algo::partial_plan::{Horizon, PartialPlan, PlannedStart};
 use crate::algo::shelves::Shelves;
@@ -28,15 +27,12 @@ pub(super) struct InPart {
     jobs: PartialPlan,
     /// State of the last pass, if this one may go on with its plan.
     pub(super) standing: StandingPlan,
-    /// Lower bounds on starts, by queue.
-    floors: Vec<Floors>,
 }
 
 /// Free nodes after the promises of a plan in part.
 struct NodesInPart<'p, 'a> {
     view: &'a View<'a>,
     promises: &'p mut Promises<'a>,
-    floors: &'p mut [Floors],
     /// Nodes that are free now.
     free: i64,
     /// Last instant at which a job may be planned to start.
@@ -62,11 +58,6 @@ impl Horizon for NodesInPart<'_, '_> {
         if units > self.free { self.soon() } else { self.view.now }
     }
 
-    fn floor(&self, waiting: &Waiting) -> SimTime {
-        let floor = self.floors[self.group(waiting)].of(waiting.units, waiting.length);
-        floor.max(self.floor_of(waiting.units, waiting.length))
-    }
-
     fn fit_before(&mut self, waiting: &Waiting, from: SimTime, before: SimTime) -> Option<SimTime> {
         let (need, last) = (need(self.view, waiting), before.saturating_add(SimDuration::ZERO - TICK));
         let until = self.until.min(last);
@@ -74,11 +65,6 @@ impl Horizon for NodesInPart<'_, '_> {
             if from > until { None } else { self.promises.future().earliest(&need, (from, until), |_, _| true) };
         self.is_cut |= found.is_none() && until < last;
         found
-    }
-
-    fn raise(&mut self, waiting: &Waiting, to: SimTime) {
-        let group = self.group(waiting);
-        self.floors[group].raise(waiting.units, waiting.length.max(TICK), to);
     }
 
     fn fits_each<'w>(&self, mut jobs: impl Iterator<Item = &'w Waiting>) -> bool {
@@ -137,13 +123,8 @@ impl NamedPlan {
         {
             let mut promises = Promises::new(view, future, &mut self.memory);
             hold_begun(desk, &mut promises);
-            let InPart { jobs, floors, .. } = &mut self.in_part;
-            floors.resize(view.queues.map_or(1, |queues| queues.all().len()), Floors::default());
-            for floors in &mut *floors {
-                floors.reset(view.now, i64::from(view.platform.len()));
-            }
-            jobs.begin(self.depth);
-            jobs.ask(before);
+            self.in_part.jobs.begin(self.depth);
+            self.in_part.jobs.ask(before);
             self.fill_in_part(desk, queue, promises)?;
         }
         Ok(())
@@ -166,10 +147,10 @@ impl NamedPlan {
     /// Goes on with a plan in part, and starts the jobs that it is asked for.
     fn fill_in_part<'a>(&mut self, desk: &mut Desk<'a>, queue: &mut FitList, mut promises: Promises<'a>) -> Result<()> {
         let (view, mut stands) = (desk.view, true);
-        let InPart { jobs, floors, standing } = &mut self.in_part;
+        let InPart { jobs, standing } = &mut self.in_part;
         while desk.free_units() > 0 {
             let (free, until) = (desk.free_units(), view.now.saturating_add(self.horizon));
-            let mut nodes = NodesInPart { view, promises: &mut promises, floors, free, until, is_cut: false };
+            let mut nodes = NodesInPart { view, promises: &mut promises, free, until, is_cut: false };
             let next = jobs.next(&mut nodes, queue);
             // Later they may be planned.
             stands &= !nodes.is_cut;
